@@ -88,7 +88,7 @@ def configure_models(parser: argparse.ArgumentParser) -> None:
                         help="word2vec or GloVe vectors, text or binary (default: the encoder's input embeddings)")
     parser.add_argument("--device", metavar="DEVICE", help="auto, cpu, cuda, cuda:0,cuda:1 or mps (default: auto)")
     parser.add_argument("--precision", choices=("auto", "fp32", "bf16", "fp16"),
-                        help="auto: bf16 on CUDA, else fp32 (default)")
+                        help="auto: bf16 on CUDA, else fp32, or what a model's card says (default)")
     parser.add_argument("--batch-tokens", type=int, metavar="N",
                         help="tokens in a batch, padding included (default: by device)")
     parser.add_argument("--keep-embeddings", action="store_true", default=None,

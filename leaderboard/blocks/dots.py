@@ -6,6 +6,7 @@ the text. A dot is a stroke of no length, so that it stays round.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -15,7 +16,7 @@ from leaderboard.model.numbers import half, marks
 from leaderboard.model.questions import Question
 
 ROWS = 12
-LONGEST = 24
+LONGEST = 26
 """Signs of a name in the picture."""
 LOW, HIGH = -0.1, 1.0
 WIDTH, ROW = 1000, 10
@@ -43,7 +44,8 @@ def dots(index: Index, question: Question, columns: Sequence[Column]) -> Dots:
 
 
 def shortened(label: str) -> str:
-    """A name that fits: of long options the end, by which columns of one metric differ."""
+    """A name that fits: models without `encoder=` or `lm=`, of long options the end, by which columns differ."""
+    label = re.sub(r"(?<=[\[,])(encoder|lm)=", "", label)
     name, bracket, options = label.partition("[")
     left = LONGEST - len(name) - 2
     return f"{name}[…{options[-left:]}" if bracket and len(label) > LONGEST and left > 4 else label

@@ -71,10 +71,11 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   /* A name that fits the picture, as blocks/dots.py writes it. */
-  function shortened(name) {
+  function shortened(label) {
+    const name = label.replace(/([[,])(encoder|lm)=/g, "$1");
     const [metric, ...options] = name.split("[");
-    const left = 22 - metric.length;
-    return options.length && name.length > 24 && left > 4 ? `${metric}[…${options.join("[").slice(-left)}` : name;
+    const left = 24 - metric.length;
+    return options.length && name.length > 26 && left > 4 ? `${metric}[…${options.join("[").slice(-left)}` : name;
   }
 
   const across = (value) => Math.round(1000 * (Math.min(Math.max(value, -0.1), 1) + 0.1) / 1.1);

@@ -72,6 +72,8 @@ class ModelCard:
     terms: str = ""
     published: bool = False
     chat: bool = False
+    precision: str = "fp32"
+    """What `--precision auto` is on a processor."""
 
     @property
     def size(self) -> int:

@@ -78,6 +78,13 @@ class Models:
         choice = self.choice
         return machine(choice.device, choice.precision, choice.batch_tokens)
 
+    def _machine(self, kind: str, name: str) -> Machine:
+        """The same for one model, whose card may say what `auto` is on a processor."""
+        card = catalogue.cards().get(name or self.choice.lm) if kind == "lm" else None
+        if card is None or self.choice.precision != "auto" or self.machine.kind != "cpu":
+            return self.machine
+        return dataclasses.replace(self.machine, precision=card.precision)
+
     def encoder(self, name: str = "", layer: int = 0) -> Encoder:
         """The encoder of that name; `layer` 0 is its last."""
         self.requested.add(("encoder", name))
@@ -108,7 +115,7 @@ class Models:
         def load() -> LanguageModel:
             if weights.name == small_lm.SHOWN:
                 return small_lm.load(self._small_lm(), self.machine, self.memory)
-            return LanguageModel(weights, self.machine, self.memory)
+            return LanguageModel(weights, self._machine("lm", name), self.memory)
 
         return self._once(("lm", weights.identity), load)
 
@@ -167,8 +174,8 @@ class Models:
             return f"{file.name}@{file.digest[:12]}"
         weights = self._language_model(name) if kind == "lm" else self._encoder_weights(name * (kind == "encoder"))
         parts = [weights.identity] if kind != "vectors" else [f"input embeddings of {weights.identity}"]
-        if self.machine.precision != "fp32":
-            parts.append(self.machine.precision)
+        if (precision := self._machine(kind, name).precision) != "fp32":
+            parts.append(precision)
         if self.choice.keep_embeddings and kind == "encoder":
             parts.append("kept as fp16")
         return " ".join(parts)

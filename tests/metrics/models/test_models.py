@@ -50,6 +50,10 @@ def test_precision_and_keeping_are_part_of_the_identity(home: Path, tiny_encoder
             for precision in ("fp32", "bf16") for keep in (False, True)}
     assert len(set(told.values())) == len(told)
     assert told["bf16", True] == f"{told['fp32', False]} bf16 kept as fp16"
+    for precision, expected in (("auto", "bf16"), ("fp32", "fp32")):  # as the model's card says, unless one is named
+        models = Models(home, Choice(precision=precision, device="cpu"))
+        assert models._machine("lm", "qwen2.5-coder-1.5b").precision == expected
+        assert models.machine.precision == "fp32"
 
 
 def test_an_unknown_resource_is_refused_with_the_known(models: Models) -> None:
