@@ -41,6 +41,8 @@ QUALITIES = {"interesting": "interestingness", "likability": "likeability", "top
              "understandable": "understandability", "natural": "naturalness", "overall quality": "overall",
              "semantically appropriateness": "semantic appropriateness"}
 """Qualities that papers spell otherwise than the datasets."""
+WITH_ORIGINALS = ("persona-usr", "topical-usr")
+"""Datasets whose original replies, by people, `yeh2021` leaves out."""
 TEAMS = {"Team 5": "MME-CRS"}
 """The team whose system has a name of its own in print."""
 
@@ -208,8 +210,9 @@ def printed_systems(qualities: Mapping[str, int]) -> dict[str, PrintedSystem]:
 def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float, str]]:
     """What papers print of a metric on a dataset of this run: its column, the number, ours and what ours is over.
 
-    A printed quality is found by its name or dimension; an average, or one that is not stated, is beside the mean over
-    the qualities of the dataset.
+    A printed quality is found by its name or dimension. One that is not stated is beside the overall quality, which it
+    is on topical-usr (above), though there the paper leaves out the original replies; an average, and one that is not
+    stated of a dataset without overall quality, is beside the mean over the qualities.
     """
     real = {entry.name: entry for entry in report.datasets if entry.origin != "sample"}
     values: dict[str, dict[Target, float]] = {}
@@ -224,11 +227,12 @@ def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float,
         if printed.statistic != "spearman" or printed.level not in LEVELS or not column or printed.dataset not in real:
             continue
         own = {quality: value for (dataset, quality), value in values[column].items() if dataset == printed.dataset}
-        asked = QUALITIES.get(printed.quality, printed.quality)
+        asked = "overall" if printed.quality == "not stated" else QUALITIES.get(printed.quality, printed.quality)
         same = [quality.name for quality in real[printed.dataset].qualities
                 if asked in (quality.name.casefold(), quality.dimension)]
         if same and same[0] in own:
-            yield column, printed, own[same[0]], same[0]
+            whole = printed.source == "yeh2021" and printed.dataset in WITH_ORIGINALS
+            yield column, printed, own[same[0]], f"{same[0]}, original replies too" if whole else same[0]
         elif own and printed.quality in ("average", "not stated"):
             yield column, printed, fmean(own.values()), next(iter(own)) if len(own) == 1 else "mean of its qualities"
 
