@@ -118,7 +118,7 @@ class Evidence:
                             for quality in part.qualities)) for part in self.parts))
 
     def having(self, dimension: str) -> list[QualityEvidence]:
-        """A quality on the datasets that have it; if none has, its kin; if none has those, every quality."""
+        """A quality on the datasets that have it; if none has, related ones; if none has those, every quality."""
         for dimensions in ({dimension}, kin(dimension)):
             if own := [quality for quality in self.qualities if quality.dimension in dimensions]:
                 return own
@@ -128,7 +128,7 @@ class Evidence:
         """What is known of a quality, shrunk by how little that is.
 
         `mean` gives a mean over some qualities, and of how many things it is one. The mean over all qualities counts as
-        `strength` more beside those of its kin, that mean as so many more beside the quality's own: with 0 its own
+        `strength` more beside those of related ones, that mean as so many more beside the quality's own: with 0 its own
         evidence decides where there is some, with infinity all qualities alone.
         """
         value, _ = mean(self.dimensions)

@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="for everything random (default: 0)")
     parser.add_argument("--steps", type=int, metavar="N", help="in place of the recipe's number")
     parser.add_argument("--minutes", type=float, metavar="M",
-                        help="end at the first look after so many minutes; the same command with more goes on")
+                        help="end at the first evaluation after so many minutes; the same command with more continues")
     parser.add_argument("--out", type=Path, metavar="DIR",
                         help="the checkpoint's folder (default: in the home); of several each has one below it")
     parser.add_argument("--fresh", action="store_true", help="begin anew, whatever is there from before")
@@ -65,8 +65,8 @@ def run(args: argparse.Namespace) -> int:
         try:
             _train(name, args, load, several=len(names) > 1 or args.all)
         except KeyboardInterrupt:
-            print(f"harness: {name} stopped; the same command goes on from its last look, if it had come to one, "
-                  "--fresh begins anew", file=sys.stderr)
+            print(f"harness: {name} stopped; the same command continues from its last evaluation, if it had one; "
+                  "--fresh starts again", file=sys.stderr)
             return 130
         except Exception as error:
             if len(names) == 1 and not args.all:

@@ -107,7 +107,7 @@ def fitted(metrics: Iterable[MetricEntry], datasets: Iterable[DatasetEntry]) -> 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A look at a training: the mean training loss since the last one, and the loss over what is held out."""
+    """An evaluation during training: the mean training loss since the last one, and the loss over what is held out."""
 
     step: int
     loss: float

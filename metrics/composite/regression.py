@@ -4,7 +4,8 @@
 
 A holds the standardised inputs' correlations with each other, r those with the ranks of the ratings, both the mean over
 datasets. Few datasets share a quality, so the weights of one are shrunk (`Evidence.shrunk`): the mean over all
-qualities counts as `strength` more datasets beside those of its kin, that mean likewise beside the quality's own.
+qualities counts as `strength` more datasets beside those of related qualities, that mean likewise beside the
+quality's own.
 
 One set of weights per quality is learned on development datasets and, for a development dataset, on the others alone.
 `regression-single` is one score per item: the mean over the qualities of the dataset.
@@ -43,7 +44,7 @@ class Regression(Composite):
         return named(self.inputs)
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
-        """Ridge regression, shrunk over kindred qualities; an input can have a negative weight."""
+        """Ridge regression, shrunk over related qualities; an input can have a negative weight."""
         return ridge_weights(evidence, dimension, self.ridge, self.strength)
 
 

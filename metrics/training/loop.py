@@ -1,7 +1,7 @@
 """The one training loop: AdamW, warm-up, early stopping on the held-out loss, stopped and continued at will.
 
-Every `recipe.every` steps it looks at the held-out loss, keeps the weights if that is the least so far, and writes
-all that decides what comes next into a state file: a training that was killed goes on from there, and on the processor
+Every `recipe.every` steps it evaluates the held-out loss, keeps the weights if that is the least so far, and writes
+all that decides what comes next into a state file: a training that was killed continues from there, and on the processor
 ends in the same weights, bit by bit, as one that was not. It therefore asks of an objective that a batch depends on the
 generator it is drawn with, and on nothing else that changes.
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look at a training: after how many steps, the mean training loss since the last look, the held-out loss."""
+    """One evaluation: after how many steps, the mean training loss since the last one, the held-out loss."""
 
     step: int
     loss: float
@@ -66,11 +66,11 @@ def fit(objective: Objective, recipe: Recipe, machine: Machine, seed: int, state
         until: float = math.inf) -> Fitted:
     """Fit the network; `state` is the file from which a training that was cut goes on.
 
-    `tell` receives each look, `stepped` the number of each step. It ends at the first look after `until` on the
+    `tell` receives each evaluation, `stepped` the number of each step. It ends at the first one after `until` on the
     monotonic clock.
     """
     if recipe.steps < 1 or recipe.every < 1:
-        raise MetricError(f"a training takes 1 step or more, and looks after 1 or more: {recipe}")
+        raise MetricError(f"a training takes 1 step or more, and evaluates after 1 or more: {recipe}")
     if not objective.held_out:
         raise MetricError("nothing is held out, so that no one could say when to stop; take larger corpora")
     with randomness(seed, machine):
@@ -152,7 +152,7 @@ class _Training:
         return min(self.curve, key=lambda look: look.held_out)
 
     def stretch(self, stepped: Callable[[int], None]) -> Look:
-        """Go on to the next look."""
+        """Continue to the next evaluation."""
         import torch
 
         start, first = time.perf_counter(), self.step

@@ -127,7 +127,7 @@ def test_a_stopped_training_goes_on_and_what_is_there_is_not_trained_again(
     with monkeypatch.context() as patch:
         patch.setattr(train, "say", stopped)
         assert main([*command, "--fresh"]) == 130
-    assert "follows stopped; the same command goes on from its last look" in capsys.readouterr().err
+    assert "follows stopped; the same command continues from its last evaluation" in capsys.readouterr().err
     assert len(list((home / "training").glob("*.state"))) == 1
     (folder(home) / "card.json").unlink()
     assert main(command) == 0
