@@ -61,7 +61,7 @@ class MmeCrs(Composite):
         departures=(
             "Its inputs are small heads on a frozen encoder.",
             "Each input is brought to mean 0 and spread 1 first; scale=none leaves that out.",
-            "Weights of a quality are shrunk towards those of related qualities and of all; strength=0 leaves that out.",
+            "Weights of a quality are shrunk towards those of related qualities and of all; strength=0 omits it.",
             "On a development dataset it has the weights learned on the others.",
             ("mme-crs-single is the mean over the dataset's qualities, since the paper does not say how its one "
              "score is made."),

@@ -1,9 +1,9 @@
 """The one training loop: AdamW, warm-up, early stopping on the held-out loss, stopped and continued at will.
 
 Every `recipe.every` steps it evaluates the held-out loss, keeps the weights if that is the least so far, and writes
-all that decides what comes next into a state file: a training that was killed continues from there, and on the processor
-ends in the same weights, bit by bit, as one that was not. It therefore asks of an objective that a batch depends on the
-generator it is drawn with, and on nothing else that changes.
+all that decides what comes next into a state file: a training that was killed continues from there, and on the
+processor ends in the same weights, bit by bit, as one that was not. It therefore asks of an objective that a batch
+depends on the generator it is drawn with, and on nothing else that changes.
 
 Weights decay where they are matrices; biases and the weights of norms do not.
 """
