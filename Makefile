@@ -82,8 +82,9 @@ dist: environment  ## both wheels and the sdist, the same bytes each time, and w
 	mkdir -p build
 	$(BIN)/uv export --quiet --frozen --extra neural --format cyclonedx1.5 --output-file build/sbom.json
 
-audit: environment  ## known vulnerabilities in what is locked
-	$(BIN)/uv tool run pip-audit --require-hashes --disable-pip --requirement requirements/dev.txt
+audit: environment  ## known vulnerabilities in what is locked; a package that is not asked about is an error
+	$(BIN)/uv tool run pip-audit --strict --require-hashes --disable-pip --requirement requirements/dev.txt
+	echo '$(TORCH)' | $(BIN)/uv tool run pip-audit --strict --no-deps --disable-pip --requirement /dev/stdin
 
 lowest: environment  ## the tests with the oldest versions that pyproject.toml allows
 	$(BIN)/uv venv --quiet --clear --seed $(VENV)-lowest
