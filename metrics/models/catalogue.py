@@ -135,7 +135,7 @@ def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
     if _is_whole(card, place):
         return f"is here already, whole: {place}"
     reasons = []
-    if card.hub and hub.here():
+    if card.hub:
         try:
             check_digests(card, hub.fetched(card.hub, ""), "hub")
         except MissingResource as error:

@@ -8,7 +8,6 @@ has fetched is found as well.
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,15 +32,8 @@ _REFUSALS = {
 }
 
 
-def here() -> bool:
-    """Whether the hub's own library is installed."""
-    return importlib.util.find_spec("huggingface_hub") is not None
-
-
 def cached() -> Iterator[str]:
     """The models in the cache, by the names that find them: NAME@REVISION where it is not the main branch."""
-    if not here():
-        return
     from huggingface_hub.constants import HF_HUB_CACHE
 
     for folder in sorted(Path(HF_HUB_CACHE).glob("models--*")):

@@ -166,8 +166,6 @@ def _known(name: str, home: Path) -> str:
 
 def _from_hub(requested: str, home: Path, download: bool) -> Weights:
     """A model of the hub: from its cache here where it is whole, else fetched."""
-    if not hub.here():
-        raise MissingResource(f"model {requested!r}: huggingface_hub is not installed; the extra [neural] brings it")
     name, _, revision = requested.partition("@")
     card = catalogue.cards().get(name)
     if card and not card.hub:
