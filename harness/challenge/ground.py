@@ -87,10 +87,10 @@ class Ground:
         for field in self.fields:
             items = field.dataset.items
             groups = codes(item.system or "" for item in items), codes(item.context for item in items)
-            words = correlate.lengths(items).astype(np.float64)
+            words, conversation = correlate.lengths(items).astype(np.float64), correlate.conversations(items)
             for judged in field.judged:
                 yield TargetData(field.name, judged, tuple((name, name) for name in names),
-                                 scores[field.name, judged.quality.name], *groups, words)
+                                 scores[field.name, judged.quality.name], *groups, words, conversation)
 
     @property
     def expected(self) -> Expected:

@@ -124,7 +124,8 @@ def _drawn(rules: Rulebook, ground: Ground, counting: Entries) -> Drawn:
     for target in ground.tables([""] * len(counting.entries), counting.scores):
         own = generator(rules.seed, target.dataset, "")  # the same contexts for every quality
         parts.setdefault(target.dataset, []).append(resampled_by_context(
-            Panel(target.judged.means, target.judged.means, target.system, target.context, target.words),
+            Panel(target.judged.means, target.judged.means, target.system, target.context, target.words,
+                  target.conversation),
             target.scores, request.resampled, own, rules.draws))
     return Drawn([np.stack(part, axis=1) for part in parts.values()], jointly(len(parts), rules.draws, rng))
 
@@ -235,7 +236,7 @@ def _tests(rules: Rulebook, ground: Ground, counting: Entries) -> dict[str | Tar
         return {}
     names: list[str | Target] = [*RULES, *ground.targets]
     weight = np.vstack([*(weights(rules, rule, ground) for rule in RULES), np.eye(len(ground.targets))])
-    targets = [rank_intervals.TargetScores(target.dataset, target.judged.means, target.scores, target.context)
+    targets = [rank_intervals.TargetScores(target.dataset, target.judged.means, target.scores, target.units)
                for target in ground.tables([""] * len(counting.entries), counting.scores)]
     tests = pooled.all_pairs(targets, weight, np.random.default_rng(rules.seed), rules.draws, rules.statistic,
                              absolute=rules.sign == "absolute", one_sided=rules.clusters == "wmt")

@@ -1,9 +1,9 @@
 """The ratings and scores of a dataset item by item: packed as Parquet, and read back.
 
-    points/SLUG.parquet     item, system, words, context, human:QUALITY, ..., score:COLUMN, ...
+    points/SLUG.parquet     item, system, words, context, human:QUALITY, ..., score:COLUMN, ..., conversation
 
-The column names are for people: the table's metadata holds the exact ones, in order, as JSON. Its floats are split by
-byte and compressed, which makes them a third smaller than as they are.
+The last only where contexts continue each other. The column names are for people: the table's metadata holds the exact
+ones, in order, as JSON. Its floats are split by byte and compressed, which makes them a third smaller than as they are.
 """
 
 from __future__ import annotations
@@ -75,6 +75,8 @@ def packed(points: ItemScores) -> bytes:
         for name, values in zip(names, given, strict=True):
             floats.append(_readable(f"{kind}:{name}", columns))
             columns[floats[-1]] = pa.array(values, pa.float64())
+    if points.conversations is not None:
+        columns["conversation"] = pa.array(points.conversations, pa.int64())
     notes = {"dataset": points.dataset, "human": list(points.human), "score": [list(name) for name in points.scores]}
     table = pa.table(columns).replace_schema_metadata({"points": json.dumps(notes)})
     sink = io.BytesIO()
@@ -95,7 +97,8 @@ def unpacked(content: bytes) -> ItemScores:
         systems=tuple(table.column("system").to_pylist()), words=array(table.column("words")),
         contexts=array(table.column("context")),
         human={name: array(next(floats)) for name in notes["human"]},
-        scores={(metric, column): array(next(floats)) for metric, column in notes["score"]})
+        scores={(metric, column): array(next(floats)) for metric, column in notes["score"]},
+        conversations=array(table.column("conversation")) if "conversation" in table.column_names else None)
 
 
 def _readable(name: str, others: Container[str]) -> str:

@@ -134,7 +134,7 @@ class Pool:
             return on_quality(points.scores, name, dimension) if known else np.full(len(points.items), np.nan)
 
         return TargetScores(dataset, points.human[quality], np.array([scores(name) for name in names]),
-                            points.contexts)
+                            points.contexts if points.conversations is None else points.conversations)
 
 
 def _short(value: float) -> str:

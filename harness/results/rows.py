@@ -31,7 +31,7 @@ class DatasetEntry:
     """A dataset as it was in the run; `has` names what its items come with: references, context, facts.
 
     `fingerprint` is the SHA-256 of the items, `ratings_fingerprint` that of the votes. Where `contexts`, the number of
-    different contexts, is below the number of items, rows are not independent.
+    different contexts, those of one conversation as one, is below the number of items, rows are not independent.
     """
 
     name: str
@@ -280,7 +280,7 @@ class ItemScores:
     `human` has the mean rating of each quality, `scores` the scores of each column (metric, column), with
     COLUMN@DIMENSION for a column of its own on a quality; NaN where there is none. All are float64 (items,).
     `words` counts those of the response, or of the whole dialogue; a system that is not known is "". Items with one
-    number in `contexts` answer the same context.
+    number in `contexts` answer the same context; `conversations` is where contexts continue each other, and is drawn.
     """
 
     dataset: str
@@ -290,6 +290,7 @@ class ItemScores:
     contexts: npt.NDArray[np.int64]
     human: Mapping[str, npt.NDArray[np.float64]]
     scores: Mapping[tuple[str, str], npt.NDArray[np.float64]]
+    conversations: npt.NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, slots=True)

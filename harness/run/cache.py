@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.storage.files import write_atomically
 
-REVISION = 2
+REVISION = 3
 """Raised when a statistic changes."""
 
 

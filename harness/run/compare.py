@@ -61,11 +61,11 @@ def _permuted(target: TargetData, draws: Draws, cache: Cache) -> PairTests:
     def drawn() -> list[list[list[float]]]:
         tests = all_pairs_by_permutation(target.judged.means, target.scores, "spearman", draws.permutations,
                                          rng=generator(draws.seed, target.dataset, target.quality),
-                                         context=target.context)
+                                         context=target.units)
         return [tests.delta.tolist(), tests.value.tolist(), tests.p.tolist(), tests.n.tolist()]
 
     key = [target.dataset, target.quality, draws.seed, draws.permutations,
-           _digest(target.judged.means, target.scores, target.context)]
+           _digest(target.judged.means, target.scores, target.units)]
     shape = (len(target.names), len(target.names))
     delta, value, p, n = (np.array(table).reshape(shape) for table in cache.get("perm-both", key, drawn))
     return PairTests(delta, value, p, np.full(p.shape, np.nan), n)
@@ -98,7 +98,7 @@ def corrected(rows: Iterable[Correlation], reliability: Sequence[Reliability]) -
 
 def _scores(target: TargetData, columns: Sequence[int]) -> rank_intervals.TargetScores:
     return rank_intervals.TargetScores(target.dataset, target.judged.means, target.scores[list(columns)],
-                                       target.context)
+                                       target.units)
 
 
 class Samples:
@@ -146,7 +146,7 @@ def ranked(rows: Sequence[RankingRow], targets: Sequence[TargetData], draws: Dra
                         resampled().error(VECTORISED[rule]).tolist()]
 
             key = [rule, draws.seed, draws.ranks, complete,
-                   [[target.dataset, target.quality, _digest(one.human, one.scores, target.context)]
+                   [[target.dataset, target.quality, _digest(one.human, one.scores, target.units)]
                     for one, target in zip(scores, targets, strict=True)]]
             rows_of = zip(*cache.get("ranks", key, drawn), strict=True)
             intervals |= {(rule, *name): row for name, row in zip(complete, rows_of, strict=True)}

@@ -65,7 +65,8 @@ def rated(points: ItemScores, entry: DatasetEntry) -> tuple[Judged, ...]:
 class TargetData:
     """One quality of a dataset with the scores (columns, items) of every column: all that statistics need.
 
-    `words` is how long each item is, which a partial correlation holds constant.
+    `words` is how long each item is, which a partial correlation holds constant; `conversation` is of each item, where
+    some contexts are of the same one.
     """
 
     dataset: str
@@ -75,11 +76,17 @@ class TargetData:
     system: Codes
     context: Codes
     words: Vector | None = None
+    conversation: Codes | None = None
 
     @property
     def quality(self) -> str:
         """The quality's name."""
         return self.judged.quality.name
+
+    @property
+    def units(self) -> Codes:
+        """Which items are swapped and drawn as one: those of a context, or of a conversation."""
+        return self.context if self.conversation is None else self.conversation
 
     def values(self, statistic: str, level: str) -> Vector | None:
         """The statistic of every column where it is known for many at once; NaN where a column has none."""
@@ -93,7 +100,8 @@ class TargetData:
 
     def panel(self, row: int) -> Panel:
         """The panel of one column."""
-        return panel(self.scores[row], self.judged.means, self.system, self.context, self.words)
+        return panel(self.scores[row], self.judged.means, self.system, self.context, self.words,
+                     self.conversation)
 
 
 def item_scores(dataset: Dataset, qualities: Collection[Judged], scored: Mapping[tuple[str, str], Scores],
@@ -108,12 +116,13 @@ def item_scores(dataset: Dataset, qualities: Collection[Judged], scored: Mapping
                 for dimension in (one.quality.dimension for one in qualities):
                     if of_quality(name, dimension) in aligned:
                         scores[label, of_quality(name + suffix, dimension)] = aligned[of_quality(name, dimension)]
+    contexts, of_conversations = codes(item.context for item in dataset.items), conversations(dataset.items)
     return ItemScores(
         dataset=dataset.card.name, items=tuple(item.id for item in dataset.items),
         systems=tuple(sys.intern(item.system or "") for item in dataset.items),  # some hundred thousand times few names
         words=lengths(dataset.items),
-        contexts=codes(item.context for item in dataset.items),
-        human={one.quality.name: one.means for one in qualities}, scores=scores)
+        contexts=contexts, human={one.quality.name: one.means for one in qualities}, scores=scores,
+        conversations=None if np.array_equal(of_conversations, contexts) else of_conversations)
 
 
 def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetData]:
@@ -128,7 +137,7 @@ def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetD
     shared = table("") if len(names) == len(points.scores) else None  # no column has scores of its own for a quality
     for one in qualities:
         scores = table(one.quality.dimension) if shared is None else shared
-        yield TargetData(points.dataset, one, names, scores, system, points.contexts, words)
+        yield TargetData(points.dataset, one, names, scores, system, points.contexts, words, points.conversations)
 
 
 def correlations(target: TargetData, statistics: Iterable[tuple[str, str]] = DEFAULT) -> Iterator[Correlation]:
@@ -159,6 +168,17 @@ def _wanted(column: str, columns: Collection[str], ways: frozenset[str]) -> bool
     if way in AGGREGATIONS and plain in columns:  # a column of another library can be named so by itself
         return way in ways
     return "mean" in ways or f"{column}:sum" not in columns
+
+
+def conversations(items: Sequence[Item]) -> Codes:
+    """Which conversation each item is of: one whose context begins with another's context and response continues it."""
+    contexts = [tuple(turn.text for turn in item.context) for item in items]
+    answered = {(*own, item.response.text) for own, item in zip(contexts, items, strict=True) if item.response}
+    first = dict[tuple[str, ...], tuple[str, ...]]()  # the context with which the conversation of each begins
+    for own in sorted(set(contexts), key=len):
+        earlier = next((own[:size - 1] for size in range(len(own), 0, -1) if own[:size] in answered), own)
+        first[own] = first.get(earlier, own)
+    return codes(first[own] for own in contexts)
 
 
 def lengths(items: Sequence[Item]) -> Codes:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from benchmarks.dataset import Dataset, Rating
 from benchmarks.storage.store import ratings_fingerprint
 from harness.results.rows import DatasetEntry, Look, MetricEntry, QualityEntry, TrainingEntry
-from harness.run.correlate import Judged
+from harness.run.correlate import Judged, conversations
 from harness.scoring import composites, score
 from metrics.composition import Composite
 from metrics.errors import MissingResource
@@ -31,7 +31,7 @@ def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...], extra: tuple[
         qualities=tuple(QualityEntry(entry.quality.name, entry.quality.dimension, entry.quality.low,
                                      entry.quality.high, entry.rated) for entry in qualities),
         licence=card.licence, citation=card.citation, notes=notes, has=score.has(dataset.items),
-        contexts=len({item.context for item in dataset.items}),
+        contexts=len(set(conversations(dataset.items).tolist())),
         ratings_fingerprint=ratings_fingerprint(dataset.ratings), language=card.language,
     )
 

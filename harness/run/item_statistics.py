@@ -68,13 +68,14 @@ def comparisons(target: TargetData, request: Request, test: str) -> Comparisons:
     rng, permutations = generator(request.seed, target.dataset, target.quality), 0
     if test == "bootstrap":
         tests = paired_bootstrap(human, scores, target.system, context, request.resampled, rng, request.draws,
-                                 target.words)
+                                 target.words, target.conversation)
     elif test == "perm-both":
         permutations = request.draws
         tests = all_pairs_by_permutation(human, scores, request.resampled, permutations, rng=rng, context=context,
-                                         one_sided=request.one_sided, system=target.system, control=target.words)
+                                         one_sided=request.one_sided, system=target.system, control=target.words,
+                                         conversation=target.conversation)
     elif test == "williams-contexts":
-        tests = all_pairs_by_context(human, scores, context, request.statistic)
+        tests = all_pairs_by_context(human, scores, target.units, request.statistic)
     else:
         tests = all_pairs_by_formula(human, scores, request.statistic, FORMULAS[test])
     return compared(target.dataset, target.quality, labels(target.names), request.name, test, tests, permutations)

@@ -8,6 +8,7 @@
           resamples, never 0 (Koehn 2004). It needs no exchangeable metrics, unlike a permutation test
 
 Contexts are drawn, with all their rows, since rows of one context are not independent; a context drawn twice is two.
+Those that continue each other are drawn together.
 Where no context is shared these are the rows. Contexts must be many for the interval to cover: 30 do. From more than
 MOST, the jackknife leaves out MOST blocks in place of single contexts, which estimates the same acceleration. A
 resample on which the statistic does not exist is left out; where most are such, there is no interval and no p.
@@ -50,7 +51,7 @@ class Bootstrap:
 def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator, draws: int = 1000,
               level: float = 0.95) -> Bootstrap:
     """The BCa interval of a statistic by resampling contexts; one given by its name in `resampled.QUICK` is quick."""
-    units, size = _units(rows.context)
+    units, size = _units(rows)
     sample = (rng.integers(size, size=size) for _ in range(draws))
     value = float(_values(rows, rows.metric[None], statistic, [np.arange(size)], units)[0, 0])
     if math.isnan(value) or size < 2:
@@ -68,13 +69,14 @@ def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator,
 
 
 def paired_bootstrap(human: Vector, scores: Array, system: Codes, context: Codes, statistic: str | Statistic,
-                     rng: np.random.Generator, draws: int = 1000, control: Vector | None = None) -> PairTests:
+                     rng: np.random.Generator, draws: int = 1000, control: Vector | None = None,
+                     conversation: Codes | None = None) -> PairTests:
     """Test every two metrics, scores (metrics, items), each on the rows in which all three values are there."""
     tests = PairTests.empty(len(scores))
     for chosen, pairs in shared_rows(human, scores):
         used, places = np.unique(pairs, return_inverse=True)
-        rows = panel(human, human, system, context, control).take(chosen[np.isfinite(human)])
-        units, size = _units(rows.context)
+        rows = panel(human, human, system, context, control, conversation).take(chosen[np.isfinite(human)])
+        units, size = _units(rows)
         own = scores[used][:, chosen]
         (whole,) = _values(rows, own, statistic, [np.arange(size)], units)
         drawn = _values(rows, own, statistic, (rng.integers(size, size=size) for _ in range(draws)), units)
@@ -91,7 +93,7 @@ def resampled_by_context(rows: Panel, scores: Array, statistic: str | Statistic,
 
     Each is on the rows of a resample that have both values.
     """
-    units, size = _units(rows.context)
+    units, size = _units(rows)
     drawn = (rng.integers(size, size=size) for _ in range(draws))
     if isinstance(statistic, str):
         return _values(rows, scores, statistic, drawn, units)
@@ -139,8 +141,9 @@ def acceleration(left_out: Vector) -> float:
     return float((apart**3).sum() / (6 * spread**1.5)) if spread > 0 else 0.0
 
 
-def _units(context: Codes) -> tuple[Codes, int]:
-    units = np.unique(context, return_inverse=True)[1].ravel()
+def _units(rows: Panel) -> tuple[Codes, int]:
+    own = rows.context if rows.conversation is None else rows.conversation
+    units = np.unique(own, return_inverse=True)[1].ravel()
     return units, int(units.max(initial=-1)) + 1
 
 
@@ -164,7 +167,7 @@ def _values(rows: Panel, scores: Array, statistic: str | Statistic, drawn: Itera
 
 
 def _clusters(rows: Panel, units: Codes, drawn: Iterable[Codes]) -> Iterator[Panel]:
-    """All rows of the units of each resample, their place in `metric`; a unit drawn twice is two contexts."""
+    """All rows of the units of each resample, their place in `metric`; one drawn twice is of other contexts."""
     numbered = dataclasses.replace(rows, metric=np.arange(rows.n, dtype=np.float64))
     order, sizes = np.argsort(units, kind="stable"), np.bincount(units)
     starts = np.cumsum(sizes) - sizes
@@ -172,4 +175,5 @@ def _clusters(rows: Panel, units: Codes, drawn: Iterable[Codes]) -> Iterator[Pan
         lengths = sizes[one]
         within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         sample = numbered.take(order[np.repeat(starts[one], lengths) + within])
-        yield dataclasses.replace(sample, context=np.repeat(np.arange(len(one)), lengths))
+        contexts = np.repeat(np.arange(len(one)), lengths) * (rows.context.max(initial=0) + 1) + sample.context
+        yield dataclasses.replace(sample, context=contexts)

@@ -31,7 +31,8 @@ Codes: TypeAlias = npt.NDArray[np.int64]
 class Panel:
     """Only rows with both values. `system` and `context` say what was judged, and in which context.
 
-    `control` is what a partial correlation holds constant, such as the length of the response.
+    `control` is what a partial correlation holds constant, such as the length of the response. Contexts of one
+    `conversation`, where that is there, are drawn as one.
     """
 
     human: Vector
@@ -39,6 +40,7 @@ class Panel:
     system: Codes
     context: Codes
     control: Vector | None = None
+    conversation: Codes | None = None
 
     @property
     def n(self) -> int:
@@ -48,16 +50,19 @@ class Panel:
     def take(self, rows: Codes | Mask) -> Panel:
         """The panel of some of the rows, repeated as often as they are named."""
         return Panel(self.human[rows], self.metric[rows], self.system[rows], self.context[rows],
-                     None if self.control is None else self.control[rows])
+                     None if self.control is None else self.control[rows],
+                     None if self.conversation is None else self.conversation[rows])
 
 
 Statistic: TypeAlias = Callable[[Panel], float]
 """A number that says how well metric and people agree on a panel; NaN where it does not exist."""
 
 
-def panel(scores: Vector, human: Vector, system: Codes, context: Codes, control: Vector | None = None) -> Panel:
+def panel(scores: Vector, human: Vector, system: Codes, context: Codes, control: Vector | None = None,
+          conversation: Codes | None = None) -> Panel:
     """Join scores and mean ratings that stand in the same order of items; rows with a NaN are left out."""
-    return Panel(human, scores, system, context, control).take(np.isfinite(scores) & np.isfinite(human))
+    known = np.isfinite(scores) & np.isfinite(human)
+    return Panel(human, scores, system, context, control, conversation).take(known)
 
 
 def codes(names: Iterable[Hashable]) -> Codes:

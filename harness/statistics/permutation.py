@@ -40,17 +40,20 @@ MIXTURES: dict[str, Callable[[Vector, Array, Masks, Executor], Mixtures]] = {
 
 def all_pairs_by_permutation(human: Vector, scores: Array, statistic: str | Statistic = "spearman", draws: int = 1000,
                              *, rng: np.random.Generator, context: Codes | None = None, one_sided: bool = False,
-                             system: Codes | None = None, control: Vector | None = None) -> PairTests:
+                             system: Codes | None = None, control: Vector | None = None,
+                             conversation: Codes | None = None) -> PairTests:
     """Test every pair of metrics, scores (metrics, items), each on the rows in which all three values are.
 
-    With `context`, the group of each item, the items of a group are swapped together, because they are not independent.
+    With `context`, the group of each item, the items of a group are swapped together, because they are not independent;
+    with `conversation`, whose contexts continue each other, those of a conversation.
     The statistic is the difference over the root of its mean square in the draws. One-sided, p[i, j] is of i being
     better than j. `system` and `control` are for statistics that read them.
     """
     if isinstance(statistic, str) and statistic not in MIXTURES:
         raise ValueError(f"statistic {statistic!r}: a permutation test of all pairs knows {', '.join(MIXTURES)}")
     tests, n = PairTests.empty(len(scores)), scores.shape[1]
-    groups = np.arange(n) if context is None else np.unique(context, return_inverse=True)[1].ravel()
+    contexts = np.arange(n) if context is None else context
+    groups = np.unique(contexts if conversation is None else conversation, return_inverse=True)[1].ravel()
     bits = mask_bits(int(groups.max(initial=-1)) + 1, draws, rng)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for rows, pairs in shared_rows(human, scores):
@@ -62,7 +65,7 @@ def all_pairs_by_permutation(human: Vector, scores: Array, statistic: str | Stat
                 mixtures = MIXTURES[statistic](human[rows], own, masks, pool)
             else:
                 alone = np.zeros(n, dtype=np.int64) if system is None else system
-                panel = Panel(human, human, alone, groups, control).take(rows)
+                panel = Panel(human, human, alone, contexts, control).take(rows)
                 mixtures = AnyMixtures(panel, own, statistic, masks, pool)
             places = places.reshape(pairs.shape)
             for start in range(0, len(pairs), PAIRS_AT_ONCE):

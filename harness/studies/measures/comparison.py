@@ -72,7 +72,7 @@ def resamples(cell: TargetData, seed: int, amount: Amount) -> tuple[Codes, Singl
     """The rows of the cell that are looked at, and how often each resample holds them: (resamples, rows)."""
     own = int.from_bytes(hashlib.sha256(cell.dataset.encode()).digest()[:8], "big")
     rng = np.random.default_rng([seed, own])
-    unit = units(cell.context)
+    unit = units(cell.units)
     size = int(unit.max()) + 1
     order = rng.permutation(size)
     half = rng.permuted(np.tile(2 * np.arange(size) < size, (amount.halvings, 1)), axis=1)

@@ -33,6 +33,7 @@ def same(one: ItemScores, other: ItemScores) -> None:
     assert one.words.dtype == other.words.dtype == np.int64
     np.testing.assert_array_equal(one.words, other.words)
     np.testing.assert_array_equal(one.contexts, other.contexts)
+    np.testing.assert_array_equal(one.conversations, other.conversations)
     for given, found in ((one.human, other.human), (one.scores, other.scores)):
         assert list(given) == list(found)
         for name, values in given.items():
@@ -46,7 +47,7 @@ def report(*given: ItemScores) -> rows.Results:
 
 
 def test_hostile_names_read_back_as_they_were() -> None:
-    given = made("<b>", HOSTILE, items=HOSTILE[:3])
+    given = made("<b>", HOSTILE, items=HOSTILE[:3], conversations=np.array([0, 0, 0]))
     same(points.unpacked(points.packed(given)), given)
     bare = made(items=(), systems=(), words=np.zeros(0, dtype=np.int64), contexts=np.zeros(0, dtype=np.int64), human={},
                 scores={})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from pathlib import Path
@@ -9,18 +10,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.dataset import Quality
+from benchmarks.dataset import Dataset, Quality
 from harness import statistics
 from harness.cli import main
 from harness.errors import BadConfig
 from harness.results import files
-from harness.run import correlate, item_statistics
+from harness.run import correlate, entries, item_statistics
 from harness.run.correlate import Judged
 from harness.run.item_statistics import Request, restated
 from harness.run.settings import plain_name, statistics_beside
 from harness.statistics.estimates import STATISTICS
 from harness.statistics.panel import LEVELS
 from harness.statistics.williams import FORMULAS
+from tests.conftest import make_card, make_item
 from tests.suite_run import SuiteRun
 
 
@@ -108,6 +110,22 @@ def test_a_column_of_its_own_for_a_quality_counts_there() -> None:
     (row,) = item_statistics.correlations(target, Request())
     assert row.value == -1
     assert math.isclose(row.p, 0)
+
+
+def test_turns_of_a_conversation_are_swapped_as_one_and_have_contexts_of_their_own() -> None:
+    """Two conversations of three turns each: half of all swaps of whole ones are as extreme, of turns 1 of 32."""
+    items = [make_item(f"{name}{turn}", f"{name} {turn}", context=tuple(f"{name} {part}" for part in range(turn)))
+             for turn in (5, 1, 3) for name in "ab"]
+    dataset = Dataset(make_card(size=6), tuple(items), (), "imported")
+    points, human = correlate.item_scores(dataset, (), {}), np.arange(6.0)
+    assert (points.contexts.tolist(), entries.dataset_entry(dataset, (), ()).contexts) == ([0, 1, 2, 3, 4, 5], 2)
+    (target,) = correlate.targets(dataclasses.replace(points, scores={("m", "x"): human, ("m", "y"): -human}),
+                                  [Judged(Quality("fluent"), (), human)])
+    assert target.units.tolist() == [0, 1, 0, 1, 0, 1]
+    for statistic in ("spearman", "kendall"):
+        (row,) = item_statistics.comparisons(target, Request(statistic, draws=400), "perm-both")
+        assert 0.4 < row.p < 0.6
+    assert all(math.isnan(row.value) for row in item_statistics.correlations(target, Request(level="within-contexts")))
 
 
 def test_a_run_keeps_requested_statistics_after_its_own(tmp_path: Path) -> None:

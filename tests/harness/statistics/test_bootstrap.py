@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -66,6 +68,11 @@ def test_contexts_go_together_and_apart() -> None:
     first, second = (spearman(rows.take(rows.context == context)) for context in (0, 1))
     assert sizes == {(6, 2), (3, 1)}  # the latter are those of the jackknife
     assert sorted(set(draws.round(12))) == pytest.approx(sorted({first, (first + second) / 2, second}))
+    sizes.clear()
+    nine = rows.take(np.array([0, 1, 2, 3, 4, 5, 0, 1, 2]))
+    bootstrap(replace(nine, context=np.repeat([0, 1, 2], 3), conversation=np.repeat([0, 0, 1], 3)), watched,
+              np.random.default_rng(7), draws=50)
+    assert sizes == {(12, 4), (9, 3), (6, 2), (3, 1)}, "two contexts of one conversation are drawn together"
 
 
 def test_where_there_is_no_interval_the_reason_is_said(rng: np.random.Generator) -> None:
