@@ -93,7 +93,7 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
     return Table(
         "board", f"Spearman, with people: {question.title}",
         (Heading("Rank", "rank", small="of all, 95 %", key="rank", title=f"Among all {len(question.board.ranked)} "
-                 "columns that have every value; the interval is over other contexts and other datasets"),
+                 "columns that have every value; the interval is over resampled contexts and, of several, datasets"),
          Heading("Metric", "stub", key="metric"),
          Heading("Score", "number", small="± 95 %", key="score", title="Mean over the datasets; the interval is over "
                  "other contexts of the same datasets"),
@@ -103,7 +103,7 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
                  f"{index.results.run.device}, by itself, models loaded, with its inputs"),
          Heading("Size", "number", small="parameters", key="size", title="Of all its networks")),
         tuple(Group(tuple(map(line, own)), title) for title, own in rows.items() if own), board=True,
-        data="Ranks are among all rows, those fitted on ratings too: they stand below")
+        data="Ranks include the metrics fitted on ratings, listed further down")
 
 
 def board_table(index: Index, board: Board) -> Table:

@@ -2,7 +2,7 @@
 
     statistics   their names
     columns      [label, path, metric, badge, family, fitted on ratings, parameters of its networks: null if not known,
-                 rows that are equal to it everywhere]
+                 whether it is of a control, rows that are equal to it everywhere]
     datasets     their names
     targets      [dataset, quality, rated items, root of the reliability] of each
     values       by statistic: row by row the correlation on each target times a million, null where there is none
@@ -33,7 +33,7 @@ from leaderboard.model.boards import has_interval
 from leaderboard.model.cost import costs
 from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index
 from leaderboard.model.pairs import make_pairs
-from leaderboard.model.sentences import about, evidence, people
+from leaderboard.model.sentences import about, evidence, is_control, people
 from leaderboard.render.escaping import visible
 
 MILLION = 1_000_000
@@ -111,7 +111,8 @@ def _column(index: Index, column: Column) -> list[Any]:
     cost = costs(index.results).get(column)
     return [visible(index.labels[column]), index.metric_paths.get(column[0], ""), visible(column[0]),
             visible(index.badges.get(column[0], "")), visible(cost.family) if cost else "",
-            bool(cost and cost.fitted), (cost.parameters or (None if cost.models else 0)) if cost else 0]
+            bool(cost and cost.fitted), (cost.parameters or (None if cost.models else 0)) if cost else 0,
+            is_control(index, column)]
 
 
 def _question(index: Index, question: asking.Question, columns: Sequence[Column], targets: Sequence[Target],

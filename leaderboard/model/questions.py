@@ -3,7 +3,8 @@
 A question is a board: all qualities of the datasets of a split, or one of them. Its answer depends on what a metric may
 use: ratings to fit its weights on, models of a size. The lead over the best column of another metric is tested by
 PERM-BOTH over all targets at once, whole contexts being swapped, adjusted by Holm over the leader's comparisons with
-the metrics that follow it; its interval is over contexts drawn anew (harness/results/pooled.py).
+the metrics that follow it; its interval is over contexts drawn anew (harness/results/pooled.py). Which column would
+lead without one of the datasets is told beside it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
+
+import numpy as np
 
 from harness.results.pooled import DRAWS, Pool
 from harness.results.rows import RankingRow, Results
@@ -49,6 +52,9 @@ class Question:
     """One rater with the mean of the others, averaged as the board is; not an upper bound."""
     limit: float
     """What the raters' noise leaves an errorless metric."""
+    one_rater_on: int
+    limit_on: int
+    """On how many datasets these are known."""
 
     @property
     def datasets(self) -> int:
@@ -62,13 +68,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The best column that a choice allows, the best one of another metric, and by how much it leads; None: "
-      "untested.
+    """The best column that a choice allows, the best one of another metric, and by how much it leads; None: untested.
+
+    `without` has the column that leads without a dataset, by the dataset that is left out; empty where there is one.
     """
 
     best: Column
     following: Column | None
     lead: Difference | None
+    without: Mapping[str, Column]
 
 
 @once
@@ -98,23 +106,48 @@ def answers(results: Results) -> Mapping[tuple[str, Choice], Answer]:
     index, found = make_index(results), dict[tuple[str, Choice], Answer]()
     pool = Pool.of(results) if results.points else None
     for one in questions(results):
-        first = {choice: tuple(best_of_each(index, one, choice)[:1 + FOLLOWING]) for choice in CHOICES}
-        tested = dict.fromkeys(columns for columns in first.values() if len(columns) > 1)
-        datasets, rule = {name for name, _ in one.targets}, one.board.rules[0]
-        leads: dict[tuple[Column, ...], Difference] = {}
-        if pool and tested and datasets <= pool.points.keys():
-            items = sum(len(pool.points[name].items) for name in datasets)
-            draws = max(FEWEST, min(DRAWS, AFFORDED // max(items, 1)))
-            for columns, lead in zip(tested, pool.leads(one.targets, [(own[0], own[1]) for own in tested], rule, draws),
-                                     strict=True):
-                if lead.better == columns[0] and math.isfinite(lead.difference.p):
-                    p = pool.clear(one.targets, columns[0], columns[1:], rule, draws)
-                    leads[columns] = replace(lead.difference, p=p)
-                elif lead.better == columns[0]:
-                    leads[columns] = lead.difference
-        found |= {(one.board.name, choice): Answer(columns[0], columns[1] if len(columns) > 1 else None,
-                                                   leads.get(columns)) for choice, columns in first.items() if columns}
+        first = {choice: own for choice in CHOICES if (own := tuple(best_of_each(index, one, choice)[:1 + FOLLOWING]))}
+        tested = _leads(pool, one, dict.fromkeys(own for own in first.values() if own[1:])) if pool else {}
+        means = _means_without(index, one)
+        for choice, (best, *others) in first.items():
+            found[one.board.name, choice] = Answer(best, others[0] if others else None, tested.get((best, *others)), {
+                name: _leader(index, own, choice, best) for name, own in means.items() if best in own})
     return found
+
+
+def _leads(pool: Pool, question: Question, wanted: Iterable[tuple[Column, ...]],
+           ) -> dict[tuple[Column, ...], Difference]:
+    """The lead of the first of some columns over the second, p being adjusted for all that follow."""
+    columns, rule = list(wanted), question.board.rules[0]
+    datasets = {name for name, _ in question.targets}
+    if not columns or not datasets <= pool.points.keys():
+        return {}
+    items = sum(len(pool.points[name].items) for name in datasets)
+    draws = max(FEWEST, min(DRAWS, AFFORDED // max(items, 1)))
+    tested = pool.leads(question.targets, [(best, second) for best, second, *_ in columns], rule, draws)
+    return {own: lead.difference if not math.isfinite(lead.difference.p) else replace(
+        lead.difference, p=pool.clear(question.targets, own[0], own[1:], rule, draws))
+        for own, lead in zip(columns, tested, strict=True) if lead.better == own[0]}
+
+
+def _means_without(index: Index, question: Question) -> dict[str, dict[Column, float]]:
+    """The means of all columns on what is left without each dataset; none where there is but one."""
+    means: dict[str, dict[Column, float]] = {}
+    values = {column: np.array([index.value(target, column) for target in question.targets])
+              for column in question.board.columns}
+    datasets = [dataset for dataset, _ in question.targets]
+    for name in sorted(set(datasets)) if question.datasets > 1 else ():
+        rest = np.array([dataset != name for dataset in datasets])
+        weight = weights([dataset for dataset in datasets if dataset != name], question.board.rules[0])
+        means[name] = {column: mean for column, own in values.items()
+                       if math.isfinite(mean := float(weight @ own[rest]))}
+    return means
+
+
+def _leader(index: Index, means: Mapping[Column, float], choice: Choice, best: Column) -> Column:
+    """The first of the columns that a choice allows, by their means; `best` before its equals."""
+    own = {column: round(mean, 9) for column, mean in means.items() if allowed(index, column, choice)}
+    return max(own, key=lambda column: (own[column], column == best))
 
 
 def best_of_each(index: Index, question: Question, choice: Choice) -> list[Column]:
@@ -149,16 +182,16 @@ def _question(index: Index, board: Board) -> Question:
                     and quality.rated and (entry.name, quality.name) in index.valued)
     part = ", datasets with references" if need == "references" else f", in {need}" if need else ""
     title = (dimension or ALL) + part + SPLITS.get(split, f", {split}")
-    return Question(board, dimension, title, targets, _mean(index, targets, board, ONE_RATER),
-                    _mean(index, targets, board, LIMIT))
+    (one_rater, one_rater_on), (limit, limit_on) = (_mean(index, targets, board, own) for own in (ONE_RATER, LIMIT))
+    return Question(board, dimension, title, targets, one_rater, limit, one_rater_on, limit_on)
 
 
-def _mean(index: Index, targets: tuple[Target, ...], board: Board, method: str) -> float:
-    """Average a reliability by the board's rule over the targets that have one; of the limit its root."""
+def _mean(index: Index, targets: tuple[Target, ...], board: Board, method: str) -> tuple[float, int]:
+    """Average a reliability, of the limit its root, over the targets that have one, and count their datasets."""
     known = [target for target in targets if math.isfinite(index.reliability.get((*target, method), math.nan))]
     values = [index.reliability[*target, method] for target in known]
     if method == LIMIT:
         values = [math.sqrt(max(value, 0.0)) for value in values]
-    weight = weights([dataset for dataset, _ in known], board.rules[0])
-    return float(weight @ values) if known else math.nan
+    datasets = [dataset for dataset, _ in known]
+    return float(weights(datasets, board.rules[0]) @ values) if known else math.nan, len(set(datasets))
 

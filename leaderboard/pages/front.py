@@ -21,13 +21,13 @@ TITLE = "Which metric should I use?"
 PLAIN: Choice = (False, math.inf)
 """What the page answers first: without ratings, with any model."""
 READ = ("Score: the mean over the datasets of Spearman’s correlation with people; ± is half of its 95 % interval, on "
-        "other "
-        "contexts of these datasets. Rank: among all columns with every value, with its 95 % interval on other "
-        "contexts "
-        "and other datasets. Established: the lead over the next metric by PERM-BOTH, whole contexts being swapped on "
-        "all datasets at once, adjusted for five comparisons, p < 0.05. Williams’ test, in the drawers, takes items as "
-        "independent and is too sure where several share a context. Best and second of a column are bold and "
-        "underlined; ▽ is no better than counting words. Below a name: how the metric stands to its paper’s system.")
+        "other contexts of these datasets. Rank: among all columns with every value, with its 95 % interval over "
+        "resampled contexts and, where a quality has several datasets, resampled datasets. Established: the lead over "
+        "the next metric by PERM-BOTH, whole contexts being swapped on all datasets at once, adjusted for five "
+        "comparisons, p < 0.05. Williams’ test, in the drawers, takes items as independent and gives p-values that are "
+        "too small where several share a context. Best and second of a column are bold and underlined; ▽ is no better "
+        "than counting words. Below a name: how the metric stands to its paper’s system; what is fitted on ratings was "
+        "also designed while looking at these datasets, so its score is optimistic.")
 OTHERS = "Not among the best of their metric, fitted on ratings, or without a value somewhere"
 
 
@@ -71,7 +71,7 @@ def _answer(index: Index, asked: Sequence[Question], first: Question) -> tuple[B
     choices = (("q", "for", tuple((one.board.name, one.title, one is first) for one in asked)),
                ("ratings", "may use ratings", (("", "no", True), ("1", "yes", False))),
                ("models", "may use", tuple((key, words, not key) for key, words, _ in sizes(index))))
-    question = sentences.asked(first, PLAIN)
+    question = sentences.asked(first, PLAIN, own is not None and sentences.is_control(index, own.best))
     if own is None:
         return (Ask(choices, question, Cell("no metric has every value"), "", "", sentences.people(first)),)
     ask = Ask(choices, question, Cell(index.labels[own.best], link=index.metric_paths.get(own.best[0], "")),
@@ -95,9 +95,10 @@ def _answers(index: Index, asked: Sequence[Question]) -> Table:
     def cells(question: Question, choice: Choice) -> Row:
         if (own := found.get((question.board.name, choice))) is None:
             return (Cell("none"), Cell(""), Cell(""))
-        row = question.board.ranked[own.best]
+        row, beaten = question.board.ranked[own.best], sentences.is_control(index, own.best)
         lead = "not tested" if own.lead is None else "established" if own.lead.established else "not established"
-        return (Cell(index.labels[own.best], link=index.metric_paths.get(own.best[0], "")),
+        return (Cell(index.labels[own.best], link=index.metric_paths.get(own.best[0], ""),
+                     small=f"{sentences.BEATEN} this control" if beaten else ""),
                 Cell(f"{row.value:.3f}".replace("-", "−"), value=row.value, small=sentences.error(row.error).strip()),
                 Cell(lead, title="" if own.following is None else f"over {index.labels[own.following]}"))
 

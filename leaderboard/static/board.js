@@ -60,8 +60,9 @@ document.addEventListener("DOMContentLoaded", () => {
     const [, , size] = Numbers.sizes.find(([key]) => key === choice.models);
     const limits = [choice.ratings ? "" : "without ratings", size].filter(Boolean).join(", ");
     const quality = question.title.replace(/^overall/, "overall quality");
-    box.querySelector(".asked").textContent = `For ${quality}, ${limits || "whatever it takes"}:`;
     const best = answer ? answer[0] : shown[0];
+    const beaten = best !== undefined && Numbers.columns[best][7] ? " no metric beats" : "";
+    box.querySelector(".asked").textContent = `For ${quality}, ${limits || "with no restrictions"}:${beaten}`;
     box.querySelector(".best").replaceChildren(best === undefined ? "no metric has every value" : link(best));
     const about = box.querySelector(".about") ?? box.querySelector(".best").parentElement.appendChild(make("span", { className: "about" }));
     about.textContent = answer && answer[1] ? ` (${answer[1]})` : "";

@@ -14,7 +14,7 @@ from playwright import sync_api
 from harness.results.rows import Results
 from leaderboard.model.index import make_index
 from leaderboard.model.questions import answers, questions
-from leaderboard.model.sentences import evidence
+from leaderboard.model.sentences import asked, evidence, is_control
 from tests.browser.conftest import Open, Site, rows
 
 pytestmark = pytest.mark.browser
@@ -65,6 +65,8 @@ def test_the_sentence_is_that_of_the_results_for_every_question_and_choice(site:
             if own is not None:
                 assert front.locator("#sentence .best").inner_text() == index.labels[own.best]
                 assert front.locator("#sentence .evidence").inner_text() == evidence(index, one, own)
+                assert front.locator("#sentence .asked").inner_text() == asked(
+                    one, choice, is_control(index, own.best))
 
 
 def test_the_board_shows_the_ranks_of_the_question_and_of_each_metric_one_column(

@@ -24,6 +24,7 @@ from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import make_index
 from leaderboard.model.numbers import numbers, worst
 from leaderboard.model.questions import answers, best_of_each, default, questions
+from leaderboard.model.sentences import evidence
 from leaderboard.pages import front
 from tests.leaderboard import large
 from tests.leaderboard.conftest import SCRIPT, ranking, row, table
@@ -46,10 +47,39 @@ def test_the_sentence_says_what_the_results_say(results: Results) -> None:
     assert ask.asked == "For overall quality, without ratings:"
     assert (ask.best.text, ask.about) == ("bleu1", "no model")
     assert ask.evidence == ("Spearman 0.40 ± 0.05 over 3 datasets; its lead over the next is not tested, "
-                            "<script>alert('x')</script> / x|y. Cost: 15 s per 1,000 items without a GPU.")
-    assert ask.people == "One rater against the others: 0.51, not an upper bound."
+                            "<script>alert('x')</script> / x|y. It leads whichever dataset is left out. "
+                            "Cost: 15 s per 1,000 items without a GPU.")
+    assert ask.people == "One rater against the others: 0.51 on 1 of 3 datasets, not an upper bound."
     titles = [title for _, title, _ in ask.choices[0][2]]
     assert titles == ["all qualities", "overall", "interesting", "all qualities, test datasets"]
+
+
+def with_values(results: Results, values: dict[tuple[str, str], float]) -> Results:
+    """The results with these Spearman values of columns of metrics on overall, and the ranks that follow."""
+    rows = tuple(replace(row, value=values[row.dataset, row.metric]) if row.quality.startswith("Overall")
+                 and row.statistic == "spearman" and (row.dataset, row.metric) in values else row
+                 for row in results.correlations)
+    return replace(results, correlations=rows, ranking=tuple(row for row in ranking(rows) if row.origin == "real"))
+
+
+def test_the_sentence_says_who_leads_without_each_dataset(results: Results) -> None:
+    """Of 0.1, 0.5, 0.55 the mean is below bleu1's of 0.3, 0.4, 0.5, but not without the first."""
+    made = with_values(results, {("fed-turn", SCRIPT): 0.1, ("topical-usr", SCRIPT): 0.5, ("fed-dial", SCRIPT): 0.55})
+    index, found = make_index(made), answers(made)
+    said = {one.title: evidence(index, one, found[one.board.name, front.PLAIN]) for one in questions(made)}
+    assert ("Leaving out one dataset at a time: still first without 2 of 3; without fed-turn, "
+            f"{SCRIPT} / x|y leads. Cost") in said["overall"]
+    assert "left out" not in said["interesting"]
+
+
+def test_a_control_that_leads_is_not_recommended(results: Results) -> None:
+    made = with_values(results, {(name, "length"): 0.9 for name in ("fed-turn", "topical-usr", "fed-dial")})
+    (page,) = front.build(made)
+    (ask,) = (block for block in page.sections[0].blocks if isinstance(block, Ask))
+    assert f"{ask.asked} {ask.best.text} ({ask.about})" == (
+        "For overall quality, without ratings: no metric beats length (a control, which does not judge quality, no "
+        "model)")
+    assert row(table(page, "answers-table"), "overall")["Without ratings"].small == "no metric beats this control"
 
 
 def test_a_lead_is_established_by_the_permutation_of_whole_contexts(full: Results) -> None:

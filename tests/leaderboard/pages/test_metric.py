@@ -44,7 +44,7 @@ def test_a_page_begins_with_what_the_metric_is_and_where_it_departs(results: Res
     (facts, *_) = section(find_page(metric.build(results), "grade"), "card").blocks
     assert isinstance(facts, Facts)
     assert [(term, cell.text) for term, cell in facts.pairs if term in ("In short", "Departs")] == [
-        ("In short", "another method, not the paper’s, in place of GRADE, fitted on ratings"),
+        ("In short", "not GRADE: our own small substitute, fitted on ratings"),
         ("Departs", "A <head> on a frozen encoder."), ("Departs", "No graph.")]
 
 
