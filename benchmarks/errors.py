@@ -14,8 +14,11 @@
 from __future__ import annotations
 
 import difflib
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+
+PLACES = 20
+"""So many places of problems that are alike are listed."""
 
 
 class BenchmarkError(Exception):
@@ -34,16 +37,19 @@ class BadRecord(BenchmarkError):
                                             f"field {field!r}" if field else "") if part)
         super().__init__(f"{file}: {where + ': ' if where else ''}{problem}")
         self.problem = field, problem
+        self.place = str(file).rpartition(", ")[2] if record is None else f"record {record}"
 
 
 class BadRecords(BadRecord):
     """A file holds several things that it must not; `problems` has a line for each that is not said before."""
 
     def __init__(self, problems: Sequence[BadRecord]) -> None:
-        times = Counter(each.problem for each in problems)
-        first = {each.problem: each for each in reversed(problems)}
-        self.problems = tuple(f"{first[own]}{f'; and {times[own] - 1} more like it' if times[own] > 1 else ''}"
-                              for own in times)
+        alike: defaultdict[tuple[str, str], list[BadRecord]] = defaultdict(list)
+        for each in problems:
+            alike[each.problem].append(each)
+        places = {own: ", ".join(each.place for each in rest[:PLACES]) for own, (_, *rest) in alike.items()}
+        self.problems = tuple(f"{first}{f'; and {len(rest)} more like it: {places[own]}' if rest else ''}"
+                              for own, (first, *rest) in alike.items())
         more = len(problems) - 1
         Exception.__init__(self, f"{problems[0]}; {more} more {'records are' if more > 1 else 'record is'} wrong")
 

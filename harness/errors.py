@@ -17,7 +17,11 @@ class HarnessError(Exception):
 
 
 class BadConfig(HarnessError):
-    """A flag, a config file or a ratings file that cannot be used."""
+    """A flag, a config file or a ratings file that cannot be used, and every reason."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
 
 
 class BadReport(HarnessError):

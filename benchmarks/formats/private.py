@@ -19,6 +19,7 @@ from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadRecord, BenchmarkError, nearest, raise_if_any
 from benchmarks.formats import official, rows
 from benchmarks.formats.rows import TableSource
+from benchmarks.formats.scorefile import listed
 
 COLUMNS = {"item": "item", "dialogue_id": "item", "quality": "quality", "vote": "vote", "score": "vote"}
 Bad: TypeAlias = Callable[[str, str], BadRecord]
@@ -43,11 +44,13 @@ class Owners:
     def problem(self, rating: Rating) -> tuple[str, str] | None:
         """What is wrong with a rating, as field and problem; None if nothing is."""
         if rating.item not in self.cards:
-            return "item", f"{rating.item!r:.60} is no item of the imported or fetched datasets of this run"
+            names = dict.fromkeys(card.name for card in self.cards.values())
+            return "item", f"{rating.item!r:.60} is no item of {listed(list(names))}"
         card = self.cards[rating.item]
         quality = card.quality(rating.quality)
         if rating.item in self.shared:
-            return "item", f"{rating.item!r:.60} is an item of more than one dataset; choose one with --dataset"
+            return "item", (f"{rating.item!r:.60} is an item of more than one dataset; choose one with --dataset, or "
+                            "give it another id in one of them")
         if quality is None:
             known = nearest(rating.quality, (entry.name for entry in card.qualities))
             return "quality", f"{rating.quality!r:.60} is no quality of {card.name}; {known}"
@@ -69,8 +72,8 @@ def read(path: Path, owners: Owners) -> dict[str, tuple[Rating, ...]]:
     if not owners.cards:
         raise BenchmarkError(f"{path}: no dataset of this run was imported or fetched; the sample takes no ratings")
     votes: dict[tuple[str, str], tuple[float, ...]] = defaultdict(tuple)
-    problems = []
-    for bad, rating in _from_json(path, owners) if ending == ".json" else _from_table(path):
+    problems = list[BadRecord]()
+    for bad, rating in _from_json(path, owners) if ending == ".json" else _from_table(path, problems):
         if wrong := owners.problem(rating):
             problems.append(bad(*wrong))
         else:
@@ -106,7 +109,8 @@ def _from_json(path: Path, owners: Owners) -> Iterator[tuple[Bad, Rating]]:
             yield from ((record.bad, rating) for rating in official.votes(record, card))
 
 
-def _from_table(path: Path) -> Iterator[tuple[Bad, Rating]]:
+def _from_table(path: Path, problems: list[BadRecord]) -> Iterator[tuple[Bad, Rating]]:
+    """The vote of each row; rows without a number join the problems."""
     for place, row in rows.read(TableSource(path), {}):
         values = {COLUMNS.get(name.strip().casefold(), name): value for name, value in row.items()}
         if len(values) < len(row):
@@ -115,5 +119,6 @@ def _from_table(path: Path) -> Iterator[tuple[Bad, Rating]]:
             raise BadRecord(path.name, None, "", f"has no column {', '.join(sorted(missing))}")
         vote = official.number(values["vote"])
         if vote is None or not abs(vote) <= official.LARGEST:
-            raise BadRecord(place, None, "vote", f"{values['vote']!r:.60} is not a finite number")
-        yield partial(BadRecord, place, None), Rating(values["item"], values["quality"], (vote,))
+            problems.append(BadRecord(place, None, "vote", f"{values['vote']!r:.60} is not a finite number"))
+        else:
+            yield partial(BadRecord, place, None), Rating(values["item"], values["quality"], (vote,))

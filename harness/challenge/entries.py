@@ -27,6 +27,9 @@ SIMILAR, EQUAL = 0.999, 1 - 1e-12
 ALIKE = 20
 """So many pairs of submissions that are alike are named."""
 
+FIRST = 3
+"""So many problems of a kind are said in full."""
+
 SIDE_BY_SIDE = 1 << 25
 """From so many bytes on, files are read by several processes."""
 
@@ -161,7 +164,7 @@ def _read(path: Path, column: str, wanted: Expected | None = None) -> ScoreFile:
         return ScoreFile({}, (f"cannot be read: {type(error).__name__}",), (), "")
     fatal, others = (tuple(scorefile.describe(
         [each for each in content.problems if each.fatal is refused and each.kind not in COUNTED_HERE], content.unit,
-        most)) for refused, most in ((True, 20), (False, 3)))
+        FIRST)) for refused in (True, False))
     return ScoreFile(content.scores if not fatal else {}, fatal, others, content.digest)
 
 

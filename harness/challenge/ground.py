@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset, Quality, Rating
 from benchmarks.errors import nearest
 from benchmarks.formats import private
-from benchmarks.formats.scorefile import Expected
+from benchmarks.formats.scorefile import Expected, listed
 from harness.challenge import rulebook
 from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig
@@ -43,6 +43,16 @@ class RankedDataset:
         """The dataset's name."""
         return self.dataset.card.name
 
+    @property
+    def about(self) -> str:
+        """How many items it holds, of which language, and how many votes on each quality, in words."""
+        languages = ", ".join(sorted({item.language for item in self.dataset.items}))
+        said = [f"{self.name}: {len(self.dataset.items)} items, language {languages}"]
+        for name in (judged.quality.name for judged in self.judged):
+            votes = [len(own.votes) for own in self.dataset.ratings if own.quality == name and own.votes]
+            said.append(f"{name}: {sum(votes)} votes on {len(votes)} items")
+        return "; ".join(said)
+
     def without(self, places: Collection[int]) -> RankedDataset:
         """The same with no ratings of some items, by their places."""
         gone = frozenset(places)
@@ -67,8 +77,10 @@ class Ground:
     ratings: str = ""
     partial: tuple[str, ...] = ()
     """What the private ratings leave out, in words."""
-    elsewhere: frozenset[str] = frozenset()
-    """The items of other phases."""
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """The items of other phases, each with its phase in words."""
+    shared: tuple[str, ...] = ()
+    """The items that another phase has too."""
     public: Ground | None = None
     """The part that was ranked on before the freeze, of a frozen phase."""
 
@@ -84,13 +96,13 @@ class Ground:
 
     def tables(self, names: Sequence[str], scores: Mapping[Target, Array]) -> Iterator[TargetData]:
         """Every target with the scores (submissions, items) of the submissions of these names."""
-        for field in self.fields:
-            items = field.dataset.items
+        for ranked in self.fields:
+            items = ranked.dataset.items
             groups = codes(item.system or "" for item in items), codes(item.context for item in items)
             words, conversation = correlate.lengths(items).astype(np.float64), correlate.conversations(items)
-            for judged in field.judged:
-                yield TargetData(field.name, judged, tuple((name, name) for name in names),
-                                 scores[field.name, judged.quality.name], *groups, words, conversation)
+            for judged in ranked.judged:
+                yield TargetData(ranked.name, judged, tuple((name, name) for name in names),
+                                 scores[ranked.name, judged.quality.name], *groups, words, conversation)
 
     @property
     def expected(self) -> Expected:
@@ -103,8 +115,9 @@ class Ground:
 def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
     """Load the datasets, join the private ratings, choose the qualities; items and qualities alone if not `rated`."""
     datasets = loaded(rules, home)
-    others = (phase for phase in rulebook.phases(rules.folder) if phase.phase != rules.phase)
-    every = {each.card.name: each for own in (*(loaded(phase, home) for phase in others), datasets) for each in own}
+    others = {phase.when: loaded(phase, home) for phase in rulebook.phases(rules.folder)
+              if phase.phase != rules.phase and phase.ready}
+    every = {each.card.name: each for own in (*others.values(), datasets) for each in own}
     extra, digest = _private(rules.ratings, every.values()) if rules.ratings and rated else ({}, "")
     whole, partial = list[RankedDataset](), list[str]()
     for dataset in datasets:
@@ -116,19 +129,21 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
             field = RankedDataset(joined, correlate.judged(joined, qualities), empty, votes)
             partial += _partial(field, {rating.quality for rating in new})
             whole.append(field)
-    if partial and rules.coverage == "whole":
-        raise BadConfig(f"{rules.ratings}: {'; '.join(partial)}; complete them, or accept that by "
-                        f"coverage = \"partial\" in {FILE}")
     fields = _part(rules, whole)
-    for name, judged in ((each.name, judged) for each in fields for judged in each.judged):
-        if rated and not judged.usable:
-            raise BadConfig(f"{name}: nobody can be ranked on {judged.quality.name!r}: it has {judged.rated} rated "
-                            "items, and needs three that differ; add its ratings (ratings = \"FILE\" in "
-                            f"{FILE}) or leave it out by qualities")
-    elsewhere = {item.id for dataset in every.values() for item in dataset.items} - {
-        item.id for field in fields for item in field.dataset.items}
+    problems = [f"{rules.ratings}: {line}" for line in partial if rules.coverage == "whole"]
+    if problems:
+        problems.append(f"complete the ratings, or accept that by coverage = \"partial\" in {FILE}")
+    problems += [f"{name}: nobody can be ranked on {judged.quality.name!r}: it has {judged.rated} rated items, and "
+                 f"needs three that differ; add its ratings (ratings = \"FILE\" in {FILE}) or leave it out by qualities"
+                 for name, judged in ((each.name, judged) for each in fields for judged in each.judged)
+                 if rated and not judged.usable]
+    if problems:
+        raise BadConfig(*problems)
+    own = {item.id for field in fields for item in field.dataset.items}
+    elsewhere = {item.id: when for when, theirs in others.items() for dataset in theirs for item in dataset.items}
     public = Ground(_part(replace(rules, final=False), whole)) if rules.final and rules.public else None
-    return Ground(fields, digest, tuple(partial), frozenset(elsewhere), public)
+    return Ground(fields, digest, tuple(partial), {name: when for name, when in elsewhere.items() if name not in own},
+                  tuple(sorted(own & elsewhere.keys())), public)
 
 
 def _private(file: Path, datasets: Iterable[Dataset]) -> tuple[dict[str, tuple[Rating, ...]], str]:
@@ -143,8 +158,9 @@ def _partial(field: RankedDataset, rated: set[str]) -> Iterator[str]:
     """Which of the qualities with private ratings have items without any."""
     for judged in field.judged:
         if judged.quality.name in rated and judged.rated < len(judged.means):
+            lacking = [field.dataset.items[place].id for place in np.flatnonzero(np.isnan(judged.means))]
             yield (f"{judged.rated} of {len(judged.means)} items of {field.name} have votes on "
-                   f"{judged.quality.name!r}")
+                   f"{judged.quality.name!r}, not {listed(lacking)}")
 
 
 def _part(rules: Rulebook, fields: Iterable[RankedDataset]) -> tuple[RankedDataset, ...]:

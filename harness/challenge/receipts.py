@@ -56,15 +56,16 @@ class Log:
 
     def refused(self, phase: str) -> tuple[Refused, ...]:
         """What was refused when it came in, with the time."""
-        return tuple(Refused(submissions.shown(f"{line['team']}/{line['number']}"),
-                             (f"at receipt, {line['time']}: {'; '.join(line['why'])}",))
-                     for line in self.of("refused", phase))
+        return tuple(Refused(_refused(line["team"], number), (f"at receipt, {line['time']}: {'; '.join(line['why'])}",))
+                     for number, line in enumerate(self.lines, start=1)
+                     if (line["event"], line["phase"]) == ("refused", phase))
 
     def changed(self, rules: Rulebook, field: Ground) -> tuple[str, ...]:
-        """Which inputs of a ranking are others than when the phase was frozen."""
-        now = inputs(rules, field)
-        return tuple(name for line in self.of("frozen", rules.phase) for name, digest in line.get("inputs", {}).items()
-                     if now.get(name) != digest)
+        """Which inputs of a ranking are others than when the phase was frozen; of a setting its two values."""
+        now, settings = inputs(rules, field), _settings(rules)
+        return tuple(f"{name} ({value}, now {now[name]})" if name in settings else name
+                     for line in self.of("frozen", rules.phase) for name, value in line.get("inputs", {}).items()
+                     if now.get(name) != value)
 
 
 def read(folder: Path) -> Log:
@@ -110,12 +111,17 @@ def _append(folder: Path, log: Log, line: Mapping[str, Any]) -> None:
 
 
 def inputs(rules: Rulebook, field: Ground) -> dict[str, str]:
-    """The sha256 of what a ranking of a phase is by and on: its rules, the private ratings, each dataset."""
-    said = [getattr(rules, each.name) for each in fields(rules) if each.name not in SHOWN]
+    """What a ranking of a phase is by and on: its settings, and the sha256 of what else there is."""
     ratings = [ratings_fingerprint(one.dataset.ratings) for one in field.fields]
-    parts = {"rules": f"{said} {field.targets} {rules.secret}", "ratings": f"{field.ratings} {ratings}",
+    parts = {"qualities of the datasets": f"{field.targets}", rulebook.DRAWN_BY: rules.secret,
+             "ratings": f"{field.ratings} {ratings}",
              **{f"dataset {one.name}": one.dataset.fingerprint for one in field.fields}}
-    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in parts.items()}
+    return _settings(rules) | {name: hashlib.sha256(text.encode()).hexdigest() for name, text in parts.items()}
+
+
+def _settings(rules: Rulebook) -> dict[str, str]:
+    """The settings that may move a rank, as text."""
+    return {each.name: str(getattr(rules, each.name)) for each in fields(rules) if each.name not in SHOWN}
 
 
 def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
@@ -125,6 +131,9 @@ def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
         if log.of("frozen", rules.phase):
             raise BadConfig(f"{rules.name}: is frozen already")
         listed = submissions.listed(rules, log.receipts(rules.phase))
+        if listed == submissions.ListedSubmissions():
+            raise BadConfig(f"nobody has handed in{f' to the phase {rules.phase}' if rules.phase else ''}; to take "
+                            "nothing more, set closes")
         field = ground.prepared(replace(rules, final=True), home)
         taken = entries.taken(listed, field, rules)
         _append(folder, log, {"event": "frozen", "time": now.isoformat(timespec="seconds"), "phase": rules.phase,
@@ -133,38 +142,55 @@ def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
 
 
 def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "", column: str = "",
-            now: datetime.datetime) -> tuple[str, tuple[str, ...]]:
-    """Take in a score file of a team: its name TEAM/N, or the reasons why it is refused; both are noted in the log."""
+            now: datetime.datetime, dry: bool = False) -> tuple[str, tuple[str, ...]]:
+    """Take in a score file of a team: its name TEAM/N, or the reasons why it is refused; both are noted in the log.
+
+    With `dry` nothing is kept and noted.
+    """
     with _locked(folder):
-        log = read(folder)
-        rules = _open(rulebook.phases(folder), log, phase, now.date())
+        log, every = read(folder), rulebook.phases(folder)
+        rules = (_meant(every, log, file, column, home, now.date()) if len(every) > 1 and not phase else
+                 rulebook.read(folder, phase))
         number = 1 + max((line["number"] for line in log.of("received", rules.phase, team)), default=0)
         reasons = submissions.wrong_team(team, rules.inbox) or tuple(_not_now(rules, log, team, now))
         while not reasons and (rules.inbox / team / str(number)).exists():  # by hand, or by one that was killed
             number += 1
-        line = {"event": "received", "time": now.isoformat(timespec="seconds"), "phase": rules.phase, "team": team,
-                "number": number, "file": file.name, "sha256": ""}
+        name, digest = f"{team}/{number}", ""
         if not reasons:
-            staged = rules.inbox / STAGED / team / str(number)
+            staged = folder / STAGED / team / str(number)
             try:
-                line["sha256"], reasons = _looked_at(staged, file, column, rules, home, now)
-                if not reasons:
-                    (rules.inbox / team).mkdir(exist_ok=True)
+                digest, reasons = _looked_at(staged, file, column, rules, home, now)
+                if not reasons and not dry:
+                    (rules.inbox / team).mkdir(parents=True, exist_ok=True)
                     staged.rename(rules.inbox / team / str(number))
             finally:
-                shutil.rmtree(rules.inbox / STAGED, ignore_errors=True)
-        _append(folder, log, line | ({"event": "refused", "why": reasons} if reasons else {}))
-    return f"{team}/{number}{f' in {rules.phase}' if rules.phase else ''}", reasons
+                shutil.rmtree(folder / STAGED, ignore_errors=True)
+        if reasons:
+            name = _refused(team, 1 + len(log.lines))
+        if not dry:
+            outcome = {"event": "refused", "why": reasons} if reasons else {"event": "received", "number": number}
+            _append(folder, log, {"time": now.isoformat(timespec="seconds"), "phase": rules.phase, "team": team,
+                                  "file": file.name, "sha256": digest, **outcome})
+    return f"{name}{f' in {rules.phase}' if rules.phase else ''}", reasons
 
 
-def _open(phases: Sequence[Rulebook], log: Log, phase: str, today: datetime.date) -> Rulebook:
-    """The phase that is named, else the only one that is open, or of several the only one that is not frozen."""
-    named = [rules for rules in phases if rules.phase == phase] if phase else [
-        rules for rules in phases if (rules.opens or today) <= today <= (rules.closes or today)] or list(phases[-1:])
-    named = [rules for rules in named if not log.of("frozen", rules.phase)] or named[:1]
+def _refused(team: str, line: int) -> str:
+    """The name of a file that was refused when it came in, by the line of the log; no submission has such a name."""
+    return submissions.shown(f"{team}/refused-{line}")
+
+
+def _meant(phases: Sequence[Rulebook], log: Log, file: Path, column: str, home: Path, today: datetime.date) -> Rulebook:
+    """The only phase whose items a file scores; else the only one that is open, and of several that is not frozen."""
+    datasets = {rules.phase: ground.loaded(rules, home) for rules in phases if rules.ready}
+    known = scorefile.expected(dataset for own in datasets.values() for dataset in own)
+    scored = set(scorefile.read(file, known, whole=False, column=column or phases[0].column).datasets)
+    named = [rules for rules in phases if scored & {own.card.name for own in datasets.get(rules.phase, ())}]
     if len(named) != 1:
-        names = ", ".join(rules.phase for rules in named or phases)
-        raise BadConfig(f"say which phase by --phase: {names}" if names else "there are no phases: leave out --phase")
+        named = [rules for rules in phases if (rules.opens or today) <= today <= (rules.closes or today)]
+        named = named or list(phases[-1:])
+        named = [rules for rules in named if not log.of("frozen", rules.phase)] or named[:1]
+    if len(named) != 1:
+        raise BadConfig(f"say which phase by --phase: {', '.join(rules.phase for rules in named)}")
     return named[0]
 
 

@@ -69,11 +69,8 @@ def report(outcome: Outcome, kept: Path) -> Results:
 
 def _dataset(field: RankedDataset, rule: str) -> DatasetEntry:
     """A dataset on the board of the rule, with what is to be known of it."""
-    split = field.dataset.card.split
-    notes = [f"Private ratings joined: {field.joined} votes."] if field.joined else []
-    if split != rule:
-        notes.append(f"A {split} set: it stands on the {rule} board since the challenge ranks by the {rule} rule.")
-    return replace(entries.dataset_entry(field.dataset, field.judged, ()), split=rule, notes=" ".join(notes))
+    notes = f"Private ratings joined: {field.joined} votes." if field.joined else ""
+    return replace(entries.dataset_entry(field.dataset, field.judged, ()), split=rule, notes=notes)
 
 
 def _figures(p: float) -> float:

@@ -100,6 +100,17 @@ class Rulebook:
         return f"{self.title}: {self.phase}" if self.phase else self.title
 
     @property
+    def ready(self) -> bool:
+        """Whether the files of its own datasets are there; those of a phase to come may be kept elsewhere."""
+        return all(not isinstance(own.source.place, Path) or own.source.place.exists() for own in self.own)
+
+    @property
+    def when(self) -> str:
+        """The phase with its days, in words."""
+        days = " ".join(f"{word} {day}" for word, day in (("from", self.opens), ("to", self.closes)) if day)
+        return f"the phase {self.phase}{f', open {days}' if days else ''}"
+
+    @property
     def dated(self) -> bool:
         """Whether a submission must say when it was made."""
         return self.opens is not None or self.closes is not None
@@ -110,7 +121,8 @@ def read(folder: Path, phase: str = "") -> Rulebook:
     every = phases(folder)
     named = [rules for rules in every if rules.phase == phase]
     if not named and phase:
-        raise BadConfig(f"{folder / FILE}: no phase {phase!r:.60}; {nearest(phase, (rules.phase for rules in every))}")
+        names = ", ".join(rules.phase for rules in every)
+        raise BadConfig(f"{phase!r:.60} is no phase: {names}" if names else "there are no phases: leave out --phase")
     return (named or every)[0]
 
 
@@ -129,14 +141,6 @@ def phases(folder: Path) -> tuple[Rulebook, ...]:
     return tuple(_rules(folder, shown, values | table, tuple(  # a phase that names no datasets takes all
         each for each in own if each.card.name in table.get("datasets", (each.card.name,))))
         for table in tables or [{}])
-
-
-def opened(rules: Rulebook) -> tuple[str, ...]:
-    """What a phase hides until it is frozen and another phase scores."""
-    others = [other for other in phases(rules.folder) if rules.public and other.phase != rules.phase]
-    return tuple(f"{', '.join(shared)}: the part that {rules.phase} hides is open in {other.phase}, which scores the "
-                 "same items; give the phases other items" for other in others
-                 if (shared := [name for name in rules.data if name in other.data]))
 
 
 def _rules(folder: Path, shown: str, values: dict[str, Any], own: tuple[OwnDataset, ...]) -> Rulebook:

@@ -1,7 +1,13 @@
-"""What `harness challenge init` writes: the rules with every setting explained, folders, a page for participants."""
+"""What `harness challenge init` writes: a challenge in two phases on items of the bundled sample.
+
+The rules with every setting explained, items, private ratings, a page for participants; and for an example the score
+files of made-up teams, those of the first phase received.
+"""
 
 from __future__ import annotations
 
+import datetime
+import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
@@ -13,51 +19,44 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.formats import scorefile
 from benchmarks.storage.files import write_atomically
-from harness.challenge import baselines, ground, rulebook, submissions
-from harness.challenge.rulebook import DRAWN_BY, FILE, FOLDER, Rulebook
+from harness.challenge import ground, receipts, rulebook
+from harness.challenge.rulebook import DRAWN_BY, FILE, Rulebook
 from harness.challenge.tables import RULES as BY_RULE
 from harness.challenge.tables import test_of
 from harness.errors import BadConfig
+from harness.results.exhibits import csv_of
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
 from harness.statistics.estimates import full_name
 from metrics import registry as metrics
 from metrics.models.service import Choice, Models
 
-DATASETS = ("jsalt", "esl", "ncm")
-TEMPLATE = "template.csv"
 PARTICIPANTS = "README.md"
+TEMPLATE = "template.csv"
 IGNORE = ".gitignore"
 WORKFLOW = ".github/workflows/receive.yml"
+SAMPLES = {"talk-dev": "persona-usr", "talk-test": "topical-usr"}
+"""The datasets that are written, and what of the bundled sample they hold."""
 
-RULES = '''# A challenge; docs/tutorial-organiser.md of dialogue-harness tells every setting.
-title = "{title}"
+LASTS, SINCE = 28, 14
+"""Days of a phase, and of these how many of the first are over when it is written."""
 
-# Data: names of `harness list datasets` or cards ("my.toml"), all of one split, all real or all of the sample ...
-datasets = [{datasets}]
-# ... or files of your own in the organisers' JSON:
-# [[dataset]]            (at the end of this file)
-# name = "new-set"
-# title = "New set"
-# file = "data/new-set_eval.json"
-# level = "turn"         # or "dialogue"
-# split = "test"         # or "dev"
-# qualities = [{{name = "overall", low = 1, high = 5}}]
-
-# qualities = ["appropriateness"]       # names or dimensions; all where it is left out
-# ratings = "private/ratings.csv"       # item,quality,vote; joined for ranking, never published
+RULES = '''# A challenge in two phases; the items are of the bundled sample and the raters simulated.
+# Put your own in their place; docs/tutorial-organiser.md of dialogue-harness has every setting.
+title = "{title} (simulated raters)"
+ratings = "private/ratings.csv"  # item,quality,vote of all datasets, a row for each rater; never published
 
 rule = "test"            # test (micro): mean over all qualities of all datasets;
                          # dev (macro): over the datasets, of the mean over their qualities
 statistic = "spearman"   # or any of `harness run --statistic`; level = "over-systems" and others likewise
-submissions = 5          # per team, those with the lowest numbers; 0: any number
-# per_day = 2            # how many of these `harness challenge receive` takes on one day
-counts = "best"          # which of them is ranked: best (by the rule), last or primary
+counts = "best"          # which submission of a team is ranked: best (by the rule), last or primary
+submissions = 20         # per team and phase; 0: any number
+per_day = 3              # how many of these on one day, in UTC
 # column = "quality"     # the scores are in this column where a file has it, else in `score`
-# opens = 2026-01-01     # the day of receipt, or else date = ... in submission.toml, must lie within these
-# closes = 2026-03-31
-
-# public = 0.3           # until `harness challenge freeze` ranked on a share of the contexts, then on the others
+# qualities = ["Overall"]                  # names or dimensions; all where it is left out
+# weights = {{"talk-test|Overall" = 2}}      # of a target or a dataset; 1 where none is named
+# clusters = "wmt"       # as WMT's metrics task parts the table; every: where all above beat all below
+# outliers = ["system-a"]                  # systems whose items do not count
 # coverage = "partial"   # private ratings may lack items
 
 missing = "refuse"       # a submission without a score for every item is refused;
@@ -70,18 +69,43 @@ baselines = ["length"]   # metrics of `harness list metrics`; score files in bas
 draws = 1000             # behind the interval of each rank
 seed = 0                 # of draws, and with private/seed of what is public
 
-# Phases, each with settings of its own, go to the end of this file:
-# [[phase]]
-# name = "development"
-# datasets = ["jsalt"]
-# opens = 2026-01-01
-# closes = 2026-02-28
+# In place of a [[dataset]]: datasets = ["jsalt", "my.toml"], names of `harness list datasets` or cards, all of
+# one split, all real or all of the sample.
+[[dataset]]
+name = "talk-dev"
+title = "Development items (bundled sample, simulated raters)"
+file = "data/talk-dev.csv"       # item,context,response; ids differ from those of every other dataset
+language = "en"                  # its code, such as zh
+qualities = [{{name = "Natural", low = 1, high = 3}}, {{name = "Overall", low = 1, high = 5}}]
+
+[[dataset]]
+name = "talk-test"
+title = "Test items (bundled sample, simulated raters)"
+file = "data/talk-test.csv"
+language = "en"
+qualities = [{{name = "Natural", low = 1, high = 3}}, {{name = "Overall", low = 1, high = 5}}]
+
+# Each phase may set anew what stands above. Without any [[phase]] all datasets are ranked on together.
+[[phase]]
+name = "development"
+datasets = ["talk-dev"]
+opens = {opens}       # first and last day of receipt
+closes = {closes}
+
+[[phase]]                # open at once, so that you can try it
+name = "test"
+datasets = ["talk-test"]
+submissions = 5
+opens = {today}
+closes = {end}
+public = 0.3             # until `harness challenge freeze` ranked on this share of the contexts, then on the others
 '''
 
 GUIDE = '''# {title}
 
 Give every item a score: the higher, the better the response. A template has a line for each item; fill in the column
-`score` and hand in the file. CSV, TSV, JSON Lines and JSON are taken, in UTF-8; other columns are ignored.
+`score` and hand in the file. CSV, TSV, JSON Lines and JSON are taken, in UTF-8; other columns are ignored. Say so where
+the scores are in a column of another name: the organisers give it by `--column`.
 
 {phases}
 
@@ -95,7 +119,8 @@ A line with an id alone scores the item for every quality, a line with `ID|quali
 
 {terms}
 
-{how}
+Send the file to the organisers with your team's name, or open a pull request that adds it as `in/NAME.csv` where they
+take these; the day of receipt counts, by their clock in UTC.
 
 A file that is no plain table, an archive or a link is refused, with its reasons; nobody else's place depends on it.
 Ranked by how far scores and people's ratings agree: {statistic}; {rule}. Letters and clusters say what can be told
@@ -103,17 +128,6 @@ apart, by {test}.
 
 <!-- Written by `harness challenge template`, which writes this page anew: what is changed here is lost then. -->
 '''
-
-SENT = '''Send the file to the organisers with your team's name, or open a pull request that adds it as `in/NAME.csv`
-where they take these; the day of receipt counts, by their clock in UTC.'''
-
-FOLDERS = '''Your submission is a folder named by a number, with the score file and, if you like, `submission.toml`:
-
-```toml
-name = "what the board may call it"
-description = "what is behind it, in a few lines"
-date = 2026-03-31
-```'''
 
 MISSING = {"refuse": "Every item needs a score that is a number; a file that lacks one is refused.",
            "leave-out": "An item without a score is left out; the others are what a submission is measured on.",
@@ -132,22 +146,33 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
         raise BadConfig(f"{folder}: holds a challenge already ({FILE})")
     title = " ".join(folder.resolve().name.replace("-", " ").split()).capitalize() or "Challenge"
     title = "".join(sign for sign in title if sign.isprintable() and sign not in '"\\')
-    datasets = [registry.load(name, home) for name in DATASETS]
-    if any(dataset.origin == "sample" for dataset in datasets):
-        datasets = [registry.sample(dataset.card) for dataset in datasets]
-    folder.mkdir(parents=True, exist_ok=True)
-    rules = RULES.format(title=title, datasets=", ".join(f'"{name}"' for name in DATASETS))
-    for name in (FOLDER, baselines.FOLDER, "private"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / FILE, rules.encode())
-    files = _handed_out([(rulebook.read(folder), datasets)]) | {
-        WORKFLOW: _workflow(), DRAWN_BY: f"{secrets.token_hex(16)}\n"}
+    now, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(1)
+    today, opens = now.date(), now.date() - SINCE * day
+    files = dict(_data()) | {WORKFLOW: _workflow(), DRAWN_BY: f"{secrets.token_hex(16)}\n", FILE: RULES.format(
+        title=title, opens=opens, closes=opens + LASTS * day, today=today, end=today + LASTS * day)}
     if not (folder / IGNORE).exists():
-        files[IGNORE] = "private/\n"
-    if example:
-        files |= dict(_example(datasets, home, folder))
+        files[IGNORE] = "private/\ndata/talk-test.csv\n"
     _put(folder, files)
-    return (FILE, *files)
+    names = [*files, *template(folder, home)]
+    for team, file in _handed_in(folder, home) if example else ():
+        names.append(str(file.relative_to(folder)))
+        if file.parent.name == "development":
+            receipts.receive(folder, home, file, team, now=now)
+    return tuple(names)
+
+
+def _data() -> Iterator[tuple[str, str]]:
+    """The items of the sample with ids of their own, and what its raters said."""
+    votes = [("item", "quality", "vote")]
+    for name, source in SAMPLES.items():
+        dataset = registry.sample(registry.card(source))
+        ids = {item.id: f"{name}_{place:03d}" for place, item in enumerate(dataset.items)}
+        yield f"data/{name}.csv", csv_of([("item", "context", "response", "system"), *(
+            (ids[item.id], "\n".join(turn.text for turn in item.context), item.response.text if item.response else "",
+             item.system or "") for item in dataset.items)]).decode()
+        votes += [(ids[rating.item], rating.quality, f"{vote:g}") for rating in dataset.ratings
+                  if rating.quality in ("Natural", "Overall") for vote in rating.votes]
+    yield "private/ratings.csv", csv_of(votes).decode()
 
 
 def _workflow() -> str:
@@ -172,9 +197,8 @@ def _handed_out(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, s
     """The page for participants, and the template of every phase."""
     (rules, (first, *_)), *_ = phases
     names = [f"template-{own.phase}.csv" if own.phase else TEMPLATE for own, _ in phases]
-    received = any(own.phase or own.per_day for own, _ in phases)
     page = GUIDE.format(
-        title=rules.title, terms=_terms(rules), how=SENT if received else FOLDERS, item=first.items[0].id,
+        title=rules.title, terms=_terms(rules), item=first.items[0].id,
         quality=ground.wanted(rules, first)[0].name, statistic=full_name(rules.statistic, rules.level),
         rule="weighted mean over all targets" if rules.weights else BY_RULE[rules.rule], test=test_of(rules),
         phases="\n".join(_phase(own, datasets, name)
@@ -192,23 +216,22 @@ def _phase(rules: Rulebook, datasets: list[Dataset], name: str) -> str:
     when = f";{since}{until}, {days} included and in UTC" if rules.dated else ""
     most = f"; a team may hand in {rules.submissions or 'any number'}"
     a_day = f", {rules.per_day} a day" if rules.per_day else ""
-    public = (f"; until its end ranked on {100 * rules.public:g} % of the contexts, then on the others"
+    public = (f"; until it is frozen ranked on {100 * rules.public:g} % of the contexts, then on the others"
               if rules.public else "")
-    names = (f"{each.card.name} ({', '.join(quality.name for quality in ground.wanted(rules, each))})"
-             for each in datasets)
+    places = {own.card.name: own.source.place for own in rules.own}
+    files = {own: f" in `{os.path.relpath(place, rules.folder)}`" for own, place in places.items()
+             if isinstance(place, Path)}
+    names = (f"{each.card.name}{files.get(each.card.name, '')} "
+             f"({', '.join(quality.name for quality in ground.wanted(rules, each))})" for each in datasets)
     return (f"- {f'**{rules.phase}**: ' if rules.phase else ''}{', '.join(names)}: "
-            f"{sum(len(each.items) for each in datasets)} items in `{name}`{when}{most}{a_day}{public}")
+            f"{sum(len(each.items) for each in datasets)} items, to be scored in `{name}`{when}{most}{a_day}{public}")
 
 
 def _terms(rules: Rulebook) -> str:
     """What the rules say to a participant."""
     counts = {"best": "the file with the best value", "last": "the file with the highest number",
               "primary": "the file whose `submission.toml` says `primary = true`"}[rules.counts]
-    lines = [MISSING[rules.missing], f"Of what a team hands in, {counts} is ranked."]
-    if rules.dated and not (rules.phase or rules.per_day):
-        lines.append("`date` must be there. Of surplus submissions those with the lowest numbers are taken, broken "
-                     "ones among them.")
-    return "\n".join(f"- {line}" for line in lines)
+    return f"- {MISSING[rules.missing]}\n- Of what a team hands in, {counts} is ranked."
 
 
 def _put(folder: Path, files: Mapping[str, str]) -> None:
@@ -217,22 +240,22 @@ def _put(folder: Path, files: Mapping[str, str]) -> None:
         write_atomically(folder / name, content.encode())
 
 
-def _example(datasets: list[Dataset], home: Path, folder: Path) -> Iterator[tuple[str, str]]:
-    """The score files of made-up teams, from metrics that need no model; that of the last is broken."""
+def _handed_in(folder: Path, home: Path) -> Iterator[tuple[str, Path]]:
+    """Write the score files of made-up teams, from metrics that need no model; that of the last is broken."""
     models = Models(home, Choice(download=False))
-    scorers = [Scorer(dataset, models, ScoreStore(folder / "ranking" / "scores")) for dataset in datasets]
-    for team, names in TEAMS.items():
-        for number, name in enumerate(names, start=1):
-            chosen = metrics.choose(name)
-            lines: list[tuple[str, str]] = []
-            for scores in (scorer.scores(chosen.metric) for scorer in scorers):
-                values = scores.columns[chosen.metric.card.columns[0]]  # an empty response gets the lowest
-                filled = np.where(np.isfinite(values), values, np.nanmin(values)).tolist()
-                lines += zip(scores.items, map(repr, filled), strict=True)
+    for rules in rulebook.phases(folder):
+        (dataset,) = ground.loaded(rules, home)
+        scorer = Scorer(dataset, models, ScoreStore(folder / "ranking" / "scores"))
+        for team, number, name in ((team, number, name) for team, names in TEAMS.items()
+                                   for number, name in enumerate(names, start=1)):
+            metric = metrics.choose(name).metric
+            scores = scorer.scores(metric)
+            values = scores.columns[metric.card.columns[0]]  # an empty response gets the lowest
+            filled = np.where(np.isfinite(values), values, np.nanmin(values)).tolist()
+            rows: list[tuple[str, object]] = list(zip(scores.items, filled, strict=True))
             if team == BROKEN:  # a line is twice there, one holds no number, one is infinite, one is of no item
-                lines = [lines[0], lines[0], (lines[1][0], "n/a"), (lines[2][0], "1e400"), ("nobody_00000", "0.5"),
-                         *lines[3:]]
-            place = f"{FOLDER}/{team}/{number}"
-            yield f"{place}/scores.csv", "dialogue_id,score\n" + "".join(f"{item},{score}\n" for item, score in lines)
-            yield f"{place}/{submissions.ABOUT}", f'name = "{chosen.metric.card.title} by itself"\n'
+                rows = [rows[0], rows[0], (rows[1][0], "n/a"), (rows[2][0], "1e400"), ("nobody_000", 0.5), *rows[3:]]
+            file = f"in/{rules.phase}/{team}-{number}.csv"
+            _put(folder, {file: csv_of([("dialogue_id", "score"), *rows]).decode()})
+            yield team, folder / file
     models.close()

@@ -13,7 +13,7 @@ import re
 import stat
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -101,10 +101,9 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> Li
     Where there are `receipts`, by TEAM/N, a submission without one is refused, and one that they name must be there.
     """
     root = rules.inbox
-    if root.is_symlink() or not root.is_dir():
-        raise BadConfig(f"{root}: {'is a link' if root.is_symlink() else 'no such folder'}; submissions lie in "
-                        f"DIR/{FOLDER}/{'PHASE/' if rules.phase else ''}TEAM/N/")
-    teams = _entries_of(root, TEAMS)
+    if root.is_symlink():
+        raise BadConfig(f"{root}: is a link; submissions lie in DIR/{FOLDER}/{'PHASE/' if rules.phase else ''}TEAM/N/")
+    teams = _entries_of(root, TEAMS) if root.is_dir() else []
     if len(teams) > TEAMS:
         raise BadConfig(f"{root}: more than {TEAMS} teams")
     alike = _alike(entry.name for entry in teams)
@@ -119,6 +118,11 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> Li
     every += [Refused(shown(name), (GONE,)) for name in receipts or () if not os.path.lexists(root / name)]
     return ListedSubmissions(tuple(each for each in every if isinstance(each, Submission)),
                              tuple(each for each in every if isinstance(each, Refused)))
+
+
+def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
+    """How many were refused, in words."""
+    return f"{len(refused)} refused{f', {len(at_receipt)} more at receipt' if at_receipt else ''}"
 
 
 def shown(name: str) -> str:

@@ -14,13 +14,14 @@ from collections.abc import Iterator, Sequence
 from harness.challenge.outcome import Outcome
 from harness.challenge.ranking import DIGITS, TeamRank, rank_of, readable
 from harness.challenge.rulebook import Rulebook
+from harness.challenge.submissions import counted
 from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid
 from harness.statistics.estimates import full_name
 from harness.studies._picture import Map, heat_maps
 
-RULES = {"dev": "dev rule: mean over datasets of the mean over their qualities",
-         "test": "test rule: mean over all qualities of all datasets",
+RULES = {"dev": "by dataset: mean over datasets of the mean over their qualities",
+         "test": "by quality: mean over all qualities of all datasets",
          "borda": "Borda: competitors beaten, summed over all qualities"}
 KINDS = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements",
          "own": "ratings of the organiser's own"}
@@ -45,7 +46,8 @@ def exhibit(outcome: Outcome) -> Exhibit:
     """Everything that is shown of a challenge beside the boards of its report, the official table first."""
     return Exhibit(
         name="challenge", kind="challenge", title=outcome.rules.name, lead=_lead(outcome),
-        command=f"harness challenge publish {shlex.quote(outcome.rules.folder.resolve().name)}",
+        command=f"harness challenge publish {shlex.quote(outcome.rules.folder.resolve().name)}"
+                f"{f' --phase {outcome.rules.phase}' if outcome.rules.phase else ''}",
         grids=(official(outcome), *_others(outcome)), pictures=tuple(_pictures(outcome)),
         remarks=tuple(_remarks(outcome)))
 
@@ -55,8 +57,7 @@ def _lead(outcome: Outcome) -> str:
     targets = len(outcome.ground.targets)
     return (f"{teams} team{'s' * (teams != 1)} with {entries} submission{'s' * (entries != 1)} on "
             f"{len(outcome.ground.fields)} dataset{'s' * (len(outcome.ground.fields) != 1)} and "
-            f"{targets} target{'s' * (targets != 1)}; {len(outcome.refused)} refused"
-            f"{f', {len(outcome.at_receipt)} more at receipt' if outcome.at_receipt else ''}. Ranked by the "
+            f"{targets} target{'s' * (targets != 1)}; {counted(outcome.refused, outcome.at_receipt)}. Ranked "
             f"{_rule(outcome.rules)}; of each team its {outcome.rules.counts} submission"
             f"{' on the public part' if outcome.ground.public and outcome.rules.counts == 'best' else ''} counts."
             f"{part_of(outcome.rules)} {_winner(outcome)}")
@@ -84,7 +85,7 @@ def _winner(outcome: Outcome) -> str:
 def _rule(rules: Rulebook) -> str:
     """The rule of a challenge in words."""
     said = ", ".join(f"{name} {weight:g}" for name, weight in rules.weights.items())
-    return f"weighted mean over all targets ({said}; 1 else)" if said else RULES[rules.rule]
+    return f"by target: weighted mean over all targets ({said}; 1 else)" if said else RULES[rules.rule]
 
 
 def part_of(rules: Rulebook) -> str:
@@ -116,7 +117,9 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
     if outcome.rules.draws:
         yield (f"The 95 % interval of a rank is over {outcome.rules.draws} draws of datasets and of their items, with "
                "the ranks of scores and ratings as they are among all items. Submissions that share a letter are not "
-               f"told apart by {test_of(outcome.rules)}.")
+               f"told apart by {test_of(outcome.rules)}. The intervals ask what other datasets and items would bring, "
+               "the test whether the scores of two submissions may be swapped on these: so a team can be first in "
+               "every draw and not told from the second. A letter need not follow the ranks.")
         yield from _undecided(outcome.ranking.places[outcome.rules.rule])
     if outcome.alike:
         yield f"{'; '.join(outcome.alike)}."
@@ -124,9 +127,6 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
         yield f"The private ratings are not complete: {'; '.join(outcome.ground.partial)}."
     yield ("Equal values share a rank. Baselines stand where their value places them and have no rank. A refused "
            "submission is left out before anything is computed, so it moves nobody.")
-    if (split := outcome.ground.fields[0].dataset.card.split) != outcome.rules.rule:
-        yield (f"The datasets are {split} sets, and the challenge ranks by the {outcome.rules.rule} rule: their board "
-               f"is the one that the pages rank by that rule, under the heading of {outcome.rules.rule} sets.")
     if outcome.ground.ratings:
         yield ("The ratings are the organiser's: correlations and counts of them are shown, and no rating itself.")
 

@@ -116,4 +116,4 @@ def _print(found: Findings, as_json: bool) -> None:
         print(table(grid.caption, heads, grid.data, grid.rows))
     width = min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
     for remark in found.remarks:
-        print(textwrap.fill(remark, width))
+        print(textwrap.fill(remark, width, break_on_hyphens=False))

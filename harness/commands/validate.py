@@ -56,7 +56,8 @@ def _say(path: Path, file: ScoreFile, origin: str) -> None:
         of_sample = ", of the bundled sample" if origin == "sample" else ""
         print(f"{name}: {file.rows:,} scores, for {', '.join(file.datasets)}{of_sample}; sha256 {file.digest[:12]}")
     for line in describe(file.problems, file.unit):
-        print(textwrap.fill(line, WIDTH, initial_indent="  ", subsequent_indent="      "))
+        print(textwrap.fill(line, WIDTH, initial_indent="  ", subsequent_indent="      ",
+                            break_on_hyphens=False))
     summary = ", ".join(f"{number:,} {kind}" for kind, number in counts(file.problems).items())
     if file.fatal:
         print(f"{name}: is refused: {summary}")

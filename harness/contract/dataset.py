@@ -54,8 +54,8 @@ def remarks(dataset: Dataset, places: Mapping[str, str]) -> Iterator[str]:
     foreign = [item.id for item in dataset.items if item.language == "en" and _foreign(item)]
     repeated = [item.id for item in dataset.items if item.id != said.setdefault(item.utterances, item.id)]
     for names, one, many in (
-            (foreign, "item is mostly in letters that are not Latin, and of the language en; say another in the card",
-             "items are mostly in letters that are not Latin, and of the language en; say another in the card"),
+            (foreign, "item is mostly in letters that are not Latin, and of the language en; say another by language",
+             "items are mostly in letters that are not Latin, and of the language en; say another by language"),
             (unrated, "item has no vote", "items have no vote"), (empty, "response is empty", "responses are empty"),
             (repeated, "item repeats the dialogue and response of another one",
              "items repeat the dialogue and response of another one")):

@@ -83,6 +83,11 @@ class Index:
         """List the datasets, those of a board if one is named."""
         return tuple(entry for entry in self.datasets if entry.on(board))
 
+    def split(self, name: str) -> str:
+        """Return the name of a split as pages have it; in a challenge that of its phase, where it has phases."""
+        options = self.results.run.options
+        return str(options.get("phase", "")) if "challenge" in options else name
+
     def data(self, board: str = "") -> str:
         """Say on how many datasets a board is, whether they are one's own, and what of them is left out."""
         first, datasets = self.results.run.options.get("first"), self.on(board)

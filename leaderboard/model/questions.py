@@ -26,7 +26,7 @@ from leaderboard.model.index import ONE_RATER, STATISTIC, Column, Index, Target,
 LIMIT = "split-half"
 """The reliability whose root is what an errorless metric would reach."""
 ALL = "all qualities"
-SPLITS = {"dev": "", "test": ", test datasets", "own": ", your datasets", "more": ", further datasets"}
+SPLITS = {"": "", "dev": "", "test": ", test datasets", "own": ", your datasets", "more": ", further datasets"}
 Choice = tuple[bool, float]
 """Whether weights may be fitted on ratings, and how many parameters the models of a metric may have."""
 SIZES: tuple[tuple[float, str, str], ...] = (
@@ -181,7 +181,7 @@ def _question(index: Index, board: Board) -> Question:
                     for quality in entry.qualities if dimension in ("", quality.dimension)
                     and quality.rated and (entry.name, quality.name) in index.valued)
     part = ", datasets with references" if need == "references" else f", in {need}" if need else ""
-    title = (dimension or ALL) + part + SPLITS.get(split, f", {split}")
+    title = (dimension or ALL) + part + SPLITS.get(index.split(split), f", {index.split(split)}")
     (one_rater, one_rater_on), (limit, limit_on) = (_mean(index, targets, board, own) for own in (ONE_RATER, LIMIT))
     return Question(board, dimension, title, targets, one_rater, limit, one_rater_on, limit_on)
 

@@ -18,7 +18,6 @@ from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, 
 from leaderboard.model.index import ONE_RATER, Index, main_quality, make_index, slugs
 from leaderboard.model.questions import LIMIT
 
-SPLIT = {"dev": "development", "test": "test"}
 FIRST = 20
 """Columns that are listed; correlations.csv has every one."""
 
@@ -37,11 +36,11 @@ def build(results: Results) -> tuple[Page, ...]:
 
 
 def _page(index: Index, entry: DatasetEntry, points: ItemScores | None) -> Page:
-    split = SPLIT.get(entry.split, entry.split)
     return Page(
         path=index.dataset_paths[entry.name], title=entry.title or entry.name, label=entry.name, lead="",
-        detail=f"{split}, {entry.level}, {entry.items} items",
-        sections=(Section("card", "The dataset", (_facts(entry, points), _qualities(index, entry), Prose(AGREE))),
+        detail=", ".join(filter(None, (_split(index, entry), entry.level, f"{entry.items} items"))),
+        sections=(Section("card", "The dataset",
+                          (_facts(index, entry, points), _qualities(index, entry), Prose(AGREE))),
                   Section("correlation", "Which metrics lead", _leading(index, entry)),
                   *((Section("systems", "How people rated each system", blocks),)
                     if points and (blocks := _systems(index, entry, points)) else ()),
@@ -49,9 +48,13 @@ def _page(index: Index, entry: DatasetEntry, points: ItemScores | None) -> Page:
         group="Datasets", order=1)
 
 
-def _facts(entry: DatasetEntry, points: ItemScores | None) -> Facts:
+def _split(index: Index, entry: DatasetEntry) -> str:
+    return "development" if (name := index.split(entry.split)) == "dev" else name
+
+
+def _facts(index: Index, entry: DatasetEntry, points: ItemScores | None) -> Facts:
     systems = len({name for name in points.systems if name}) if points is not None else 0
-    pairs = (("Name", entry.name), ("Split", SPLIT.get(entry.split, entry.split)), ("Level", entry.level),
+    pairs = (("Name", entry.name), ("Split", _split(index, entry)), ("Level", entry.level),
              ("Language", entry.language), ("Origin", entry.origin),
              ("Items", f"{entry.items}, {entry.contexts} contexts" if entry.contexts else str(entry.items)),
              ("Ratings", str(entry.ratings)), ("Systems", str(systems or "")), ("Has", ", ".join(entry.has)),

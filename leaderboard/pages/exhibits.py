@@ -65,16 +65,18 @@ def _shown(exhibit: Exhibit, results: Results) -> Exhibit:
 
 
 def sections(exhibit: Exhibit) -> tuple[Section, ...]:
-    """Lay an exhibit out: pictures, tables under a heading each, remarks, the command."""
+    """Lay an exhibit out: an official table, pictures, tables under a heading each, remarks, the command."""
     names = [f"{place}-{grid.name}" for place, grid in enumerate(exhibit.grids)]
     anchors, captions = slugs(names), [grid.caption for grid in exhibit.grids]
-    every = (
-        Section("pictures", "At a glance", tuple(drawing(*picture) for picture in exhibit.pictures)),
-        *(Section(f"table-{anchors[name]}",
+    official = any(grid.name == "official" for grid in exhibit.grids)
+    tables = [Section(f"table-{anchors[name]}",
                   f"{grid.caption}: {grid.data}" if captions.count(grid.caption) > 1 and grid.data else grid.caption,
-                  (_table(grid, f"grid-{anchors[name]}"),))
-          for name, grid in zip(names, exhibit.grids, strict=True)),
-        Section("remarks", "How to read it", tuple(map(Prose, exhibit.remarks))),
+                  (_table(replace(grid, caption=grid.data, data="") if official else grid, f"grid-{anchors[name]}"),))
+          for name, grid in zip(names, exhibit.grids, strict=True)]
+    every = (
+        *tables[:official],
+        Section("pictures", "At a glance", tuple(drawing(*picture) for picture in exhibit.pictures)),
+        *tables[official:], Section("remarks", "How to read it", tuple(map(Prose, exhibit.remarks))),
         Section("repeat", "How to make it again", (Prose(exhibit.command, code=True),) if exhibit.command else ()))
     return tuple(section for section in every if section.blocks)
 

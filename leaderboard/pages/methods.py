@@ -139,7 +139,7 @@ def _repeat(run: Run) -> tuple[Block, ...]:
 
 def _datasets(index: Index) -> Block:
     rows = ((
-        Cell(entry.name, link=index.dataset_paths[entry.name]), Cell(entry.split), Cell(entry.level),
+        Cell(entry.name, link=index.dataset_paths[entry.name]), Cell(index.split(entry.split)), Cell(entry.level),
         count_cell(entry.items), count_cell(entry.ratings), count_cell(len(entry.qualities)),
         Cell(entry.licence or "not stated"), Cell(entry.citation)) for entry in index.datasets)
     return _table("dataset", "Datasets as they were in the run", (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -40,7 +41,7 @@ def summary(results: Results) -> str:
     parts = [text(_board_table(index, boards(results, name)[:STATISTICS])) for name in every]
     if every and any(origin_of(entry) == "sample" for entry in results.datasets):
         parts.insert(0, textwrap.fill(BANNER, WIDTH) + "\n")
-    nothing = ["No ranking.\n" + textwrap.fill(plain(why_nothing(results)), WIDTH) + "\n"]
+    nothing = ["No ranking.\n" + textwrap.fill(plain(why_nothing(results)), WIDTH, break_on_hyphens=False) + "\n"]
     skipped = [_entry("Skipped", len(rows), reason, pairs(rows)) for reason, rows in by_reason(results.skips)]
     failed = [_entry("Failed", len(rows), reason, pairs(rows)) for reason, rows in by_reason(
         Skip(row.dataset, row.metric, row.error) for row in results.failures)]
@@ -56,12 +57,13 @@ def text(table: Table, width: int = WIDTH) -> str:
     """Render a table for the terminal, the names cut where it would not fit."""
     rows = [tuple(Cell(heading.text) for heading in table.headings), *table.rows]
     words = [list(map(_words, row)) for row in rows]
-    sizes = [max(map(len, column)) for column in zip(*words, strict=True)]
+    sizes = [max(map(_width, column)) for column in zip(*words, strict=True)]
     stub = next((place for place, heading in enumerate(table.headings) if heading.kind == "stub"), 0)
     sizes[stub] = max(8, min(sizes[stub], width - sum(sizes) + sizes[stub] - 2 * (len(sizes) - 1)))
-    head, *lines = [line[:width] for row, own in zip(rows, words, strict=True)
+    head, *lines = [_cut(line, width) for row, own in zip(rows, words, strict=True)
                     for line in _lines(row, own, sizes, table.headings, stub)]
-    title = textwrap.fill(plain(f"{table.caption}. {f'Data: {table.data}.' if table.data else ''}"), width)
+    title = textwrap.fill(plain(f"{table.caption}. {f'Data: {table.data}.' if table.data else ''}"), width,
+                          break_on_hyphens=False)
     return "\n".join([title, "", head, "-" * max(map(len, (head, *lines))), *lines, ""])
 
 
@@ -110,6 +112,18 @@ def _entry(what: str, count: int, reason: str, which: str) -> str:
     return textwrap.fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False) + "\n"
 
 
+def _width(value: str) -> int:
+    """Count the places that a text takes in a terminal: two for a wide sign, none for one set over another."""
+    return len(value) if value.isascii() else sum(
+        0 if unicodedata.combining(sign) else 1 + (unicodedata.east_asian_width(sign) in "WF") for sign in value)
+
+
+def _cut(value: str, width: int) -> str:
+    """Return the first signs that take no more places."""
+    return value if _width(value) <= width else next(
+        value[:size] for size in range(len(value), -1, -1) if _width(value[:size]) <= width)
+
+
 def _words(cell: Cell) -> str:
     """Write a cell on one line: its text, the models in brackets, the small text."""
     model = f"({cell.model})" if cell.model else ""
@@ -119,10 +133,12 @@ def _words(cell: Cell) -> str:
 def _lines(row: Row, words: list[str], sizes: Sequence[int], headings: Sequence[Heading], stub: int) -> list[str]:
     """Write a row on a line, `words` being its cells; models that do not fit are on a second one."""
     name, below = row[stub], ""
-    if name.model and len(words[stub]) > sizes[stub]:
+    if name.model and _width(words[stub]) > sizes[stub]:
         below = " " * (sum(sizes[:stub]) + 2 * stub + 2) + plain(f"({name.model})")
         words = [*words[:stub], _words(name._replace(model="")), *words[stub + 1:]]
-    words = [value if len(value) <= size else value[:size - 1] + "…" for value, size in zip(words, sizes, strict=True)]
-    line = "  ".join(value.rjust(size) if heading.kind in ("number", "rank") else value.ljust(size)
-                     for value, size, heading in zip(words, sizes, headings, strict=True)).rstrip()
+    words = [value if _width(value) <= size else _cut(value, size - 1) + "…"
+             for value, size in zip(words, sizes, strict=True)]
+    spaces = [" " * (size - _width(value)) for value, size in zip(words, sizes, strict=True)]
+    line = "  ".join(space + value if heading.kind in ("number", "rank") else value + space
+                     for value, space, heading in zip(words, spaces, headings, strict=True)).rstrip()
     return [line, below] if below else [line]

@@ -147,8 +147,12 @@ class _Joined:
                 first[number] = row
 
     def _unknown(self) -> Iterator[Problem]:
-        unknown = [row for row in np.flatnonzero(self.numbers < 0).tolist()
-                   if not {self.rows.ids[row], self.rows.ids[row].rpartition(BAR)[0]} & self.wanted.elsewhere]
+        foreign = np.flatnonzero(self.numbers < 0).tolist()
+        others = {row: place for row in foreign for name in (self.rows.ids[row], self.rows.ids[row].rpartition(BAR)[0])
+                  if (place := self.wanted.elsewhere.get(name))}
+        unknown = [row for row in foreign if row not in others]
+        if others and len(foreign) == len(self.rows.ids):
+            yield Problem("unknown", 0, "", f"its items are those of {'; '.join(dict.fromkeys(others.values()))}")
         for count, row in enumerate(unknown):
             name = self.rows.ids[row]
             text, fatal = self._why_unknown(name, suggest=count < SUGGESTIONS)

@@ -33,13 +33,13 @@ class Expected:
     """What a file should score: the ids of the items of each dataset, in its order, and its qualities.
 
     `unrated` holds, by dataset and quality, the items that nobody rated where others were: they need no score.
-    Scores of items that are `elsewhere` are passed over.
+    Scores of items that are `elsewhere`, each with where that is, are passed over.
     """
 
     items: Mapping[str, tuple[str, ...]]
     qualities: Mapping[str, tuple[str, ...]]
     unrated: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
-    elsewhere: frozenset[str] = frozenset()
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def numbers(self) -> dict[str, int]:

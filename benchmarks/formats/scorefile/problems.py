@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -57,14 +57,17 @@ def counts(problems: Iterable[Problem]) -> dict[Kind, int]:
 
 
 def describe(problems: Iterable[Problem], unit: str, most: int = 20) -> Iterator[str]:
-    """A line for each problem; of a kind with more than `most` problems, how many more there are."""
-    totals: Counter[Kind] = Counter()
+    """A line for each problem; of a kind with more than `most` problems, how many more there are, and where."""
+    kinds: defaultdict[Kind, list[Problem]] = defaultdict(list)
     for problem in problems:
-        totals[problem.kind] += 1
-        if totals[problem.kind] <= most:
+        kinds[problem.kind].append(problem)
+        if len(kinds[problem.kind]) <= most:
             place = f"{unit} {problem.line}: " if problem.line else ""
             yield f"{problem.kind}: {place}{problem.id + ': ' if problem.id else ''}{problem.text}"
-    yield from (f"{kind}: and {number - most:,} more" for kind, number in totals.items() if number > most)
+    for kind, (*_, last) in kinds.items():
+        if (more := kinds[kind][most:]):
+            lines = f" ({unit}s {listed([str(problem.line) for problem in more], 60)})" if last.line else ""
+            yield f"{kind}: and {len(more):,} more{lines}"
 
 
 def printable(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -23,21 +24,30 @@ def test_the_walk_through_ends_in_pages(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs/tutorial-organiser.md").read_text()
     (block,) = re.findall(r"<!-- walk-through -->\n```sh\n(.*?)```", page, re.DOTALL)
-    assert [cli.main(shlex.split(line)[1:]) for line in block.splitlines()] == [0, 1, 1, 1], "one submission is refused"
+    assert {cli.main(shlex.split(line)[1:]) for line in block.splitlines()} == {0}
     told = capsys.readouterr().out
-    assert "5 taken, 1 refused" in told
-    page = (tmp_path / "my-challenge" / "site" / "challenge.html").read_text()
-    for words in ("Official table", "under every rule", "historic treatment", "team-e/1", "Spearman between"):
+    assert "5 taken, 0 refused, 1 more at receipt" in told
+    assert "note: development was to close on" in told
+    assert "note: second" not in told
+    root = tmp_path / "my-challenge"
+    page = (root / "site" / "development" / "challenge.html").read_text()
+    official, alike, others = (page.index(words) for words in ("Official table", "<svg", "under every rule"))
+    assert official < alike < others
+    for words in ("historic treatment", "team-e/refused-6", "Spearman between", "--phase development"):
         assert words in page
-    assert "<svg" in page
-    board = (tmp_path / "my-challenge" / "site" / "index.html").read_text()
+    assert page.count("Official table") == 1
+    board = (root / "site" / "development" / "index.html").read_text()
     assert board == page, "the official page is the entry page"
-    team = (tmp_path / "my-challenge" / "site" / "metric" / "team-a.html").read_text()
+    team = (root / "site" / "development" / "metric" / "team-a.html").read_text()
     assert not any(words in team for words in ("harness run --metric", "nothing but the dialogue", "submit.html"))
-    assert (tmp_path / "my-challenge" / ".gitignore").read_text() == "private/\n"
-    first = (tmp_path / "my-challenge" / "ranking" / "official.csv").read_bytes()
-    assert cli.main(["challenge", "rank", "my-challenge", "--allow-refused"]) == 0
-    assert (tmp_path / "my-challenge" / "ranking" / "official.csv").read_bytes() == first
+    assert "test datasets" not in team
+    assert "<dt>Split</dt><dd>development</dd>" in (
+        root / "site" / "development" / "dataset" / "talk-dev.html").read_text()
+    assert "Final: frozen" in (root / "site" / "test" / "challenge.html").read_text()
+    assert (root / ".gitignore").read_text() == "private/\ndata/talk-test.csv\n"
+    first = (root / "ranking" / "development" / "official.csv").read_bytes()
+    assert cli.main(["challenge", "rank", "my-challenge", "--phase", "development"]) == 0
+    assert (root / "ranking" / "development" / "official.csv").read_bytes() == first
 
 
 def test_private_ratings_and_texts_stay_off_the_pages(tmp_path: Path) -> None:
@@ -90,26 +100,27 @@ def test_the_template_is_written_anew_from_the_rules(tmp_path: Path) -> None:
     assert (root / "template.csv").read_text() == "".join(f"{one}\n" for one in (
         "dialogue_id,score", *(f"{name}," for name in items())))
     page = (root / "README.md").read_text()
-    for words in ("first (overall), second (overall, wit)", "may hand in 3", "highest number", "is left out",
+    for words in ("first in `data/first.json` (overall), second in `data/second.json` (overall, wit)",
+                  "may hand in 3", "highest number", "is left out",
                   "up to 2026-03-31", "ranked on 25 % of the contexts", "mean over all qualities",
                   "a cluster is parted"):
         assert words in page
 
 
-def test_the_two_phases_of_the_tutorial_are_read(tmp_path: Path) -> None:
-    page = (ROOT / "docs/tutorial-organiser.md").read_text()
-    (block,) = re.findall(r"<!-- two-phases -->\n```toml\n(.*?)```", page, re.DOTALL)
-    (tmp_path / "challenge.toml").write_text(block)
-    first, second = rulebook.phases(tmp_path)
-    assert [[own.card.name for own in rules.own] for rules in (first, second)] == [["tea-dev"], ["tea-test"]]
+def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path) -> None:
+    assert cli.main(["challenge", "init", str(tmp_path / "tea")]) == 0
+    assert cli.main(["challenge", "validate", str(tmp_path / "tea")]) == 0
+    path = tmp_path / "tea" / "challenge.toml"
+    first, second = rulebook.phases(path.parent)
+    assert [[own.card.name for own in rules.own] for rules in (first, second)] == [["talk-dev"], ["talk-test"]]
     assert (first.submissions, second.submissions, second.per_day, second.public) == (20, 5, 3, 0.3)
-    assert rulebook.opened(second) == ()
-    (tmp_path / "challenge.toml").write_text(block.replace('datasets = ["tea-test"]', ""))
-    assert [line[:43] for line in rulebook.opened(rulebook.read(tmp_path, "test"))] == [
-        "tea-dev: the part that test hides is open in"[:43]]
-    (tmp_path / "challenge.toml").write_text(block.replace('"test"', '"development"'))
+    assert "talk-test in `data/talk-test.csv` (Natural, Overall)" in (path.parent / "README.md").read_text()
+    commented = [line[2:] for line in path.read_text().splitlines() if line.startswith("# ") and " = " in line]
+    path.write_text("\n".join(line for line in commented if "[[" not in line) + "\n" + path.read_text())
+    assert rulebook.phases(path.parent)[0].outliers == ("system-a",)
+    path.write_text(path.read_text().replace('"test"', '"development"'))
     with pytest.raises(BadConfig, match="a name of its own"):
-        rulebook.phases(tmp_path)
+        rulebook.phases(path.parent)
 
 
 def test_tables_mark_nothing_up_and_calculate_nothing() -> None:
@@ -117,3 +128,31 @@ def test_tables_mark_nothing_up_and_calculate_nothing() -> None:
     grid = Grid("refused", "Refused", ("who",), (("[a](b) <i> | *c*\nd",),), "x")
     lines = markdown(Exhibit("challenge", "challenge", "T", "L", "", (grid,))).decode().splitlines()
     assert r"| \[a\]\(b\) \<i\> \| \*c\* d |" in lines
+
+
+def test_validate_looks_at_rules_data_and_ratings_before_anybody_hands_in(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = challenge(tmp_path / "own")
+    (root / "challenge.toml").write_text((root / "challenge.toml").read_text() + "".join(
+        f'[[phase]]\nname = "{name}"\ndatasets = [{datasets}]\n'
+        for name, datasets in (("one", '"first"'), ("two", '"first", "second"'))))
+    ratings, data = root / "private" / "ratings.csv", root / "data" / "second.json"
+    validate = ["challenge", "validate", str(root)]
+    for old, new, status, words in (
+            ("", "", 0, ("first: 40 items, language en; overall: 80 votes on 40 items", "0 taken, 0 refused",
+                         "note: 40 items are in another phase too: first_000")),
+            ("first_000,", "first_0x,", 2, ("line 2", "line 3", "'first_0x' is no item of first, second; and 1 more")),
+            ("_007,overall", "_007,wot", 2, ("no quality of first", "no quality of second", "more like it: line 17")),
+            ("first_001,overall", "first_001,overall,", 2, ("line 4", "line 5", "more fields")),
+            ("second_039,wit", "second_038,wit", 2, ("39 of 40 items of second have votes on 'wit', not second_039",))):
+        before = ratings.read_text()
+        ratings.write_text(before.replace(old, new) if old else before)
+        assert cli.main(validate) == status
+        said = " ".join(capsys.readouterr().out.split())
+        assert [word for word in words if word not in said] == [], said
+        ratings.write_text(before)
+    rows = json.loads(data.read_text())
+    data.write_text(json.dumps([row | {"context": "你有茶嗎", "response": "有綠茶和紅茶"} for row in rows]))
+    assert cli.main([*validate, "--phase", "two"]) == 0
+    assert "note: second: 40 items are mostly in letters that are not Latin, and of the language en" in (
+        capsys.readouterr().out)

@@ -107,6 +107,8 @@ FOLDERS: tuple[tuple[Callable[[Path], object], str], ...] = (
     (lambda root: os.link(root / "private" / "ratings.csv", evil(root, "scores.csv")), "is a hard link"),
     (_more("first_000,1\n"), "already"),
     (_more("first_000,1e400\n"), "1e400"),
+    (lambda root: (valid(root) / "scores.csv").write_text("".join(f"{one}\n" for one in (
+        "dialogue_id;score", *(f"{item};0,5" for item in scores(1, 1))))), "no number: and 77 more (lines 5, 6, 7, "),
     (lambda root: submit(root, "evil", 1, dict(list(scores(1, 1).items())[:-3])), "without a score: 3 of second"),
     *((lambda root, about=about: valid(root, about + "\n"), why) for about, why in ABOUT.items()),  # type: ignore[misc]
     *((lambda root, team=team: submit(root, team, 1, scores(1, 1)), why)  # type: ignore[misc]

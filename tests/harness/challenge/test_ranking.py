@@ -283,7 +283,7 @@ def test_rules_that_cannot_be_are_refused(root: Path, home: Path) -> None:
         path.write_text(before)
     ratings = root / "private" / "ratings.csv"
     ratings.write_text("\n".join(line for line in ratings.read_text().splitlines() if "second_039," not in line))
-    with pytest.raises(BadConfig, match=r"39 of 40 items of second have votes on 'overall'; 39 of 40 .* on 'wit'"):
+    with pytest.raises(BadConfig, match=r"39 of 40 .* of second .* on 'overall', not second_039; .*: 39 of .* 'wit'"):
         outcome.validated(root, home)
     edit(root, 'coverage = "partial"')
     assert any("are not complete: 39 of 40" in line for line in tables.exhibit(outcome.outcome(root, home)).remarks)

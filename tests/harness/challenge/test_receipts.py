@@ -67,26 +67,40 @@ def send(root: Path, home: Path, tmp_path: Path) -> Send:
 
 
 def test_a_file_is_taken_when_its_phase_is_open_and_its_team_may(root: Path, home: Path, send: Send) -> None:
+    send("beta", "02-10", "second")
+    (root.parent / "mine.csv").rename(root.parent / "other.csv")
     assert send("alpha", "01-05", "") == ("alpha/1 in development", ())
     assert send("alpha", "01-05", "first", 2, column="wit") == ("alpha/2 in development", ())
     for team, day, dataset, why in (
             ("alpha", "01-05", "first", "may hand in 2 a day"), ("alpha", "02-10", "second", "before the phase test"),
             ("ALPHA", "01-06", "first", "looks like alpha"), ("\u0430lpha", "01-06", "first", "looks like alpha"),
-            ("length", "01-06", "first", "name of a metric"), ("beta", "01-06", "second", "40 of first: first_000")):
+            ("length", "01-06", "first", "name of a metric"),
+            ("beta", "02-10", "first", "after the phase development closed")):
         _, (reason,) = send(team, day, dataset)
         assert why in reason
+    for dry in (True, False):
+        before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        name, (reason,) = receipts.receive(root, home, root.parent / "other.csv", "beta", phase="development",
+                                           now=at("01-06"), dry=dry)
+        assert name == "beta/refused-10 in development"
+        assert reason == "unknown: its items are those of the phase test, open from 2026-03-01 to 2026-03-31"
+        assert not dry or before == {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     assert send("beta", "03-01", "second") == ("beta/1 in test", ())
     assert [send("beta", f"03-0{day}", "second")[1] for day in (2, 3)] == [(), ()]
     assert "may hand in 3, and beta has" in send("beta", "03-04", "second")[1][0]
+    (root / "data" / "second.json").rename(root / "later.json")  # items of a phase to come may be kept elsewhere
+    assert send("gamma", "01-07", "first") == ("gamma/1 in development", ())
+    (root / "later.json").rename(root / "data" / "second.json")
     lines = [json.loads(line) for line in (root / receipts.FILE).read_text().splitlines()]
-    assert [line["event"] for line in lines] == ["received"] * 2 + ["refused"] * 6 + ["received"] * 3 + ["refused"]
-    assert {path.name for path in (root / "submissions" / "development").iterdir()} == {"alpha"}
+    assert [line["event"] for line in lines] == (
+        ["refused"] + ["received"] * 2 + ["refused"] * 7 + ["received"] * 3 + ["refused", "received"])
+    assert {path.name for path in (root / "submissions" / "development").iterdir()} == {"alpha", "gamma"}
     found = outcome.outcome(root, home, "development")
     assert [(entry.name, entry.submission.about.date) for entry in found.entries.entries] == [
-        ("alpha/1", at("01-05").date()), ("alpha/2", at("01-05").date())]
+        ("alpha/1", at("01-05").date()), ("alpha/2", at("01-05").date()), ("gamma/1", at("01-07").date())]
     assert found.ground.targets == (("first", "overall"),)
     assert found.entries.entries[0].told == ()  # scores of items of another phase are passed over
-    assert "0 refused, 5 more at receipt" in tables.exhibit(found).lead
+    assert "0 refused, 6 more at receipt" in tables.exhibit(found).lead
     assert sum("at receipt, 2026-01-0" in str(reasons) for _, reasons in tables.for_csv(found)["refused"][1:]) == 5
 
 
@@ -148,8 +162,8 @@ def test_a_freeze_ends_a_phase_and_turns_to_the_private_part(root: Path, home: P
 
 
 @pytest.mark.parametrize(("file", "old", "new", "what"), [
-    ("challenge.toml", "public = 0.25", "public = 0.5", "rules"),
-    ("challenge.toml", "draws = 200", "seed = 1", "rules"),
+    ("challenge.toml", "public = 0.25", "public = 0.5", "public (0.25, now 0.5)"),
+    ("challenge.toml", "draws = 200", "seed = 1", "draws (200, now 1000), seed (0, now 1)"),
     ("private/ratings.csv", "second_039,wit,", "second_039,wit,1\nsecond_039,wit,", "ratings"),
     ("data/second.json", "second_001?", "who?", "dataset second")])
 def test_what_changes_after_the_freeze_is_named_and_ranks_no_more(
@@ -172,10 +186,15 @@ def test_of_phases_open_the_same_day_the_one_that_is_not_frozen_receives_and_non
     rules = root / "challenge.toml"
     rules.write_text(rules.read_text().replace("opens = 2026-03-01", "opens = 2026-01-01"))
     with pytest.raises(BadConfig, match="say which phase by --phase: development, test"):
-        send("alpha", "01-05", "second")
-    (root / "submissions" / "development").mkdir()
-    receipts.freeze(root, home, "development", at("01-04"))
-    assert send("alpha", "01-05", "second") == ("alpha/1 in test", ())
+        send("alpha", "01-05", "")
+    with pytest.raises(BadConfig, match="nobody has handed in to the phase development"):
+        receipts.freeze(root, home, "development", at("01-04"))
+    assert send("beta", "01-05", "first") == ("beta/1 in development", ())
+    capsys.readouterr()
+    assert cli.main(["challenge", "freeze", str(root), "--phase", "development"]) == 0
+    assert "was to close" not in capsys.readouterr().out, "the phase is over"
+    assert send("alpha", "01-05", "") == ("alpha/1 in test", ())
+    shutil.rmtree(root / "submissions" / "development")
     assert cli.main(["challenge", "rank", str(root)]) == 1
     printed = capsys.readouterr().out
     assert "skipped development: " in printed

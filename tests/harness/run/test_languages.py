@@ -81,8 +81,8 @@ def test_an_item_keeps_its_language_wherever_it_goes(tmp_path: Path, home: Path)
 
 def test_a_language_is_said_and_never_guessed(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", chinese(tmp_path, "")]) == 0
-    assert ("look at this: 5 items are mostly in letters that are not Latin, and of the language en; say another in "
-            "the card (cha.jsonl, line 1;") in capsys.readouterr().out
+    assert ("look at this: 5 items are mostly in letters that are not Latin, and of the language en; say another by "
+            "language (cha.jsonl, line 1;") in capsys.readouterr().out
     assert main(["check", chinese(tmp_path, "Chinese")]) == 2
     assert "language should be the code of a language, such as en or zh, not 'Chinese'" in capsys.readouterr().err
     path = card(tmp_path, "bad", [{"item": "1", "context": "a", "response": "b", "overall": 1, "language": "Spanish"}])

@@ -13,6 +13,7 @@ from harness.results.rows import Comparisons, Failure, Results, Skip
 from leaderboard.blocks.tables import Cell, Group, Heading, Table
 from leaderboard.render import latex
 from leaderboard.render import rows as exports
+from leaderboard.render import text as terminal
 from leaderboard.render.text import summary
 
 HOSTILE = "a_b & 50% #1 $x$ {y} ~z^2 \\begin{table} \"q\" <i> | \u202e\x00é ň Ж −0.1"
@@ -49,6 +50,14 @@ def test_comparisons_read_back_as_they_were_whatever_a_name_holds(results: Resul
     assert {(row["better"], row["worse"], row["delta"]) for row in read} == {
         (row.better, row.worse, "" if row.better == "nan" else "0.333") for row in rows}
     assert {row["holm"] for row in read} == {"0.03"}
+
+
+def test_wide_names_keep_the_columns_of_a_terminal() -> None:
+    rows = (Cell("茶の会"), Cell("0.1")), (Cell("beta"), Cell("0.25"))
+    made = Table("", "T", (Heading("team", "stub"), Heading("value", "number")), (Group(rows),))
+    assert terminal.text(made).splitlines()[4:] == ["茶の会      0.1", "beta       0.25"]
+    assert terminal.text(replace(made, groups=(Group(((Cell("茶" * 9), Cell("0.1")),)),)), 15).splitlines()[4:] == [
+        "茶茶茶…     0.1"]
 
 
 def rows_of(source: str) -> list[tuple[int, int]]:
