@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from benchmarks.errors import BadRecord, BenchmarkError, nearest, not_utf8
+from benchmarks.errors import BadRecord, BenchmarkError, nearest, not_utf8, raise_if_any
 from benchmarks.storage import store
 
 Row: TypeAlias = tuple[str, dict[str, Any]]
@@ -161,6 +161,7 @@ def _of_file(path: Path) -> Iterator[Row]:
     before = csv.field_size_limit(FIELD)
     first = SEPARATORS.search(text.partition("\n")[0]) if ending == ".csv" else None
     separator = first[0] if first else "," if ending == ".csv" else "\t"
+    problems = list[BadRecord]()
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         if twice := next((name for name, times in Counter(reader.fieldnames or ()).items() if name and times > 1), ""):
@@ -168,8 +169,10 @@ def _of_file(path: Path) -> Iterator[Row]:
         for row in reader:
             where = f"{path.name}, line {reader.line_num}"
             if None in row or None in row.values():
-                raise BadRecord(where, None, "", "has more or fewer fields than the head")
-            yield where, dict(row)
+                problems.append(BadRecord(where, None, "", "has more or fewer fields than the head"))
+            else:
+                yield where, dict(row)
+        raise_if_any(problems)
     except csv.Error as error:
         raise BadRecord(f"{path.name}, line {reader.line_num}", None, "", str(error)) from error
     finally:

@@ -115,8 +115,8 @@ class Ground:
 def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
     """Load the datasets, join the private ratings, choose the qualities; items and qualities alone if not `rated`."""
     datasets = loaded(rules, home)
-    others = {phase.when: loaded(phase, home) for phase in rulebook.phases(rules.folder)
-              if phase.phase != rules.phase and phase.ready}
+    phases = [phase for phase in rulebook.phases(rules.folder) if phase.phase != rules.phase and phase.ready]
+    others = {f"the phase {phase.phase}, open {phase.when or 'on any day'}": loaded(phase, home) for phase in phases}
     every = {each.card.name: each for own in (*others.values(), datasets) for each in own}
     extra, digest = _private(rules.ratings, every.values()) if rules.ratings and rated else ({}, "")
     whole, partial = list[RankedDataset](), list[str]()

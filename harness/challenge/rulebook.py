@@ -106,9 +106,8 @@ class Rulebook:
 
     @property
     def when(self) -> str:
-        """The phase with its days, in words."""
-        days = " ".join(f"{word} {day}" for word, day in (("from", self.opens), ("to", self.closes)) if day)
-        return f"the phase {self.phase}{f', open {days}' if days else ''}"
+        """The days of receipt, in words."""
+        return " ".join(f"{word} {day}" for word, day in (("from", self.opens), ("up to", self.closes)) if day)
 
     @property
     def dated(self) -> bool:

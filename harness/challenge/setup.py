@@ -210,10 +210,7 @@ def _handed_out(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, s
 
 def _phase(rules: Rulebook, datasets: list[Dataset], name: str) -> str:
     """What is to be scored in a phase, when, and how often."""
-    since = f" from {rules.opens}" if rules.opens else ""
-    until = f" up to {rules.closes}" if rules.closes else ""
-    days = "both days" if since and until else "that day"
-    when = f";{since}{until}, {days} included and in UTC" if rules.dated else ""
+    when = f"; {rules.when}, in UTC and these days included" if rules.dated else ""
     most = f"; a team may hand in {rules.submissions or 'any number'}"
     a_day = f", {rules.per_day} a day" if rules.per_day else ""
     public = (f"; until it is frozen ranked on {100 * rules.public:g} % of the contexts, then on the others"

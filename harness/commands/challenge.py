@@ -41,8 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """What to do, and with which challenge."""
     parser.add_argument("action", choices=("init", "template", "receive", "validate", "rank", "publish", "freeze"),
                         help="init: write a new one; template: write what participants get; receive: take in a score "
-                             "file; validate: look at rules, data, ratings and submissions; rank: make the official "
-                             "table; publish: draw the pages too; freeze: end a phase, for the final table")
+                             "file; validate: look at all of it; rank: make the official table; publish: draw the "
+                             "pages too; freeze: end a phase, for the final table")
     parser.add_argument("folder", type=Path, metavar="DIR",
                         help="the folder of the challenge, or the name of one that is shipped: dstc10-track5")
     parser.add_argument("file", type=Path, nargs="?", metavar="FILE",
@@ -50,15 +50,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--team", default="", metavar="NAME", help="receive: whose file it is")
     parser.add_argument("--column", default="", metavar="NAME", help="receive: the column of the scores")
     parser.add_argument("--phase", default="", metavar="NAME",
-                        help="which phase (default: receive: whose items the file scores, else the one that is open; "
-                             "validate: each; rank, publish: each with submissions)")
+                        help="which phase (default: receive: whose items the file scores; validate: each; else each "
+                             "with submissions)")
     parser.add_argument("--dry-run", action="store_true", help="receive: say what would happen, and note nothing")
     parser.add_argument("--allow-refused", action="store_true",
-                        help="validate, rank, publish: end with 0 though a submission is refused, and rank what was "
-                             "changed since the freeze")
+                        help="end with 0 though a submission is refused, and rank what was changed since the freeze")
     parser.add_argument("--example", action="store_true",
-                        help="init: with score files of five made-up teams in in/, one of them broken, those of the "
-                             "first phase received")
+                        help="init: with five made-up teams, one of them with a broken file")
     parser.add_argument("--out", type=Path, metavar="DIR",
                         help="rank, publish: where ranking/ and site/ go (default: the folder of the challenge)")
 

@@ -83,7 +83,7 @@ def test_a_file_is_taken_when_its_phase_is_open_and_its_team_may(root: Path, hom
         name, (reason,) = receipts.receive(root, home, root.parent / "other.csv", "beta", phase="development",
                                            now=at("01-06"), dry=dry)
         assert name == "beta/refused-10 in development"
-        assert reason == "unknown: its items are those of the phase test, open from 2026-03-01 to 2026-03-31"
+        assert reason == "unknown: its items are those of the phase test, open from 2026-03-01 up to 2026-03-31"
         assert not dry or before == {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     assert send("beta", "03-01", "second") == ("beta/1 in test", ())
     assert [send("beta", f"03-0{day}", "second")[1] for day in (2, 3)] == [(), ()]
