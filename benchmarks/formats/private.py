@@ -44,8 +44,8 @@ class Owners:
     def problem(self, rating: Rating) -> tuple[str, str] | None:
         """What is wrong with a rating, as field and problem; None if nothing is."""
         if rating.item not in self.cards:
-            names = dict.fromkeys(card.name for card in self.cards.values())
-            return "item", f"{rating.item!r:.60} is no item of {listed(list(names))}"
+            names = sorted({card.name for card in self.cards.values()})
+            return "item", f"{rating.item!r:.60} is no item of the datasets {listed(names)}"
         card = self.cards[rating.item]
         quality = card.quality(rating.quality)
         if rating.item in self.shared:
