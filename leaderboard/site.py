@@ -21,6 +21,7 @@ from typing import TypeAlias
 from harness.results.rows import Results
 from leaderboard import pages as modules
 from leaderboard.blocks.tables import Cell, Entry, Facts, Group, Heading, Page, Section, Table
+from leaderboard.model.causes import DIRTY
 from leaderboard.model.index import origin_of, part, plural, real_alone, slug
 from leaderboard.model.numbers import numbers, worst
 from leaderboard.pages import changes
@@ -106,9 +107,9 @@ def foot(results: Results) -> tuple[tuple[str, str], ...]:
     days = sorted({row.day for row in results.timings} - {""})
     scored = f"scored {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}" if days else "the run"
     items = sum(entry.items for entry in results.datasets)
+    commit, dash, dirty = (results.run.commit or "not known").partition(DIRTY)
     return ((scored, "methods.html#run"),
-            (f"dialogue-harness {results.run.version}, commit {(results.run.commit or 'not known')[:12]}",
-             "methods.html#repeat"),
+            (f"dialogue-harness {results.run.version}, commit {commit[:12]}{dash}{dirty}", "methods.html#repeat"),
             (f"{plural(len(results.datasets), 'dataset')}, {items:,} items", "methods.html#datasets"),
             ("how to cite", "methods.html#cite"), ("LEADERBOARD.md, CSV and JSON", "methods.html#files"))
 

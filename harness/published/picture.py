@@ -44,7 +44,7 @@ def published_against_here(beside: PublishedComparison, parameters: Mapping[str,
     text = f"Mean Spearman as printed and in this run, on the datasets that both have: {words}."
     key = (f'<circle cx="{LEFT}" cy="14" r="5" fill="#ffffff" stroke="{PRINT}" stroke-width="2"/>'
            f'<text x="{LEFT + 10}" y="18">printed</text><circle cx="{LEFT + 90}" cy="14" r="5" fill="{HERE}"/>'
-           f'<text x="{LEFT + 100}" y="18">this run; behind it on how many datasets</text>')
+           f'<text x="{LEFT + 100}" y="18">this run; right: number of datasets averaged</text>')
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {floor + 20}" font-size="12">'
     return f"{head}{key}{lines}{ticks}</svg>", text
 

@@ -30,6 +30,7 @@ class QualityEntry:
 class DatasetEntry:
     """A dataset as it was in the run; `has` names what its items come with: references, context, facts.
 
+    `ratings` counts pairs of an item and a quality with a vote, `votes` all votes, 0 where that is not known.
     `fingerprint` is the SHA-256 of the items, `ratings_fingerprint` that of the votes. Where `contexts`, the number of
     different contexts, those of one conversation as one, is below the number of items, rows are not independent.
     """
@@ -50,6 +51,7 @@ class DatasetEntry:
     contexts: int = 0
     ratings_fingerprint: str = ""
     language: str = "en"
+    votes: int = 0
 
     @property
     def kind(self) -> str:

@@ -33,6 +33,7 @@ def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...], extra: tuple[
         licence=card.licence, citation=card.citation, notes=notes, has=score.has(dataset.items),
         contexts=len(set(conversations(dataset.items).tolist())),
         ratings_fingerprint=ratings_fingerprint(dataset.ratings), language=card.language,
+        votes=sum(len(rating.votes) for rating in dataset.ratings),
     )
 
 

@@ -139,7 +139,7 @@ def _run_dataset(plan: Plan, work: Workspace, card: DatasetCard, ratings: tuple[
         lost = frozenset((card.name, quality.name) for quality in plan.qualities(card))
         return DatasetResults((card.split, "real"), lost, failures=[Failure(card.name, EVERY, str(error))])
     if dataset is None:
-        reason = ("its real data are not here, and real data was asked for" if plan.selection.data == "real" else
+        reason = ("real data not installed" if plan.selection.data == "real" else
                   "it was not imported, and the bundled sample has no such dataset")
         return DatasetResults((card.split, "real"), skips=[Skip(card.name, EVERY, reason)])
     dataset, ratings = private.join(dataset, ratings)

@@ -4,7 +4,7 @@
     columns      [label, path, metric, badge, family, fitted on ratings, parameters of its networks: null if not known,
                  whether it is of a control, rows that are equal to it everywhere]
     datasets     their names
-    targets      [dataset, quality, rated items, root of the reliability] of each
+    targets      [dataset, quality, rated items, root of the reliability: null below questions.LEAST] of each
     values       by statistic: row by row the correlation on each target times a million, null where there is none
     fitted       [row, dataset] where weights were fitted on the same ratings, so that the value does not compete
     sizes        of models that may be chosen: key, words, part of the question
@@ -66,8 +66,8 @@ def numbers(results: Results) -> bytes:
             column, ())]] for column in columns],
         "datasets": [visible(name) for name in datasets],
         "targets": [[datasets.index(dataset), visible(quality), _rated(index, (dataset, quality)), _short(
-            math.sqrt(max(0.0, index.reliability.get((dataset, quality, asking.LIMIT), math.nan))))]
-            for dataset, quality in targets],
+            math.sqrt(value) if (value := index.reliability.get((dataset, quality, asking.LIMIT), 0.0)) >= asking.LEAST
+            else math.nan)] for dataset, quality in targets],
         "values": {statistic: [[round(row.value * MILLION) if (row := index.correlation(target, column, statistic))
                                 and has_value(row) else None for target in targets] for column in columns]
                    for statistic in index.statistics},

@@ -25,6 +25,8 @@ from leaderboard.model.index import ONE_RATER, STATISTIC, Column, Index, Target,
 
 LIMIT = "split-half"
 """The reliability whose root is what an errorless metric would reach."""
+LEAST = 0.3
+"""Below this reliability no correlation is corrected: divided by so noisy a root it says nothing."""
 ALL = "all qualities"
 SPLITS = {"": "", "dev": "", "test": ", test datasets", "own": ", your datasets", "more": ", further datasets"}
 Choice = tuple[bool, float]

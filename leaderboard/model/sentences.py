@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from harness.results.rows import MetricEntry
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import Column, Index, plural
 from leaderboard.model.questions import SIZES, Answer, Choice, Question
@@ -24,7 +23,8 @@ UNTESTED = "its lead over the next is not tested"
 
 def is_control(index: Index, column: Column) -> bool:
     """Whether a column is of a control or, like one, of a lexical metric that reads the reply alone."""
-    return any(entry.name == column[0] and _is_control(entry) for entry in index.results.metrics)
+    return any(entry.family == "control" or (entry.family == "lexical" and not entry.needs)
+               for entry in index.results.metrics if entry.name == column[0])
 
 
 def asked(question: Question, choice: Choice, beaten: bool = False) -> str:
@@ -42,7 +42,7 @@ def about(index: Index, column: Column) -> str:
     entry = next((entry for entry in index.results.metrics if entry.name == column[0]), None)
     if entry is None:
         return ""
-    system = CONTROL if _is_control(entry) else SYSTEMS.get(
+    system = CONTROL if is_control(index, column) else SYSTEMS.get(
         entry.system, "a combination of other metrics" if entry.family == "composite" else
         entry.system).format(entry.title or entry.name)
     plain = "no model" if entry.family in MODELLESS else ""
@@ -100,10 +100,6 @@ def _without(index: Index, answer: Answer) -> str:
     parts = (f"still first without {first} of {len(answer.without)}" if first else "", *(
         f"without {' or '.join(names)}, {index.labels[column]} leads" for column, names in others.items()))
     return f" Leaving out one dataset at a time: {'; '.join(filter(None, parts))}."
-
-
-def _is_control(entry: MetricEntry) -> bool:
-    return entry.family == "control" or (entry.family == "lexical" and not entry.needs)
 
 
 def _lead(index: Index, answer: Answer) -> str:

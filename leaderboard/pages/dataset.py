@@ -18,12 +18,12 @@ from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, 
 from leaderboard.model.index import ONE_RATER, Index, main_quality, make_index, slugs
 from leaderboard.model.questions import LIMIT
 
+TWO = "2 only: a metric that tells the two apart, and nothing else, may still correlate with people"
 FIRST = 20
-"""Columns that are listed; correlations.csv has every one."""
+"""Columns that are listed; the downloads have every one."""
 
 AGREE = ("One rater: one rater’s agreement with the mean of the others; not an upper bound. Reliability: of the mean "
-         "of all "
-         "votes, from halves of them. Limit: its root, the most that an errorless metric would reach.")
+         "of all votes, from halves of them. Limit: its root, the most that an errorless metric would reach.")
 EXPLAINED = ("Where people and metrics disagree most. Places run from 0, the lowest of the dataset, to 1, the highest. "
              "Square: people. Dot: the median of the metrics; controls, and metrics fitted on these ratings, are left "
              "out. Strokes: the named metrics. Of longer dialogues the last utterances are shown.")
@@ -57,7 +57,8 @@ def _facts(index: Index, entry: DatasetEntry, points: ItemScores | None) -> Fact
     pairs = (("Name", entry.name), ("Split", _split(index, entry)), ("Level", entry.level),
              ("Language", entry.language), ("Origin", entry.origin),
              ("Items", f"{entry.items}, {entry.contexts} contexts" if entry.contexts else str(entry.items)),
-             ("Ratings", str(entry.ratings)), ("Systems", str(systems or "")), ("Has", ", ".join(entry.has)),
+             ("Rated", f"{entry.ratings} pairs of an item and a quality"), ("Votes", str(entry.votes or "")),
+             ("Systems", TWO if systems == 2 else str(systems or "")), ("Has", ", ".join(entry.has)),
              ("Licence", entry.licence), ("Citation", entry.citation), ("Notes", entry.notes))
     known = tuple((term, Cell(value)) for term, value in pairs if value)
     return Facts((*known, ("Fingerprint", Cell(entry.fingerprint, code=True))))
@@ -91,7 +92,8 @@ def _leading(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
     rows = [row for place, row in enumerate(ranked) if place < FIRST or row[1].text == CONTROL]
     more = len(board.rows) - len(rows)
     return (replace(board, groups=(Group(tuple(rows), board.groups[0].title),), folded=""),
-            *((Prose(f"{more} more columns are in correlations.csv."),) if more > 0 else ()))
+            *((Prose(f"{more} more columns are among the downloads: in correlations.csv or, where there is one, in the "
+                     "bundle.", link="methods.html#files"),) if more > 0 else ()))
 
 
 def _systems(index: Index, entry: DatasetEntry, points: ItemScores) -> tuple[Block, ...]:

@@ -7,19 +7,21 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 
+from harness.results.pooled import DRAWS
 from harness.results.rows import Results, Run, Skip
 from leaderboard.blocks.cells import count_cell
 from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model import sentences
+from leaderboard.model.causes import DIRTY
 from leaderboard.model.cost import costs
 from leaderboard.model.index import STATISTIC, Index, make_index, plural
+from leaderboard.model.questions import FOLLOWING, LEAST
 
 REPEAT = "Make the datasets available whose fingerprints stand on their pages, then, in a checkout:"
-SAME = ("Everything but the timings comes out the same. Models and trained weights are named in the signatures of the "
-        "metrics.")
+SAME = "Everything but the timings comes out the same."
 UNKNOWN = "not known: the harness ran from an installed package"
-DIRTY = "-dirty"
 CHANGED = "The checkout had uncommitted changes, so the commit alone may not repeat the run."
+NAMED = "Models and trained weights are named in the signatures of the metrics."
 SIGNATURES = "A signature names everything that a metric's scores depend on."
 STATISTICS = (
     ("Score",
@@ -34,8 +36,11 @@ STATISTICS = (
     ("Lead",
      ("The difference of two means over all datasets. p is of PERM-BOTH: in each draw every context swaps the scores "
       "that two metrics give its items, on all datasets and qualities at once; two-sided, adjusted by Holm over the "
-      "leader against the five metrics that follow. The interval is from resamples of whole contexts. A lead that is "
-      "not established may be there all the same. Nothing is adjusted for looking at several questions.")),
+      f"leader against the {FOLLOWING} metrics that follow. The interval is from resamples of whole contexts. Both are "
+      f"from {DRAWS} draws, fewer where there are very many items. Not established does not mean equal. Nothing is "
+      "adjusted for looking at several questions.")),
+    ("Interval and p on one dataset",
+     ("They take items as independent: where several share a context the interval is too narrow and p too small.")),
     ("Two metrics on one dataset",
      ("PERM-BOTH swaps the scores of whole contexts, and says which metric is better. "
       "Williams’ test takes items as independent: where several share a context it finds a false difference in "
@@ -45,16 +50,22 @@ STATISTICS = (
       "metric is compared with the mean of all.")),
     ("What the raters’ noise allows",
      ("The root of the split-half reliability, stepped up by Spearman-Brown: the most that a metric without "
-      "error would reach. Corrected for rater noise: divided by it; that may exceed 1 by chance.")),
+      "error would reach. Corrected for rater noise: divided by it; that may exceed 1 by chance, and is not shown "
+      f"where the reliability is below {LEAST}.")),
     ("No better than counting words",
      "Not above the control that scores a reply by its number of words."),
     ("Cost",
      "Seconds per 1,000 items, each metric by itself with models loaded, those of a composition’s inputs included."),
     ("Fitted on ratings",
-     "Weights were fitted on human ratings, for each dataset on those of the others."))
+     "Weights were fitted on human ratings, for each dataset on those of the others; its inputs were chosen as below."),
+    ("Chosen on these datasets",
+     "Inputs of compositions and defaults of metrics were chosen while looking at the development datasets: their rows "
+     "are optimistic there."),
+    ("Whole dialogues",
+     "A metric of replies scores a dialogue turn by turn, and the mean counts unless the options of the run name "
+     "another aggregation. FED-Turn and FED-Dial are the turns and the whole of the same conversations."))
 CITE = ("Cite the harness by its version and commit, each dataset by the citation in the table of datasets, each "
-        "metric by "
-        "the paper on its page, and say how it departs from it.")
+        "metric by the paper on its page, and say how it differs from it.")
 
 
 def build(results: Results) -> tuple[Page, ...]:
@@ -69,7 +80,7 @@ def build(results: Results) -> tuple[Page, ...]:
         Section("metrics", "Metrics", (Prose(SIGNATURES), _metrics(index))),
         Section("cite", "How to cite", (Prose(CITE),)),
         Section("run", "The run", (_run(run), _options(run))),
-        Section("repeat", "How to repeat it", _repeat(run)),
+        Section("repeat", "How to repeat it", _repeat(results)),
         Section("packages", "Packages", (packages,), level=3),
         Section("skips", "Skipped", _skips(results)),
         Section("failures", "Failed", (_table(
@@ -128,13 +139,17 @@ def _options(run: Run) -> Block:
     return Facts(tuple((name.capitalize(), Cell(words(run.options[name]))) for name in sorted(run.options)))
 
 
-def _repeat(run: Run) -> tuple[Block, ...]:
-    """Say what repeats the run: the code, the packages, the command."""
-    commit = (run.commit or "").removesuffix(DIRTY)
-    pins = " ".join(f"{name}=={run.packages[name].partition('+')[0]}" for name in sorted(run.packages))
-    lines = (f"git checkout {commit}" if commit else "", f"pip install . {pins}".strip(), run.command)
-    changed = (Prose(CHANGED),) if (run.commit or "").endswith(DIRTY) else ()
-    return (Prose(REPEAT), *(Prose(line, code=True) for line in lines if line), *changed, Prose(SAME))
+def _repeat(results: Results) -> tuple[Block, ...]:
+    """Say what repeats the run: the code, the packages, the models, the command."""
+    run, commit = results.run, results.run.commit or ""
+    packages = ("'.[neural]'" if any(entry.models for entry in results.metrics) else ".",
+                *(("./weights",) if results.trainings else ()),
+                *(f"{name}=={run.packages[name].partition('+')[0]}" for name in sorted(run.packages)))
+    models = sorted({line.partition(":")[0] for entry in results.metrics for line in entry.pretrained_on})
+    lines = (f"git checkout {commit.removesuffix(DIRTY)}" if commit else "", f"pip install {' '.join(packages)}",
+             f"harness fetch {' '.join(models)}" if models else "", run.command)
+    return (Prose(REPEAT), *(Prose(line, code=True) for line in lines if line),
+            Prose(f"{CHANGED if commit.endswith(DIRTY) else SAME} {NAMED}"))
 
 
 def _datasets(index: Index) -> Block:
@@ -144,7 +159,8 @@ def _datasets(index: Index) -> Block:
         Cell(entry.licence or "not stated"), Cell(entry.citation)) for entry in index.datasets)
     return _table("dataset", "Datasets as they were in the run", (
         Heading("Dataset", "stub"), Heading("Split"), Heading("Level"), Heading("Items", "number"),
-        Heading("Ratings", "number"), Heading("Qualities", "number"), Heading("Licence"), Heading("Citation")), rows)
+        Heading("Rated", "number", "items × qualities"), Heading("Qualities", "number"), Heading("Licence"),
+        Heading("Citation")), rows)
 
 
 def _skips(results: Results) -> tuple[Block, ...]:

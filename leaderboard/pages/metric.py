@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from harness.results.rows import Example, MetricEntry, Results
+from harness.results.rows import Example, MetricEntry, RankingRow, Results
 from leaderboard.blocks.boards import CONTROL
 from leaderboard.blocks.cells import (
     MISSING,
@@ -30,24 +30,24 @@ from leaderboard.model.boards import rank_interval
 from leaderboard.model.cost import costs
 from leaderboard.model.index import ONE_RATER, Column, Index, has_value, make_index
 from leaderboard.model.items import DatasetItems, dataset_items, length_profile
-from leaderboard.model.questions import Question, default, questions
+from leaderboard.model.questions import LEAST, LIMIT, Question, default, questions
 
 SCOPES = {"item": "item: the score of an item depends on that item alone",
           "dataset": "dataset: the score of an item depends on the others of its dataset"}
+SENT = "submission"
+"""The family of score files: what one was made from is not known, and nothing can be run."""
 MOST, SHOWN = 5, 8
 """Items on each side that are shown, and questions that its columns are compared on."""
 
 READ = ("Below a value: its 95 % interval. Grey italics: p ≥ 0.05, not significantly different from no correlation. "
-        "One "
-        "rater: one rater’s agreement with the others; not an upper bound. Corrected: for rater noise, divided by the "
-        "root "
-        "of the raters’ reliability; it may exceed 1 by chance.")
+        "One rater: one rater’s agreement with the others; not an upper bound. Corrected: for rater noise, divided by "
+        "the root of the raters’ reliability; it may exceed 1 by chance.")
+SHARED = "Interval and p take items as independent: where several share a context they are too favourable. See methods."
 LENGTH = ("Spearman with the number of words of the reply, or of the whole dialogue where that is judged: of the "
           "scores, and of people’s ratings. Of each dataset its overall quality, else its first. Length held constant: "
           "what is left of the agreement between replies of one length.")
 ITEMS = ("Of each dataset the item that it places furthest above people, and the one furthest below; of these the "
-         "first "
-         f"{MOST}. Places run from 0, the lowest of the dataset, to 1, the highest.")
+         f"first {MOST}. Places run from 0, the lowest of the dataset, to 1, the highest.")
 
 
 def build(results: Results) -> tuple[Page, ...]:
@@ -69,9 +69,10 @@ def _page(index: Index, items: Mapping[str, DatasetItems], entry: MetricEntry) -
     sections = [Section("card", "What it is", _card(index, entry, first, best))]
     if best is not None:
         own = f": {index.labels[best]}" if len(columns) > 1 else ""
+        of_print, printed = _printed(index, columns)
         sections += [Section(anchor, title, blocks) for anchor, title, blocks in (
             ("columns", "Its columns", _columns(index, asked, columns) if len(columns) > 1 else ()),
-            ("paper", "Ours against its paper", _printed(index, columns)),
+            ("paper", f"Ours against its paper: {of_print}", printed),
             ("targets", f"Every dataset and quality{own}", _targets(index, best)),
             ("items", "What it gets most wrong", _items(index, entry)),
             ("length", f"How much of it is length{own}", _lengths(index, items, best))) if blocks]
@@ -82,49 +83,58 @@ def _page(index: Index, items: Mapping[str, DatasetItems], entry: MetricEntry) -
 
 def _card(index: Index, entry: MetricEntry, first: Question | None, best: Column | None) -> tuple[Block, ...]:
     """Say what the metric is, where it departs from its paper, what it needs and costs, and how to run it."""
-    is_link = entry.paper.startswith(("https://", "http://")) and not any(sign.isspace() for sign in entry.paper)
-    cost = costs(index.results).get((entry.name, entry.columns[0])) if entry.columns else None
-    fitted = ", ".join(sorted(entry.learned_on))
     row = first.row(best) if first and best else None
-    place = (f"Rank {row.rank} of {len(first.board.ranked)} ({rank_interval(row) or 'no interval'}) for {first.title}: "
-             f"Spearman {row.value:.3f}{sentences.error(row.error)}" if first and row else "")
-    sent = entry.family == "submission"  # a score file: what it was made from is not known, and nothing can be run
-    pairs = (
-        ("In short", Cell(sentences.about(index, (entry.name, "")))), ("Place", Cell(place)),
-        *((("Departs", Cell(line))) for line in entry.departures),
-        ("Paper", Cell(entry.paper, link=entry.paper if is_link else "")), ("Family", Cell(entry.family)),
-        ("Needs", Cell(", ".join(entry.needs) or ("" if sent else "nothing but the dialogue"))),
-        ("Levels", Cell(", ".join(entry.levels))),
-        ("Models", Cell(", ".join(entry.models))), *(("Pretrained on", Cell(line)) for line in entry.pretrained_on),
-        ("Trained on", Cell(entry.trained_on)),
-        ("Made of", Cell(", ".join(cost.inputs) if cost else "")),
-        ("Cost", Cell(f"{sentences.seconds(cost)} s per 1,000 items, by itself, models loaded, with its inputs"
-                      if cost and sentences.seconds(cost) else "")),
-        ("Fitted on", Cell(f"ratings of {fitted}: its values there are shown and do not count" if fitted else "")),
-        ("Scope", Cell(SCOPES.get(entry.scope, entry.scope))), ("Signature", Cell(entry.signature, code=True)))
-    control = next((own.value for column, own in first.board.ranked.items() if column[0] == CONTROL),
-                   math.nan) if first else math.nan
-    weak = (Prose(f"For {first.title} it is no better than counting words: {number(row.value)} against "
-                  f"{number(control)}."),) if first and row and row.value <= control and entry.name != CONTROL else ()
-    own = "|code=" in entry.signature  # of a file or another package, and asked for as in the run
+    weak, rank = _standing(index, first, row, len(entry.columns)) if first and row else ((), "")
+    facts = (("In short", Cell(sentences.about(index, (entry.name, "")))), ("Rank", Cell(rank)), *_facts(index, entry))
+    own = "|code=" in entry.signature  # of a file or another package, and requested as in the run
     again = index.results.run.command if own else f"harness run --metric {shlex.quote(entry.name)} --all"
-    return (*weak, Facts(tuple(pair for pair in pairs if pair[1].text)),
-            *(() if sent else (Prose(again, code=True),)))
+    return (*weak, Facts(tuple(fact for fact in facts if fact[1].text)),
+            *(() if entry.family == SENT else (Prose(again, code=True),)))
 
 
-def _printed(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
-    """Set beside this run what papers print of the metric on the same datasets."""
+def _standing(index: Index, first: Question, row: RankingRow, columns: int) -> tuple[tuple[Block, ...], str]:
+    """Say where its best column is no better than counting words, and which place it has."""
+    control = next((own.value for column, own in first.board.ranked.items() if column[0] == CONTROL), math.nan)
+    weak = (Prose(f"For {first.title} it is no better than counting words: {number(row.value)} against "
+                  f"{number(control)}."),) if row.value <= control and row.metric != CONTROL else ()
+    of = f"{index.labels[row.metric, row.column]}: " if columns > 1 else ""
+    return weak, (f"{of}{row.rank} of {len(first.board.ranked)} ({rank_interval(row) or 'no interval'}) for "
+                  f"{first.title}: Spearman {row.value:.3f}{sentences.error(row.error)}")
+
+
+def _facts(index: Index, entry: MetricEntry) -> Iterable[tuple[str, Cell]]:
+    """How it differs from its paper, what it reads, is made of and costs, and what was learned from."""
+    is_link = entry.paper.startswith(("https://", "http://")) and not any(sign.isspace() for sign in entry.paper)
+    yield from (("Differences from the paper", Cell(line)) for line in entry.departures)
+    yield "Paper", Cell(entry.paper, link=entry.paper if is_link else "")
+    yield "Family", Cell(entry.family)
+    yield "Needs", Cell(", ".join(entry.needs) or ("" if entry.family == SENT else "nothing but the dialogue"))
+    yield "Levels", Cell(", ".join(entry.levels))
+    cost = costs(index.results).get((entry.name, entry.columns[0])) if entry.columns else None
+    seconds, fitted = sentences.seconds(cost) if cost else "", ", ".join(sorted(entry.learned_on))
+    yield "Models", Cell(", ".join(entry.models))
+    yield from (("Pretrained on", Cell(line)) for line in entry.pretrained_on)
+    yield "Trained on", Cell(entry.trained_on)
+    yield "Made of", Cell(", ".join(cost.inputs) if cost else "")
+    yield "Cost", Cell(f"{seconds} s per 1,000 items, by itself, models loaded, with its inputs" if seconds else "")
+    yield "Fitted on", Cell(f"ratings of {fitted}: its values there are shown and do not count" if fitted else "")
+    yield "Scope", Cell(SCOPES.get(entry.scope, entry.scope))
+    yield "Signature", Cell(entry.signature, code=True)
+
+
+def _printed(index: Index, columns: Sequence[Column]) -> tuple[str, tuple[Block, ...]]:
+    """Set beside this run what papers print of the metric on the same datasets, and name the columns that it is of."""
     grid = next((grid for exhibit in index.results.exhibits if exhibit.kind == "challenge" for grid in exhibit.grids
                  if grid.name == "beside-print"), None)
     names = {name for _, name in columns}
     rows = [row for row in grid.rows if row[0] in names] if grid else []
     if grid is None or not rows:
-        return ()
+        return "", ()
     heads = (Heading(grid.head[1].capitalize(), "stub"), *(
         Heading(text.capitalize(), "number" if text in ("printed", "this run") else "words") for text in grid.head[2:]))
     drawn = table_of(index, "paper-table", "Printed and in this run, Spearman", heads, (
         (Cell(row[1], link=index.dataset_paths.get(row[1], "")), *map(Cell, row[2:])) for row in rows))
-    return (drawn,)
+    return ", ".join(dict.fromkeys(row[0] for row in rows)), (drawn,)
 
 
 def _columns(index: Index, asked: Sequence[Question], columns: Sequence[Column]) -> tuple[Block, ...]:
@@ -150,7 +160,9 @@ def _targets(index: Index, column: Column) -> tuple[Block, ...]:
     caption = f"{index.labels[column]} on every quality of every dataset"
     found = table_of(index, "targets-table", caption, headings, rows)
     any_fitted = any(index.is_fitted(column, entry.name) for entry in index.datasets)
-    return (Prose(READ), replace(found, data=marked(found.data, any_fitted))) if rows else ()
+    shared = (Prose(SHARED, link="methods.html#statistics"),) if any(
+        0 < entry.contexts < entry.items for entry in index.datasets) else ()
+    return (Prose(READ), *shared, replace(found, data=marked(found.data, any_fitted))) if rows else ()
 
 
 def _target(index: Index, column: Column, dataset: str, quality: str) -> Row:
@@ -159,10 +171,13 @@ def _target(index: Index, column: Column, dataset: str, quality: str) -> Row:
     if row is None or not has_value(row):
         return (*first, missing(index.why((dataset, quality), column)), *(Cell(""),) * 4)
     value = correlation_cell(row)
-    others = (number_cell(one) if math.isfinite(one) else Cell("", title="not known")
-              for one in (row.corrected, index.reliability.get((dataset, quality, ONE_RATER), math.nan)))
+    corrected, one_rater = (number_cell(one) if math.isfinite(one) else Cell("", title="not known")
+                            for one in (row.corrected, index.reliability.get((dataset, quality, ONE_RATER), math.nan)))
+    if index.reliability.get((dataset, quality, LIMIT), math.nan) < LEAST:
+        corrected = Cell(MISSING, title=f"the raters’ reliability is below {LEAST}")
     return (*first, fitted_cell(value) if index.is_fitted(column, dataset) else value,
-            Cell(p_value(row.p), value=row.p if math.isfinite(row.p) else None), *others, count_cell(row.n))
+            Cell(p_value(row.p), value=row.p if math.isfinite(row.p) else None), corrected, one_rater,
+            count_cell(row.n))
 
 
 def _items(index: Index, entry: MetricEntry) -> tuple[Block, ...]:

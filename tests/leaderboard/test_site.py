@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from harness import cli
 from harness.results.rows import Results, Run
 from leaderboard.model.index import LONGEST, make_index, slug, slugs
+from leaderboard.pages import methods
 from leaderboard.render.html import BANNER, POLICY
 from leaderboard.render.text import summary
 from leaderboard.site import site as draw
@@ -103,6 +104,19 @@ def test_every_command_of_a_page_is_one_that_the_command_line_takes(results: Res
         cli.parser().parse_args(shlex.split(line)[1:])
     assert {"harness check ./exclaims", "harness run --metric bleu --all", command} <= lines
     assert "harness run --metric grade --all" not in lines
+
+
+def test_a_run_is_repeated_with_its_models_and_weights_and_uncommitted_changes_are_named(results: Results) -> None:
+    metrics = tuple(replace(row, pretrained_on=("bert-base: books",)) if row.name == "grade" else row
+                    for row in results.metrics)
+    pages = parsed(draw(replace(results, metrics=metrics, run=replace(results.run, commit=f"{'ab' * 20}-dirty"))))
+    text = "\n".join(pages["methods.html"].words)
+    assert f"git checkout {'ab' * 20}\n" in text
+    assert "pip install '.[neural]' ./weights numpy==2.0.0" in text
+    assert "harness fetch bert-base" in text
+    assert methods.CHANGED in text
+    assert methods.SAME not in text
+    assert all(f"commit {'ab' * 6}-dirty" in "".join(page.words) for page in pages.values())
 
 
 def test_sample_data_are_nowhere_beside_real_data_and_alone_are_said_to_be_a_demonstration(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
@@ -9,10 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.results.rows import Example, Exhibit, Grid, Results
+from harness.results.rows import Example, Exhibit, Grid, Reliability, Results
 from leaderboard.blocks.tables import Facts, Page, Section
 from leaderboard.model.index import make_index
 from leaderboard.model.items import dataset_items, length_profile
+from leaderboard.model.numbers import numbers
 from leaderboard.pages import dataset, metric
 from tests.leaderboard import large
 from tests.leaderboard.conftest import find_page, row, table
@@ -43,9 +45,10 @@ def items(part: Section) -> list[str]:
 def test_a_page_begins_with_what_the_metric_is_and_where_it_departs(results: Results) -> None:
     (facts, *_) = section(find_page(metric.build(results), "grade"), "card").blocks
     assert isinstance(facts, Facts)
-    assert [(term, cell.text) for term, cell in facts.pairs if term in ("In short", "Departs")] == [
+    assert [(term, cell.text) for term, cell in facts.pairs if term in (
+        "In short", "Differences from the paper")] == [
         ("In short", "not GRADE: our own small substitute, fitted on ratings"),
-        ("Departs", "A <head> on a frozen encoder."), ("Departs", "No graph.")]
+        ("Differences from the paper", "A <head> on a frozen encoder."), ("Differences from the paper", "No graph.")]
 
 
 def test_a_page_has_what_papers_print_of_its_columns_and_of_no_other(results: Results) -> None:
@@ -56,6 +59,8 @@ def test_a_page_has_what_papers_print_of_its_columns_and_of_no_other(results: Re
     page = find_page(metric.build(replace(results, exhibits=(printed,))), "bleu")
     assert [[cell.text for cell in cells] for cells in table(page, "paper-table").rows] == [
         ["fed-turn", "overall", "BLEU, somewhere", "0.5", "0.300", "Overall"]]
+    assert section(page, "paper").title.endswith(": bleu1")
+    assert section(page, "targets").title.endswith(": bleu1")
 
 
 def test_a_metric_no_better_than_counting_words_is_told_so_with_both_numbers(results: Results) -> None:
@@ -70,6 +75,17 @@ def test_every_target_has_what_one_rater_reaches_and_the_reason_of_a_missing_val
     assert (cells["Spearman"].text, cells["One rater"].text) == ("0.300", "0.512")
     cells = row(table(find_page(metric.build(results), "grade"), "targets-table"), "fed-turn", "Overall")
     assert cells["Spearman"].why == "skipped: weights are not on this machine"
+
+
+def test_where_people_hardly_agree_no_value_is_corrected(results: Results) -> None:
+    for reliability, shown in ((0.29, "–"), (0.31, "0.600")):
+        made = replace(results, correlations=tuple(replace(row, corrected=0.6) for row in results.correlations),
+                       reliability=(Reliability("fed-turn", "Overall", "split-half", reliability, 90),))
+        cells = row(table(find_page(metric.build(made), "bleu"), "targets-table"), "fed-turn", "Overall")
+        assert cells["Corrected"].text == shown
+        known = json.loads(numbers(made).decode().removeprefix("const Numbers = ").removesuffix(";\n"))
+        roots = {(known["datasets"][place], quality): root for place, quality, _, root in known["targets"]}
+        assert (roots["fed-turn", "Overall"] is None) == (shown == "–")
 
 
 def test_the_items_that_a_metric_alone_places_too_high_or_too_low_are_on_its_page(full: Results) -> None:
