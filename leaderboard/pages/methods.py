@@ -59,11 +59,11 @@ STATISTICS = (
     ("Fitted on ratings",
      "Weights were fitted on human ratings, for each dataset on those of the others; its inputs were chosen as below."),
     ("Chosen on these datasets",
-     "Inputs of compositions and defaults of metrics were chosen while looking at the development datasets: their rows "
-     "are optimistic there."),
+     ("Inputs of compositions and defaults of metrics were chosen while looking at the development datasets: their "
+      "rows are optimistic there.")),
     ("Whole dialogues",
-     "A metric of replies scores a dialogue turn by turn, and the mean counts unless the options of the run name "
-     "another aggregation. FED-Turn and FED-Dial are the turns and the whole of the same conversations."))
+     ("A metric of replies scores a dialogue turn by turn, and the mean counts unless the options of the run name "
+      "another aggregation. FED-Turn and FED-Dial are the turns and the whole of the same conversations.")))
 CITE = ("Cite the harness by its version and commit, each dataset by the citation in the table of datasets, each "
         "metric by the paper on its page, and say how it differs from it.")
 
