@@ -117,7 +117,8 @@ dialogue_id,score
 
 A line with an id alone scores the item for every quality, a line with `ID|quality` for that one, and goes before it.
 
-{terms}
+- {missing}
+- Of what a team hands in, {counts} is ranked.
 
 Send the file to the organisers with your team's name, or open a pull request that adds it as `in/NAME.csv` where they
 take these; the day of receipt counts, by their clock in UTC.
@@ -132,6 +133,9 @@ apart, by {test}.
 MISSING = {"refuse": "Every item needs a score that is a number; a file that lacks one is refused.",
            "leave-out": "An item without a score is left out; the others are what a submission is measured on.",
            "zero": "A missing score counts 0."}
+
+COUNTS = {"best": "the file with the best value", "last": "the file with the highest number",
+          "primary": "the file whose `submission.toml` says `primary = true`"}
 
 TEAMS = {"team-a": ("length",), "team-b": ("distinct", "context-overlap"), "team-c": ("repetition",),
          "team-d": ("random",), "team-e": ("length",)}
@@ -148,7 +152,8 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
     title = "".join(sign for sign in title if sign.isprintable() and sign not in '"\\')
     now, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(1)
     today, opens = now.date(), now.date() - SINCE * day
-    files = dict(_data()) | {WORKFLOW: _workflow(), DRAWN_BY: f"{secrets.token_hex(16)}\n", FILE: RULES.format(
+    workflow = resources.files("harness.challenge").joinpath("receive.yml").read_text(encoding="utf-8")
+    files = dict(_data()) | {WORKFLOW: workflow, DRAWN_BY: f"{secrets.token_hex(16)}\n", FILE: RULES.format(
         title=title, opens=opens, closes=opens + LASTS * day, today=today, end=today + LASTS * day)}
     if not (folder / IGNORE).exists():
         files[IGNORE] = "private/\ndata/talk-test.csv\n"
@@ -175,11 +180,6 @@ def _data() -> Iterator[tuple[str, str]]:
     yield "private/ratings.csv", csv_of(votes).decode()
 
 
-def _workflow() -> str:
-    """The GitHub workflow that receives by pull request."""
-    return resources.files("harness.challenge").joinpath("receive.yml").read_text(encoding="utf-8")
-
-
 def template(folder: Path, home: Path) -> tuple[str, ...]:
     """Write what participants get, the empty score file and their page, anew from the rules; the files' names."""
     every = rulebook.phases(folder)
@@ -198,7 +198,7 @@ def _handed_out(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, s
     (rules, (first, *_)), *_ = phases
     names = [f"template-{own.phase}.csv" if own.phase else TEMPLATE for own, _ in phases]
     page = GUIDE.format(
-        title=rules.title, terms=_terms(rules), item=first.items[0].id,
+        title=rules.title, missing=MISSING[rules.missing], counts=COUNTS[rules.counts], item=first.items[0].id,
         quality=ground.wanted(rules, first)[0].name, statistic=full_name(rules.statistic, rules.level),
         rule="weighted mean over all targets" if rules.weights else BY_RULE[rules.rule], test=test_of(rules),
         phases="\n".join(_phase(own, datasets, name)
@@ -222,13 +222,6 @@ def _phase(rules: Rulebook, datasets: list[Dataset], name: str) -> str:
              f"({', '.join(quality.name for quality in ground.wanted(rules, each))})" for each in datasets)
     return (f"- {f'**{rules.phase}**: ' if rules.phase else ''}{', '.join(names)}: "
             f"{sum(len(each.items) for each in datasets)} items, to be scored in `{name}`{when}{most}{a_day}{public}")
-
-
-def _terms(rules: Rulebook) -> str:
-    """What the rules say to a participant."""
-    counts = {"best": "the file with the best value", "last": "the file with the highest number",
-              "primary": "the file whose `submission.toml` says `primary = true`"}[rules.counts]
-    return f"- {MISSING[rules.missing]}\n- Of what a team hands in, {counts} is ranked."
 
 
 def _put(folder: Path, files: Mapping[str, str]) -> None:

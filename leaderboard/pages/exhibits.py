@@ -75,7 +75,8 @@ def sections(exhibit: Exhibit) -> tuple[Section, ...]:
           for name, grid in zip(names, exhibit.grids, strict=True)]
     every = (
         *tables[:official],
-        Section("pictures", "At a glance", tuple(drawing(*picture) for picture in exhibit.pictures)),
+        Section("pictures", "How alike the submissions are" if official else "At a glance",
+                tuple(drawing(*picture) for picture in exhibit.pictures)),
         *tables[official:], Section("remarks", "How to read it", tuple(map(Prose, exhibit.remarks))),
         Section("repeat", "How to make it again", (Prose(exhibit.command, code=True),) if exhibit.command else ()))
     return tuple(section for section in every if section.blocks)
