@@ -1,7 +1,7 @@
 """What `harness challenge init` writes: a challenge in two phases on items of the bundled sample.
 
-The rules with every setting explained, items, private ratings, a page for participants; and for an example the score
-files of made-up teams, those of the first phase received.
+The rules with every setting explained, items, private ratings, a page for participants, of the templates beside this
+file; and for an example the score files of made-up teams, those of the first phase received.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
+from string import Template
 
 import numpy as np
 
@@ -41,95 +42,6 @@ SAMPLES = {"talk-dev": "persona-usr", "talk-test": "topical-usr"}
 LASTS, SINCE = 28, 14
 """Days of a phase, and of these how many of the first are over when it is written."""
 
-RULES = '''# A challenge in two phases; the items are of the bundled sample and the raters simulated.
-# Put your own in their place; docs/tutorial-organiser.md of dialogue-harness has every setting.
-title = "{title} (simulated raters)"
-ratings = "private/ratings.csv"  # item,quality,vote of all datasets, a row for each rater; never published
-
-rule = "test"            # test (micro): mean over all qualities of all datasets;
-                         # dev (macro): over the datasets, of the mean over their qualities
-statistic = "spearman"   # or any of `harness run --statistic`; level = "over-systems" and others likewise
-counts = "best"          # which submission of a team is ranked: best (by the rule), last or primary
-submissions = 20         # per team and phase; 0: any number
-per_day = 3              # how many of these on one day, in UTC
-# column = "quality"     # the scores are in this column where a file has it, else in `score`
-# qualities = ["Overall"]                  # names or dimensions; all where it is left out
-# weights = {{"talk-test|Overall" = 2}}      # of a target or a dataset; 1 where none is named
-# clusters = "wmt"       # as WMT's metrics task parts the table; every: where all above beat all below
-# outliers = ["system-a"]                  # systems whose items do not count
-# coverage = "partial"   # private ratings may lack items
-
-missing = "refuse"       # a submission without a score for every item is refused;
-                         # leave-out: it is measured on the others; zero: counted 0
-sign = "keep"            # absolute: the absolute value of each correlation
-empty = "keep"           # drop: items whose response is empty
-
-baselines = ["length"]   # metrics of `harness list metrics`; score files in baselines/ beside them
-
-draws = 1000             # behind the interval of each rank
-seed = 0                 # of draws, and with private/seed of what is public
-
-# In place of a [[dataset]]: datasets = ["jsalt", "my.toml"], names of `harness list datasets` or cards, all of
-# one split, all real or all of the sample.
-[[dataset]]
-name = "talk-dev"
-title = "Development items (bundled sample, simulated raters)"
-file = "data/talk-dev.csv"       # item,context,response; ids differ from those of every other dataset
-language = "en"                  # its code, such as zh
-qualities = [{{name = "Natural", low = 1, high = 3}}, {{name = "Overall", low = 1, high = 5}}]
-
-[[dataset]]
-name = "talk-test"
-title = "Test items (bundled sample, simulated raters)"
-file = "data/talk-test.csv"
-language = "en"
-qualities = [{{name = "Natural", low = 1, high = 3}}, {{name = "Overall", low = 1, high = 5}}]
-
-# Each phase may set anew what stands above. Without any [[phase]] all datasets are ranked on together.
-[[phase]]
-name = "development"
-datasets = ["talk-dev"]
-opens = {opens}       # first and last day of receipt
-closes = {closes}
-
-[[phase]]                # open at once, so that you can try it
-name = "test"
-datasets = ["talk-test"]
-submissions = 5
-opens = {today}
-closes = {end}
-public = 0.3             # until `harness challenge freeze` ranked on this share of the contexts, then on the others
-'''
-
-GUIDE = '''# {title}
-
-Give every item a score: the higher, the better the response. A template has a line for each item; fill in the column
-`score` and hand in the file. CSV, TSV, JSON Lines and JSON are taken, in UTF-8; other columns are ignored. Say so where
-the scores are in a column of another name: the organisers give it by `--column`.
-
-{phases}
-
-```csv
-dialogue_id,score
-{item},0.83
-{item}|{quality},0.5
-```
-
-A line with an id alone scores the item for every quality, a line with `ID|quality` for that one, and goes before it.
-
-- {missing}
-- Of what a team hands in, {counts} is ranked.
-
-Send the file to the organisers with your team's name, or open a pull request that adds it as `in/NAME.csv` where they
-take these; the day of receipt counts, by their clock in UTC.
-
-A file that is no plain table, an archive or a link is refused, with its reasons; nobody else's place depends on it.
-Ranked by how far scores and people's ratings agree: {statistic}; {rule}. Letters and clusters say what can be told
-apart, by {test}.
-
-<!-- Written by `harness challenge template`, which writes this page anew: what is changed here is lost then. -->
-'''
-
 MISSING = {"refuse": "Every item needs a score that is a number; a file that lacks one is refused.",
            "leave-out": "An item without a score is left out; the others are what a submission is measured on.",
            "zero": "A missing score counts 0."}
@@ -152,9 +64,9 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
     title = "".join(sign for sign in title if sign.isprintable() and sign not in '"\\')
     now, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(1)
     today, opens = now.date(), now.date() - SINCE * day
-    workflow = resources.files("harness.challenge").joinpath("receive.yml").read_text(encoding="utf-8")
-    files = dict(_data()) | {WORKFLOW: workflow, DRAWN_BY: f"{secrets.token_hex(16)}\n", FILE: RULES.format(
-        title=title, opens=opens, closes=opens + LASTS * day, today=today, end=today + LASTS * day)}
+    rules = Template(_shipped(FILE)).substitute(
+        title=title, opens=opens, closes=opens + LASTS * day, today=today, end=today + LASTS * day)
+    files = {**dict(_data()), FILE: rules, WORKFLOW: _shipped("receive.yml"), DRAWN_BY: f"{secrets.token_hex(16)}\n"}
     if not (folder / IGNORE).exists():
         files[IGNORE] = "private/\ndata/talk-test.csv\n"
     _put(folder, files)
@@ -164,6 +76,11 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
         if file.parent.name == "development":
             receipts.receive(folder, home, file, team, now=now)
     return tuple(names)
+
+
+def _shipped(name: str) -> str:
+    """The text of a file beside this one."""
+    return resources.files("harness.challenge").joinpath(name).read_text(encoding="utf-8")
 
 
 def _data() -> Iterator[tuple[str, str]]:
@@ -197,7 +114,7 @@ def _handed_out(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, s
     """The page for participants, and the template of every phase."""
     (rules, (first, *_)), *_ = phases
     names = [f"template-{own.phase}.csv" if own.phase else TEMPLATE for own, _ in phases]
-    page = GUIDE.format(
+    page = Template(_shipped("participants.md")).substitute(
         title=rules.title, missing=MISSING[rules.missing], counts=COUNTS[rules.counts], item=first.items[0].id,
         quality=ground.wanted(rules, first)[0].name, statistic=full_name(rules.statistic, rules.level),
         rule="weighted mean over all targets" if rules.weights else BY_RULE[rules.rule], test=test_of(rules),
