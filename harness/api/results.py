@@ -76,8 +76,9 @@ class Results:
               datasets: Sequence[str] = ()) -> pandas.DataFrame:
         """The difference of two columns' means over a board or dimension, with its 95 % interval, p and verdict.
 
-        Without `second` a column against every other; without `first` the leader. `reached` is the share of what the
-        raters' reliability allows that the better one reaches. Only columns with a value on every target take part.
+        Without `second` a column against every other, p by Holm over them; without `first` the leader. `reached` is the
+        share of what the raters' reliability allows that the better one reaches. Only columns with a value on every
+        target take part.
         """
         pool, wanted = Pool.of(self.rows), self._of_dimension(dimension)
         boards = [split for split, _ in self._boards()]
@@ -98,7 +99,8 @@ class Results:
             found += [(split, origin, named[lead.better], named[lead.worse], len(targets),
                        *dataclasses.astuple(lead.difference), lead.difference.established,
                        pool.reached(targets, lead.better, rule))
-                      for lead in pool.leads(targets, [(one, other) for other in others], rule)]
+                      for lead in pool.leads(targets, [(one, other, *(rest for rest in others if rest != other))
+                                                       for other in others], rule)]
         return _pandas().DataFrame(found, columns=["board", "origin", "better", "worse", "targets", "difference", "low",
                                                    "high", "p", "established", "reached"])
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.commands._output import DATA, table
 from harness.results.item_scores import labels
-from harness.results.pooled import STATISTIC, Lead, Pool
+from harness.results.pooled import FOLLOWING, STATISTIC, Lead, Pool
 from harness.results.rows import Comparisons, Correlation, Results
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number
@@ -123,15 +123,15 @@ def pooled(report: Results, chosen: ReportRows) -> Iterator[PooledLead]:
 
 
 def _leads(pool: Pool, targets: Sequence[Place], rule: str, columns: Sequence[str]) -> list[Lead]:
-    """The leader against the next; with one column named it against the leader, with several every two of them."""
+    """The leader against those that follow; with one column named it against the leader, with several every two."""
     best = list(pool.means(targets, rule))
     named = [column for column in best if column[1] in columns]
     if len(best) < 2 or (columns and not named):
         return []
     if len(named) > 1:
         return pool.leads(targets, combinations(named, 2), rule)
-    other = named[0] if named and named[0] != best[0] else best[1]
-    return pool.leads(targets, [(best[0], other)], rule)
+    family = (best[0], named[0]) if named and named[0] != best[0] else best[:1 + FOLLOWING]
+    return pool.leads(targets, [family], rule)
 
 
 def compared(report: Results, chosen: ReportRows) -> Iterator[str]:

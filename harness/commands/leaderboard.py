@@ -106,8 +106,8 @@ def _shown(board: Around) -> str:
     shown = table(caption, (("Rank", "rank"), ("Metric", "stub"), ("value", "number"), ("better in", "number"),
                             ("worse in", "number")), data, rows)
     meaning = (f"Better in, worse in: cells, of {board.cells}, in which {board.column} agrees better or worse with "
-               f"people than that line,\nby Williams' test, 5 %, adjusted by Holm over the {board.tests} comparisons "
-               "shown.")
+               f"people than that line,\nby PERM-BOTH over contexts, 5 %, adjusted by Holm over the {board.tests} "
+               "comparisons shown.")
     ends = {"Best": board.reached[:EXTREMES], "Worst": board.reached[max(EXTREMES, len(board.reached) - EXTREMES):]}
     extremes = [f"{word}: " + "; ".join(f"{one.dataset} {one.quality} {_number(one.value)} (place {one.place} of "
                                         f"{one.of})" for one in reached) for word, reached in ends.items() if reached]

@@ -15,7 +15,7 @@ import numpy as np
 
 from harness.results.item_scores import ColumnKey, on_quality
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results, fitted
-from harness.statistics.panel import Array, Vector
+from harness.statistics.panel import Vector
 from harness.statistics.pooled import Difference, all_pairs, differences, share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.significance import holm
@@ -23,7 +23,13 @@ from harness.statistics.significance import holm
 Target: TypeAlias = tuple[str, str]
 """A dataset and one of its qualities, by name."""
 
-STATISTIC, RELIABILITY, DRAWS = "spearman", "split-half", 500
+STATISTIC, RELIABILITY = "spearman", "split-half"
+FOLLOWING = 5
+"""Columns behind a leader that it is tested against."""
+DRAWS, RESAMPLES = 10_000, 500
+"""Swaps for a p, which can be below .001 after Holm, and resamples for an interval."""
+FEWEST, AFFORDED = 100, 50_000_000
+"""Draws, however many items; and items times draws that a page may wait for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,31 +88,28 @@ class Pool:
                  for column, values in self.columns.items() if targets and values.keys() >= set(targets)}
         return dict(sorted(means.items(), key=lambda own: (-own[1], own[0])))
 
-    def leads(self, targets: Sequence[Target], pairs: Iterable[tuple[ColumnKey, ColumnKey]], rule: str = "dev",
-              draws: int = DRAWS) -> list[Lead]:
-        """Each pair of columns over the targets, p by PERM-BOTH; one that lacks a value on some has a NaN."""
-        wanted = list(pairs)
+    def leads(self, targets: Sequence[Target], families: Iterable[Sequence[ColumnKey]], rule: str = "dev",
+              ) -> list[Lead]:
+        """Each first column against its second over the targets, by PERM-BOTH.
+
+        p is adjusted by Holm over all that follow the first. A column that lacks a value on some target has a NaN.
+        """
+        wanted = list(families)
         if not wanted:  # a column alone leads nobody
             return []
-        names = list(dict.fromkeys(name for pair in wanted for name in pair))
-        places = [(names.index(first), names.index(second)) for first, second in wanted]
+        names = list(dict.fromkeys(name for family in wanted for name in family))
+        places = [[names.index(name) for name in family] for family in wanted]
         scores = [self._scores(target, names) for target in targets]
-        intervals = differences(scores, places, np.random.default_rng(self.seed), rule, draws, STATISTIC)
-        p = self._p(scores, rule, draws)
-        tested = [replace(own, p=float(p[place])) for own, place in zip(intervals, places, strict=True)]
-        return [Lead(second, first, Difference(-own.value, -own.high, -own.low, own.p)) if own.value < 0
-                else Lead(first, second, own) for (first, second), own in zip(wanted, tested, strict=True)]
-
-    def clear(self, targets: Sequence[Target], best: ColumnKey, others: Sequence[ColumnKey], rule: str = "dev",
-              draws: int = DRAWS) -> float:
-        """The p of PERM-BOTH for a column against the first of some others, adjusted by Holm over all of them."""
-        scores = [self._scores(target, [best, *others]) for target in targets]
-        return float(holm(self._p(scores, rule, draws)[0, 1:])[0])
-
-    def _p(self, scores: Sequence[TargetScores], rule: str, draws: int) -> Array:
-        """PERM-BOTH of every two columns over the targets."""
+        items = sum({target.dataset: len(target.human) for target in scores}.values())
+        draws = max(FEWEST, min(DRAWS, AFFORDED // max(items, 1)))
+        intervals = differences(scores, [(own[0], own[1]) for own in places], np.random.default_rng(self.seed), rule,
+                                min(RESAMPLES, draws), STATISTIC)
         weight = weights([target.dataset for target in scores], rule)
-        return all_pairs(scores, weight[None], np.random.default_rng(self.seed), draws, STATISTIC)[0].p
+        p = all_pairs(scores, weight[None], np.random.default_rng(self.seed), draws, STATISTIC)[0].p
+        tested = [replace(one, p=float(holm(p[own[0], own[1:]])[0]))
+                  for one, own in zip(intervals, places, strict=True)]
+        return [Lead(second, first, Difference(-own.value, -own.high, -own.low, own.p)) if own.value < 0
+                else Lead(first, second, own) for (first, second, *_), own in zip(wanted, tested, strict=True)]
 
     def reached(self, targets: Sequence[Target], column: ColumnKey, rule: str = "dev") -> float:
         """The share of what the raters' reliability allows, over the targets on which that is known."""

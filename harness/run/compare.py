@@ -62,13 +62,13 @@ def _permuted(target: TargetData, draws: Draws, cache: Cache) -> PairTests:
         tests = all_pairs_by_permutation(target.judged.means, target.scores, "spearman", draws.permutations,
                                          rng=generator(draws.seed, target.dataset, target.quality),
                                          context=target.units)
-        return [tests.delta.tolist(), tests.value.tolist(), tests.p.tolist(), tests.n.tolist()]
+        return [table.tolist() for table in (tests.delta, tests.value, tests.p, tests.n, tests.least)]
 
     key = [target.dataset, target.quality, draws.seed, draws.permutations,
            _digest(target.judged.means, target.scores, target.units)]
     shape = (len(target.names), len(target.names))
-    delta, value, p, n = (np.array(table).reshape(shape) for table in cache.get("perm-both", key, drawn))
-    return PairTests(delta, value, p, np.full(p.shape, np.nan), n)
+    delta, value, p, n, least = (np.array(table).reshape(shape) for table in cache.get("perm-both", key, drawn))
+    return PairTests(delta, value, p, np.full(p.shape, np.nan), n, least)
 
 
 def reliability(target: TargetData, draws: Draws, cache: Cache) -> tuple[Reliability, ...]:

@@ -19,14 +19,15 @@ from harness.errors import BadReport
 from harness.results.item_scores import ColumnKey, labels
 from harness.results.rows import Correlation, DatasetEntry, RankingRow, Results
 from harness.run import correlate
+from harness.run.compare import generator
 from harness.run.correlate import TargetData
 from harness.run.rank import RULES, Board, Target, ranking, unseen
 from harness.statistics import estimates
+from harness.statistics.permutation import all_pairs_by_permutation, below_draws
 from harness.statistics.significance import holm
-from harness.statistics.williams import all_pairs_by_formula
 
 STATISTIC = "spearman"
-ALPHA = 0.05
+ALPHA, DRAWS = 0.05, 1000
 EACH_SIDE = 5
 TOP = 3
 CONTROL = "length"
@@ -102,7 +103,7 @@ def around(earlier: Results, own: Results, rule: str = "") -> Iterator[Around]:
         if board.cells:
             chosen = rule or (split if split in RULES else "dev")
             ranked = [row for row in ranking(board, rows) if row.rule == chosen and row.rank is not None]
-            yield from _around(board, len(whole), metric, ranked, rows, targets)
+            yield from _around(board, len(whole), metric, ranked, rows, targets, earlier.run.seed)
 
 
 def _check(own: DatasetEntry, other: DatasetEntry) -> None:
@@ -153,7 +154,7 @@ def _targets(earlier: Results, own: Results, metrics: Collection[str]) -> _Targe
 
 
 def _around(board: Board, whole: int, metric: str, ranked: list[RankingRow], rows: list[Correlation],
-            targets: _Targets) -> Iterator[Around]:
+            targets: _Targets, seed: int) -> Iterator[Around]:
     best = next((row for row in ranked if row.metric == metric), None)
     if best is None:
         return
@@ -164,8 +165,9 @@ def _around(board: Board, whole: int, metric: str, ranked: list[RankingRow], row
     for place, cell in enumerate(sorted(board.cells)):
         target = targets[cell]
         scores = target.scores[[target.names.index(name) for name in names]]
-        tests = all_pairs_by_formula(target.judged.means, scores, STATISTIC)
-        delta[place], p[place] = tests.delta[own], tests.p[own]
+        tests = all_pairs_by_permutation(target.judged.means, scores, STATISTIC, DRAWS, rng=generator(seed, *cell),
+                                         context=target.units)
+        delta[place], p[place] = tests.delta[own], below_draws(tests, DRAWS)[own]
     p[:, own] = np.nan
     sure = holm(p) < ALPHA
     keys = [(row.metric, row.column) for row in ranked]

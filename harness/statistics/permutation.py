@@ -1,13 +1,15 @@
-"""Is one metric's correlation with people higher than another's? A permutation test without assumptions on the scores.
+"""Is one metric's correlation with people higher than another's? A permutation test without a distribution of scores.
 
 PERM-BOTH (Deutsch, Dror & Roth 2021, 'A Statistical Analysis of Summarization Evaluation Metrics Using Resampling
 Methods'): both metrics are standardised; in each draw every row swaps its two scores with probability 1/2; the
 difference of the two correlations so found is one value under the hypothesis that the metrics are exchangeable.
 c of k draws being at least as extreme as what was observed, p = (c + 1) / (k + 1), which is never 0.
-A draw in which a mixture is constant, so that it has no correlation, counts as extreme.
+A draw in which a mixture is constant, so that it has no correlation, counts as extreme. It assumes independent contexts
+and metrics that are exchangeable once standardised, which those of very different shape are not.
 
 Rows that share a context are not independent: taken one by one they make the test find too much. Swapped together, as
-one unit, they do not.
+one unit, they do not. Over m contexts in which two metrics differ there are 2^m ways to swap, of which the observed one
+and its reverse are as extreme: no p is below 2^(1-m), one-sided 2^-m.
 
 `mixtures` says how all pairs and draws come from a few matrix products. The masks depend on the
 generator and the number of rows alone, so a pair's p is the same whatever other metrics there are, in whatever order.
@@ -20,9 +22,19 @@ from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
-from harness.statistics.mixtures import TOLERANCE, AnyMixtures, Bits, Masks, Mixtures, PearsonMixtures, SpearmanMixtures
+from harness.statistics.mixtures import (
+    TOLERANCE,
+    AnyMixtures,
+    Bits,
+    Masks,
+    Mixtures,
+    PearsonMixtures,
+    SpearmanMixtures,
+    standardised,
+)
 from harness.statistics.panel import Array, Codes, Pairs, Panel, Statistic, Vector
 from harness.statistics.williams import PairTests, shared_rows
 
@@ -74,20 +86,29 @@ def all_pairs_by_permutation(human: Vector, scores: Array, statistic: str | Stat
                 above, below, square = _counted(mixtures, places[some], observed, one_sided)
                 p = (np.stack([above, below]) + 1) / (draws + 1)
                 p[:, np.isnan(observed)] = np.nan
+                standard = np.nan_to_num(standardised(own))
+                apart = np.abs(np.subtract(*standard[places[some].T])) > TOLERANCE
+                least = least_p((masks.summed(apart.astype(np.float64)) > 0).sum(axis=1), one_sided)
                 value = np.divide(observed, np.sqrt(square / draws), out=np.zeros_like(observed), where=square > 0)
-                tests.put(pairs[some], observed, p, int(rows.sum()), np.where(np.isnan(observed), np.nan, value))
+                tests.put(pairs[some], observed, p, int(rows.sum()), np.where(np.isnan(observed), np.nan, value), least)
     return tests
+
+
+def least_p(contexts: npt.ArrayLike, one_sided: bool) -> Vector:
+    """The least p of swaps of so many contexts in which two metrics differ."""
+    return np.minimum(1, 2.0 ** (int(not one_sided) - np.asarray(contexts, dtype=np.float64)))
 
 
 def below_draws(tests: PairTests, draws: int) -> Array:
     """The p with those that the draws cannot tell made finer, so that they can be adjusted over many pairs.
 
     Where fewer than FEW draws are as extreme, it is that of the statistic as a normal deviate, if that is smaller: the
-    difference of a draw is, ties aside, a sum over contexts with random signs, whose far tail is no longer than normal.
+    difference of a draw is, ties aside, a sum over contexts with random signs, whose far tail is at most some three
+    times the normal one (Bentkus & Dzindzalieta 2015), and ends: with few contexts the least p of the test is larger.
     """
     normal = 2 * scipy.special.ndtr(-np.abs(tests.value))
     with np.errstate(invalid="ignore"):
-        return np.where(tests.p * (draws + 1) <= FEW, np.fmin(tests.p, normal), tests.p)
+        return np.where(tests.p * (draws + 1) <= FEW, np.maximum(np.fmin(tests.p, normal), tests.least), tests.p)
 
 
 def mask_bits(groups: int, draws: int, rng: np.random.Generator) -> Bits:

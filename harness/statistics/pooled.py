@@ -7,7 +7,7 @@
           (Welch 1947, Satterthwaite 1946); the interval is D -+ t se
 
 `all_pairs` is PERM-BOTH (permutation.py) of the same difference, to first order: in a draw each context swaps what it
-adds to the two means, on all qualities of its dataset. It assumes no distribution.
+adds to the two means, on all qualities of its dataset. It assumes what PERM-BOTH does, and no distribution.
 
 The datasets are kept: it is an answer about these, on other contexts. That of other datasets is the rank interval.
 Nothing is adjusted. For a leader and its runner-up nothing need be: where all are alike, those at the top are closer
@@ -26,7 +26,7 @@ import scipy
 
 from harness.statistics.mixtures import TOLERANCE
 from harness.statistics.panel import Array, Vector, alike
-from harness.statistics.permutation import mask_bits
+from harness.statistics.permutation import least_p, mask_bits
 from harness.statistics.rank_intervals import TargetScores, by_dataset, correlations, resampled
 from harness.statistics.williams import INFLUENCE, PairTests, RankedRows, UnitRows
 
@@ -82,6 +82,7 @@ def all_pairs(targets: Sequence[TargetScores], weight: Array, rng: np.random.Gen
     names = [target.dataset for target in targets]
     weight = weight[:, sorted(range(len(names)), key=lambda target: names.index(names[target]))]  # as by_dataset
     means, chance = np.zeros((len(weight), size)), np.zeros((len(weight), size, draws))
+    contexts = np.zeros(len(weight))
     for group in by_dataset(targets):
         sorted_once: dict[tuple[int, bytes, bytes], UnitRows | RankedRows] = {}
         signs = 2.0 * np.unpackbits(mask_bits(_units(group), draws, rng), axis=1)[:, :_units(group)].T - 1
@@ -92,7 +93,8 @@ def all_pairs(targets: Sequence[TargetScores], weight: Array, rng: np.random.Gen
             means += own[:, None] * (turned * values)
             chance += own[:, None, None] * ((turned[:, None] * sums) @ signs)
             place += 1
-    return [_tests(*each, one_sided) for each in zip(means, chance, strict=True)]
+        contexts += len(signs) * (weight[:, place - len(group):place] != 0).any(axis=1)
+    return [_tests(*each, one_sided) for each in zip(means, chance, least_p(contexts, one_sided), strict=True)]
 
 
 def _by_context(target: TargetScores, statistic: str, units: int,
@@ -114,8 +116,8 @@ def _by_context(target: TargetScores, statistic: str, units: int,
     return values, sums
 
 
-def _tests(means: Vector, chance: Array, one_sided: bool) -> PairTests:
-    """Every pair of means by what they are in each draw (metrics, draws)."""
+def _tests(means: Vector, chance: Array, least: float, one_sided: bool) -> PairTests:
+    """Every pair of means by what they are in each draw (metrics, draws), with the least p that there can be."""
     tests, draws = PairTests.empty(len(means)), chance.shape[1]
     for row, own in enumerate(chance):
         delta, apart = (means[row] - means[row:])[:, None], own - chance[row:]
@@ -127,7 +129,7 @@ def _tests(means: Vector, chance: Array, one_sided: bool) -> PairTests:
         p = np.where(np.isnan(delta), np.nan, (np.stack(counts) + 1) / (draws + 1))
         value = np.divide(delta, spread, out=np.zeros_like(delta), where=spread > TOLERANCE)
         pairs = np.stack([np.full(len(delta), row), np.arange(row, len(means))], axis=1)
-        tests.put(pairs, delta, p, 0, value)
+        tests.put(pairs, delta, p, 0, value, least)
     return tests
 
 

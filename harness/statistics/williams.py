@@ -35,7 +35,8 @@ class PairTests:
     """A test of every two metrics, [i, j] being i against j; NaN where a correlation does not exist.
 
     `delta` is the difference of their correlations with people, `value` the statistic of the test (NaN for a test
-    without), `r` their own correlation where the test takes it, `n` the rows that both have.
+    without), `r` their own correlation where the test takes it, `n` the rows that both have, `least` the least p that
+    the test can give.
     """
 
     delta: Array
@@ -43,19 +44,21 @@ class PairTests:
     p: Array
     r: Array
     n: Pairs
+    least: Array
 
     @classmethod
     def empty(cls, size: int) -> PairTests:
         """Nothing yet, for so many metrics."""
         delta, value, p, r = np.full((4, size, size), np.nan)
-        return cls(delta, value, p, r, np.zeros((size, size), dtype=np.int64))
+        return cls(delta, value, p, r, np.zeros((size, size), dtype=np.int64), np.zeros((size, size)))
 
-    def put(self, pairs: Pairs, delta: Vector, p: Array, n: int, value: Vector | float = np.nan) -> None:
+    def put(self, pairs: Pairs, delta: Vector, p: Array, n: int, value: Vector | float = np.nan,
+            least: Vector | float = 0.0) -> None:
         """Enter what a test says of some pairs (k, 2) on n rows; p is (k,), or (2, k) of either against the other."""
         for (first, second), sign, own in zip((pairs.T, pairs.T[::-1]), (1, -1), np.broadcast_to(p, (2, len(pairs))),
                                               strict=True):
             self.delta[first, second], self.value[first, second] = sign * delta, sign * np.asarray(value)
-            self.p[first, second], self.n[first, second] = own, n
+            self.p[first, second], self.n[first, second], self.least[first, second] = np.maximum(own, least), n, least
 
 
 def williams(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Array, Array]:
@@ -116,7 +119,7 @@ def all_pairs_by_formula(human: Vector, scores: Array, statistic: str = "pearson
 
 
 def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic: str = "pearson") -> PairTests:
-    """Williams' test made robust: every pair of metrics, with the variance of their difference from whole contexts.
+    """A cluster-robust test of the same difference for every pair of metrics, its variance from whole contexts.
 
     With d the sum over a context of what its rows add to r12 - r13, to first order, over the m contexts:
     t = (r12 - r13) / √(m/(m-1) Σ d²) with m-1 degrees of freedom. Rows of one context may depend on each other.

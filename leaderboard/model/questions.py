@@ -2,21 +2,21 @@
 
 A question is a board: all qualities of the datasets of a split, or one of them. Its answer depends on what a metric may
 use: ratings to fit its weights on, models of a size. The lead over the best column of another metric is tested by
-PERM-BOTH over all targets at once, whole contexts being swapped, adjusted by Holm over the leader's comparisons with
-the metrics that follow it; its interval is over contexts drawn anew (harness/results/pooled.py). Which column would
-lead without one of the datasets is told beside it.
+PERM-BOTH over all targets at once, to first order, adjusted by Holm over the leader's comparisons with the metrics
+that follow it; its interval is over contexts drawn anew (harness/results/pooled.py). Which column would lead without
+one of the datasets is told beside it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
-from harness.results.pooled import DRAWS, Pool
+from harness.results.pooled import FOLLOWING, Pool
 from harness.results.rows import RankingRow, Results
 from harness.statistics.pooled import Difference, weights
 from leaderboard.model.boards import Board, all_boards
@@ -35,10 +35,6 @@ SIZES: tuple[tuple[float, str, str], ...] = (
     (math.inf, "any model", ""), (150e6, "models up to 150 M parameters", "up to 150 M parameters"),
     (30e6, "models up to 30 M parameters", "up to 30 M parameters"), (0.0, "no model", "without models"))
 """Sizes of models that a reader may allow: in words on their own, and as part of the question."""
-FOLLOWING = 5
-"""Metrics behind the leader that it is tested against."""
-FEWEST, AFFORDED = 100, 50_000_000
-"""Draws for a lead, however many items; and items times draws that a page may wait for."""
 CHOICES: tuple[Choice, ...] = tuple(product((False, True), (size for size, *_ in SIZES)))
 
 
@@ -124,12 +120,8 @@ def _leads(pool: Pool, question: Question, wanted: Iterable[tuple[Column, ...]],
     datasets = {name for name, _ in question.targets}
     if not columns or not datasets <= pool.points.keys():
         return {}
-    items = sum(len(pool.points[name].items) for name in datasets)
-    draws = max(FEWEST, min(DRAWS, AFFORDED // max(items, 1)))
-    tested = pool.leads(question.targets, [(best, second) for best, second, *_ in columns], rule, draws)
-    return {own: lead.difference if not math.isfinite(lead.difference.p) else replace(
-        lead.difference, p=pool.clear(question.targets, own[0], own[1:], rule, draws))
-        for own, lead in zip(columns, tested, strict=True) if lead.better == own[0]}
+    leads = zip(columns, pool.leads(question.targets, columns, rule), strict=True)
+    return {own: lead.difference for own, lead in leads if lead.better == own[0]}
 
 
 def _means_without(index: Index, question: Question) -> dict[str, dict[Column, float]]:

@@ -23,7 +23,7 @@ FIRST = 20
 """Columns that are listed; the downloads have every one."""
 
 AGREE = ("One rater: one rater’s agreement with the mean of the others; not an upper bound. Reliability: of the mean "
-         "of all votes, from halves of them. Limit: its root, the most that an errorless metric would reach.")
+         "of all votes, from halves of them. Limit: its root, about the most an errorless metric would reach.")
 EXPLAINED = ("Where people and metrics disagree most. Places run from 0, the lowest of the dataset, to 1, the highest. "
              "Square: people. Dot: the median of the metrics; controls, and metrics fitted on these ratings, are left "
              "out. Strokes: the named metrics. Of longer dialogues the last utterances are shown.")

@@ -23,7 +23,7 @@ PLAIN: Choice = (False, math.inf)
 READ = ("Score: the mean over the datasets of Spearman’s correlation with people; ± is half of its 95 % interval, on "
         "other contexts of these datasets. Rank: among all columns with every value, with its 95 % interval over "
         "resampled contexts and, where a quality has several datasets, resampled datasets. Established: the lead over "
-        "the next metric by PERM-BOTH, whole contexts being swapped on all datasets at once, adjusted for five "
+        "the next metric by PERM-BOTH to first order, contexts swapping on all datasets at once, adjusted for five "
         "comparisons, p < 0.05. Williams’ test, in the drawers, takes items as independent and gives p-values that are "
         "too small where several share a context. Best and second of a column are bold and underlined; ▽ is no better "
         "than counting words. Below a name: how the metric stands to its paper’s system; what is fitted on ratings was "

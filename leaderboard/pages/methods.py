@@ -7,7 +7,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 
-from harness.results.pooled import DRAWS
+from harness.results.pooled import DRAWS, FOLLOWING, RESAMPLES
 from harness.results.rows import Results, Run, Skip
 from leaderboard.blocks.cells import count_cell
 from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
@@ -15,7 +15,7 @@ from leaderboard.model import sentences
 from leaderboard.model.causes import DIRTY
 from leaderboard.model.cost import costs
 from leaderboard.model.index import STATISTIC, Index, make_index, plural
-from leaderboard.model.questions import FOLLOWING, LEAST
+from leaderboard.model.questions import LEAST
 
 REPEAT = "Make the datasets available whose fingerprints stand on their pages, then, in a checkout:"
 SAME = "Everything but the timings comes out the same."
@@ -34,11 +34,11 @@ STATISTICS = (
      ("2.5 % and 97.5 % of the ranks over resamples of datasets and contexts. It is too narrow for metrics that "
       "truly tie.")),
     ("Lead",
-     ("The difference of two means over all datasets. p is of PERM-BOTH: in each draw every context swaps the scores "
-      "that two metrics give its items, on all datasets and qualities at once; two-sided, adjusted by Holm over the "
-      f"leader against the {FOLLOWING} metrics that follow. The interval is from resamples of whole contexts. Both are "
-      f"from {DRAWS} draws, fewer where there are very many items. Not established does not mean equal. Nothing is "
-      "adjusted for looking at several questions.")),
+     ("The difference of two means over all datasets. p is of PERM-BOTH, to first order: in each draw every context "
+      "swaps what it adds to the two means, on all datasets and qualities at once; two-sided, adjusted by Holm over "
+      f"the leader against the {FOLLOWING} metrics that follow. The interval is from resamples of whole contexts. There "
+      f"are {DRAWS:,} draws and {RESAMPLES} resamples, fewer where there are very many items. Not established "
+      "does not mean equal. Nothing is adjusted for looking at several questions.")),
     ("Interval and p on one dataset",
      ("They take items as independent: where several share a context the interval is too narrow and p too small.")),
     ("Two metrics on one dataset",
@@ -49,8 +49,8 @@ STATISTICS = (
      ("One rater’s agreement with the mean of the others. It is not an upper bound: one vote is noisy, and a "
       "metric is compared with the mean of all.")),
     ("What the raters’ noise allows",
-     ("The root of the split-half reliability, stepped up by Spearman-Brown: the most that a metric without "
-      "error would reach. Corrected for rater noise: divided by it; that may exceed 1 by chance, and is not shown "
+     ("The root of the split-half reliability, stepped up by Spearman-Brown: about the most that a "
+      "metric without error would reach. Corrected for rater noise: divided by it; that may exceed 1 by chance, and is not shown "
       f"where the reliability is below {LEAST}.")),
     ("No better than counting words",
      "Not above the control that scores a reply by its number of words."),

@@ -8,12 +8,13 @@ import math
 import pytest
 
 from harness.results.pooled import Pool
+from harness.statistics.significance import holm
 from tests.suite_run import SuiteRun
 
 
 def test_means_are_those_of_the_boards(suite_run: SuiteRun) -> None:
     rows = [row for row in suite_run.results.ranking if row.statistic == "spearman" and row.rank]
-    pool = Pool.of(suite_run.results)
+    pool, smallest = Pool.of(suite_run.results), 1.0
     for board, rule in {(row.board, row.rule) for row in rows}:
         own = {(row.metric, row.column): row.value for row in rows if (row.board, row.rule) == (board, rule)}
         targets = pool.targets(board, "sample")
@@ -21,10 +22,15 @@ def test_means_are_those_of_the_boards(suite_run: SuiteRun) -> None:
         first, second = list(own)[:2]
         one, other, mended = pool.leads(targets, [(first, second), (second, first), (first, first)], rule)
         assert one == other
+        (clear,) = pool.leads(targets, [list(own)[:4]], rule)
+        pairs = pool.leads(targets, [(first, follower) for follower in list(own)[1:4]], rule)
+        assert clear.difference.p == holm([lead.difference.p for lead in pairs])[0]
+        smallest = min(smallest, pool.leads(targets, [(first, list(own)[-1])], rule)[0].difference.p)
         assert one.difference.value == pytest.approx(abs(own[first] - own[second]))
         assert own[one.better] >= own[one.worse]
         assert mended.verdict == "by .000 [.000, .000], p = 1.000: not established"
         assert abs(pool.reached(targets, one.better, rule)) > abs(own[one.better])
+    assert smallest < 1 / 501
     assert not pool.targets("dev", "real")
     assert {quality.casefold() for _, quality in pool.targets(dimension="overall")} == {"overall"}
 

@@ -15,8 +15,10 @@ import pytest
 from harness.cli import main
 from harness.results import files
 from harness.results.rows import RankingRow
+from harness.run import placement
+from harness.run.compare import generator
+from harness.statistics.permutation import all_pairs_by_permutation, below_draws
 from harness.statistics.significance import holm
-from harness.statistics.williams import all_pairs_by_formula
 
 DATASETS = ("persona-usr", "dailydialog-zhao", "fed-turn")
 BEFORE = ("length", "distinct", "context-overlap", "chrf", "rouge-l", "random", "turns")
@@ -100,9 +102,10 @@ def test_several_metrics_meet_each_other_as_well(out: Path, later: Path, capsys:
     assert (with_distinct["metric"], repetition["metric"]) == ("distinct", "repetition")
 
 
-def test_tests_are_williams_on_the_same_scores_adjusted_over_all_that_is_shown(
-        out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Counted again from the stores: each neighbour on each cell, Holm over all of them."""
+def test_tests_are_perm_both_on_the_same_scores_adjusted_over_all_that_is_shown(
+        out: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted again from the stores: each neighbour on each cell, Holm over all; at 90 %, few contexts being there."""
+    monkeypatch.setattr(placement, "ALPHA", 0.9)
     (board,) = boards(capsys, out, "repetition")
     shown = [row for row in board["neighbours"] if not row["own"]]
     report = files.read(out / "report")
@@ -111,13 +114,14 @@ def test_tests_are_williams_on_the_same_scores_adjusted_over_all_that_is_shown(
         (entry,) = (entry for entry in report.datasets if entry.name == points.dataset)
         (part,) = (out / "scores" / entry.fingerprint[:20]).glob("repetition-*.parquet")
         own = pq.read_table(part).column("score:repetition").to_numpy()
-        for human in points.human.values():
+        for quality, human in points.human.items():
             for row in shown:
-                found = all_pairs_by_formula(human, np.array([own, points.scores[row["metric"], row["column"]]]),
-                                           "spearman")
-                p.append(found.p[0, 1])
+                found = all_pairs_by_permutation(
+                    human, np.array([own, points.scores[row["metric"], row["column"]]]), "spearman",
+                    rng=generator(0, points.dataset, quality), context=points.contexts)
+                p.append(below_draws(found, 1000)[0, 1])
                 won.append((row["column"], found.delta[0, 1] > 0))
-    sure = holm(np.array(p)) < 0.05
+    sure = holm(np.array(p)) < 0.9
     assert board["tests"] == np.isfinite(p).sum()
     assert sure.any()
     for row in shown:

@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.statistics import mixtures, permutation
+from harness.statistics import mixtures, permutation, pooled
 from harness.statistics.coefficients import pearson, spearman
 from harness.statistics.mixtures import FINEST
 from harness.statistics.permutation import MIXTURES
 from harness.statistics.permutation import all_pairs_by_permutation as all_pairs
+from harness.statistics.rank_intervals import TargetScores
 
 Values = npt.NDArray[Any]
 CORRELATE = {"spearman": stats.spearmanr, "pearson": stats.pearsonr}
@@ -78,6 +79,17 @@ def test_p_below_what_draws_can_tell_is_of_the_normal_tail() -> None:
     assert (fine[rare] < 1 / 201).any()
 
 
+def test_no_p_is_below_that_of_the_contexts_in_which_two_metrics_differ() -> None:
+    """Seven contexts: a metric and its reverse differ in six, of whose 64 swaps two are as extreme as what was seen."""
+    people = np.array([-3.0, -2, -1, 0, 1, 2, 3])
+    for seed in range(10):
+        tests = all_pairs(people, np.array([people, -people]), "pearson", 100, rng=seeded(seed))
+        assert min(tests.p[0, 1], permutation.below_draws(tests, 100)[0, 1]) >= tests.least[0, 1] == 2 / 64
+        one = TargetScores("a", people, np.array([people, -people]))
+        (tests,) = pooled.all_pairs([one], np.ones((1, 1)), seeded(seed), 100, "pearson", one_sided=True)
+        assert min(tests.p[0, 1], permutation.below_draws(tests, 100)[0, 1]) >= 1 / 128
+
+
 def masks(n: int, draws: int, seed: int = 1) -> Values:
     bits = permutation.mask_bits(n, draws, seeded(seed))
     return np.unpackbits(bits, axis=1, count=n).astype(bool)
@@ -123,7 +135,7 @@ def test_three_rows_by_hand() -> None:
     tests = all_pairs(human, np.array([human, human[::-1]]), draws=400, rng=seeded())
     together = (masks(3, 400)[:, 0] == masks(3, 400)[:, 2]).sum()
     assert tests.delta[0, 1] == pytest.approx(2)
-    assert tests.p[0, 1] == (together + 1) / 401
+    assert tests.p[0, 1] == max((together + 1) / 401, 0.5)
     assert abs(tests.p[0, 1] - .5) < .1
 
 
