@@ -36,8 +36,8 @@ STATISTICS = (
     ("Lead",
      ("The difference of two means over all datasets. p is of PERM-BOTH, to first order: in each draw every context "
       "swaps what it adds to the two means, on all datasets and qualities at once; two-sided, adjusted by Holm over "
-      f"the leader against the {FOLLOWING} metrics that follow. The interval is from resamples of whole contexts. There "
-      f"are {DRAWS:,} draws and {RESAMPLES} resamples, fewer where there are very many items. Not established "
+      f"the leader against the {FOLLOWING} metrics that follow. The interval is from resamples of whole contexts. "
+      f"There are {DRAWS:,} draws and {RESAMPLES} resamples, fewer where there are very many items. Not established "
       "does not mean equal. Nothing is adjusted for looking at several questions.")),
     ("Interval and p on one dataset",
      ("They take items as independent: where several share a context the interval is too narrow and p too small.")),
@@ -50,8 +50,8 @@ STATISTICS = (
       "metric is compared with the mean of all.")),
     ("What the raters’ noise allows",
      ("The root of the split-half reliability, stepped up by Spearman-Brown: about the most that a "
-      "metric without error would reach. Corrected for rater noise: divided by it; that may exceed 1 by chance, and is not shown "
-      f"where the reliability is below {LEAST}.")),
+      "metric without error would reach. Corrected for rater noise: divided by it; that may exceed 1 by chance, and is "
+      f"not shown where the reliability is below {LEAST}.")),
     ("No better than counting words",
      "Not above the control that scores a reply by its number of words."),
     ("Cost",
