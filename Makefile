@@ -33,11 +33,12 @@ EXPORT = $(BIN)/uv export --quiet --frozen --no-emit-project --no-annotate --no-
 leaderboard: $(or $(wildcard $(VENV)/.installed),$(VENV)/.neural)  ## everything, on the data that is here
 	$(BIN)/harness run --all
 
-example: environment  ## docs/example/ and docs/example.zip: ten real datasets, two judges; an hour and a half without a GPU
+QWEN = judge:relevance[lm=qwen2.5-coder-1.5b]
+example: environment  ## docs/example/ and docs/example.zip: ten real datasets, numbers and no texts; an hour without a GPU
 	$(BIN)/harness run --all --with 'cosine[encoder=all-mpnet-base-v2]' \
-	    --with 'cosine[encoder=all-mpnet-base-v2+dialogue,turns=3]' --with 'judge:relevance[lm=qwen2.5-coder-1.5b]' \
-	    --with 'judge:relevance[lm=smollm2-135m]' --data real --split dev --examples 0 --permutations 1000 \
-	    --out results/example
+	    --with 'cosine[encoder=all-mpnet-base-v2+dialogue,turns=3]' --with '$(QWEN)' \
+	    --with 'rank-average[inputs=deb+$(QWEN)]' --with 'regression[inputs=+$(QWEN)]' \
+	    --data real --split dev --examples 0 --permutations 1000 --out results/example
 	$(BIN)/harness publish --out results/example --site docs/example --bundle docs/example.zip
 
 test: environment  ## before every commit: lint, types, the default suite

@@ -165,6 +165,12 @@ def weights_shown(metric: Composite, evidence: Evidence) -> Iterator[tuple[str, 
         yield dimension, sorted(weights, key=lambda pair: -pair[1])
 
 
+def default_or_more(metric: Any) -> tuple[Input, ...]:
+    """What the option `inputs` names: a text that begins with `+` adds to the default."""
+    default = type(metric).__dataclass_fields__["inputs"].default
+    return named(default + metric.inputs if metric.inputs.startswith("+") else metric.inputs)
+
+
 def named(text: str, **defaults: Any) -> tuple[Input, ...]:
     """The inputs of a text `A+B[option=value]+C/COLUMN`; `defaults` reach the options of that name."""
     names = [name.strip() for name in re.split(r"\+(?![^\[]*\])", text)]

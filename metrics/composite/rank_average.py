@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from metrics.composition import Composite, Input, InputScores, named
+from metrics.composition import Composite, Input, InputScores, default_or_more
 from metrics.evidence import Evidence
 from metrics.metric import MetricCard
 
@@ -33,7 +33,7 @@ class RankAverage(Composite):
 
     def made_of(self) -> tuple[Input, ...]:
         """The columns of the option, by default such as say whether a reply belongs to its context."""
-        return named(self.inputs)
+        return default_or_more(self)
 
     def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:  # noqa: ARG002  (ranks need no scale)
         """Each input's ranks over the number of items that it scored; equals share their mean rank."""

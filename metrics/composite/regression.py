@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from metrics.composite.weighted import INPUTS
-from metrics.composition import Composite, Input, named
+from metrics.composition import Composite, Input, default_or_more
 from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard
 
@@ -41,7 +41,7 @@ class Regression(Composite):
 
     def made_of(self) -> tuple[Input, ...]:
         """The columns of the option."""
-        return named(self.inputs)
+        return default_or_more(self)
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
         """Ridge regression, shrunk over related qualities; an input can have a negative weight."""

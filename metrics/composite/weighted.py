@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from metrics.composite.mme_crs import Power, crs_weights
-from metrics.composition import Composite, Input, named
+from metrics.composition import Composite, Input, default_or_more, named
 from metrics.errors import BadOption
 from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard
@@ -46,7 +46,9 @@ class Weighted(Composite):
 
     def made_of(self) -> tuple[Input, ...]:
         """The columns of the option."""
-        return named(self.inputs if self.learns else "+".join(name for _, name in _fixed(self.inputs)))
+        if self.learns:
+            return default_or_more(self)
+        return named("+".join(name for _, name in _fixed(self.inputs)))
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
         """The fixed weights, else Correlation Re-Scaling."""

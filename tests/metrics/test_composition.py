@@ -147,6 +147,8 @@ def test_inputs_are_metrics_columns_and_variants() -> None:
     assert "small heads" not in "".join(published.card.departures)
     assert [part.chosen.label for part in published.made_of()] == [
         *(f"mme-{part}[encoder=mine,recipe=paper]" for part in ("fm", "rm", "tcm", "em")), *3 * ["sm[encoder=mine]"]]
+    default, more = (registry.choose(name).metric.made_of() for name in ("regression", "regression[inputs=+bleu]"))
+    assert [part.name for part in more] == [*(part.name for part in default), "bleu"]
 
 
 def test_what_cannot_be_an_input_says_why(tmp_path: Path) -> None:
