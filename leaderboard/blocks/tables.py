@@ -121,9 +121,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The question of the front page with its choices, each a name and (key, words, chosen), and its answer in "
-      "words.
-    """
+    """The question of the front page with its choices, each a name and (key, words, chosen), and its answer."""
 
     choices: tuple[tuple[str, str, tuple[tuple[str, str, bool], ...]], ...]
     asked: str

@@ -36,16 +36,6 @@ class DatasetItems:
         return self.points.human[self.quality.name]
 
 
-@dataclass(frozen=True, slots=True)
-class LengthProfile:
-    """Spearman of a column's scores with ratings and length, of ratings with length, and with length held constant."""
-
-    ratings: float
-    length: float
-    ratings_length: float
-    partial: float
-
-
 def dataset_items(index: Index) -> dict[str, DatasetItems]:
     """Prepare every dataset whose item scores the results hold."""
     points = {entry.dataset: entry for entry in index.results.points}
@@ -54,8 +44,11 @@ def dataset_items(index: Index) -> dict[str, DatasetItems]:
             and (quality := main_quality(entry)) is not None and quality.name in points[entry.name].human}
 
 
-def length_profile(items: DatasetItems, column: Column) -> LengthProfile | None:
-    """Correlate a column with people and length on a dataset; None where no item has both a rating and a score."""
+def length_profile(items: DatasetItems, column: Column) -> tuple[float, float, float, float] | None:
+    """Spearman of scores with length, ratings with length, scores with ratings, and that with length held constant.
+
+    None where no item has both a rating and a score.
+    """
     if column not in items.points.scores:
         return None
     scores = on_quality(items.points.scores, column, items.quality.dimension)
@@ -64,7 +57,7 @@ def length_profile(items: DatasetItems, column: Column) -> LengthProfile | None:
         return None
     human, own, lengths = (ranks(values[present]) for values in (items.ratings, scores, items.points.words))
     ratings, length, both = _correlation(human, own), _correlation(own, lengths), _correlation(human, lengths)
-    return LengthProfile(ratings, length, both, with_control_held(ratings, both, length))
+    return length, both, ratings, with_control_held(ratings, both, length)
 
 
 def _correlation(first: Exact, second: Exact) -> float:

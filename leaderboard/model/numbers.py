@@ -50,14 +50,10 @@ def columns_of(results: Results) -> tuple[Column, ...]:
     return tuple(sorted({column for one in asking.questions(results) for column in one.board.columns}))
 
 
-def targets_of(results: Results) -> tuple[Target, ...]:
-    """List the targets of the questions."""
-    return tuple(sorted({target for one in asking.questions(results) for target in one.targets}))
-
-
 def numbers(results: Results) -> bytes:
     """Write the script."""
-    index, columns, targets = make_index(results), columns_of(results), targets_of(results)
+    index, columns = make_index(results), columns_of(results)
+    targets = sorted({target for one in asking.questions(results) for target in one.targets})
     datasets = list(dict.fromkeys(dataset for dataset, _ in targets))
     pairs, alike = make_pairs(results), asking.equals(results)
     content = {

@@ -28,11 +28,11 @@ STATISTICS = (
      ("The mean over the datasets, and over the qualities of each, of Spearman’s rank correlation between a "
       "metric’s scores and the mean ratings of the same items. Pearson’s and Kendall’s can be chosen.")),
     ("Interval of a score",
-     ("1.96 standard errors to each side, from 1,000 resamples of whole contexts; the datasets are kept. It "
-      "says nothing about other datasets.")),
+     ("1.96 standard errors to each side, from 1,000 resamples of whole contexts unless the options of the run name "
+      "other draws; the datasets are kept. It says nothing about other datasets.")),
     ("Interval of a rank",
-     ("2.5 % and 97.5 % of the ranks over resamples of datasets and contexts. It is too narrow for metrics that "
-      "truly tie.")),
+     ("2.5 % and 97.5 % of the ranks over resamples of contexts and, where there are several, of datasets; of two "
+      "datasets it says little about others. It is too narrow for metrics that truly tie.")),
     ("Lead",
      ("The difference of two means over all datasets. p is of PERM-BOTH, to first order: in each draw every context "
       "swaps what it adds to the two means, on all datasets and qualities at once; two-sided, adjusted by Holm over "

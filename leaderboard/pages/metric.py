@@ -201,11 +201,11 @@ def _lengths(index: Index, items: Mapping[str, DatasetItems], column: Column) ->
     rows = []
     for entry in index.datasets:
         profile = length_profile(items[entry.name], column) if entry.name in items else None
-        if profile is not None and math.isfinite(profile.length):
+        if profile is not None and math.isfinite(profile[0]):
             name = Cell(entry.name, link=index.dataset_paths[entry.name])
             rows.append((name, Cell(items[entry.name].quality.name), *(
                 number_cell(value, shaded=True) if math.isfinite(value) else missing("all values are equal")
-                for value in (profile.length, profile.ratings_length, profile.ratings, profile.partial))))
+                for value in profile)))
     headings = (Heading("Dataset", "stub"), Heading("Quality"), Heading("Scores with length", "number"),
                 Heading("Ratings with length", "number"), Heading("Scores with ratings", "number"),
                 Heading("Scores with ratings", "number", small="length held constant"))

@@ -167,7 +167,8 @@ def test_private_votes_never_reach_the_sample(tmp_path: Path, home: Path) -> Non
     (tmp_path / "r.csv").write_text(f"item,quality,vote\n{sample.items[0].id},appropriateness,1\n")
     assert main(argv) == 0
     results = files.read(tmp_path / "out" / "report")
-    assert [entry.name for entry in results.datasets if "Private ratings joined: 1 votes" in entry.notes] == ["esl"]
+    assert [(entry.name, entry.votes) for entry in results.datasets
+            if "Private ratings joined: 1 votes" in entry.notes] == [("esl", 1)]
     assert len(results.run.options["ratings sha256"]) == 64
     (tmp_path / "r.csv").write_text(f"item,quality,vote\n{other},appropriateness,1\n")
     assert main([*argv[:-1], str(tmp_path / "refused")]) == 2

@@ -181,16 +181,7 @@ def test_cost_is_all_seconds_over_all_items_with_those_of_inputs(results: Result
     assert (found["length", "length"].seconds, found["length", "length"].inputs) == (pytest.approx(6.0), ("bleu",))
     assert cost_cell(found["grade", "grade"]).text == "–"
     seconds = {0.0: "< 0.01", 0.014: "0.01", 0.62: "0.62", 0.996: "1.0", 9.94: "9.9", 9.96: "10", 60.1: "60"}
-    assert {value: cost_cell(Cost("", (), "", value)).text for value in seconds} == seconds
-
-
-def test_a_column_needs_what_it_has_scores_with_and_none_without(results: Results) -> None:
-    datasets = tuple(replace(entry, has=("context", "facts") if entry.name == "topical-usr" else ("context",))
-                     for entry in results.datasets)
-    correlations = tuple(row for row in results.correlations
-                         if (row.metric, row.column) != ("bleu", "bleu2") or row.dataset == "topical-usr")
-    found = costs(replace(results, datasets=datasets, correlations=correlations))
-    assert [found["bleu", name].needs for name in ("bleu1", "bleu2")] == [("references",), ("references", "facts")]
+    assert {value: cost_cell(Cost("", False, value)).text for value in seconds} == seconds
 
 
 def test_every_question_is_answered_without_ratings_and_with_them(results: Results) -> None:

@@ -106,21 +106,31 @@ def test_a_dataset_page_shows_its_systems_and_how_far_its_raters_agree(full: Res
         "0.530", "0.680", f"{0.68 ** 0.5:.3f}"]
 
 
+def test_a_dataset_page_tells_votes_from_rated_pairs_and_warns_of_two_systems(full: Results) -> None:
+    points = tuple(replace(own, systems=tuple(f"of {place % 2}" for place in range(40))) for own in full.points)
+    made = replace(full, points=points, datasets=tuple(replace(entry, votes=321) for entry in full.datasets))
+    (facts, *_) = section(find_page(dataset.build(made), "dev-made-up-01"), "card").blocks
+    assert isinstance(facts, Facts)
+    pairs = next(entry.ratings for entry in full.datasets if entry.name == "dev-made-up-01")
+    known = {term: cell.text for term, cell in facts.pairs}
+    assert (known["Rated"], known["Votes"]) == (f"{pairs} pairs of an item and a quality", "321")
+    assert known["Systems"] == dataset.TWO
+
+
 def test_correlations_with_ratings_and_length_are_those_of_scipy(full: Results) -> None:
     own = dataset_items(make_index(full))["dev-made-up-01"]
     found = length_profile(own, ("length", "length"))
     assert found is not None
     scores, ratings, words = own.points.scores["length", "length"][1:], own.ratings[1:], own.points.words[1:]
-    pairs = ((ratings, scores), (scores, words), (ratings, words))
-    assert (found.ratings, found.length, found.ratings_length) == pytest.approx(
-        tuple(stats.spearmanr(*pair).statistic for pair in pairs))
+    pairs = ((scores, words), (ratings, words), (ratings, scores))
+    assert found[:3] == pytest.approx(tuple(stats.spearmanr(*pair).statistic for pair in pairs))
     ranks = [stats.rankdata(values) for values in (scores, ratings, words)]
     left = [values - np.polyval(np.polyfit(ranks[2], values, 1), ranks[2]) for values in ranks[:2]]
-    assert found.partial == pytest.approx(np.corrcoef(left[0], left[1])[0, 1])
+    assert found[3] == pytest.approx(np.corrcoef(left[0], left[1])[0, 1])
     scored = {("a", "length"): own.points.words.astype(np.float64), ("a", "equal"): np.zeros(40)}
     length, equal = (length_profile(replace(own, points=replace(own.points, scores=scored)), column)
                      for column in scored)
     assert length is not None
     assert equal is not None
-    assert math.isnan(length.partial), "scores that are the length have nothing left"
-    assert math.isnan(equal.ratings), "equal scores agree with nobody"
+    assert math.isnan(length[3]), "scores that are the length have nothing left"
+    assert math.isnan(equal[2]), "equal scores agree with nobody"
