@@ -76,6 +76,11 @@ class Masks:
         """Of each row of values (rows, n) the sum over each context."""
         return np.ascontiguousarray(values @ self.by_context(np.arange(len(self.contexts))))
 
+    def differing(self, scores: Array, pairs: Pairs) -> Codes:
+        """In how many contexts the standardised scores of two metrics differ, by pair."""
+        first, second = np.nan_to_num(standardised(scores))[pairs.T]
+        return np.asarray((self.summed((np.abs(first - second) > TOLERANCE) * 1.0) > 0).sum(axis=1))
+
 
 class PearsonMixtures:
     """Pearson's r: x is b + keep (a - b), so its sums are b's and the difference of two products with the mask."""

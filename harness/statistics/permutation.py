@@ -25,16 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from harness.statistics.mixtures import (
-    TOLERANCE,
-    AnyMixtures,
-    Bits,
-    Masks,
-    Mixtures,
-    PearsonMixtures,
-    SpearmanMixtures,
-    standardised,
-)
+from harness.statistics.mixtures import TOLERANCE, AnyMixtures, Bits, Masks, Mixtures, PearsonMixtures, SpearmanMixtures
 from harness.statistics.panel import Array, Codes, Pairs, Panel, Statistic, Vector
 from harness.statistics.williams import PairTests, shared_rows
 
@@ -86,11 +77,9 @@ def all_pairs_by_permutation(human: Vector, scores: Array, statistic: str | Stat
                 above, below, square = _counted(mixtures, places[some], observed, one_sided)
                 p = (np.stack([above, below]) + 1) / (draws + 1)
                 p[:, np.isnan(observed)] = np.nan
-                standard = np.nan_to_num(standardised(own))
-                apart = np.abs(np.subtract(*standard[places[some].T])) > TOLERANCE
-                least = least_p((masks.summed(apart.astype(np.float64)) > 0).sum(axis=1), one_sided)
                 value = np.divide(observed, np.sqrt(square / draws), out=np.zeros_like(observed), where=square > 0)
-                tests.put(pairs[some], observed, p, int(rows.sum()), np.where(np.isnan(observed), np.nan, value), least)
+                tests.put(pairs[some], observed, p, int(rows.sum()), np.where(np.isnan(observed), np.nan, value),
+                          least_p(masks.differing(own, places[some]), one_sided))
     return tests
 
 
