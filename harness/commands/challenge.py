@@ -87,7 +87,8 @@ def run(args: argparse.Namespace) -> int:
                 raise
             own = getattr(error, "problems", (str(error),))
             refused += 1
-            print(f"skipped {phase or folder}: {len(own)} fault{'s' * (len(own) > 1)}")
+            print(f"skipped {phase or folder}: {len(own)} fault{'s' * (len(own) > 1)}"
+                  f"{', listed above' if faults.keys() >= set(own) else ''}")
             _list(problem for problem in own if problem not in faults)
             faults |= dict.fromkeys(own, phase)
     return 2 if faults and args.action == "validate" else 1 if refused and not args.allow_refused else 0
