@@ -60,8 +60,9 @@ document.addEventListener("DOMContentLoaded", () => {
     const [, , size] = Numbers.sizes.find(([key]) => key === choice.models);
     const limits = [choice.ratings ? "" : "without ratings", size].filter(Boolean).join(", ");
     const quality = question.title.replace(/^overall/, "overall quality");
-    box.querySelector(".asked").textContent = `For ${quality}, ${limits || "whatever it takes"}:`;
     const best = answer ? answer[0] : shown[0];
+    const beaten = best !== undefined && Numbers.columns[best][7] ? " no metric beats" : "";
+    box.querySelector(".asked").textContent = `For ${quality}, ${limits || "with no restrictions"}:${beaten}`;
     box.querySelector(".best").replaceChildren(best === undefined ? "no metric has every value" : link(best));
     const about = box.querySelector(".about") ?? box.querySelector(".best").parentElement.appendChild(make("span", { className: "about" }));
     about.textContent = answer && answer[1] ? ` (${answer[1]})` : "";
@@ -71,10 +72,11 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   /* A name that fits the picture, as blocks/dots.py writes it. */
-  function shortened(name) {
+  function shortened(label) {
+    const name = label.replace(/([[,])(encoder|lm)=/g, "$1");
     const [metric, ...options] = name.split("[");
-    const left = 22 - metric.length;
-    return options.length && name.length > 24 && left > 4 ? `${metric}[…${options.join("[").slice(-left)}` : name;
+    const left = 24 - metric.length;
+    return options.length && name.length > 26 && left > 4 ? `${metric}[…${options.join("[").slice(-left)}` : name;
   }
 
   const across = (value) => Math.round(1000 * (Math.min(Math.max(value, -0.1), 1) + 0.1) / 1.1);

@@ -3,7 +3,7 @@
 
 const Compare = (() => {
   const WORDS = { williams: "Williams’ test", "perm-both": "PERM-BOTH" };
-  const CAVEAT = "takes items as independent, and is too sure where several share a context";
+  const CAVEAT = "takes items as independent, and gives p-values that are too small where several share a context";
   const bytes = new Map();
 
   function make(tag, attributes = {}, ...children) {

@@ -61,7 +61,7 @@ const Ranking = (() => {
     return [...own.keys()].filter((row) => own[row] !== null && allowed(choice, row))
       .sort((one, other) => own[one][0] - own[other][0] || one - other)
       .filter((row) => {
-        const [, , metric, , , , , equals] = Numbers.columns[row];
+        const [, , metric, , , , , , equals] = Numbers.columns[row];
         if (metrics.has(metric) || equals.some((other) => taken.has(other))) return false;
         metrics.add(metric);
         taken.add(row);

@@ -3,22 +3,16 @@
    Kept in localStorage under "theme"; where storage is refused, the choice lasts as long as the page. */
 "use strict";
 
-const Theme = (() => {
+(() => {
   const root = document.documentElement;
 
-  function kept() {
+  /* The theme that is kept, after keeping a new one; a browser may refuse, above all to a page opened as a file. */
+  function kept(theme) {
     try {
+      if (theme) localStorage.setItem("theme", theme);
       return localStorage.getItem("theme");
     } catch {
       return null;
-    }
-  }
-
-  function keep(theme) {
-    try {
-      localStorage.setItem("theme", theme);
-    } catch {
-      // a browser may refuse storage, above all to a page opened as a file
     }
   }
 
@@ -33,7 +27,7 @@ const Theme = (() => {
     const label = () => { made.textContent = dark() ? "Light" : "Dark"; made.title = "Switch between light and dark"; };
     made.addEventListener("click", () => {
       root.dataset.theme = dark() ? "light" : "dark";
-      keep(root.dataset.theme);
+      kept(root.dataset.theme);
       label();
     });
     label();
@@ -43,5 +37,4 @@ const Theme = (() => {
   root.classList.add("scripted"); // what serves only with scripts is hidden without them
   if (["light", "dark"].includes(kept())) root.dataset.theme = kept();
   document.addEventListener("DOMContentLoaded", () => document.querySelector("nav")?.append(button()));
-  return { dark };
 })();

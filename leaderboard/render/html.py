@@ -6,6 +6,7 @@ The rows of a table are written here and not in a template, which takes several 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ POLICY = ("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'sel
 """What a page may load: its own sheet and scripts, and nothing from elsewhere."""
 
 KINDS = {"table": Table, "picture": Picture, "facts": Facts, "ask": Ask, "dots": Dots}
+_BREAKS = re.compile(r"[_\[+:,=]")
+"""Signs after which a name may go on in the next line."""
 TAGS = {"best": "strong", "second": "u", "weak": "em"}
 
 
@@ -92,7 +95,8 @@ def _inside(cell: Cell, reasons: Mapping[str, int], root: str) -> str:
     shown, _, _, small, link, model, why, marks, _, code, (sign, meaning), _ = cell
     text = _safe(shown)
     if link:
-        text = f'<a href="{_safe(_href(link, root))}">{text.replace("_", "_<wbr>")}</a>'
+        text = _BREAKS.sub(r"\g<0><wbr>", text)
+        text = f'<a href="{_safe(_href(link, root))}">{text}</a>'
     elif code:
         text = f"<code>{text}</code>"
     else:
