@@ -166,7 +166,7 @@ def clustered(report: Results, chosen: ReportRows) -> Iterator[str]:
     """A table per quality: clusters whose members are all beaten by all of the clusters above, and letters."""
     comparisons = chosen.comparisons(report)
     for place, rows in chosen.correlations(report).items():
-        position = {row.column: number for number, row in enumerate(rows)}
+        position = {row.column: index for index, row in enumerate(rows)}
         wins = np.zeros((len(rows), len(rows)), dtype=bool)
         if own := comparisons.get(place):
             at = np.array([position.get(name, -1) for name in own.names])
