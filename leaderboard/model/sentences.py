@@ -43,7 +43,7 @@ def about(index: Index, column: Column) -> str:
     if entry is None:
         return ""
     system = CONTROL if is_control(index, column) else SYSTEMS.get(
-        entry.system, "a combination of other metrics" if entry.family == "composite" else
+        entry.system, "no paper’s system, a combination of other metrics" if entry.family == "composite" else
         entry.system).format(entry.title or entry.name)
     plain = "no model" if entry.family in MODELLESS else ""
     return ", ".join(filter(None, (system, f"{size(entry.parameters)} parameters" if entry.parameters else plain,
@@ -52,12 +52,13 @@ def about(index: Index, column: Column) -> str:
 
 def evidence(index: Index, question: Question, answer: Answer) -> str:
     """How well it agrees with people, whether its lead is established and hangs on one dataset, and what it costs."""
-    row, cost = question.board.ranked[answer.best], costs(index.results).get(answer.best)
-    shown = seconds(cost) if cost else ""
+    row, known = question.board.ranked[answer.best], costs(index.results)
+    shown, second = (seconds(known[column]) if column in known else "" for column in (answer.best, answer.following))
+    beside = f" ({index.labels[answer.following]}: {second} s)" if answer.following and second else ""
     where = "on a GPU" if index.results.run.device.startswith("cuda") else "without a GPU"
     return (f"Spearman {row.value:.2f}{error(row.error)} over {plural(question.datasets, 'dataset')}; "
             f"{_lead(index, answer)}.{_without(index, answer)}"
-            f"{f' Cost: {shown} s per 1,000 items {where}.' if shown else ''}")
+            f"{f' Cost: {shown} s per 1,000 items {where}{beside}.' if shown else ''}")
 
 
 def people(question: Question) -> str:
