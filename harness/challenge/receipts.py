@@ -180,7 +180,10 @@ def _refused(team: str, line: int) -> str:
 
 
 def _meant(phases: Sequence[Rulebook], log: Log, file: Path, column: str, home: Path, today: datetime.date) -> Rulebook:
-    """The only phase whose items a file scores; else the only one that is open, and of several that is not frozen."""
+    """The only phase whose items a file scores; else the only one that is open, and of several that is not frozen.
+
+    A file that scores none is refused with its reasons, by the first of those.
+    """
     datasets = {rules.phase: ground.loaded(rules, home) for rules in phases if rules.ready}
     known = scorefile.expected(dataset for own in datasets.values() for dataset in own)
     scored = set(scorefile.read(file, known, whole=False, column=column or phases[0].column).datasets)
@@ -189,7 +192,7 @@ def _meant(phases: Sequence[Rulebook], log: Log, file: Path, column: str, home: 
         named = [rules for rules in phases if (rules.opens or today) <= today <= (rules.closes or today)]
         named = named or list(phases[-1:])
         named = [rules for rules in named if not log.of("frozen", rules.phase)] or named[:1]
-    if len(named) != 1:
+    if len(named) != 1 and scored:
         raise BadConfig(f"say which phase by --phase: {', '.join(rules.phase for rules in named)}")
     return named[0]
 

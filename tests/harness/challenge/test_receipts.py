@@ -187,6 +187,9 @@ def test_of_phases_open_the_same_day_the_one_that_is_not_frozen_receives_and_non
     rules.write_text(rules.read_text().replace("opens = 2026-03-01", "opens = 2026-01-01"))
     with pytest.raises(BadConfig, match="say which phase by --phase: development, test"):
         send("alpha", "01-05", "")
+    name, reasons = send("gamma", "01-05", "no item")
+    assert name == "gamma/refused-1 in development"
+    assert "items without a score" in "".join(reasons)
     with pytest.raises(BadConfig, match="nobody has handed in to the phase development"):
         receipts.freeze(root, home, "development", at("01-04"))
     assert send("beta", "01-05", "first") == ("beta/1 in development", ())
