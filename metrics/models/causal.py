@@ -137,11 +137,6 @@ class LanguageModel:
         """How many tokens of each text are read as a continuation."""
         return np.array([len(ids) for ids in self._cut(texts)], dtype=np.intp)
 
-    @property
-    def _stateful(self) -> bool:
-        """Whether what the network keeps of a text can be used once only."""
-        return bool(getattr(self.networks[0], "_is_stateful", False))
-
     @cached_property
     def _in_pieces(self) -> bool:
         """Whether the network reads several texts in one row, each with what follows it."""

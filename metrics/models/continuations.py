@@ -26,6 +26,7 @@ NEAR = 0.01
 """How far likelihoods may lie apart by rounding in float32; in shorter numbers by ROUNDINGS of theirs."""
 
 ROUNDINGS = 16
+"""Of the numbers that a network computes in, where these are shorter than float32."""
 
 SAVED = 64
 """How many tokens must be saved for a text to be read once, in a call of its own."""

@@ -1,8 +1,9 @@
 """What a language model's judgement hangs on: its size and cost, the order of the answers, the words, the length.
 
 Each model is asked the same question, whether the reply is relevant and consistent, in three ways: as it is shipped
-(`judge:relevance`), with its two answers in the other order, and in other words. A judgement that moves when only the
-words do says less than its correlation; one that is gone where length is held constant has counted words.
+(`judge:relevance`), with its two answers in the other order, and in other words; what stands before the question is
+read once. A judgement that moves when only the words do says less than its correlation; one that is gone where length
+is held constant has counted words.
 """
 
 from __future__ import annotations
@@ -28,20 +29,23 @@ from metrics.models import catalogue
 
 TITLE = "What a language model's judgement hangs on"
 FLAGS = ("dataset", "quality", "split")
-WAYS = {"relevance": "as shipped", "no-or-yes": "answers swapped", "other-words": "other words"}
-"""The prompts by the name of their column, and in words."""
+PROMPT = Path(__file__).with_name("three-ways.toml")
+SHIPPED = "as-shipped"
+WAYS = {SHIPPED: "as shipped", "no-or-yes": "answers swapped", "other-words": "other words"}
+"""The ways by their names in the prompt, and in words."""
 
-HEAD = ("model", "prompt", "parameters", "s / 1,000", "ρ", "ρ, length held", "ρ with length", "ρ with as shipped")
+HEAD = ("model", "question", "parameters", "s / 1,000, all three", "ρ", "ρ, length held", "ρ with length",
+        "ρ with as shipped")
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One model with one prompt on one target."""
+    """One model, asked in one way, on one target."""
 
     dataset: str
     quality: str
     model: str
-    prompt: str
+    way: str
     items: int
     agreement: float
     partial: float
@@ -54,8 +58,7 @@ def study(request: StudyRequest) -> Findings:
     models = [name for name in (request.choice.lm if request.choice else "").split(",") if name]
     if not models:
         raise BadConfig("say which models judge: --lm smollm2-135m, or several with commas between")
-    paths = [name if name == "relevance" else str(Path(__file__).with_name(f"{name}.toml")) for name in WAYS]
-    judges = tuple(f"judge:{path}[lm={model}]" for model in models for path in paths)
+    judges = tuple(f"judge:{PROMPT}[lm={model}]" for model in models)
     own = dataclasses.replace(
         request, selection=dataclasses.replace(request.selection, metrics=judges),
         choice=dataclasses.replace(request.choice, lm="") if request.choice else None)
@@ -66,20 +69,20 @@ def study(request: StudyRequest) -> Findings:
     if not usable:
         raise BadConfig("nothing to study: no requested dataset has ratings that differ")
     return findings([judgement for target in usable for judgement in _judgements(target, models)], models,
-                    _seconds(report, models), failures)
+                    {model: _seconds(report, model) for model in models}, failures)
 
 
 def _judgements(target: TargetData, models: Sequence[str]) -> Iterator[Judgement]:
     words = np.full(target.scores.shape[1], np.nan) if target.words is None else target.words.astype(float)
     rows = {column: row for row, (_, column) in enumerate(target.names)}
     for model in models:
-        own = {prompt: rows[f"{prompt}[lm={model}]"] for prompt in WAYS if f"{prompt}[lm={model}]" in rows}
-        for prompt, row in own.items():
+        own = {way: row for way in WAYS if (row := rows.get(f"{PROMPT.stem}-{way}[lm={model}]")) is not None}
+        for way, row in own.items():
             beside, column = target.panel(row), target.scores[row]
             yield Judgement(
-                target.dataset, target.quality, model, prompt, beside.n, estimate(beside, "spearman").value,
+                target.dataset, target.quality, model, way, beside.n, estimate(beside, "spearman").value,
                 estimate(beside, "partial").value, _spearman(column, words),
-                _spearman(column, target.scores[own["relevance"]]) if "relevance" in own else math.nan)
+                _spearman(column, target.scores[own[SHIPPED]]))
 
 
 def _spearman(one: np.ndarray, other: np.ndarray) -> float:
@@ -87,27 +90,23 @@ def _spearman(one: np.ndarray, other: np.ndarray) -> float:
     return estimate(panel(one, other, nothing, nothing, None), "spearman").value
 
 
-def _seconds(report: Results, models: Sequence[str]) -> dict[tuple[str, str], float]:
-    """Seconds for 1,000 items by model and prompt."""
-    costs = {}
-    for model in models:
-        for prompt in WAYS:
-            timed = [row for row in report.timings if f"lm={model}" in row.metric and prompt in row.metric]
-            items = sum(row.items for row in timed)
-            costs[model, prompt] = 1000 * sum(row.seconds for row in timed) / items if items else math.nan
-    return costs
+def _seconds(report: Results, model: str) -> float:
+    """Seconds for 1,000 items, asked in all ways."""
+    timed = [row for row in report.timings if f"lm={model}]" in row.metric]
+    items = sum(row.items for row in timed)
+    return 1000 * sum(row.seconds for row in timed) / items if items else math.nan
 
 
-def findings(judgements: Sequence[Judgement], models: Sequence[str], seconds: dict[tuple[str, str], float],
+def findings(judgements: Sequence[Judgement], models: Sequence[str], seconds: dict[str, float],
              failures: tuple[str, ...] = ()) -> Findings:
     """Everything that is printed and kept; a mean is over the targets of a dataset, then over datasets."""
-    means = {(model, prompt): _mean([row for row in judgements if (row.model, row.prompt) == (model, prompt)])
-             for model in models for prompt in WAYS}
+    means = {(model, way): _mean([row for row in judgements if (row.model, row.way) == (model, way)])
+             for model in models for way in WAYS}
     lines = tuple(
-        (model, words, _parameters(model), number(seconds[model, prompt], 0), *map(number, means[model, prompt]))
-        for model in models for prompt, words in WAYS.items())
+        (model, words, _parameters(model), number(seconds[model], 0), *map(number, means[model, way]))
+        for model in models for way, words in WAYS.items())
     labels = tuple(f"{model}, {words}" for model in models for words in WAYS.values())
-    values = np.array([[*means[model, prompt][:3]] for model in models for prompt in WAYS])
+    values = np.array([[*means[model, way][:3]] for model in models for way in WAYS])
     square = np.full((len(labels) + 3, len(labels) + 3), np.nan)
     square[:len(labels), len(labels):] = values
     square[len(labels):, :len(labels)] = values.T
@@ -119,7 +118,7 @@ def findings(judgements: Sequence[Judgement], models: Sequence[str], seconds: di
         tables=(Grid("judges", "What a judgement hangs on", HEAD, lines, f"mean over {', '.join(datasets)}"),),
         remarks=(("ρ: Spearman's with the mean ratings, over items; mean over the qualities of a dataset, then over "
                  "datasets. length held: partial correlation given the number of words. with as shipped: with what "
-                 "the same model answers to the shipped prompt."),),
+                 "the same model answers to the shipped question."),),
         objects={"judgement": [dataclasses.asdict(row) for row in judgements]},
         pictures=(heat_maps(TITLE, [picture]),), failures=failures)
 

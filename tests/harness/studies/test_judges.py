@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.studies.judges import WAYS, Judgement, findings
+from harness.studies.judges import PROMPT, WAYS, Judgement, findings
+from metrics.judges import prompt_file
 from metrics.models import gguf
 from tests import tiny
 
@@ -17,13 +18,22 @@ pytest.importorskip("torch")
 
 
 def test_means_are_over_the_qualities_of_a_dataset_then_over_datasets() -> None:
-    rows = [Judgement(dataset, quality, "small", prompt, 9, agreement, agreement / 2, 0.1, 1.0)
-            for dataset, quality, agreement in (("a", "x", 0.1), ("a", "y", 0.3), ("b", "x", 0.6)) for prompt in WAYS]
-    found = findings(rows, ["small"], {("small", prompt): 12.0 for prompt in WAYS})
+    rows = [Judgement(dataset, quality, "small", way, 9, agreement, agreement / 2, 0.1, 1.0)
+            for dataset, quality, agreement in (("a", "x", 0.1), ("a", "y", 0.3), ("b", "x", 0.6)) for way in WAYS]
+    found = findings(rows, ["small"], {"small": 12.0})
     assert found.tables[0].rows[0] == ("small", "as shipped", "–", "12", "0.40", "0.20", "0.10", "1.00")
     assert len(found.objects["judgement"]) == 9
-    gone = findings([], ["smollm2-135m"], {("smollm2-135m", prompt): math.nan for prompt in WAYS})
+    gone = findings([], ["smollm2-135m"], {"smollm2-135m": math.nan})
     assert gone.tables[0].rows[0][2:5] == ("135 M", "–", "–")
+
+
+def test_the_first_way_is_the_shipped_question() -> None:
+    shipped, own = prompt_file.find("relevance"), prompt_file.find(str(PROMPT))
+    first = own.qualities[0]
+    assert own.system == shipped.system
+    assert own.turn.replace("{description}", first.description) == shipped.turn
+    assert own.dialogue.replace("{steps}", first.steps) == shipped.dialogue
+    assert [quality.name for quality in own.qualities] == list(WAYS)
 
 
 def test_a_model_is_asked_in_three_ways(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,5 +46,5 @@ def test_a_model_is_asked_in_three_ways(home: Path, tmp_path: Path, capsys: pyte
     assert main([*argv, "--lm", "tiny"]) == 0
     with (tmp_path / "out" / "studies" / "judges" / "judgement.csv").open() as stream:
         rows = list(csv.DictReader(stream))
-    assert {row["prompt"] for row in rows} == set(WAYS)
-    assert all(float(row["shipped"]) == pytest.approx(1) for row in rows if row["prompt"] == "relevance")
+    assert {row["way"] for row in rows} == set(WAYS)
+    assert all(float(row["shipped"]) == pytest.approx(1) for row in rows if row["way"] == "as-shipped")
