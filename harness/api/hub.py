@@ -1,4 +1,4 @@
-"""A dataset of the harness as one of the library datasets, and as a folder that the hub takes.
+"""A dataset of the harness as one of the library datasets, and it or trained weights as a folder that the hub takes.
 
     items    id, context (speaker, text), response, references (text, weight), facts, system; of a whole dialogue
              `dialogue` in place of context and response
@@ -21,6 +21,8 @@ from benchmarks.storage.files import write_atomically
 from harness import own
 from harness.errors import BadConfig
 from harness.run.settings import home_folder
+from metrics.registry import choose
+from metrics.training.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     import datasets as hub
@@ -76,14 +78,14 @@ def export(dataset: Dataset, folder: Path) -> None:
         write_atomically(folder / name, content)
 
 
-def push(folder: Path, repo: str) -> str:
-    """Upload such a folder as a dataset of the hub, in the name of who is logged in there; its address."""
+def push(folder: Path, repo: str, kind: str = "dataset") -> str:
+    """Upload a folder as a dataset or model of the hub, in the name of who is logged in there; its address."""
     import huggingface_hub
 
     try:
-        created = huggingface_hub.create_repo(repo, repo_type="dataset", exist_ok=True)
-        huggingface_hub.upload_folder(repo_id=repo, repo_type="dataset", folder_path=folder)
-    except (OSError, ValueError) as error:
+        created = huggingface_hub.create_repo(repo, repo_type=kind, exist_ok=True)
+        huggingface_hub.upload_folder(repo_id=repo, repo_type=kind, folder_path=folder)
+    except Exception as error:  # the hub's, the network's: all end here
         reason = " ".join(str(error).split())
         raise BadConfig(f"{repo}: the hub does not take it ({reason:.200}); `hf auth login` first") from error
     return str(created.url)
@@ -133,6 +135,23 @@ def readme(dataset: Dataset) -> str:
     parts = (f"---\n{lines}\n---", f"# {card.title}", SAMPLE if dataset.origin == "sample" else "", card.notes,
              f"{len(dataset.items)} items ({card.level} level), {votes} votes. Qualities:", qualities,
              f"Licence: {card.licence}. Citation: {card.citation}", f"Fingerprint: `{dataset.fingerprint}`.")
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def weights_readme(weights: Checkpoint, repo: str) -> str:
+    """The card of trained weights, with the head that the hub reads."""
+    card = weights.card
+    head = {"license": "other", "license_name": "the terms of the corpora below", "library_name": "dialogue-harness",
+            **({"base_model": weights.encoder} if "/" in weights.encoder else {})}
+    lines = "\n".join(f"{name}: {json.dumps(value)}" for name, value in head.items())
+    departures = choose(card["trained"]).metric.card.departures
+    corpora = "\n".join(f"- {corpus['title']}, {corpus['licence'] or 'licence not stated'}: {corpus['training']:,} "
+                        f"dialogues. {corpus['citation']}" for corpus in card["corpora"])
+    parts = (f"---\n{lines}\n---", f"# {weights.name}",
+             f"Weights of `{card['trained']}`, for {weights.encoder or 'no encoder'}: `harness fetch {repo}`.",
+             "How it departs from its paper:\n\n" + "\n".join(f"- {line}" for line in departures) if departures else "",
+             f"Trained by `{card['command']}` on:\n\n{corpora}",
+             f"Held-out loss {card['held_out']:.4f}. `card.json` has the recipe, the curve and the versions.")
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

@@ -18,14 +18,15 @@ from benchmarks.storage.fetch import LARGE, RESOURCES, fetch, fetch_resource, ne
 from benchmarks.storage.resources import path
 from harness.errors import BadConfig
 from metrics.errors import MissingResource
-from metrics.models import catalogue
+from metrics.models import catalogue, hub
+from metrics.training import checkpoint
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Names, or all."""
     parser.add_argument("names", nargs="*", metavar="NAME",
                         help="dataset, pretrained model, wordnet or conceptnet (`harness list` has the names), or "
-                             "`models`: all but those with terms to be accepted")
+                             "`models`: all but those with terms to be accepted; ORG/REPO: trained weights on the hub")
     parser.add_argument("--all", action="store_true",
                         help="all that is public and not there, ConceptNet aside; goes on past a failure")
     parser.add_argument("--corpora", action="store_true",
@@ -44,14 +45,14 @@ def run(args: argparse.Namespace) -> int:
     models = catalogue.cards()
     wanted = [name for name, card in models.items() if not card.terms] if args.names == ["models"] else args.names
     for name in wanted:
-        if name not in RESOURCES and name not in models and name not in datasets.names():
+        if name not in RESOURCES and name not in models and name not in datasets.names() and "/" not in name:
             known = nearest(name, (*models, *RESOURCES, *datasets.names()))
             raise BadConfig(f"nothing named {name!r} can be fetched; {known}")
     names = _missing(args.home) if args.all else list(dict.fromkeys(wanted))
     for name in filter(models.get, names):
         print(f"{name:<18} {models[name].size / 1e6:>6.0f} MB to fetch, {models[name].licence}")
     closed = [name for name in names
-              if name not in RESOURCES and name not in models and needs_registration(datasets.card(name))]
+              if name in datasets.names() and needs_registration(datasets.card(name))]
     take = partial(_one, accepted=args.accept_licence)
     failed = [name for name in names if name not in closed and not _came(name, args.home, take)]
     if closed:
@@ -93,6 +94,10 @@ def _came(name: str, home: Path, take: Callable[[str, Path], str]) -> bool:
 def _one(name: str, home: Path, accepted: str) -> str:
     if name in catalogue.cards():
         return f"{name:<18} {catalogue.fetch(catalogue.cards()[name], home, accepted)}"
+    if "/" in name:
+        repo, _, revision = name.partition("@")
+        weights = checkpoint.keep(hub.fetched(repo, revision), home)
+        return f"{name:<18} weights {weights.identity} for {weights.encoder or 'no encoder'}"
     if name in RESOURCES:
         return f"{name:<18} {fetch_resource(name, home).stat().st_size:>6} bytes"
     dataset = fetch(datasets.card(name), home)

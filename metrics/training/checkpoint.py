@@ -11,6 +11,7 @@ another name are the same encoder.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from metrics.errors import MetricError, MissingResource
+from metrics.metric import is_name
 from metrics.models import storage
 
 SHIPPED = Path(__file__).parent.parent / "checkpoints"
@@ -131,15 +133,36 @@ def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], ca
     """Write a checkpoint, all of it or nothing, in the place of the one that is there."""
     from safetensors.torch import save_file
 
-    check_place(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
-    try:
+    with _in_place_of(folder) as beside:
         save_file(storage.packed(weights, eight_bits), beside / WEIGHTS)
         (beside / WEIGHTS).chmod(0o644)
         (beside / CONFIG).write_bytes(_text(config))
         digests = {file: hashlib.sha256((beside / file).read_bytes()).hexdigest() for file in (WEIGHTS, CONFIG)}
         (beside / CARD).write_bytes(_text({**card, "sha256": digests}))
+    return read(str(card.get("name", folder.name)), folder)
+
+
+def keep(source: Path, home: Path) -> Checkpoint:
+    """Take the weights in a folder, such as one that the hub sent, into the home; none by a name that is none."""
+    name = _json(source.name, source / CARD).get("name")
+    if not isinstance(name, str) or not is_name(name):
+        raise _damaged(source.name, source / CARD, "holds no name")
+    weights = read(name, source)
+    folder = place(name, _belongs(name, source, weights.config) or "", home)
+    with _in_place_of(folder) as beside:
+        for file in (WEIGHTS, CONFIG, CARD):
+            shutil.copyfile(source / file, beside / file)
+    return read(name, folder)
+
+
+@contextlib.contextmanager
+def _in_place_of(folder: Path) -> Iterator[Path]:
+    """An empty folder that stands in the place of this one once it is filled."""
+    check_place(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
+    try:
+        yield beside
         beside.chmod(0o755)
         aside = beside.with_suffix(".old")
         if folder.exists():
@@ -148,7 +171,6 @@ def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], ca
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     shutil.rmtree(aside, ignore_errors=True)
-    return read(str(card.get("name", folder.name)), folder)
 
 
 def learned(network: Any) -> dict[str, Any]:

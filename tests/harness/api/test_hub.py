@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import hashlib
 import json
 import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,6 +22,8 @@ from benchmarks import registry
 from benchmarks.storage.store import save_own
 from harness.api import hub, load, score, to_datasets
 from harness.cli import main
+from metrics.errors import MissingResource
+from metrics.training import checkpoint
 from tests.conftest import make_dataset
 from tests.suite_run import SuiteRun
 
@@ -52,7 +56,7 @@ def test_items_and_votes_are_those_of_the_dataset(name: str, tmp_path: Path, mon
 
 
 class Hub(BaseHTTPRequestHandler):
-    """What of the hub an upload needs: a repository is made, files are announced, then committed as text."""
+    """What of the hub is needed: a repository is made, files are announced, committed as text, listed and sent."""
 
     files: ClassVar[dict[str, bytes]] = {}
 
@@ -61,27 +65,76 @@ class Hub(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         content = self.rfile.read(int(self.headers["Content-Length"]))
-        url, answer, status = f"http://{self.headers['Host']}/datasets/me/toy", dict[str, Any](), 200
         if self.headers["Authorization"] != "Bearer hf_mine":
-            status, answer = 401, {"error": "Invalid username or password."}
+            self._answer(401, {"error": "Invalid username or password."})
         elif self.path == "/api/repos/create":
-            answer = {"url": url}
-        elif self.path == "/api/datasets/me/toy/preupload/main":
-            answer = {"files": [{"path": file["path"], "uploadMode": "regular", "shouldIgnore": False}
-                                for file in json.loads(content)["files"]]}
-        elif self.path == "/api/datasets/me/toy/commit/main":
+            asked = json.loads(content)
+            kind = "datasets/" if asked.get("type") == "dataset" else ""
+            self._answer(200, {"url": f"http://{self.headers['Host']}/{kind}{asked['organization']}/{asked['name']}"})
+        elif self.path.endswith("/toy/preupload/main"):
+            self._answer(200, {"files": [{"path": file["path"], "uploadMode": "regular", "shouldIgnore": False}
+                                         for file in json.loads(content)["files"]]})
+        elif self.path.endswith("/toy/commit/main"):
             lines = [json.loads(line) for line in content.splitlines()]
             self.files.update((line["value"]["path"], base64.b64decode(line["value"]["content"]))
                               for line in lines if line["key"] == "file")
-            answer = {"commitOid": "0" * 40, "commitUrl": f"{url}/commit/{'0' * 40}"}
+            place = self.path.removeprefix("/api").removeprefix("/models").removesuffix("/main")
+            self._answer(200, {"commitOid": "0" * 40, "commitUrl": f"http://{self.headers['Host']}{place}/{'0' * 40}"})
+        else:
+            self._answer(200, {})
+
+    def do_GET(self) -> None:
+        if self.path.startswith("/api/models/me/toy/tree"):
+            self._answer(200, [{"type": "file", "path": name, "size": len(content), "oid": "0" * 40}
+                               for name, content in self.files.items()])
+        elif self.path.startswith("/api/models/me/toy"):
+            names = [{"rfilename": name} for name in self.files]
+            self._answer(200, {"id": "me/toy", "sha": "0" * 40, "siblings": names})
+        else:
+            self._file()
+
+    def do_HEAD(self) -> None:
+        self._file()
+
+    def _file(self) -> None:
+        content = self.files.get(self.path.rpartition("/")[2])
+        if content is None:
+            return self._answer(404, {"error": "Not found"})
+        digest = hashlib.sha256(content).hexdigest()
+        return self._send(200, content, {"ETag": f'"{digest}"', "X-Repo-Commit": "0" * 40})
+
+    def _answer(self, status: int, content: Any) -> None:
+        self._send(status, json.dumps(content).encode(), {"Content-Type": "application/json"})
+
+    def _send(self, status: int, content: bytes, headers: dict[str, str]) -> None:
         self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(json.dumps(answer).encode())
+        if self.command != "HEAD":
+            self.wfile.write(content)
 
 
-def test_only_what_its_licence_lets_is_passed_on(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
-                                                capsys: pytest.CaptureFixture[str]) -> None:
-    """To a server on loopback, by the client of the hub, in a process that finds that address in its environment."""
+@pytest.fixture
+def hub_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of such a hub on loopback."""
+    monkeypatch.setattr(Hub, "files", {})
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def at_hub(address: str, who: str, *argv: str) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own: the hub's client reads the address when it is imported."""
+    cache = str(Path.cwd() / "hf")
+    return subprocess.run([sys.executable, "-m", "harness", *argv], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "HF_ENDPOINT": address, "HF_TOKEN": f"hf_{who}", "HF_HOME": cache})
+
+
+def test_only_what_its_licence_lets_is_passed_on(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], hub_at: str,
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["export", "fed-turn", "--push", "me/fed"]) == 2
     assert "simulated" in capsys.readouterr().err
@@ -93,20 +146,39 @@ def test_only_what_its_licence_lets_is_passed_on(tmp_path: Path, home: Path, mon
         assert reason in hub.forbidden(dataclasses.replace(own, card=card))
         assert bool(reason) is bool(hub.forbidden(dataclasses.replace(own, card=card)))
     save_own(dataclasses.replace(own, card=dataclasses.replace(own.card, licence="CC BY 4.0")), home)
-    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_address[1]}"
-        for token, status, message in (("hf_other", 2, "the hub does not take it"), ("hf_mine", 0, f"{address}/datas")):
-            command = [sys.executable, "-m", "harness", "export", "toy", "--push", "me/toy"]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=120,
-                                  env={**os.environ, "HF_ENDPOINT": address, "HF_TOKEN": token})
-            assert (done.returncode, message in done.stdout + done.stderr) == (status, True), done.stderr
-        server.shutdown()
+    for who, status, message in (("other", 2, "the hub does not take it"), ("mine", 0, f"{hub_at}/datas")):
+        done = at_hub(hub_at, who, "export", "toy", "--push", "me/toy")
+        assert (done.returncode, message in done.stdout + done.stderr) == (status, True), done.stderr
     assert Hub.files == {path.name: path.read_bytes() for path in Path("toy").iterdir()}
     assert 'license: "cc-by-4.0"' in Hub.files["README.md"].decode()
     Path("other").mkdir()
     Path("other/file").touch()
     assert main(["export", "toy", "--out", "other"]) == 2
+
+
+def test_weights_go_to_the_hub_and_come_from_it(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, hub_at: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shipped = checkpoint.SHIPPED / "mme-rm"
+    pushed = at_hub(hub_at, "mine", "export", str(shipped), "--push", "me/toy")
+    assert pushed.returncode == 0, pushed.stderr
+    readme = Hub.files["README.md"].decode()
+    assert "`harness fetch me/toy`" in readme
+    assert "DailyDialog, CC BY-NC-SA 4.0" in readme
+    fetched = at_hub(hub_at, "other", "fetch", "me/toy")
+    assert fetched.returncode == 0, fetched.stderr
+    weights = checkpoint.read("mme-rm", shipped)
+    kept = checkpoint.find("mme-rm", weights.config["encoder"]["identity"], home)
+    assert kept.folder.is_relative_to(home)
+    assert kept.digest == weights.digest
+    for name, damaged, message in (("card.json", b'{"name": "../../mine"}', "holds no name"),
+                                   ("model.safetensors", b"other", "was cut or changed")):
+        (tmp_path / name).mkdir()
+        for path in kept.folder.iterdir():
+            (tmp_path / name / path.name).write_bytes(damaged if path.name == name else path.read_bytes())
+        with pytest.raises(MissingResource, match=message):
+            checkpoint.keep(tmp_path / name, home)
 
 
 def test_results_are_tables_of_the_library(suite_run: SuiteRun) -> None:
