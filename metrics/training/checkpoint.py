@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 from metrics.errors import MetricError, MissingResource
-from metrics.metric import is_name
 from metrics.models import storage
 
 SHIPPED = Path(__file__).parent.parent / "checkpoints"
@@ -144,8 +143,8 @@ def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], ca
 
 def keep(source: Path, home: Path) -> Checkpoint:
     """Take the weights in a folder, such as one that the hub sent, into the home; none by a name that is none."""
-    name = _json(source.name, source / CARD).get("name")
-    if not isinstance(name, str) or not is_name(name):
+    name = str(_json(source.name, source / CARD).get("name", ""))
+    if not re.fullmatch("[a-z0-9-]+", name):
         raise _damaged(source.name, source / CARD, "holds no name")
     weights = read(name, source)
     folder = place(name, _belongs(name, source, weights.config) or "", home)
