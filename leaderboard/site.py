@@ -22,7 +22,7 @@ from harness.results.rows import Results
 from leaderboard import pages as modules
 from leaderboard.blocks.tables import Cell, Entry, Facts, Group, Heading, Page, Section, Table
 from leaderboard.model.causes import DIRTY
-from leaderboard.model.index import origin_of, part, plural, real_alone, slug
+from leaderboard.model.index import part, plural, real_alone, slug
 from leaderboard.model.numbers import numbers, worst
 from leaderboard.pages import changes
 from leaderboard.render import html, markdown, rows
@@ -127,7 +127,7 @@ def _files(results: Results, before: Results | None, bundle: str) -> dict[str, b
     listed = downloads(files, bundle)
     pages = sorted((replace(page, sections=(*page.sections, listed)) if page.path == DOWNLOADS else page
                     for page in built), key=lambda page: page.order)
-    entries, sample = menu(pages), any(origin_of(entry) == "sample" for entry in results.datasets)
+    entries, sample = menu(pages), any(entry.kind == "sample" for entry in results.datasets)
     note = " ".join(filter(None, (html.BANNER if sample else "", part(results))))
     drawn = {
         page.path: html.html(page, entries, BOARD_SCRIPTS if page.ranked else SCRIPTS, note,

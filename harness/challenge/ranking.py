@@ -25,11 +25,12 @@ from harness.run.rank import BY_NAME, RULES, Rule, Target, best_submissions, bor
 from harness.statistics import fixed_ranks, pooled, rank_intervals, significance
 from harness.statistics.bootstrap import resampled_by_context
 from harness.statistics.estimates import at_level
+from harness.statistics.influence import INFLUENCE
 from harness.statistics.panel import Array, Panel, Vector
 from harness.statistics.permutation import below_draws
 from harness.statistics.rank_intervals import Drawn, jointly
 from harness.statistics.significance import Better
-from harness.statistics.williams import INFLUENCE, PairTests
+from harness.statistics.williams import PairTests
 
 READABLE = 12
 """Letters of one row that somebody can compare."""

@@ -17,14 +17,7 @@ from harness.challenge.ground import RankedDataset
 from harness.challenge.outcome import Outcome
 from harness.challenge.ranking import readable
 from harness.challenge.tables import DECIMALS, RULES
-from harness.results.rows import (
-    Comparisons,
-    Correlation,
-    DatasetEntry,
-    MetricEntry,
-    RankingRow,
-    Results,
-)
+from harness.results.rows import Comparisons, Correlation, DatasetEntry, MetricEntry, RankingRow, Results
 from harness.run import compare, correlate, entries, environment
 from harness.run.cache import Cache
 from harness.run.plan import Draws

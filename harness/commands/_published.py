@@ -9,13 +9,7 @@ from collections.abc import Iterable, Iterator
 from harness.commands._output import DATA, table
 from harness.errors import BadConfig
 from harness.published import measured
-from harness.published.measured import (
-    CONTROLS,
-    TURNS,
-    MeasuredColumn,
-    PrintedSystem,
-    PublishedComparison,
-)
+from harness.published.measured import CONTROLS, TURNS, MeasuredColumn, PrintedSystem, PublishedComparison
 from harness.results import files
 from leaderboard.blocks.cells import number
 from leaderboard.blocks.tables import Kind
@@ -28,12 +22,12 @@ SHORT = {
 """Headings that fit a terminal."""
 MOST = 16
 """So many columns fit a screen beside what is printed of them."""
-NOTE = "*: of another quality, or of fewer replies. All columns, or several runs: harness report --published"
+NOTE = "*: of another quality, or of fewer replies. All columns: harness report --published"
 
 
 def run(args: argparse.Namespace) -> None:
     """Print the table."""
-    beside = measured.gather([files.read(folder) for folder in (args.out, *args.published)])
+    beside = measured.gather(files.read(args.out))
     if not beside.turns:
         raise BadConfig(f"{args.out}: nothing to set beside published figures: none of its turn-level datasets is real "
                         f"and among {', '.join(TURNS)}; `harness import` or `harness fetch` brings them")
@@ -63,7 +57,7 @@ def text(beside: PublishedComparison, rows: Iterable[MeasuredColumn]) -> str:
 
 
 def _pair(row: MeasuredColumn, beside: PublishedComparison) -> Iterator[list[str]]:
-    yield [row.column, number(row.mean.mean), *(number(row.sets[name].mean) for name in beside.datasets)]
+    yield [row.column, number(row.mean), *(number(row.sets[name]) for name in beside.datasets)]
     if row.published:
         yield _printed("(published)", row.published, beside)
 

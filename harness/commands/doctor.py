@@ -20,24 +20,18 @@ from harness.scoring.score import unmet
 from metrics import registry
 from metrics.errors import BrokenPlugin, MissingResource
 from metrics.metric import signature
-from metrics.models import weights
 from metrics.models.service import Models
-from metrics.training import checkpoint
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """What to look at."""
-    parser.add_argument("--models", action="store_true", help="the models that are here, with size and sha256, instead")
+    """It takes no flags of its own."""
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the state of things; always 0."""
     home = args.home
-    general = (("environment", _environment()), ("home", _home(home)), ("data", _data(home)),
-               ("metrics", _metrics(home)))
-    models = (("home", _home(home)), ("models", _models(home)), ("trained weights", _trained(home)),
-              ("word vectors", _vectors(home)))
-    for title, lines in models if args.models else general:
+    for title, lines in (("environment", _environment()), ("home", _home(home)), ("data", _data(home)),
+                         ("metrics", _metrics(home))):
         print(title)
         for line in lines:
             print(f"  {line}", flush=True)
@@ -99,42 +93,3 @@ def _metrics(home: Path) -> Iterator[str]:
         yield f"{name:<18} ready" + (f" with {models_read}" if models_read else "") + (
             f"; skipped on {', '.join(lacking)}: {', '.join(chosen.metric.card.needs)} missing" if lacking else "")
     yield from registry.shadowing()
-
-
-def _models(home: Path) -> Iterator[str]:
-    """Every model, three lines each; a broken one is a line that says what is wrong."""
-    for model in weights.here(home):
-        if isinstance(model, str):
-            yield f"not usable: {model}"
-            continue
-        files = weights.check_files(model.name, model.folder)
-        size = sum(path.stat().st_size for path in files) / 1e6
-        yield model.name + (" (the default encoder)" if model.name == weights.EMBEDDED else "")
-        yield f"  {model.origin}; {size:,.1f} MB"
-        yield f"  sha256 {model.digest}" + (f" over {len(files)} parts" if len(files) > 1 else "")
-    yield f"more: a folder under {weights.models_home(home)}, a hub id, or a path, as --encoder or a metric's option"
-
-
-def _trained(home: Path) -> Iterator[str]:
-    """Every checkpoint, two lines each; a damaged one is a line that says what is wrong."""
-    for trained in checkpoint.here(home):
-        if isinstance(trained, str):
-            yield f"not usable: {trained}"
-            continue
-        loss = trained.card.get("held_out")
-        ours = trained.folder.is_relative_to(checkpoint.SHIPPED)
-        yield f"{trained.name} ({'shipped' if ours else f'trained here: {trained.folder}'})"
-        yield (f"  {trained.size / 1e6:,.2f} MB{f', for {trained.encoder}' if trained.encoder else ''}"
-               + (f"; held-out loss {loss:.4f}" if isinstance(loss, float) else ""))
-        yield f"  sha256 {trained.digest}"
-    yield "more: `harness train METRIC --encoder MODEL`; the user's own come before those of the project"
-
-
-def _vectors(home: Path) -> Iterator[str]:
-    folder, models = home / "vectors", Models(home)
-    for path in sorted(path for path in folder.glob("*")
-                       if path.is_file() and path.suffix not in {".table", ".sha256"}):  # what was made of them
-        signed = models.identity("vectors", path.name)
-        yield f"{path.name:<18} {path.stat().st_size / 1e6:,.1f} MB; in signatures {signed}"
-    yield (f"more: a file of word2vec or GloVe vectors in {folder} or anywhere, as --vectors or a metric's option; "
-           "without, the encoder's input embeddings")

@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.dataset import SPLITS
 from harness.commands._output import DATA, configure_results, table
 from harness.commands.run import configure_models
-from harness.errors import BadConfig, BadReport
+from harness.errors import BadConfig
 from harness.results import files
 from harness.results.rows import Results
 from harness.run import placement
@@ -50,8 +50,6 @@ def run(args: argparse.Namespace) -> int:
     if chosen.limit is not None and chosen.limit < 3:
         raise BadConfig(f"--limit should be 3 or more, not {chosen.limit}")
     earlier = files.read(chosen.out)
-    if not earlier.points:
-        raise BadReport(f"{chosen.out}: the report is of a version that kept no points; run `harness run` again")
     own, unanswered = _scored(earlier, chosen, args.data)
     boards = list(placement.around(earlier, own, args.rule))
     for board in boards:

@@ -57,7 +57,7 @@ def _metrics(_home: Path) -> list[str]:
 
 def _models(home: Path) -> list[str]:
     """The models that can be fetched, the one that is shipped, then any others that are here."""
-    here = {model.name: model.origin for model in weights.here(home) if not isinstance(model, str)}
+    here = {model.name: model.origin for model in weights.here(home)}
     lines = [f"{'name':<20} {'kind':<8} parameters   to fetch  {'licence':<18} where it is, or how it comes"]
     for name, card in catalogue.cards().items():
         origin = here.pop(name, "") or ("home" if catalogue.folder(card, home).is_dir() else card.how)

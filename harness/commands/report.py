@@ -7,7 +7,6 @@ import dataclasses
 import difflib
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from benchmarks.errors import nearest
@@ -34,8 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                            "not adjusted, as WMT's metrics task has it")
     what.add_argument("--latex", nargs="?", const="", metavar="BOARD",
                       help="a board as a LaTeX table, the first one where none is named")
-    what.add_argument("--published", type=Path, metavar="DIR", nargs="*",
-                      help="means on real data beside published ones; DIR: runs that differ in the weights alone")
+    what.add_argument("--published", action="store_true", help="means on real data beside published ones")
     parser.add_argument("--dataset", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--quality", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--column", action="append", metavar="NAME",
@@ -63,7 +61,7 @@ def configure_statistics(parser: argparse.ArgumentParser, many: dict[str, Any]) 
 
 def run(args: argparse.Namespace) -> int:
     """Print it."""
-    if args.published is not None:
+    if args.published:
         from harness.commands import _published
 
         _published.run(args)

@@ -205,7 +205,7 @@ def _deciding(requested: Settings) -> dict[str, object]:
 
 def _text(results: Results, scored: int) -> str:
     """The board, published numbers and ours where the run had a real dataset, and what was done."""
-    beside = "" if measured.partial(results) else _published.short(measured.gather([results]))
+    beside = "" if measured.partial(results) else _published.short(measured.gather(results))
     sources = {entry.name for entry in results.metrics if entry.source}
     reused = sum(len({metric for metric, _ in points.scores} & sources) for points in results.points)
     counts = (f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} kept from before, "

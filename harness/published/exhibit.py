@@ -54,7 +54,7 @@ def challenge(report: Results) -> Exhibit:
     paper = PAPERS["dstc10"]
     here, remarks = _here(report)
     picture = None if measured.partial(report) else published_against_here(
-        measured.gather([report]), {column: entry.parameters for entry in report.metrics for column in entry.columns})
+        measured.gather(report), {column: entry.parameters for entry in report.metrics for column in entry.columns})
     return Exhibit(
         name="dstc10", kind="challenge", title="The challenge: published and recomputed", lead=LEAD, command=COMMAND,
         grids=(*here, *_beside(report), *_print(paper)), remarks=(*remarks, *REMARKS),
@@ -111,7 +111,7 @@ def _here(report: Results) -> tuple[tuple[Grid, ...], tuple[str, ...]]:
     """The run beside the teams: tables and remarks, or why there are none."""
     if flag := measured.partial(report):
         return (), (WHOLE.format(flag),)
-    beside = measured.gather([report])
+    beside = measured.gather(report)
     grids = (*([_development(beside)] if beside.turns else []), *_test(report))
     if not grids:
         return (), (NOTHING,)
@@ -123,8 +123,8 @@ def _development(beside: PublishedComparison) -> Grid:
     complete = [row for row in beside.rows if row.complete]
     best = [row for place, row in enumerate(complete) if place < MOST or row.column in CONTROLS
             or (row.published is not None and row.published.name == "Deep AM-FM")]
-    rows = [(row.mean.mean, f"{row.column} ({', '.join(row.models)})" if row.models else row.column, "this run",
-             [row.sets[name].mean for name in beside.datasets]) for row in best]
+    rows = [(row.mean, f"{row.column} ({', '.join(row.models)})" if row.models else row.column, "this run",
+             [row.sets[name] for name in beside.datasets]) for row in best]
     rows += [(team.mean(beside.turns), team.name, "challenge, as printed",
               [team.sets[name].value if name in team.sets else math.nan for name in beside.datasets])
              for team in beside.challenge]

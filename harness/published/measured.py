@@ -1,10 +1,9 @@
 """Means measured here: mean Spearman within each of the ten datasets whose judgements are public, beside print.
 
-    gather(reports) -> PublishedComparison      one MeasuredColumn per column, the best first, with print beside it
+    gather(report) -> PublishedComparison      one MeasuredColumn per column, the best first, with print beside it
 
 A mean is over the qualities of a dataset; a row's mean is over the turn-level datasets, nine where all are
-there. The reports of several runs that differ in the weights of trained metrics alone make one table: a mean then
-holds one value for each set of weights. Runs of a part of a dataset have no place, since print is of the whole.
+there. Runs of a part of a dataset have no place, since print is of the whole.
 
 Two papers print a figure per metric and dataset. The organisers of the challenge (`dstc10`, Table 3) print the mean
 over the qualities of a dataset, which is what is measured here. The assessment of 23 metrics (`yeh2021`) prints one
@@ -17,13 +16,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from harness.errors import BadReport
 from harness.published import NAMES, PrintedNumber, Tables
-from harness.results.rows import Results
+from harness.results.rows import Results, fitted
 from harness.run.rank import Target, dataset_mean, over
 
 TURNS = ("convai2-grade", "dailydialog-grade", "empathetic-grade", "dailydialog-gupta", "dailydialog-zhao",
@@ -71,31 +70,19 @@ class PrintedSystem:
 
 
 @dataclass(frozen=True, slots=True)
-class MeanOverWeights:
-    """A correlation, one value for each set of weights; NaN where a target is missing."""
-
-    values: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        """The mean over the sets of weights."""
-        return fmean(self.values) if self.values else math.nan
-
-
-@dataclass(frozen=True, slots=True)
 class MeasuredColumn:
-    """What was measured of a column, and what a paper prints of its metric."""
+    """The means of a column, NaN where a target is missing, and what a paper prints of its metric."""
 
     column: str
     models: tuple[str, ...]
-    mean: MeanOverWeights
-    sets: Mapping[str, MeanOverWeights]
+    mean: float
+    sets: Mapping[str, float]
     published: PrintedSystem | None
 
     @property
     def complete(self) -> bool:
         """Whether no turn-level target is missing."""
-        return math.isfinite(self.mean.mean)
+        return math.isfinite(self.mean)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,76 +95,40 @@ class PublishedComparison:
     challenge: tuple[PrintedSystem, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _ColumnValues:
-    """The models of a column, and its values for each signature."""
-
-    models: tuple[str, ...]
-    weights: dict[str, dict[Target, float]]
-
-    def mean(self, targets: Iterable[Target]) -> MeanOverWeights:
-        """The mean within each dataset and then over them, for each set of weights."""
-        listed = tuple(targets)
-        return MeanOverWeights(tuple(over(dataset_mean, values, listed) for values in self.weights.values()))
-
-
 def partial(report: Results) -> str:
     """Name the flag by which a run was of a part of its datasets; empty where it was not."""
     return next((flag for option, flag in PARTIAL.items() if option in report.run.options), "")
 
 
-def gather(reports: Sequence[Results]) -> PublishedComparison:
-    """Bring the reports together, one set of weights each; no datasets where none of the ten is real in them."""
-    known: dict[str, str] = {}
-    for report in reports:
-        if flag := partial(report):
-            raise BadReport(f"`{report.run.command}` was run with {flag}, so its figures are not those of whole "
-                            "datasets; run it without")
-        for entry in report.datasets:
-            if entry.kind == "real" and known.setdefault(entry.name, entry.fingerprint) != entry.fingerprint:
-                raise BadReport(f"{entry.name} is not the same data in all reports; run them on one import")
-    columns = _columns(reports)
-    usable = _by_dataset(sorted({target for column in columns.values() for values in column.weights.values()
-                                 for target in values}))
+def gather(report: Results) -> PublishedComparison:
+    """The columns of a report beside print; no datasets where none of the ten is real in it."""
+    if flag := partial(report):
+        raise BadReport(f"`{report.run.command}` was run with {flag}, so its figures are not those of whole "
+                        "datasets; run it without")
+    columns, models = _columns(report), {entry.name: entry.models for entry in report.metrics}
+    usable: dict[str, list[Target]] = {}
+    for target in sorted({target for values in columns.values() for target in values}):
+        usable.setdefault(target[0], []).append(target)
     turns = tuple(name for name in TURNS if name in usable)
     datasets = (*turns, *(name for name in DIALOGUES if name in usable))
     targets = [target for name in turns for target in usable[name]]
     printed = printed_systems({name: len(usable[name]) for name in datasets}) if turns else {}
-    rows = [MeasuredColumn(name, column.models, column.mean(targets),
-                           {dataset: column.mean(usable[dataset]) for dataset in datasets}, printed.get(plain(name)))
-            for (_, name), column in columns.items()]
-    rows.sort(key=lambda row: (not row.complete, -row.mean.mean if row.complete else 0.0, row.column))
+    rows = [MeasuredColumn(name, models[metric], over(dataset_mean, values, targets),
+                           {dataset: over(dataset_mean, values, usable[dataset]) for dataset in datasets},
+                           printed.get(plain(name)))
+            for (metric, name), values in columns.items()]
+    rows.sort(key=lambda row: (not row.complete, -row.mean if row.complete else 0.0, row.column))
     return PublishedComparison(turns, datasets, tuple(rows), challenge(turns) if turns else ())
 
 
-def _by_dataset(targets: Iterable[Target]) -> dict[str, list[Target]]:
-    sets: dict[str, list[Target]] = {}
-    for target in targets:
-        sets.setdefault(target[0], []).append(target)
-    return sets
-
-
-def _columns(reports: Sequence[Results]) -> dict[tuple[str, str], _ColumnValues]:
+def _columns(report: Results) -> dict[tuple[str, str], dict[Target, float]]:
     """The finite Spearman correlations on the ten datasets, by metric and column."""
-    columns: dict[tuple[str, str], _ColumnValues] = {}
-    metrics: dict[tuple[str, str], list[str]] = {}
-    for report in reports:
-        entries = {entry.name: entry for entry in report.metrics}
-        real = {entry.name for entry in report.datasets if entry.kind == "real"} & {*TURNS, *DIALOGUES}
-        for row in report.correlations:
-            entry = entries[row.metric]
-            if row.statistic != "spearman" or row.dataset not in real or row.dataset in entry.learned_on:
-                continue
-            column = columns.setdefault((row.metric, row.column), _ColumnValues(entry.models, {}))
-            if column.models != entry.models:
-                first, second = (", ".join(models) or "no model" for models in (column.models, entry.models))
-                raise BadReport(f"{row.column} is of {first} in one report and of {second} in another; a spread is "
-                                "over the weights for one model")
-            parts = [part for part in entry.signature.split("|") if not part.startswith("weights=")]
-            if metrics.setdefault((row.metric, row.column), parts) != parts:
-                raise BadReport(f"{row.column} is not the same metric in all reports, weights aside; a spread is "
-                                "over the weights of one version with one set of options")
-            values = column.weights.setdefault(entry.signature, {})
+    columns: dict[tuple[str, str], dict[Target, float]] = {}
+    learned = fitted(report.metrics, report.datasets)
+    real = {entry.name for entry in report.datasets if entry.kind == "real"} & {*TURNS, *DIALOGUES}
+    for row in report.correlations:
+        if row.statistic == "spearman" and row.dataset in real and (row.metric, row.dataset) not in learned:
+            values = columns.setdefault((row.metric, row.column), {})
             if math.isfinite(row.value):
                 values[row.dataset, row.quality] = row.value
     return columns
@@ -214,9 +165,9 @@ def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float,
     is on topical-usr (above), though there the paper leaves out the original replies; an average, and one that is not
     stated of a dataset without overall quality, is beside the mean over the qualities.
     """
-    real = {entry.name: entry for entry in report.datasets if entry.origin != "sample"}
+    real = {entry.name: entry for entry in report.datasets if entry.kind == "real"}
     values: dict[str, dict[Target, float]] = {}
-    learned = {(entry.name, dataset) for entry in report.metrics for dataset in entry.learned_on}
+    learned = fitted(report.metrics, report.datasets)
     for row in report.correlations:
         if row.statistic == "spearman" and row.dataset in real and math.isfinite(row.value) \
                 and (row.metric, row.dataset) not in learned:

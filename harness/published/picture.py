@@ -25,8 +25,8 @@ def published_against_here(beside: PublishedComparison, parameters: Mapping[str,
     rows: dict[str, tuple[str, float, float, int]] = {}
     for row in beside.rows:
         if row.published is not None and row.published.name not in rows:
-            both = [(mean.value, row.sets[name].mean) for name, mean in row.published.sets.items()
-                    if mean.same and name in row.sets and math.isfinite(row.sets[name].mean)]
+            both = [(mean.value, row.sets[name]) for name, mean in row.published.sets.items()
+                    if mean.same and name in row.sets and math.isfinite(row.sets[name])]
             if both:
                 printed, here = (fmean(values) for values in zip(*both, strict=True))
                 size = parameters.get(row.column, 0)

@@ -68,8 +68,6 @@ _BROKEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, 
 def write(report: Results, folder: Path) -> None:
     """Write the report; each file is written beside and renamed."""
     folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.glob("*.jsonl"):  # of an earlier version: nothing writes them anew
-        path.unlink()
     head: dict[str, Any] = {
         "schema": SCHEMA,
         "run": dataclasses.asdict(report.run),

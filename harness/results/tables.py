@@ -43,9 +43,6 @@ def unpacked(content: bytes, kind: type[Row]) -> tuple[Row, ...]:
     table = _table(content, [entry.name for entry in fields if entry.type == "str"])
     columns = []
     for entry in fields:
-        if entry.name not in table.column_names and entry.default is not dataclasses.MISSING:  # of an earlier version
-            columns.append([entry.default] * len(table))
-            continue
         column = table.column(entry.name)
         if entry.type == "str":
             places, texts = _texts(column)

@@ -17,9 +17,8 @@ from benchmarks.dataset import Dataset
 from harness.bundle import ScoreTable, reading
 from harness.errors import BadBundle
 from harness.results.rows import MetricEntry
+from harness.scoring.pairs import signed
 from harness.scoring.score import Scores
-from metrics.errors import MissingResource
-from metrics.metric import signature
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
@@ -45,10 +44,10 @@ class Reused:
     def inputs(self, dataset: Dataset) -> dict[str, Scores]:
         """The scores of a dataset by signature, their columns without options, as a composition reads them."""
         inputs = {}
-        for label, signed in self.signatures.items():
+        for label, signature in self.signatures.items():
             own, options = self._of(label, dataset), label[len(label.partition("[")[0]):]
             if own is not None:
-                inputs[signed] = replace(own, columns={name.replace(options, "", 1): values
+                inputs[signature] = replace(own, columns={name.replace(options, "", 1): values
                                                        for name, values in own.columns.items()})
         return inputs
 
@@ -73,9 +72,9 @@ def take(path: Path, chosen: Iterable[Chosen], aggregations: Iterable[str], mode
     if sorted(own := bundle.run.options.get("aggregations", ["mean"])) != sorted(aggregations):
         raise BadBundle(f"{path}: turns are brought together by {', '.join(own)} in it, not as in this run; "
                         f"add {' '.join(f'--aggregate {way}' for way in own)}")
-    signed = {one.label: _signed(one, models) for one in chosen}
+    here = {one.label: signed(one.metric, models) for one in chosen}
     metrics = {entry.name: replace(entry, source=bundle.name) for entry in bundle.metrics
-               if signed.get(entry.name, "") in ("", entry.signature)}
+               if here.get(entry.name, "") in ("", entry.signature)}
     prints = {entry.name: entry.fingerprint for entry in bundle.datasets}
     reasons = {(prints[row.dataset], row.metric): row.reason for row in bundle.skips if row.dataset in prints}
     reasons |= {(prints[row.dataset], row.metric): f"failed in the run of the bundle: {row.error}"
@@ -83,11 +82,3 @@ def take(path: Path, chosen: Iterable[Chosen], aggregations: Iterable[str], mode
     return Reused(bundle.name, hashlib.sha256(path.read_bytes()).hexdigest(), metrics,
                   {entry.name: entry.signature for entry in bundle.metrics},
                   {prints[name]: table for name, table in bundle.scores.items()}, reasons)
-
-
-def _signed(chosen: Chosen, models: Models) -> str:
-    """The signature of a metric; empty where something that decides it is not on this machine."""
-    try:
-        return signature(chosen.metric, models)
-    except MissingResource:
-        return ""

@@ -82,7 +82,7 @@ def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: Sco
     planned: dict[str, Pair] = {}
     lengths: dict[bool, float] = {}
     for part in composites.parts(chosen):
-        key = _signed(part.metric, models)
+        key = signed(part.metric, models)
         if (not key or key in planned or key in known or (stored(key) and not rescore)
                 or composites.unmet(part.metric, dataset)):
             continue
@@ -113,7 +113,7 @@ def shared(metric: Metric, models: Models) -> str:
         return ""
 
 
-def _signed(metric: Metric, models: Models) -> str:
+def signed(metric: Metric, models: Models) -> str:
     """The signature of a metric; empty where something of it is not on this machine."""
     try:
         return signature(metric, models)
@@ -127,11 +127,11 @@ def measured_costs(out: Path, chosen: Iterable[Chosen], models: Models) -> dict[
         timings = [Timing(**row) for row in json.loads((out / "report" / "timings.json").read_bytes())]
         report = out / "report" / "report.json"
         entries = json.loads(report.read_bytes())["metrics"] if report.exists() else ()
-        signed = {str(entry["name"]): entry["signature"] for entry in entries}
+        signatures = {str(entry["name"]): entry["signature"] for entry in entries}
     except (OSError, ValueError, TypeError, KeyError):
         return {}
     groups = {metric.label: shared(metric.metric, models) for metric in chosen
-              if metric.label not in signed or _signed(metric.metric, models) == signed[metric.label]}
+              if metric.label not in signatures or signed(metric.metric, models) == signatures[metric.label]}
     seconds: dict[str, float] = defaultdict(float)
     items: dict[str, int] = defaultdict(int)
     for row in timings:

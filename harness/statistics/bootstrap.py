@@ -27,7 +27,7 @@ import scipy
 
 from harness.statistics.panel import Array, Codes, Panel, Statistic, Vector, panel
 from harness.statistics.resampled import correlator
-from harness.statistics.williams import PairTests, shared_rows
+from harness.statistics.williams import PairTests, numbered, shared_rows
 
 MOST = 1000
 EQUAL = 1e-10
@@ -74,13 +74,13 @@ def paired_bootstrap(human: Vector, scores: Array, system: Codes, context: Codes
     """Test every two metrics, scores (metrics, items), each on the rows in which all three values are there."""
     tests = PairTests.empty(len(scores))
     for chosen, pairs in shared_rows(human, scores):
-        used, places = np.unique(pairs, return_inverse=True)
+        used, places = numbered(pairs)
         rows = panel(human, human, system, context, control, conversation).take(chosen[np.isfinite(human)])
         units, size = _units(rows)
         own = scores[used][:, chosen]
         (whole,) = _values(rows, own, statistic, [np.arange(size)], units)
         drawn = _values(rows, own, statistic, (rng.integers(size, size=size) for _ in range(draws)), units)
-        first, second = places.reshape(pairs.shape).T
+        first, second = places.T
         delta, apart = whole[first] - whole[second], (drawn[:, first] - drawn[:, second]).T
         p = np.where(np.isfinite(delta), list(map(two_sided, apart)), math.nan)
         tests.put(pairs, delta, p, int(chosen.sum()))

@@ -27,7 +27,7 @@ import scipy
 
 from harness.statistics.mixtures import TOLERANCE, AnyMixtures, Bits, Masks, Mixtures, PearsonMixtures, SpearmanMixtures
 from harness.statistics.panel import Array, Codes, Pairs, Panel, Statistic, Vector
-from harness.statistics.williams import PairTests, shared_rows
+from harness.statistics.williams import PairTests, numbered, shared_rows
 
 PAIRS_AT_ONCE = 512
 
@@ -62,7 +62,7 @@ def all_pairs_by_permutation(human: Vector, scores: Array, statistic: str | Stat
         for rows, pairs in shared_rows(human, scores):
             if rows.sum() < 3:
                 continue
-            used, places = np.unique(pairs, return_inverse=True)
+            used, places = numbered(pairs)
             masks, own = Masks(bits, groups[rows]), scores[used][:, rows]
             if isinstance(statistic, str):
                 mixtures = MIXTURES[statistic](human[rows], own, masks, pool)
@@ -70,7 +70,6 @@ def all_pairs_by_permutation(human: Vector, scores: Array, statistic: str | Stat
                 alone = np.zeros(n, dtype=np.int64) if system is None else system
                 panel = Panel(human, human, alone, contexts, control).take(rows)
                 mixtures = AnyMixtures(panel, own, statistic, masks, pool)
-            places = places.reshape(pairs.shape)
             for start in range(0, len(pairs), PAIRS_AT_ONCE):
                 some = slice(start, start + PAIRS_AT_ONCE)
                 observed = np.subtract(*mixtures.values[places[some].T])

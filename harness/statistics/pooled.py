@@ -24,11 +24,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
+from harness.statistics.influence import INFLUENCE, Influence
 from harness.statistics.mixtures import TOLERANCE
 from harness.statistics.panel import Array, Vector, alike
 from harness.statistics.permutation import least_p, mask_bits
 from harness.statistics.rank_intervals import TargetScores, by_dataset, correlations, resampled
-from harness.statistics.williams import INFLUENCE, PairTests, RankedRows, UnitRows
+from harness.statistics.williams import PairTests
 
 ALPHA = 0.05
 
@@ -75,7 +76,7 @@ def all_pairs(targets: Sequence[TargetScores], weight: Array, rng: np.random.Gen
     """PERM-BOTH of every two metrics' weighted means, to first order; weights (boards, targets), a result for each.
 
     A metric's mean is a sum over contexts, of what their rows add to each correlation to first order
-    (`williams.INFLUENCE`). In a draw each context swaps the sums of two metrics, so that of all pairs are products of
+    (`influence.INFLUENCE`). In a draw each context swaps the sums of two metrics, so that of all pairs are products of
     one matrix: it serves hundreds of metrics. `absolute` takes correlations without their sign.
     """
     size, place = len(targets[0].scores), 0
@@ -84,10 +85,10 @@ def all_pairs(targets: Sequence[TargetScores], weight: Array, rng: np.random.Gen
     means, chance = np.zeros((len(weight), size)), np.zeros((len(weight), size, draws))
     contexts = np.zeros(len(weight))
     for group in by_dataset(targets):
-        sorted_once: dict[tuple[int, bytes, bytes], UnitRows | RankedRows] = {}
+        prepared: dict[tuple[tuple[int, ...], bytes], Influence] = {}
         signs = 2.0 * np.unpackbits(mask_bits(_units(group), draws, rng), axis=1)[:, :_units(group)].T - 1
         for target in group:
-            values, sums = _by_context(target, statistic, len(signs), sorted_once)
+            values, sums = _by_context(target, statistic, len(signs), prepared)
             turned = np.sign(values) if absolute else np.ones(len(values))
             own = weight[:, place]
             means += own[:, None] * (turned * values)
@@ -98,16 +99,19 @@ def all_pairs(targets: Sequence[TargetScores], weight: Array, rng: np.random.Gen
 
 
 def _by_context(target: TargetScores, statistic: str, units: int,
-                sorted_once: dict[tuple[int, bytes, bytes], UnitRows | RankedRows]) -> tuple[Vector, Array]:
-    """The correlation of each metric with people, and the part of it that each context adds (metrics, contexts)."""
+                prepared: dict[tuple[tuple[int, ...], bytes], Influence]) -> tuple[Vector, Array]:
+    """The correlation of each metric with people, and the part of it that each context adds (metrics, contexts).
+
+    Scores are `prepared` once for all qualities of a dataset on which they are the same.
+    """
     context = np.arange(units) if target.context is None else target.context
     values, sums = np.full(len(target.scores), np.nan), np.full((len(target.scores), units), np.nan)
     for rows, metrics in alike(np.isfinite(target.scores) & np.isfinite(target.human)):
         if rows.sum() >= 3:
-            key = id(target.scores), rows.tobytes(), metrics.tobytes()
-            if key not in sorted_once:
-                sorted_once[key] = INFLUENCE[statistic](target.scores[metrics][:, rows])
-            values[metrics], parts = sorted_once[key].influence(target.human[rows])
+            scores = target.scores[metrics][:, rows]
+            if (key := (scores.shape, scores.tobytes())) not in prepared:
+                prepared[key] = INFLUENCE[statistic](scores)
+            values[metrics], parts = prepared[key].influence(target.human[rows])
             parts += values[metrics][:, None] / rows.sum()
             order = np.argsort(context[rows], kind="stable")
             present, starts = np.unique(context[rows][order], return_index=True)

@@ -21,6 +21,7 @@ import numpy.typing as npt
 import scipy
 
 from harness.statistics.coefficients import kendalls
+from harness.statistics.influence import INFLUENCE, unit
 from harness.statistics.panel import Array, Codes, Mask, Pairs, Vector, alike
 from harness.statistics.ranks import ranks
 
@@ -108,9 +109,9 @@ def all_pairs_by_formula(human: Vector, scores: Array, statistic: str = "pearson
     """
     tests = PairTests.empty(len(scores))
     for rows, pairs in shared_rows(human, scores):
-        used, places = np.unique(pairs, return_inverse=True)
+        used, places = numbered(pairs)
         r = correlation_matrix(np.vstack([human[rows], scores[used][:, rows]]), statistic)
-        i, j = places.reshape(pairs.shape).T + 1
+        i, j = places.T + 1
         for x, y, (first, second) in ((i, j, pairs.T), (j, i, pairs.T[::-1])):
             tests.delta[first, second], tests.r[first, second] = r[0, x] - r[0, y], r[x, y]
             tests.value[first, second], tests.p[first, second] = formula(r[0, x], r[0, y], r[x, y], rows.sum())
@@ -128,11 +129,11 @@ def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic
     for rows, pairs in shared_rows(human, scores):
         if rows.sum() < 3:
             continue
-        used, places = np.unique(pairs, return_inverse=True)
+        used, places = numbered(pairs)
         r, parts = INFLUENCE[statistic](scores[used][:, rows]).influence(human[rows])
         units = np.unique(context[rows], return_inverse=True)[1].ravel()
         sums = np.stack([np.bincount(units, weights=own) for own in parts])  # (metrics, contexts)
-        first, second = places.reshape(pairs.shape).T
+        first, second = places.T
         m = sums.shape[1]
         square = np.stack([np.square(sums[a] - sums[b]).sum() for a, b in zip(first, second, strict=True)])
         delta = r[first] - r[second]
@@ -142,67 +143,6 @@ def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic
         t[same] = np.where(np.isnan(delta[same]), np.nan, 0.0)
         tests.put(pairs, delta, 2 * scipy.special.stdtr(m - 1, -np.abs(t)), int(rows.sum()), t)
     return tests
-
-
-class UnitRows:
-    """The scores of metrics (metrics, rows) for Pearson's r with any ratings."""
-
-    def __init__(self, scores: Array) -> None:
-        self._z = _unit(scores)
-
-    def influence(self, human: Vector) -> tuple[Vector, Array]:
-        """The correlation of each metric, and what each row adds to it: h z - r (h² + z²) / 2, both of length 1."""
-        h = _unit(human[None])
-        r = (h * self._z).sum(axis=1)
-        return r, h * self._z - r[:, None] / 2 * (h**2 + self._z**2)
-
-
-class RankedRows:
-    """The scores of metrics, sorted once, for Spearman's rho with any ratings.
-
-    A run of equal scores has its row, where it starts in the order of that row, and its size.
-    """
-
-    def __init__(self, scores: Array) -> None:
-        self._order = np.argsort(scores, axis=1)
-        ordered, first = np.take_along_axis(scores, self._order, axis=1), np.ones(scores.shape, dtype=np.bool_)
-        first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-        self._row, self._start = np.nonzero(first)
-        self._sizes = np.diff(np.flatnonzero(first), append=first.size)
-        self._z = self._placed(self._start + (self._sizes - scores.shape[1]) / 2)
-
-    def influence(self, human: Vector) -> tuple[Vector, Array]:
-        """The correlation of each metric, and what each row adds: its ranks, and its part in the ranks of others.
-
-        The part in others' ranks is the sum over rows with a higher score of what people gave them, and the reverse.
-        """
-        people = RankedRows(human[None])
-        h, z, order = people._z[0], self._z, people._order[0]
-        tail = _tails(h[self._order])
-        parts = h * z + self._placed((tail[self._row, self._start] + tail[self._row, self._start + self._sizes]) / 2)
-        tail = _tails(z[:, order])
-        above = (tail[:, people._start] + tail[:, people._start + people._sizes]) / 2
-        parts[:, order] += np.repeat(above, people._sizes, axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            length = np.sqrt((h @ h) * (z**2).sum(axis=1))
-            return z @ h / length, (parts - parts.mean(axis=1, keepdims=True)) / length[:, None]
-
-    def _placed(self, of_runs: Vector) -> Array:
-        """A number of each run, at the rows that are in it."""
-        placed = np.empty(self._order.shape)
-        np.put_along_axis(placed, self._order, np.repeat(of_runs, self._sizes).reshape(self._order.shape), axis=1)
-        return placed
-
-
-def _tails(values: Array) -> Array:
-    """The sum from each place of a row to its end, and 0 at last."""
-    tails = np.zeros((len(values), values.shape[1] + 1))
-    tails[:, :-1] = np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
-    return tails
-
-
-INFLUENCE: dict[str, Callable[[Array], UnitRows | RankedRows]] = {"pearson": UnitRows, "spearman": RankedRows}
-"""What a row adds to a correlation, to first order, by statistic."""
 
 
 def shared_rows(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs]]:
@@ -218,6 +158,12 @@ def shared_rows(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs]]:
     for start in np.sort(np.unique(number_of, return_index=True)[1]):
         first, second = pairs[start]
         yield kinds[kind[first]][0] & kinds[kind[second]][0], pairs[number_of == number_of[start]]
+
+
+def numbered(pairs: Pairs) -> tuple[Pairs, Pairs]:
+    """The metrics that occur in pairs (k, 2), and the pairs by the places of their metrics among these."""
+    used, places = np.unique(pairs, return_inverse=True)
+    return used, places.reshape(pairs.shape)
 
 
 def correlation_matrix(values: Array, statistic: str) -> Array:
@@ -239,17 +185,9 @@ def correlation_matrix(values: Array, statistic: str) -> Array:
 def _moment_matrix(values: Array, statistic: str) -> Array:
     if statistic not in ("pearson", "spearman"):
         raise ValueError(f"statistic {statistic!r}: one of pearson, spearman, kendall")
-    unit = _unit(ranks(values) if statistic == "spearman" else values)
-    matrix: Array = np.clip(unit @ unit.T, -1, 1)
+    rows = unit(ranks(values) if statistic == "spearman" else values)
+    matrix: Array = np.clip(rows @ rows.T, -1, 1)
     return matrix
-
-
-def _unit(values: Array) -> Array:
-    """Each row centred and of length 1; NaN for a constant one."""
-    centred = values - values.mean(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        centred = centred / np.abs(centred).max(axis=1, keepdims=True)  # so that no square overflows
-        return np.asarray(centred / np.sqrt((centred**2).sum(axis=1, keepdims=True)))
 
 
 def _floats(*values: npt.ArrayLike) -> tuple[Array, ...]:

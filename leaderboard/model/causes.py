@@ -12,13 +12,12 @@ A composition names its inputs, each with its own signature behind `input=`; the
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from harness.results.rows import DatasetEntry, Reliability, Results, Run, TrainingEntry
+from harness.results.rows import DatasetEntry, Results, Run
 
 Kind: TypeAlias = Literal["data", "code", "weights", "options", "environment"]
 """What a cause is about; weights are those of models, and other files that scores are made with."""
@@ -34,8 +33,6 @@ LIBRARIES = frozenset({"evaluate", "sentence-transformers"})
 
 DIRTY = "-dirty"
 UNSET = "not set"
-DRAWN = frozenset({"split-half"})
-"""Reliability that is drawn at random, so that it may differ for the same votes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +43,6 @@ class Cause:
     name: str
     old: str
     new: str
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,36 +70,21 @@ def causes(before: Results, results: Results) -> Causes:
     same = (before.run.version, before.run.commit) == (results.run.version, results.run.commit)
     return Causes(
         datasets={entry.name: differ for entry in results.datasets if entry.name in old_data
-                  and (differ := tuple(_dataset(old_data[entry.name], entry, before, results)))},
-        metrics={entry.name: tuple(
-            replace(cause, detail=_training(cause, before.trainings, results.trainings))
-            for cause in sorted(differ, key=lambda cause: KINDS.index(cause.kind))) for entry in results.metrics
-            if entry.name in signatures and (differ := signature_causes(signatures[entry.name], entry.signature))},
+                  and (differ := tuple(_dataset(old_data[entry.name], entry)))},
+        metrics={entry.name: tuple(sorted(differ, key=lambda cause: KINDS.index(cause.kind)))
+                 for entry in results.metrics if entry.name in signatures
+                 and (differ := signature_causes(signatures[entry.name], entry.signature))},
         every=tuple(_options(before.run, results.run, scores=True)),
         run=(*environment(before.run, results.run), *_options(before.run, results.run, scores=False)),
         unsure=same and (before.run.commit is None or before.run.commit.endswith(DIRTY)))
 
 
-def _dataset(old: DatasetEntry, new: DatasetEntry, before: Results, after: Results) -> Iterator[Cause]:
-    """List what differs in a dataset: its items, the votes.
-
-    Votes differ by their fingerprint where both have one, else by how many there are, or by what reliability they have.
-    """
+def _dataset(old: DatasetEntry, new: DatasetEntry) -> Iterator[Cause]:
+    """List what differs in a dataset: its items, the votes."""
     if old.fingerprint != new.fingerprint:
         yield _versions("items", old.items, old.fingerprint, new.items, new.fingerprint)
-    if old.ratings_fingerprint and new.ratings_fingerprint:
-        if old.ratings_fingerprint != new.ratings_fingerprint:
-            yield _versions("ratings", old.ratings, old.ratings_fingerprint, new.ratings, new.ratings_fingerprint)
-        return
-    first, second = ({quality.name: quality.rated for quality in entry.qualities} for entry in (old, new))
-    differ = sorted(name for name in first.keys() & second.keys() if first[name] != second[name])
-    if old.ratings != new.ratings or differ:
-        detail = f"other numbers of rated items for {', '.join(differ)}" if differ else ""
-        yield Cause("data", "ratings", str(old.ratings), str(new.ratings), detail)
-    elif old.fingerprint == new.fingerprint:
-        agreed, agree = (_reliability(run.reliability, new.name) for run in (before, after))
-        if moved := sorted({key[0] for key in agreed.keys() & agree.keys() if agreed[key] != agree[key]}):
-            yield Cause("data", "ratings", "", "", f"other reliability on {', '.join(moved)}")
+    if old.ratings_fingerprint != new.ratings_fingerprint:
+        yield _versions("ratings", old.ratings, old.ratings_fingerprint, new.ratings, new.ratings_fingerprint)
 
 
 def signature_causes(old: str, new: str) -> tuple[Cause, ...]:
@@ -187,12 +168,6 @@ def _versions(name: str, old: int, old_digest: str, new: int, new_digest: str) -
     return Cause("data", name, f"{old} ({old_digest[:12]})", f"{new} ({new_digest[:12]})")
 
 
-def _reliability(rows: Iterable[Reliability], dataset: str) -> dict[tuple[str, str], float]:
-    """Return the reliability on a dataset that depends on the votes alone; rounded, because machines differ."""
-    return {(row.quality, row.method): round(row.value, 6) for row in rows
-            if row.dataset == dataset and math.isfinite(row.value) and row.method not in DRAWN}
-
-
 def _options(old: Run, new: Run, *, scores: bool) -> Iterable[Cause]:
     """List the options that differ: those that affect every score, or the others, the seed among them."""
     if not scores and old.seed != new.seed:
@@ -218,22 +193,3 @@ def _more(own: list[object], other: list[object]) -> str:
     if more := [str(value) for value in own if value not in other]:
         return f"also {', '.join(more)}"
     return "the same, in another order" if len(own) == len(other) else "nothing more"
-
-
-def _training(row: Cause, before: Iterable[TrainingEntry], after: Iterable[TrainingEntry]) -> str:
-    """Say how the training of weights differed, where both trainings are known."""
-    old, new = _trained(row.old, before), _trained(row.new, after)
-    if old is None or new is None:
-        return ""
-    first, second = ({"seed": entry.seed, "steps": entry.steps, "best step": entry.kept, "encoder": entry.encoder,
-                      "corpora": ", ".join(entry.corpora), "commit": (entry.commit or "not known")[:12]}
-                     for entry in (old, new))
-    differ = [f"{name} {value} → {second[name]}" for name, value in first.items() if value != second[name]]
-    return f"trained with {', '.join(differ)}" if differ else "trained again in the same way"
-
-
-def _trained(identity: str, trainings: Iterable[TrainingEntry]) -> TrainingEntry | None:
-    """Return the training of the weights NAME@DIGEST."""
-    name, _, digest = identity.partition("@")
-    return next((entry for entry in trainings if digest and entry.name == name
-                 and entry.digest.startswith(digest[:12])), None)

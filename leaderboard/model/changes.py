@@ -14,7 +14,7 @@ from typing import TypeAlias
 from harness.results.rows import Correlation, RankingRow, Results
 from leaderboard.model.boards import Board, boards, names
 from leaderboard.model.causes import Cause, Causes, Kind, causes, kinds
-from leaderboard.model.index import Column, has_value, make_index, ordered, origin_of
+from leaderboard.model.index import Column, has_value, make_index, ordered
 
 VISIBLE = 0.0005
 """Below this a difference does not show in three decimals."""
@@ -124,7 +124,7 @@ def changes(before: Results, results: Results) -> Changes:
                if old[key].value != new[key].value)
     metrics, metrics_before = ({entry.name for entry in run.metrics} for run in (results, before))
     datasets, datasets_before = (
-        {f"{entry.name} (sample)" if origin_of(entry) == "sample" else entry.name for entry in run.datasets}
+        {f"{entry.name} (sample)" if entry.kind == "sample" else entry.name for entry in run.datasets}
         for run in (results, before))
     return Changes(
         statistic=statistic, causes=differ, common=len(old.keys() & new.keys()),
@@ -137,7 +137,7 @@ def changes(before: Results, results: Results) -> Changes:
 
 
 def _values(results: Results, statistic: str) -> dict[Key, Correlation]:
-    origin = {entry.name: origin_of(entry) for entry in results.datasets}
+    origin = {entry.name: entry.kind for entry in results.datasets}
     return {(origin[row.dataset], row.dataset, row.quality, row.metric, row.column): row
             for row in results.correlations if row.statistic == statistic and has_value(row)}
 
@@ -153,7 +153,7 @@ def _one_sided(rows: Mapping[Key, Correlation], others: Mapping[Key, Correlation
                statistic: str) -> tuple[OneSided, ...]:
     """List what only one of two results has, with the reason why the other lacks it."""
     index = make_index(lacking)
-    origins = {entry.name: origin_of(entry) for entry in index.datasets}
+    origins = {entry.name: entry.kind for entry in index.datasets}
     targets = {(entry.name, quality.name) for entry in index.datasets for quality in entry.qualities}
     metrics = {entry.name for entry in lacking.metrics}
 

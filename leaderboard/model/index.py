@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
-from harness.results.rows import Correlation, DatasetEntry, QualityEntry, RankingRow, Results
+from harness.results.rows import Correlation, DatasetEntry, QualityEntry, RankingRow, Results, fitted
 
 Column: TypeAlias = tuple[str, str]
 """A metric and one of its columns."""
@@ -141,18 +141,12 @@ def make_index(results: Results) -> Index:
         valued=frozenset((row.dataset, row.quality) for row in results.correlations if has_value(row)),
         reliability={(row.dataset, row.quality, row.method): row.value for row in results.reliability},
         problems=_problems(results),
-        fitted=frozenset((entry.name, dataset.name) for entry in results.metrics for dataset in datasets
-                         if dataset.name in entry.learned_on and origin_of(dataset) == "real"))
-
-
-def origin_of(entry: DatasetEntry) -> str:
-    """Tell whether people made these ratings, or the script of the bundled sample."""
-    return "sample" if entry.origin == "sample" else "real"
+        fitted=frozenset(fitted(results.metrics, datasets)))
 
 
 def real_alone(results: Results) -> Results:
     """Leave out what is of the sample where there is real data: simulated numbers never stand beside people's."""
-    sample = {entry.name for entry in results.datasets if origin_of(entry) == "sample"}
+    sample = {entry.name for entry in results.datasets if entry.kind == "sample"}
     if not 0 < len(sample) < len(results.datasets):
         return results
     rows: dict[str, Any] = {

@@ -103,12 +103,10 @@ def _differences(differ: Causes) -> tuple[Block, ...]:
     if not rows:
         return (Prose("Nothing: data, code, weights, options and environment are the same in both reports."),)
     rows.sort(key=lambda row: (KINDS.index(row[0].kind), row[0].name, row[1]))
-    detailed = any(cause.detail for cause, _ in rows)
     lines = tuple((Cell(cause.name.replace("weights ", "")), Cell(cause.kind), *(
-        Cell(_brief(cause, value)) for value in (cause.old, cause.new)), Cell(affected),
-        *((Cell(cause.detail),) if detailed else ())) for cause, affected in rows)
+        Cell(_brief(cause, value)) for value in (cause.old, cause.new)), Cell(affected)) for cause, affected in rows)
     headings = (Heading("What", "stub"), Heading("Kind"), Heading("Earlier", "code"), Heading("Now", "code"),
-                Heading("Affects"), *((Heading("Detail"),) if detailed else ()))
+                Heading("Affects"))
     return (Table("differences", "Data, code, weights, options, environment", headings, (Group(lines),)),)
 
 

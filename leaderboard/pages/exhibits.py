@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from harness.results.rows import Exhibit, Grid, Results
 from leaderboard.blocks.tables import Block, Cell, Group, Heading, Page, Picture, Prose, Section, Table
-from leaderboard.model.index import origin_of, slugs
+from leaderboard.model.index import slugs
 
 NUMBER = re.compile(r"[−-]?\d+(\.\d+)?(e[−-]?\d+)?")
 """How a cell of numbers begins: 0.31 ± 0.02, 88.3 %, 12 of 54."""
@@ -58,7 +58,7 @@ def build(results: Results) -> tuple[Page, ...]:
 
 def _shown(exhibit: Exhibit, results: Results) -> Exhibit:
     """Leave out tables on the sample beside real data, and with them the pictures, which are of all tables."""
-    if all(origin_of(entry) == "sample" for entry in results.datasets):
+    if all(entry.kind == "sample" for entry in results.datasets):
         return exhibit
     kept = tuple(grid for grid in exhibit.grids if not on_sample(grid))
     return exhibit if len(kept) == len(exhibit.grids) else replace(exhibit, grids=kept, pictures=())

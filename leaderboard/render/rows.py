@@ -21,7 +21,7 @@ from harness.results.files import json_line
 from harness.results.rows import Comparison, Comparisons, RankingRow, Reliability, Results
 from leaderboard.model.boards import BOARDS
 from leaderboard.model.changes import changes as compared
-from leaderboard.model.index import STATISTIC, Index, is_complete, make_index, ordered, origin_of, split_order
+from leaderboard.model.index import STATISTIC, Index, is_complete, make_index, ordered, split_order
 from leaderboard.pages.changes import why
 
 VERSION = 1
@@ -51,7 +51,7 @@ def _about(index: Index, metric: str) -> tuple[str, str]:
 def correlations(results: Results) -> bytes:
     """List the correlations, each with what its dataset is."""
     index = make_index(results)
-    entries = {entry.name: (entry.name, entry.split, entry.level, origin_of(entry)) for entry in index.datasets}
+    entries = {entry.name: (entry.name, entry.split, entry.level, entry.kind) for entry in index.datasets}
     dimensions = {(entry.name, quality.name): quality.dimension
                   for entry in index.datasets for quality in entry.qualities}
     names = ("dataset split level origin quality dimension metric column statistic models system n value p low high "

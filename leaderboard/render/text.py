@@ -18,7 +18,7 @@ from leaderboard.blocks.cells import MISSING
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model.boards import Board, boards, names
 from leaderboard.model.cost import costs
-from leaderboard.model.index import Column, Index, make_index, origin_of, plural, real_alone, statistic_title
+from leaderboard.model.index import Column, Index, make_index, plural, real_alone, statistic_title
 from leaderboard.pages.front import why_nothing
 from leaderboard.pages.methods import by_reason, pairs, without_value
 from leaderboard.render.html import BANNER
@@ -39,7 +39,7 @@ def summary(results: Results) -> str:
     results = real_alone(results)
     index, every = make_index(results), names(results)
     parts = [text(_board_table(index, boards(results, name)[:STATISTICS])) for name in every]
-    if every and any(origin_of(entry) == "sample" for entry in results.datasets):
+    if every and any(entry.kind == "sample" for entry in results.datasets):
         parts.insert(0, textwrap.fill(BANNER, WIDTH) + "\n")
     nothing = ["No ranking.\n" + textwrap.fill(plain(why_nothing(results)), WIDTH, break_on_hyphens=False) + "\n"]
     skipped = [_entry("Skipped", len(rows), reason, pairs(rows)) for reason, rows in by_reason(results.skips)]

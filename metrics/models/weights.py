@@ -11,6 +11,7 @@ Weights are read from safetensors alone: a pickle can run code.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import hashlib
@@ -94,13 +95,11 @@ def find(name: str, home: Path, *, download: bool = False) -> Weights:
         raise MissingResource(f"model {name}: {' '.join(str(error).split())}") from error
 
 
-def here(home: Path) -> Iterator[Weights | str]:
-    """Every model on this machine, or for a broken one what is wrong with it."""
+def here(home: Path) -> Iterator[Weights]:
+    """Every model on this machine that can be used."""
     for name in dict.fromkeys([EMBEDDED, *_in_home(home), *hub.cached()]):
-        try:
+        with contextlib.suppress(MissingResource):
             yield find(name, home)
-        except MissingResource as error:
-            yield str(error)
 
 
 def _of_gguf(file: Path, home: Path) -> Weights:

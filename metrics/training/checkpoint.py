@@ -115,18 +115,6 @@ def read(name: str, folder: Path) -> Checkpoint:
     return Checkpoint(name, folder, hashlib.sha256("".join(digests).encode()).hexdigest(), config, card)
 
 
-def here(home: Path) -> Iterator[Checkpoint | str]:
-    """Every checkpoint on this machine, or for a damaged one what is wrong with it."""
-    names = {path.name for root in (home / "checkpoints", SHIPPED) if root.is_dir() for path in root.iterdir()
-             if path.is_dir() and not path.name.startswith(".")}
-    for name in sorted(names):
-        for folder in _folders(name, home):
-            try:
-                yield read(name, folder)
-            except MissingResource as error:
-                yield str(error)
-
-
 def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], card: Mapping[str, Any],
          eight_bits: bool = False) -> Checkpoint:
     """Write a checkpoint, all of it or nothing, in the place of the one that is there."""

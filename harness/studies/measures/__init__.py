@@ -19,16 +19,7 @@ from harness.statistics.estimates import STATISTICS
 from harness.statistics.resampled_levels import Measure
 from harness.studies import Findings, StudyRequest, TargetGroup
 from harness.studies._picture import Map, heat_maps
-from harness.studies.measures.comparison import (
-    DEFAULT,
-    MOST,
-    Amount,
-    MeasureBoard,
-    MeasureRow,
-    Name,
-    board,
-    measured,
-)
+from harness.studies.measures.comparison import DEFAULT, MOST, Amount, MeasureBoard, MeasureRow, Name, board, measured
 
 TITLE = "How much the choice of a measure matters for the ranking of metrics"
 FLAGS = ("metric", "dataset", "quality", "split")

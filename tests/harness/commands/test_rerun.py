@@ -16,23 +16,7 @@ from benchmarks.storage import store
 from harness.cli import main
 from harness.results import files
 from harness.results.rows import Comparisons, Results
-
-SIZE = """
-from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
-
-from metrics.metric import MetricCard
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    card: ClassVar[MetricCard] = MetricCard(name="size", title="Size", columns=("size",), family="control")
-
-    def score(self, items, models):
-        return {"size": np.array([float(len(item.response.text)) for item in items])}
-"""
+from tests.faults.runs import metric
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +91,7 @@ def test_what_is_ones_own_is_found_again_by_what_it_holds(
     card = tmp_path / "tea-talk" / "src" / "tea_talk" / "tea-talk.toml"
     mine, made, packed = tmp_path / "mine" / "size.py", tmp_path / "made", tmp_path / "packed.zip"
     mine.parent.mkdir()
-    mine.write_text(SIZE)
+    metric(mine.parent, "size")
     assert main(["run", "--dataset", str(card), "--metric", str(mine), "--with", f"st:{tiny_encoder}", "--with",
                  f"cosine[encoder={tiny_encoder}]", "--draws", "0", "--out", str(made)]) == 0
     results = files.read(made / "report")
@@ -132,7 +116,7 @@ def test_what_is_ones_own_is_found_again_by_what_it_holds(
     printed = capsys.readouterr().out
     assert "scored again: size, 1 column" in printed
     assert f"scored again: st:{tiny_encoder.name}, 1 column" in printed
-    mine.write_text(SIZE.replace("len(", "-len("))
+    metric(mine.parent, "size", "right = [-one for one in right]")
     table = card.with_suffix(".csv")
     table.write_text(table.read_text().replace(",2\n", ",3\n"))
     monkeypatch.chdir(card.parent)

@@ -19,6 +19,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from harness.cli import main
 from harness.run.redaction import redacted
 from metrics.judges import sampling
+from tests.faults.runs import metric
 from tests.judge_server import serving
 
 KEYS = {"OPENAI_API_KEY": "sk-planted-0a1b2c3d4e5f", "HF_TOKEN": "hf_PlantedTokenOfNobody",
@@ -26,22 +27,6 @@ KEYS = {"OPENAI_API_KEY": "sk-planted-0a1b2c3d4e5f", "HF_TOKEN": "hf_PlantedToke
 PASSWORD = "planted-password-of-the-store"  # noqa: S105
 STORE = f"memory://AKIAINTHEURL:{PASSWORD}@bucket/scores"
 SECRETS = (*KEYS.values(), PASSWORD, "AKIAINTHEURL")
-
-TELLTALE = '''
-import os
-from dataclasses import dataclass
-from typing import ClassVar
-from metrics.metric import MetricCard
-
-@dataclass(frozen=True, slots=True)
-class Telltale:
-    """Says what it should not, as a library does whose error repeats a request."""
-    card: ClassVar[MetricCard] = MetricCard(name="telltale", title="Telltale", columns=("telltale",), family="plug-in")
-
-    def score(self, items, models):
-        raise RuntimeError(f"401 for https://example.org with {os.environ['HF_TOKEN']}")
-'''
-
 
 @pytest.fixture(autouse=True)
 def _planted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,8 +81,8 @@ def test_nothing_that_is_written_or_printed_has_a_secret(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
 ) -> None:
     out, ways = tmp_path / "out", iter(["status 500", "well", "status 429 0.05", *["well"] * 99])
-    (tmp_path / "telltale.py").write_text(TELLTALE)
-    telltale = ("--metric", str(tmp_path / "telltale.py"))
+    error = """raise RuntimeError(f"401 for https://example.org with {os.environ['HF_TOKEN']}")"""
+    telltale = ("--metric", metric(tmp_path, "telltale", error))  # as of a library whose error repeats a request
     with serving(lambda times: next(ways), echo=True) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert main(judged(out, *telltale, "--store", STORE, "--log-json", str(tmp_path / "log.jsonl"))) == 1

@@ -106,12 +106,6 @@ def test_from_corpus_to_score(command: list[str], home: Path, tiny_encoder: Path
     column = follows.Follows().score(items, models)["follows"]
     assert 0 < column[0] < 1
     assert np.isnan(column[1])
-    assert main(["doctor", "--models"]) == 0
-    assert re.search(r"follows \(trained here: .+\)\n +[0-9.]+ MB, for tiny-encoder; held-out loss \d\.\d{4}\n"
-                     r" +sha256 [0-9a-f]{64}", capsys.readouterr().out)
-    (folder(home) / "model.safetensors").write_bytes(b"")
-    assert main(["doctor", "--models"]) == 0
-    assert "not usable: weights follows: " in capsys.readouterr().out
 
 
 def test_a_stopped_training_goes_on_and_what_is_there_is_not_trained_again(

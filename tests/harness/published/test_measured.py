@@ -1,4 +1,4 @@
-"""The measured figures: means within and over datasets, one value for each set of weights, beside what is in print."""
+"""The measured figures: means within and over datasets, beside what is in print."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ QUALITIES = {"convai2-grade": {"relevance": "relevance"}, "fed-turn": {"Overall"
 CELLS = tuple((name, quality) for name, qualities in QUALITIES.items() for quality in qualities)
 
 
-def make(columns: Mapping[str, tuple[float, ...]], weights: str = "", *, origin: str = "imported",
-         fingerprint: str = "f", models: tuple[str, ...] = (), options: Mapping[str, object] | None = None) -> Results:
+def make(columns: Mapping[str, tuple[float, ...]], *, origin: str = "imported",
+         options: Mapping[str, object] | None = None) -> Results:
     """A report of two datasets; each column has a value for (convai2-grade, Overall, Relevant of fed-turn)."""
-    datasets = tuple(DatasetEntry(name, name, "dev", "turn", origin, fingerprint, 9, 9, tuple(
+    datasets = tuple(DatasetEntry(name, name, "dev", "turn", origin, "f", 9, 9, tuple(
         QualityEntry(quality, dimension, 1, 5, 9) for quality, dimension in qualities.items()), "l", "c")
         for name, qualities in QUALITIES.items())
-    metrics = tuple(MetricEntry(name, name, "toy", (name,), (), ("turn",), "", "item", "", f"{name}|weights={weights}",
-                                models if name == "deb" else ()) for name in columns)
+    metrics = tuple(MetricEntry(name, name, "toy", (name,), (), ("turn",), "", "item", "", name)
+                    for name in columns)
     correlations = tuple(Correlation(*cell, name, name, statistic, 9, value * factor, 0.1, 0, 1)
                        for name, values in columns.items() for cell, value in zip(CELLS, values, strict=True)
                        for statistic, factor in (("spearman", 1.0), ("pearson", 0.5)))
@@ -39,28 +39,23 @@ def make(columns: Mapping[str, tuple[float, ...]], weights: str = "", *, origin:
 CONTROLS = {"cosine": (0.4, 0.2, 0.1), "length": (0.0, 0.3, 0.5)}
 
 
-def rows(*given: Results) -> dict[str, measured.MeasuredColumn]:
-    return {row.column: row for row in measured.gather(given).rows}
+def rows(report: Results) -> dict[str, measured.MeasuredColumn]:
+    return {row.column: row for row in measured.gather(report).rows}
 
 
 def test_means_within_a_dataset_and_then_over_the_datasets() -> None:
     row = rows(make({"deb": (0.5, 0.1, 0.3)}))["deb"]
-    assert row.sets["fed-turn"].mean == pytest.approx(0.2)  # (0.1 + 0.3) / 2
-    assert row.mean.mean == pytest.approx(0.35)  # (0.5 + 0.2) / 2, and not 0.9 / 3
-    # each set of weights is a value, and the same weights are one
-    first, second = make({"deb": (0.5, 0.1, 0.3)}, "a"), make({"deb": (0.3, 0.1, 0.1)}, "b")
-    row = rows(first, second, first)["deb"]
-    assert row.mean.values == pytest.approx((0.35, 0.2))
-    assert row.mean.mean == pytest.approx(0.275)
+    assert row.sets["fed-turn"] == pytest.approx(0.2)  # (0.1 + 0.3) / 2
+    assert row.mean == pytest.approx(0.35)  # (0.5 + 0.2) / 2, and not 0.9 / 3
 
 
 def test_a_missing_cell_leaves_no_mean_and_the_column_comes_last() -> None:
-    found = measured.gather([make({"aaa": (0.9, math.nan, 0.3), "deb": (-0.5, 0.1, 0.3), "zzz": (0.1, 0.1, 0.1)})])
+    found = measured.gather(make({"aaa": (0.9, math.nan, 0.3), "deb": (-0.5, 0.1, 0.3), "zzz": (0.1, 0.1, 0.1)}))
     assert [row.column for row in found.rows] == ["zzz", "deb", "aaa"]
     last = found.rows[-1]
     assert not last.complete
-    assert math.isnan(last.sets["fed-turn"].mean)
-    assert last.sets["convai2-grade"].mean == 0.9
+    assert math.isnan(last.sets["fed-turn"])
+    assert last.sets["convai2-grade"] == 0.9
 
 
 def test_a_printed_quality_is_found_by_its_name_or_dimension_and_one_not_stated_is_the_overall() -> None:
@@ -100,20 +95,15 @@ def test_published_figures_stand_beside_the_columns_of_their_metrics() -> None:
     assert list(means.values()) == sorted(means.values(), reverse=True)
 
 
-def test_what_cannot_stand_in_one_table_is_refused() -> None:
-    for second, message in (
-        (make({"deb": (0, 0, 0)}, options={"limit": 5}), "--limit"),
-        (make({"deb": (0, 0, 0)}, options={"qualities": ["relevance"]}), "--quality"),
-        (make({"deb": (0, 0, 0)}, fingerprint="g"), "convai2-grade is not the same data"),
-        (make({"deb": (0, 0, 0)}, models=("other",)), "deb is of no model in one report and of other in another"),
-    ):
-        with pytest.raises(BadReport, match=message):
-            measured.gather([make({"deb": (0.5, 0.1, 0.3)}), second])
+def test_a_run_of_a_part_cannot_stand_beside_print() -> None:
+    for options, flag in (({"limit": 5}, "--limit"), ({"qualities": ["relevance"]}, "--quality")):
+        with pytest.raises(BadReport, match=flag):
+            measured.gather(make({"deb": (0, 0, 0)}, options=options))
 
 
 def test_a_screenful_keeps_controls_and_what_is_in_print() -> None:
     many = {f"m{number:02}": (0.9, 0.9, 0.9) for number in range(50)}
-    found = measured.gather([make({**many, **CONTROLS, "deb": (-0.5, 0.1, 0.3), "bleu-4": (0.5, 0.1, math.nan)})])
+    found = measured.gather(make({**many, **CONTROLS, "deb": (-0.5, 0.1, 0.3), "bleu-4": (0.5, 0.1, math.nan)}))
     lines = _published.short(found).splitlines()
     names = [line.split("  ")[0] for line in lines]
     assert {"cosine", "length", "deb", "(published)", "challenge: MME-CRS"} <= set(names)
@@ -124,12 +114,11 @@ def test_a_screenful_keeps_controls_and_what_is_in_print() -> None:
     assert "bleu-4" in _published.text(found, found.rows)
 
 
-def test_several_runs_make_one_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, values in (("a", (0.5, 0.1, 0.3)), ("b", (0.3, 0.1, 0.1))):
-        files.write(make({"deb": values}, name, models=("tiny",)), tmp_path / name / "report")
-    assert main(["report", "--out", str(tmp_path / "a"), "--published", str(tmp_path / "b")]) == 0
+def test_the_table_of_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files.write(make({"deb": (0.5, 0.1, 0.3)}), tmp_path / "a" / "report")
+    assert main(["report", "--out", str(tmp_path / "a"), "--published"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["deb", "0.275", "0.400", "0.150"] in lines
+    assert ["deb", "0.350", "0.500", "0.200"] in lines
     assert ["(published)", "–", "0.504", "0.187*"] in lines
     assert ["challenge:", "MME-CRS", "0.444", "0.584", "0.304"] in lines
     files.write(make(CONTROLS, origin="sample"), tmp_path / "sample" / "report")
@@ -142,5 +131,5 @@ def test_the_cosine_of_the_embedded_encoder_has_its_known_figure(real_data: Path
     pytest.importorskip("torch")
     assert main(["import", str(real_data / "human_evaluation_data")]) == 0
     assert main(["run", "--all", "--data", "real", "--metric", "cosine", "--draws", "0", "--out", str(tmp_path)]) == 0
-    (row,) = measured.gather([files.read(tmp_path / "report")]).rows
-    assert row.mean.mean == pytest.approx(0.268, abs=0.0005)
+    (row,) = measured.gather(files.read(tmp_path / "report")).rows
+    assert row.mean == pytest.approx(0.268, abs=0.0005)

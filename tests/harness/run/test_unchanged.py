@@ -14,30 +14,15 @@ from benchmarks import registry
 from benchmarks.storage import resources, store
 from harness.cli import main
 from harness.run import unchanged
+from tests.faults.runs import metric
 
-METRIC = '''
-from dataclasses import dataclass
-from typing import ClassVar
-
-from metrics.metric import MetricCard
-
-
-@dataclass(frozen=True, slots=True)
-class Signs:
-    """Counts letters."""
-
-    card: ClassVar[MetricCard] = MetricCard(name="signs", title="Signs", columns=("signs",), family="plug-in")
-
-    def score(self, items, models):
-        return {"signs": [float(len(item.response.text)) for item in items]}
-'''
 SAID = "nothing has changed since these results were made"
 
 
 @pytest.fixture
 def again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     """Give the same command, with more flags if there are any."""
-    (tmp_path / "signs.py").write_text(METRIC)
+    metric(tmp_path, "signs")
 
     def give(*flags: str) -> str:
         metrics = [word for name in ("length", "meteor", str(tmp_path / "signs.py")) for word in ("--metric", name)]
@@ -74,7 +59,7 @@ def test_every_change_is_noticed(again: Callable[..., str], home: Path, tmp_path
         "the report is edited": lambda: report.write_bytes(report.read_bytes() + b" "),
         "a score is cut": lambda: score.write_bytes(b""),
         "the state is cut": lambda: (out / "state.json").write_text("{"),
-        "a plug-in is edited": lambda: (tmp_path / "signs.py").write_text(METRIC.replace("len(", "1 + len(")),
+        "a plug-in is edited": lambda: metric(tmp_path, "signs", "right = [1 + one for one in right]"),
         "a dataset is imported": lambda: store.save(registry.load("dailydialog-gupta", home), home),
         "what a metric lacked is there": lambda: wordnet.write_bytes(b"no archive")}
     for name, change in changes.items():

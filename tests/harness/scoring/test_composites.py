@@ -145,7 +145,7 @@ def test_what_was_learned_on_a_dataset_is_marked_there_and_not_ranked(home: Path
     for row in report.ranking:
         if row.board == "dev":
             assert (row.rank is None, row.covered) == ((row.metric == asked), 1 if row.metric == asked else 16)
-    figures = gather([report])
+    figures = gather(report)
     assert {row.column for row in figures.rows if row.complete and "in_sample" in row.column} == set()
     pages = home / "out" / "site" / "dataset"
     assert "†: weights fitted on ratings of this dataset" in (pages / "fed-turn.html").read_text()

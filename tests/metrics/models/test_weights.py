@@ -138,7 +138,7 @@ def test_a_name_is_looked_for_in_the_home_or_refused_in_one_line(home: Path, mod
     shutil.copytree(model, root / "owner" / "name")
     (root / "linked").symlink_to(model)
     assert weights.find("owner/name", home).origin == weights.find("linked", home).origin == "home"
-    assert [one.name for one in weights.here(home) if isinstance(one, weights.Weights)] == [
+    assert [one.name for one in weights.here(home)] == [
         weights.EMBEDDED, "linked", "owner/name"]
     for name in ("no-such-model", "/no/such/folder", "./none", "~nobody-of-that-name/x", "a/b/c", "x" * 400, "x" * 5000,
                  "nul\0", "", "ü/ß", "a b", "..", "@", "name@", "@v1", "two\nlines"):
@@ -321,7 +321,7 @@ def test_a_model_is_fetched_once_at_its_revision(hub: type[Hub], home: Path, tin
     assert main.origin == f"hub, commit {COMMIT}"
     assert main.digest == weights.find(str(tiny_encoder), home).digest
     assert main == tagged == pinned
-    listed = [model.name for model in weights.here(home) if isinstance(model, weights.Weights)]
+    listed = [model.name for model in weights.here(home)]
     assert listed == [weights.EMBEDDED, "me/tiny", "me/tiny"], "once as main, once as v1"
     assert sum("resolve" in path and path.endswith("/model.safetensors") for path in hub.asked) == 2, "HEAD and GET"
     assert not any("onnx" in path or "README" in path for path in hub.asked if "resolve" in path)

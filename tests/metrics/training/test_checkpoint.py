@@ -115,7 +115,6 @@ def test_a_damaged_checkpoint_is_refused_in_one_line_and_in_nobody_elses_way(hom
         assert part in str(caught.value)
         assert "harness train toy --fresh" in str(caught.value)
         assert "\n" not in str(caught.value)
-        assert [one for one in checkpoint.here(home) if isinstance(one, str) and part in one]
         if part != "which encoder":  # weights that do not say may be anybody's
             assert checkpoint.find("toy", OTHER, home).encoder == "other"
         shutil.rmtree(checkpoint.place("toy", MINE, home))
