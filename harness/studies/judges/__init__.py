@@ -34,8 +34,7 @@ SHIPPED = "as-shipped"
 WAYS = {SHIPPED: "as shipped", "no-or-yes": "answers swapped", "other-words": "other words"}
 """The ways by their names in the prompt, and in words."""
 
-HEAD = ("model", "question", "parameters", "s / 1,000, all three", "ρ", "ρ, length held", "ρ with length",
-        "ρ with as shipped")
+HEAD = ("model", "question", "s / 1,000", "ρ", "ρ, length held", "ρ with length", "ρ with shipped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ def findings(judgements: Sequence[Judgement], models: Sequence[str], seconds: di
     means = {(model, way): _mean([row for row in judgements if (row.model, row.way) == (model, way)])
              for model in models for way in WAYS}
     lines = tuple(
-        (model, words, _parameters(model), number(seconds[model], 0), *map(number, means[model, way]))
+        (model, words, number(seconds[model], 0), *map(number, means[model, way]))
         for model in models for way, words in WAYS.items())
     labels = tuple(f"{model}, {words}" for model in models for words in WAYS.values())
     values = np.array([[*means[model, way][:3]] for model in models for way in WAYS])
@@ -118,7 +117,8 @@ def findings(judgements: Sequence[Judgement], models: Sequence[str], seconds: di
         tables=(Grid("judges", "What a judgement hangs on", HEAD, lines, f"mean over {', '.join(datasets)}"),),
         remarks=(("ρ: Spearman's with the mean ratings, over items; mean over the qualities of a dataset, then over "
                  "datasets. length held: partial correlation given the number of words. with as shipped: with what "
-                 "the same model answers to the shipped question."),),
+                 "the same model answers to the shipped question. s / 1,000: seconds for 1,000 items, all three "
+                  f"questions. {_parameters(models)}"),),
         objects={"judgement": [dataclasses.asdict(row) for row in judgements]},
         pictures=(heat_maps(TITLE, [picture]),), failures=failures)
 
@@ -133,6 +133,7 @@ def _mean(rows: Sequence[Judgement]) -> tuple[float, float, float, float]:
     return float(a), float(b), float(c), float(d)
 
 
-def _parameters(model: str) -> str:
-    card = catalogue.cards().get(model)
-    return f"{card.parameters / 1e6:,.0f} M" if card else "–"
+def _parameters(models: Sequence[str]) -> str:
+    known = catalogue.cards()
+    return "Parameters: " + ", ".join(f"{model} {known[model].parameters / 1e6:,.0f} M" if model in known else
+                                      f"{model} not known" for model in models) + "."

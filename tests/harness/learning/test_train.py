@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
 import re
 import sys
@@ -194,3 +196,24 @@ def test_who_waits_is_told_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
         pace.stepped(step)
         clock[0] += 2 * (step < 12)
     assert pace.line() == "toy: step 12 of 30, 0.5 steps/s, at most 0:36 left"
+
+
+def test_a_study_trains_with_three_seeds_and_goes_on_where_it_stopped(
+    home: Path, tmp_path: Path, corpus: Path, tiny_encoder: Path, capsys: pytest.CaptureFixture[str],
+) -> None:
+    (home / "corpora").mkdir(parents=True)
+    (home / "corpora" / "dailydialog.jsonl.gz").write_bytes(gzip.compress(corpus.read_bytes()))
+    argv = ["study", "seeds", "--metric", "follows", "--encoder", str(tiny_encoder), "--device", "cpu",
+            "--dataset", "convai2-grade", "--limit", "20", "--out", str(tmp_path / "out")]
+    assert main(argv) == 0
+    assert capsys.readouterr().err.count("follows: step 50 of 400") == 3
+    weights = {checkpoint.read("follows", folder(home / "seeds" / seed)).digest for seed in "012"}
+    assert len(weights) == 3
+    exhibit = tmp_path / "out" / "studies" / "seeds" / "result.csv"
+    with exhibit.open() as stream:
+        values = [float(row["spearman"]) for row in csv.DictReader(stream)]
+    assert len(set(values)) == 3
+    assert main([*argv, "--json"]) == 0
+    printed = capsys.readouterr()
+    assert "follows: step" not in printed.err
+    assert [json.loads(line)["spearman"] for line in printed.out.splitlines()] == pytest.approx(values)
