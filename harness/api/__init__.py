@@ -6,7 +6,7 @@
     results.correlations(), results.comparisons(), results.rankings(), results.reliability()
     results.leads(dimension="relevance")              who leads over a board, and whether that is established
     results.items("fed-turn", texts=True)             ratings, scores and texts, an item a row
-    results.plot("fed-turn", "Overall", "bleu-1")     the picture that the pages have of it
+    results.plot("fed-turn", "Overall", "bleu-1")     scores against ratings, as SVG
     score("bleu", rows)                               scores alone; rows of dicts, a DataFrame, a datasets.Dataset
     to_datasets("fed-turn")                           items and votes as a DatasetDict; results.to_datasets() likewise
 

@@ -1,4 +1,4 @@
-"""Results in a notebook: their tables as pandas DataFrames, a board as HTML, the pictures of the pages."""
+"""Results in a notebook: their tables as pandas DataFrames, a board as HTML, pictures of items."""
 
 from __future__ import annotations
 
@@ -26,14 +26,6 @@ if TYPE_CHECKING:
     import datasets as hub
     import pandas
 
-PALETTE = ("<style>.plot{--text:currentColor;--muted:#808080;--link:#3b7dd8;max-width:26rem}.plot text{font:10px "
-           "system-ui;fill:var(--muted)}.plot .m{text-anchor:middle}.plot .e{text-anchor:end}.plot path{fill:none}"
-           ".plot .axis{stroke:var(--muted)}.plot [class^=d]{stroke:var(--link);stroke-linecap:round;stroke-opacity:.6;"
-           "stroke-width:4}.plot .bar{fill:var(--link);fill-opacity:.6}.plot .mean{stroke:var(--text);"
-           "stroke-dasharray:3 2}</style>")
-"""The colours of pictures outside the pages, whose sheet they lack."""
-
-
 @dataclass(frozen=True, slots=True)
 class Picture:
     """A picture as SVG, which a notebook shows."""
@@ -41,7 +33,7 @@ class Picture:
     svg: str
 
     def _repr_html_(self) -> str:
-        return PALETTE + self.svg
+        return self.svg
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -133,7 +125,7 @@ class Results:
                                 for name, table in tables.items()})
 
     def plot(self, dataset: str, quality: str, column: str = "") -> Picture:
-        """The picture of the pages: a column's scores against the ratings, or without one how the ratings lie."""
+        """A picture of a column's scores against the ratings, or without a column of how the ratings lie."""
         points, entry = self._points(dataset), self._entry(dataset)
         known = {one.name: one for one in entry.qualities}
         if quality not in known:
@@ -141,7 +133,7 @@ class Results:
         human, scale = points.human[quality], known[quality]
         if not column:
             own = human[np.isfinite(human)]
-            return Picture(plots.distribution(own, quality, plots.scale(scale, own), "people",
+            return Picture(plots.distribution(own, quality, plots.scale(scale, own),
                                               f"{len(own)} mean ratings of {dataset}, {quality}."))
         keys = list(plain(points.scores))
         scores = on_quality(points.scores, _column(column, dict(zip(keys, labels(keys), strict=True))), scale.dimension)
@@ -150,7 +142,7 @@ class Results:
             raise BadConfig(f"{dataset}: no item has both a rating of {quality} and a score of {column}")
         human, scores = human[both], scores[both]
         return Picture(plots.scatter(human, scores, (f"people: {quality}", column), plots.scale(scale, human),
-                                     plots.bulk(scores), f"{len(human)} items of {dataset}, {quality}: {column}."))
+                                     f"{len(human)} items of {dataset}, {quality}: {column}."))
 
     def _repr_html_(self) -> str:
         """The boards, by Spearman and the rule of their split, the best first."""

@@ -12,6 +12,7 @@ need may be left out. `add` and `add_batch` work as with any other metric of tha
 The library loads the same itself, from a script that stands alone and may be a Space of the hub:
 
     evaluate.load(SCRIPT, "grade")
+    evaluate.EvaluationSuite.load(SCRIPT).run("grade")        a metric over the datasets of the boards
 
 The library is optional: the extra [all] brings it, and nothing here is imported without it.
 """
@@ -20,18 +21,21 @@ from __future__ import annotations
 
 import functools
 import inspect
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks import registry as datasets_here
+from harness.api.runs import run
 from harness.api.scores import score
 from harness.errors import BadConfig
 from metrics import registry
 
 SCRIPT = str(Path(__file__).with_name("dialogue_harness.py"))
-"""What `evaluate.load` takes."""
+"""What `evaluate.load` and `EvaluationSuite.load` take."""
 
 OPTIONS = frozenset(inspect.signature(score).parameters) - {"metric", "items"}
 INPUTS = ("predictions", "references", "contexts", "facts")
@@ -104,6 +108,32 @@ def metric_class() -> type[Any]:
             return {**{name: column.tolist() for name, column in columns.items()}, **means}
 
     return HarnessMetric
+
+
+def suite_class() -> type[Any]:
+    """A suite of the library: a task for each dataset of the boards, and a metric in the place of a model."""
+    _check_libraries()
+    import evaluate
+    from evaluate.evaluation_suite import SubTask
+
+    class Suite(evaluate.EvaluationSuite):  # type: ignore[misc]  # the library has no types
+        """How well a metric agrees with people on every quality of every dataset; `suite` may be cut to some."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__(name)
+            self.suite = [SubTask("dialogue-metric", card.name, split=card.split)
+                          for card in datasets_here.cards().values()]
+
+        def run(self, model_or_pipeline: str) -> list[dict[str, Any]]:
+            """The correlations of a metric as rows of `task_name`, column, statistic, value and what goes with it."""
+            self.assert_suite_nonempty()
+            with tempfile.TemporaryDirectory() as folder:
+                names = [task.data for task in self.suite]
+                results = run(model_or_pipeline, names, out=folder, draws=0, progress=False)
+                rows = results.correlations().to_dict("records")
+            return [{"task_name": f"{row['dataset']}/{row['quality']}", **row} for row in rows]
+
+    return Suite
 
 
 def _check_libraries() -> None:

@@ -77,6 +77,17 @@ def test_the_library_loads_every_metric_from_one_script(tmp_path: Path) -> None:
         evaluate.load(ours.SCRIPT)
 
 
+def test_a_suite_of_the_library_runs_a_metric_over_the_boards() -> None:
+    import evaluate
+
+    suite: Any = evaluate.EvaluationSuite.load(ours.SCRIPT)
+    assert len(suite.suite) >= 19
+    suite.suite = [task for task in suite.suite if task.data in ("fed-turn", "jsalt")]
+    rows = suite.run("length")
+    assert {row["task_name"] for row in rows} >= {"fed-turn/Overall", "jsalt/appropriateness"}
+    assert all(-1 <= row["value"] <= 1 for row in rows if row["statistic"] == "spearman")
+
+
 def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CannotScore, match="no item has references"):
         load("bleu").compute(predictions=["a"])
