@@ -11,7 +11,7 @@ Rows that share a context are not independent: taken one by one they make the te
 one unit, they do not. Over m contexts in which two metrics differ there are 2^m ways to swap, of which the observed one
 and its reverse are as extreme: no p is below 2^(1-m), one-sided 2^-m.
 
-`mixtures` says how all pairs and draws come from a few matrix products. The masks depend on the
+`mixtures` and `spearman_mixtures` say how all pairs and draws come from a few matrix products. The masks depend on the
 generator and the number of rows alone, so a pair's p is the same whatever other metrics there are, in whatever order.
 """
 
@@ -25,8 +25,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from harness.statistics.mixtures import TOLERANCE, AnyMixtures, Bits, Masks, Mixtures, PearsonMixtures, SpearmanMixtures
+from harness.statistics.mixtures import TOLERANCE, AnyMixtures, Bits, Masks, Mixtures, PearsonMixtures
 from harness.statistics.panel import Array, Codes, Pairs, Panel, Statistic, Vector
+from harness.statistics.spearman_mixtures import SpearmanMixtures
 from harness.statistics.williams import PairTests, numbered, shared_rows
 
 PAIRS_AT_ONCE = 512

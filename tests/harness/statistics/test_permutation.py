@@ -15,10 +15,10 @@ from scipy import stats
 
 from harness.statistics import mixtures, permutation, pooled
 from harness.statistics.coefficients import pearson, spearman
-from harness.statistics.mixtures import FINEST
 from harness.statistics.permutation import MIXTURES
 from harness.statistics.permutation import all_pairs_by_permutation as all_pairs
 from harness.statistics.rank_intervals import TargetScores
+from harness.statistics.spearman_mixtures import FINEST
 
 Values = npt.NDArray[Any]
 CORRELATE = {"spearman": stats.spearmanr, "pearson": stats.pearsonr}
