@@ -8,6 +8,7 @@ The user's own lie in HOME/calibrations, the shipped ones as metrics/checkpoints
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
@@ -183,16 +184,21 @@ def place(name: str, inputs: Sequence[str], home: Path) -> Path:
 def read(path: Path) -> Evidence:
     """The evidence in a file; MissingResource for one that was changed or cut."""
     try:
-        content = path.read_bytes()
-        table = json.loads(content)
-        parts = tuple(map(_part, table["datasets"]))
-        name = f"{table['name']}@{hashlib.sha256(content).hexdigest()[:12]}"
-        return Evidence(tuple(table["inputs"]), parts, table["signatures"], name, table["card"])
+        return _evidence(path.read_bytes())
     except OSError as error:
         raise MissingResource(f"{path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise MissingResource(f"{path}: does not read as the weights of a composition ({error}); make it anew with "
                               "`harness calibrate`, or remove it") from error
+
+
+@functools.lru_cache(32)
+def _evidence(content: bytes) -> Evidence:
+    """The evidence that a file holds; a run asks for the same ones on every dataset."""
+    table = json.loads(content)
+    name = f"{table['name']}@{hashlib.sha256(content).hexdigest()[:12]}"
+    return Evidence(tuple(table["inputs"]), tuple(map(_part, table["datasets"])), table["signatures"], name,
+                    table["card"])
 
 
 def text(name: str, evidence: Evidence) -> bytes:

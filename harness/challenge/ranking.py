@@ -19,7 +19,8 @@ from harness.challenge.entries import Entries
 from harness.challenge.ground import Ground
 from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig
-from harness.run.compare import VECTORISED, generator
+from harness.run.compare import generator
+from harness.run.intervals import VECTORISED
 from harness.run.item_statistics import Request
 from harness.run.rank import BY_NAME, RULES, Rule, Target, best_submissions, borda, over
 from harness.statistics import fixed_ranks, pooled, rank_intervals, significance

@@ -1,6 +1,7 @@
 """What was drawn at random once from the same scores and ratings is not drawn again.
 
-    statistics/KIND-KEY-DIGEST.json
+    statistics/KIND-KEY-DIGEST.json    a value
+    statistics/KIND-KEY-DIGEST.rows    rows of numbers, each by what it was drawn from
 
 KEY names everything the numbers depend on, DIGEST the content, as in the score store: a damaged file is not taken.
 """
@@ -10,11 +11,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.storage.files import write_atomically
+from harness.statistics.panel import Array
 
 REVISION = 3
 """Raised when a statistic changes."""
@@ -28,17 +32,50 @@ class Cache:
 
     def get(self, kind: str, key: object, make: Callable[[], Any]) -> Any:
         """The value for a key, made if it is not there; whatever JSON can hold, NaN included."""
-        stem = f"{kind}-{_digest(json.dumps([REVISION, key], sort_keys=True).encode())}"
-        for path in sorted(self.root.glob(f"{stem}-*.json")):
-            content = path.read_bytes()
-            if path.stem.rpartition("-")[2] == _digest(content):
-                with contextlib.suppress(ValueError, RecursionError):  # whole, and yet no JSON
-                    return json.loads(content)
-        value = make()
-        content = json.dumps(value).encode()
-        self.root.mkdir(parents=True, exist_ok=True)
-        write_atomically(self.root / f"{stem}-{_digest(content)}.json", content)
+        stem = _stem(kind, key)
+        for content in self._whole(f"{stem}-*.json"):
+            with contextlib.suppress(ValueError, RecursionError):  # whole, and yet no JSON
+                return json.loads(content)
+        content = json.dumps(make()).encode()
+        self._write(stem, "json", content)
         return json.loads(content)
+
+    def rows(self, kind: str, key: object, names: Sequence[str], make: Callable[[list[int]], Array]) -> Array:
+        """A row of numbers for each name; `make` gets the places of those that are not there. Others are dropped."""
+        stem, known = _stem(kind, key), dict[str, Array]()
+        for content in self._whole(f"{stem}-*.rows"):
+            head, _, body = content.partition(b"\n")
+            with contextlib.suppress(ValueError):
+                before = json.loads(head)
+                known = dict(zip(before, np.frombuffer(body).reshape(len(before), -1), strict=True))
+        lacking = [place for place, name in enumerate(names) if name not in known]
+        if lacking:
+            known |= zip([names[place] for place in lacking], make(lacking), strict=True)
+        table = np.array([known[name] for name in names])
+        if lacking:
+            self._write(stem, "rows", json.dumps(list(names)).encode() + b"\n" + table.tobytes())
+        return table
+
+    def _whole(self, pattern: str) -> Iterator[bytes]:
+        """The contents of the files that match their digest."""
+        for path in sorted(self.root.glob(pattern)):
+            with contextlib.suppress(FileNotFoundError):  # another run has just replaced it
+                content = path.read_bytes()
+                if path.stem.rpartition("-")[2] == _digest(content):
+                    yield content
+
+    def _write(self, stem: str, ending: str, content: bytes) -> None:
+        """Write a file in place of those with the same stem."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        path = self.root / f"{stem}-{_digest(content)}.{ending}"
+        write_atomically(path, content)
+        for other in self.root.glob(f"{stem}-*.{ending}"):
+            if other != path:
+                other.unlink(missing_ok=True)
+
+
+def _stem(kind: str, key: object) -> str:
+    return f"{kind}-{_digest(json.dumps([REVISION, key], sort_keys=True).encode())}"
 
 
 def _digest(content: bytes) -> str:

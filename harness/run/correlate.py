@@ -84,6 +84,11 @@ class TargetData:
         return self.judged.quality.name
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Dataset and quality."""
+        return self.dataset, self.quality
+
+    @property
     def units(self) -> Codes:
         """Which items are swapped and drawn as one: those of a context, or of a conversation."""
         return self.context if self.conversation is None else self.conversation

@@ -35,11 +35,16 @@ class Rule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The targets that are averaged together: those of one split, real or sample."""
+    """The targets that are averaged together: those of one split, or of a part of it, real or sample."""
 
     split: str
     origin: str
     cells: frozenset[Target]
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules that rank on it: the first alone on the board of a dimension."""
+        return ("dev",) if ":" in self.split else tuple(RULES)
 
 
 def dataset_mean(values: Mapping[Target, Real]) -> Real:
@@ -47,7 +52,7 @@ def dataset_mean(values: Mapping[Target, Real]) -> Real:
     within: dict[str, list[Real]] = defaultdict(list)
     for (dataset, _), value in sorted(values.items()):
         within[dataset].append(value)
-    return mean([mean(group) for group in within.values()])
+    return mean([mean(group) if group[1:] else group[0] for group in within.values()])  # mean() is slow, being exact
 
 
 def cell_mean(values: Mapping[Target, Real]) -> Real:
@@ -113,29 +118,49 @@ def unseen(rows: Iterable[Correlation], metrics: Iterable[MetricEntry], datasets
     return [replace(row, value=math.nan) if (row.metric, row.dataset) in seen else row for row in rows]
 
 
+def boards(split: str, kind: str, targets: frozenset[Target], datasets: Iterable[DatasetEntry]) -> Iterator[Board]:
+    """The boards of a split and kind of data: all its targets, then those with references, by language, by dimension.
+
+    With references, where some have none; by language, where there are several.
+    """
+    entries = {entry.name: entry for entry in datasets}
+    dimensions = {(entry.name, quality.name): quality.dimension
+                  for entry in entries.values() for quality in entry.qualities}
+    parts: dict[str, set[Target]] = defaultdict(set)
+    for target in targets & dimensions.keys():
+        entry = entries[target[0]]
+        parts[f"{split}-{entry.language}"].add(target)
+        parts[f"{split}:{dimensions[target]}"].add(target)
+    languages = sorted(name for name in parts if ":" not in name)
+    referenced = {target for target in targets if target[0] in entries and "references" in entries[target[0]].has}
+    yield Board(split, kind, targets)
+    if referenced and referenced != targets:
+        yield Board(f"{split}-references", kind, frozenset(referenced))
+    for name in (*(languages if len(languages) > 1 else ()), *sorted(parts.keys() - set(languages))):
+        yield Board(name, kind, frozenset(parts[name]))
+
+
 def ranking(board: Board, correlations: Iterable[Correlation]) -> Iterator[RankingRow]:
-    """Every column's place on a board, under each rule and for each statistic; the best first."""
-    values: dict[tuple[str, str, str], dict[Target, float]] = defaultdict(dict)
+    """Every column's place on a board, under each of its rules and for each statistic; the best first."""
+    values: dict[str, dict[tuple[str, str], dict[Target, float]]] = defaultdict(lambda: defaultdict(dict))
     for row in correlations:
         cell = (row.dataset, row.quality)
         if cell in board.cells:
-            own = values[row.statistic, row.metric, row.column]
+            own = values[row.statistic][row.metric, row.column]
             if math.isfinite(row.value):
                 own[cell] = row.value
-    for statistic in dict.fromkeys(key[0] for key in values):
-        columns = {key[1:]: cells for key, cells in values.items() if key[0] == statistic}
-        for name, rule in RULES.items():
-            yield from _ranked(board, name, rule, statistic, columns)
+    for statistic, columns in values.items():
+        for name in board.rules:
+            yield from _ranked(board, name, statistic, columns)
 
 
-def _ranked(
-    board: Board, name: str, rule: Rule, statistic: str, columns: Mapping[tuple[str, str], Mapping[Target, float]]
-) -> Iterator[RankingRow]:
-    rows = [RankingRow(board.split, board.origin, name, statistic, metric, column, over(rule, cells, board.cells), None,
-                     len(cells), len(board.cells)) for (metric, column), cells in columns.items()]
-    ranked = sorted(rows, key=lambda row: (math.isnan(row.value), -row.value, row.column))
-    for row in ranked:
-        if math.isnan(row.value):
-            yield row
-        else:
-            yield replace(row, rank=1 + sum(other.value > row.value for other in ranked))
+def _ranked(board: Board, rule: str, statistic: str, columns: Mapping[tuple[str, str], Mapping[Target, float]],
+            ) -> Iterator[RankingRow]:
+    values = {column: over(RULES[rule], cells, board.cells) for column, cells in columns.items()}
+    ordered = sorted(values, key=lambda own: (math.isnan(values[own]), -values[own], own[1]))
+    ranks: dict[float, int] = {}  # equals share the best
+    for place, column in enumerate(ordered, start=1):
+        value = values[column]
+        rank = None if math.isnan(value) else ranks.setdefault(value, place)
+        yield RankingRow(board.split, board.origin, rule, statistic, *column, value, rank, len(columns[column]),
+                         len(board.cells))

@@ -35,8 +35,9 @@ from harness.results.rows import (
 from harness.run import compare, correlate, entries, environment, unchanged
 from harness.run import plan as plans
 from harness.run.correlate import Judged, TargetData
+from harness.run.intervals import RankIntervals
 from harness.run.plan import Plan
-from harness.run.rank import Board, Target, ranking, unseen
+from harness.run.rank import Target, boards, ranking, unseen
 from harness.run.redaction import redacted
 from harness.run.workspace import Workspace
 from harness.scoring import composites
@@ -203,10 +204,9 @@ def _correlate(plan: Plan, work: Workspace, dataset: Dataset, qualities: tuple[J
         results.correlations += own.correlations
         results.comparisons += own.comparisons
         results.reliability += own.reliability
-    if plan.examples:  # on which people disagree with non-control metrics that have not learned from their ratings
-        metrics = {entry.name for entry in _metrics(plan, work) if entry.family != "control"
-                   and dataset.card.name not in entry.learned_on}
-        results.examples += examples.find(dataset, qualities, points, results.correlations, metrics, plan.examples)
+    if plan.examples:
+        results.examples += examples.find(dataset, qualities, points, results.correlations,
+                                          _judges(plan, work, dataset.card.name), plan.examples)
     for target in targets:
         for statistic in plan.draws.statistics:
             results.correlations += correlate.correlations(target, [statistic])
@@ -214,6 +214,15 @@ def _correlate(plan: Plan, work: Workspace, dataset: Dataset, qualities: tuple[J
     results.points.append(points)
     results.data += [dataclasses.replace(target, judged=dataclasses.replace(target.judged, votes=()))
                      for target in targets]
+
+
+def _judges(plan: Plan, work: Workspace, dataset: str) -> set[str]:
+    """The metrics that examples are chosen by: no controls, and none that has learned from the dataset's ratings."""
+    own = {chosen.label for chosen in plan.chosen if chosen.metric.card.family != "control"
+           and dataset not in composites.learned_on(chosen.metric, work.models)}
+    reused = plan.reused.metrics
+    return own - reused.keys() | {entry.name for entry in reused.values()
+                                  if entry.family != "control" and dataset not in entry.learned_on}
 
 
 def _results(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) -> Results:
@@ -250,38 +259,15 @@ def _metrics(plan: Plan, work: Workspace) -> tuple[MetricEntry, ...]:
 
 def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults], metrics: Sequence[MetricEntry],
           ) -> Iterator[RankingRow]:
-    """The boards of each split and kind of data; metrics with references also compete where all can take part.
-
-    A dimension has a board of its own, under the first rule: the mean over the datasets that have it. So has a language
-    where there are several.
-
-    The correlation of a column whose weights were learned on the dataset's ratings does not count.
-    """
+    """The rows of every board; no correlation counts on ratings that the weights were learned on."""
     known = [entry for rows in datasets for entry in rows.datasets]
-    referenced = {entry.name for entry in known if "references" in entry.has}
-    languages = {entry.name: entry.language for entry in known}
-    dimensions = {(entry.name, quality.name): quality.dimension for entry in known for quality in entry.qualities}
     correlations = unseen(chain.from_iterable(rows.correlations for rows in datasets), metrics, known)
-    boards: dict[tuple[str, str], frozenset[Target]] = {}
+    targets: dict[tuple[str, str], frozenset[Target]] = {}
     for rows in datasets:
-        if rows.targets:
-            boards[rows.board] = boards.get(rows.board, frozenset()) | rows.targets
-    for (split, kind), targets in sorted(boards.items()):
-        samples = compare.Samples([target for rows in datasets for target in rows.data
-                                   if (target.dataset, target.quality) in targets], plan.draws)
-        some = frozenset(target for target in targets if target[0] in referenced)
-        own = [Board(split, kind, targets)]
-        if some and some != targets:
-            own.append(Board(f"{split}-references", kind, some))
-        spoken = sorted({languages[name] for name, _ in targets if name in languages})
-        own += [Board(f"{split}-{language}", kind, frozenset(
-                    one for one in targets if languages.get(one[0]) == language))
-                for language in spoken if len(spoken) > 1]
-        own += [Board(f"{split}:{dimension}", kind, frozenset(
-                    one for one in targets if dimensions.get(one) == dimension))
-                for dimension in sorted({dimensions[one] for one in targets if one in dimensions})]
-        for board in own:
-            data = [target for rows in datasets for target in rows.data
-                    if (target.dataset, target.quality) in board.cells]
-            listed = tuple(row for row in ranking(board, correlations) if ":" not in board.split or row.rule == "dev")
-            yield from compare.ranked(listed, data, plan.draws, work.cache, samples)
+        targets[rows.board] = targets.get(rows.board, frozenset()) | rows.targets
+    for (split, kind), own in sorted(targets.items()):
+        if own:
+            intervals = RankIntervals([data for rows in datasets for data in rows.data if data.key in own],
+                                      plan.draws, work.cache)
+            for board in boards(split, kind, own, known):
+                yield from intervals.beside(tuple(ranking(board, correlations)), board.cells)

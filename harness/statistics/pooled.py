@@ -158,9 +158,9 @@ def _difference(value: float, parts: Sequence[Array], freedom: Vector) -> Differ
     error = math.sqrt(variance.sum())
     if error < 1e-12:  # the same on every resample
         return Difference(value, value, value, 1.0 if abs(value) < 1e-12 else 0.0)
-    t = scipy.stats.t(variance.sum() ** 2 / (variance**2 / freedom).sum())
-    reach = float(t.ppf(1 - ALPHA / 2)) * error
-    return Difference(value, value - reach, value + reach, float(2 * t.sf(abs(value) / error)))
+    degrees = variance.sum() ** 2 / (variance**2 / freedom).sum()
+    reach = float(scipy.special.stdtrit(degrees, 1 - ALPHA / 2)) * error
+    return Difference(value, value - reach, value + reach, float(2 * scipy.special.stdtr(degrees, -abs(value) / error)))
 
 
 def _rated(group: Sequence[TargetScores]) -> list[TargetScores]:

@@ -22,7 +22,7 @@ from typing import TypeAlias
 import numpy as np
 
 from harness.statistics import significance
-from harness.statistics.panel import Array, Codes, Vector
+from harness.statistics.panel import Array, Codes, Vector, alike
 from harness.statistics.ranks import lowest_ranks
 from harness.statistics.resampled import Correlate, correlator
 
@@ -76,6 +76,13 @@ class Drawn:
         return np.array([rule([self.resampled[dataset][(draw + place) % draws] for place, dataset in enumerate(row)])
                          for draw, row in enumerate(self.places)])
 
+    def means(self) -> Array:
+        """The means over the datasets of each draw of the means over their targets: (draws, metrics)."""
+        draws = np.arange(len(self.places))
+        within = np.array([np.ascontiguousarray(own.swapaxes(1, 2)).mean(axis=2) for own in self.resampled])
+        return np.asarray(np.mean([within[datasets, (draws + place) % len(draws)]
+                                   for place, datasets in enumerate(self.places.T)], axis=0))
+
     def error(self, rule: Rule) -> Vector:
         """The standard error of the metrics' values under a rule, the datasets being kept; a linear rule alone."""
         with warnings.catch_warnings():
@@ -117,13 +124,14 @@ def counts_of(n: int, draws: int, rng: np.random.Generator) -> Array:
 def ranked(values: Vector, drawn: Array, level: float = 0.95) -> Ranks:
     """Ranks with their intervals and letters, from the metrics' values and those of every draw (draws, metrics)."""
     rank, ranks = ranks_of(values), ranks_of(drawn)
-    low, high = (np.where(np.isnan(rank), np.nan, _reached(ranks, end)) for end in ((1 - level) / 2, (1 + level) / 2))
+    low, high = np.where(np.isnan(rank), np.nan, _reached(ranks, ((1 - level) / 2, (1 + level) / 2)))
     return Ranks(rank, low, high, significance.letters(values, ahead(ranks, (1 + level) / 2)))
 
 
 def ahead(ranks: Array, share: float) -> significance.Better:
     """Which metric is ahead of which in at least this share of the draws that rank both; ranks as (draws, metrics)."""
-    wins = np.array([(column[:, None] < ranks).sum(axis=0) for column in ranks.T])  # a NaN is ahead of none
+    columns = np.ascontiguousarray(ranks.T)
+    wins = np.array([(column < columns).sum(axis=1) for column in columns])  # a NaN is ahead of none
     both = np.isfinite(ranks).T.astype(np.int64) @ np.isfinite(ranks)
     return np.asarray((both > 0) & (wins >= np.ceil(np.round(share * both, 9))))
 
@@ -162,10 +170,10 @@ def ranks_of(values: Array) -> Array:
     return np.where(np.isnan(values), np.nan, lowest_ranks(-np.round(values, 12)))
 
 
-def _reached(ranks: Array, share: float) -> Vector:
-    """The quantile of each column that is one of its values; NaN where there is none."""
-    quantiles = np.full(ranks.shape[1], np.nan)
-    for metric in np.flatnonzero(np.isfinite(ranks).any(axis=0)):
-        own = ranks[:, metric]
-        quantiles[metric] = np.quantile(own[np.isfinite(own)], share, method="inverted_cdf")
+def _reached(ranks: Array, shares: tuple[float, float]) -> Array:
+    """The quantiles of each column that are some of its values: (shares, metrics); NaN where there is none."""
+    quantiles = np.full((len(shares), ranks.shape[1]), np.nan)
+    for rows, metrics in alike(np.isfinite(ranks).T):
+        if rows.any():
+            quantiles[:, metrics] = np.quantile(ranks[rows][:, metrics], shares, axis=0, method="inverted_cdf")
     return quantiles

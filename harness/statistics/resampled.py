@@ -5,7 +5,7 @@ A resample is a row of counts w, how often it holds each item: (B, n) for B of t
 - Pearson: the five sums of h, x, h², x², h x, each one matrix product for all metrics.
 - Spearman: items sorted once; in a resample the middle rank of a run of equal scores is a running sum of w up to it,
   less half its own t = Σ w; and V = (N³ - Σ t³)/12 is the variance of the ranks (times N), ties and all. Twice the
-  ranks are whole numbers, which are summed several times as fast and exactly. A metric's serve all qualities.
+  ranks are whole numbers, whose sums and products are exact. A metric's serve all qualities.
 """
 
 from __future__ import annotations
@@ -15,10 +15,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from harness.statistics.mixtures import standardised
 from harness.statistics.panel import Array, Codes, Vector, alike
 
+EXACT = 150_000
+"""So many items have sums of products of ranks below 2^53, which floats hold."""
+
+Counts: TypeAlias = npt.NDArray[np.int32]
 Correlate: TypeAlias = Callable[[Array], Array]
 """Counts (B, n) to values (B, qualities, metrics); NaN where one does not exist."""
 
@@ -63,15 +68,17 @@ def _spearman(human: Array, scores: Array) -> Correlate:
     ratings, metrics = [_sorted(row) for row in human], [_sorted(row) for row in scores]
 
     def correlate(counts: Array) -> Array:
-        whole = counts.astype(np.int64)
-        total = whole.sum(axis=1)[:, None]
-        rated = [(whole * (middle - total), spread) for middle, spread in (row.middles(whole) for row in ratings)]
+        kind = np.float64 if counts.shape[1] <= EXACT else np.int64
+        whole, total = counts.astype(np.int32), counts.sum(axis=1)[:, None]
+        untied = _cubes(whole)
+        rated = [row.middles(whole, untied) for row in ratings]
+        weighted = np.stack([counts * (middles - total) for middles, _ in rated], axis=1).astype(kind)
+        spreads = np.stack([spread for _, spread in rated], axis=1)
         values = np.empty((len(counts), len(ratings), len(metrics)))
         for number, metric in enumerate(metrics):
-            middle, own = metric.middles(whole)
-            for quality, (weighted, spread) in enumerate(rated):
-                top = np.einsum("ij,ij->i", weighted, middle) / 4
-                values[:, quality, number] = top / np.sqrt(_above(spread * own))
+            middles, spread = metric.middles(whole, untied)
+            top = (weighted @ middles.astype(kind)[:, :, None])[:, :, 0] / 4
+            values[:, :, number] = top / np.sqrt(_above(spreads * spread[:, None]))
         return values
 
     return correlate
@@ -85,15 +92,19 @@ class _Sorted:
     ends: Codes
     run: Codes
 
-    def middles(self, counts: Codes) -> tuple[Codes, Vector]:
-        """Twice the middle rank, less 1, of each item (B, n), and V of each resample."""
-        ends = np.cumsum(np.take(counts, self.order, axis=1), axis=1)
+    def middles(self, counts: Counts, untied: Codes) -> tuple[Counts, Vector]:
+        """Twice the middle rank, less 1, of each item (B, n), and V of each resample; `untied` is Σ w³."""
+        sizes = np.take(counts, self.order, axis=1)
+        ends = np.cumsum(sizes, axis=1, dtype=np.int32)
+        cubes = untied
         if len(self.ends) < len(self.order):
             ends = np.take(ends, self.ends, axis=1)
-        sizes = ends.copy()
-        sizes[:, 1:] -= ends[:, :-1]
-        spread: Vector = (ends[:, -1] ** 3 - np.einsum("ij,ij,ij->i", sizes, sizes, sizes)) / 12
-        return np.take(2 * ends - sizes, self.run, axis=1), spread
+            sizes = np.diff(ends, axis=1, prepend=np.int32(0))
+            cubes = _cubes(sizes)
+        spread: Vector = (ends[:, -1].astype(np.int64) ** 3 - cubes) / 12
+        ends += ends
+        ends -= sizes
+        return np.take(ends, self.run, axis=1), spread
 
 
 def _sorted(values: Vector) -> _Sorted:
@@ -102,6 +113,13 @@ def _sorted(values: Vector) -> _Sorted:
     run = np.empty(len(order), dtype=np.int64)
     run[order] = np.cumsum(ends) - ends
     return _Sorted(order, np.flatnonzero(ends), run)
+
+
+def _cubes(sizes: Counts) -> Codes:
+    """The sum of the cubes of each resample."""
+    whole = sizes.astype(np.int64)
+    cubes: Codes = np.einsum("ij,ij,ij->i", whole, whole, whole)
+    return cubes
 
 
 def _above(spread: Array, least: float = 0.0) -> Array:

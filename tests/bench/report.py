@@ -22,6 +22,7 @@ from benchmarks.dataset import DatasetCard
 from harness.run import compare
 from harness.run.cache import Cache
 from harness.run.correlate import Judged, TargetData
+from harness.run.intervals import RankIntervals
 from harness.run.plan import Draws
 from harness.run.rank import Board, ranking
 from harness.statistics.panel import codes
@@ -59,8 +60,7 @@ def bench(metrics: int, draws: int) -> list[tuple[str, float, int]]:
             names = registry.names("dev" if split == "dev" else "test")
             on_it = [cell for cell in every if cell.dataset in names]
             board = Board(split, "real", frozenset((cell.dataset, cell.quality) for cell in on_it))
-            list(compare.ranked(tuple(ranking(board, correlations)), on_it, Draws(0, draws), memo,
-                                compare.Samples(on_it, Draws(0, draws))))
+            list(RankIntervals(on_it, Draws(0, draws), memo).beside(tuple(ranking(board, correlations)), board.cells))
         ranked = time.perf_counter() - start
     most = peak()
     comparisons = sum(len(own) for result in compared for own in result.comparisons)

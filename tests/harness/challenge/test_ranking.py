@@ -14,7 +14,7 @@ from harness.challenge import folder, outcome, ranking, tables
 from harness.challenge.report import report
 from harness.errors import BadConfig
 from harness.run import correlate
-from harness.run.compare import VECTORISED
+from harness.run.intervals import VECTORISED
 from harness.scoring.score import Scores
 from harness.statistics import estimates, fixed_ranks, rank_intervals
 from leaderboard.model import boards
