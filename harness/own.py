@@ -40,7 +40,6 @@ from benchmarks.formats.official import Record
 from benchmarks.formats.rows import TableSource
 from benchmarks.storage import store
 from harness import terms
-from harness.contract import dataset as contract
 from harness.errors import BadConfig
 from metrics.metric import is_name
 
@@ -122,6 +121,8 @@ class OwnDataset:
 
     def scaled(self) -> tuple[Dataset, tuple[str, ...]]:
         """The dataset as `load` gives it, and what a person should look at in its file."""
+        from harness.contract import dataset as contract  # it imports what scores, and a report needs names alone
+
         dataset, remarks, places = self.read()
         votes = {quality.name: [vote for rating in dataset.ratings if rating.quality == quality.name
                                 for vote in rating.votes] for quality in self.card.qualities}

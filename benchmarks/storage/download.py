@@ -26,6 +26,9 @@ from urllib.parse import urlsplit
 from benchmarks.errors import ChecksumDiffers, FetchError, Offline
 
 ATTEMPTS, PAUSE, CHUNK, TIMEOUT = 5, 0.5, 1 << 16, 30.0
+EVERY = 10.0
+"""Seconds between two lines on a download, where there is no terminal with a bar."""
+
 CUT = (http.client.HTTPException, ConnectionError, TimeoutError)
 """What a connection that breaks off raises: worth another attempt."""
 
@@ -172,12 +175,24 @@ def _copy(answer: http.client.HTTPResponse, part: Path, start: int, total: int) 
         disable=not sys.stderr.isatty(), leave=False,
     ) as bar:
         stream.seek(start)
+        began = said = time.monotonic()
         while chunk := _read(answer):
             stream.write(chunk)
             bar.update(len(chunk))
+            if bar.disable and time.monotonic() - said > EVERY:
+                said = time.monotonic()
+                sys.stderr.write(f"{part.name[1:-5]}: {_rate(stream.tell(), start, total, said - began)}\n")
         size = stream.tell()
     if total >= 0 and size != total:
         raise TryAgain(f"the connection was cut at {size} of {total} bytes")
+
+
+def _rate(size: int, start: int, total: int, seconds: float) -> str:
+    """How much has come, how fast, and how long the rest will take where its size is known."""
+    speed = (size - start) / seconds
+    left = f" of {total / 1e6:,.0f}" if total > 0 else ""
+    rest = f", about {max(total - size, 0) / speed:,.0f} s left" if total > 0 else ""
+    return f"{size / 1e6:,.0f}{left} MB, {speed / 1e6:,.1f} MB/s{rest}"
 
 
 def _read(answer: http.client.HTTPResponse) -> bytes:

@@ -159,14 +159,15 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     (requested.out / LOG).unlink(missing_ok=True)
     if not (requested.out / "site" / "index.html").exists():
         _first_board(plan, work, requested)
-    results = run_plan(plan, work)
-    if not results.correlations and not results.failures:  # no board is better than the one that may be there
-        return results
-    unchanged.forget(requested.out)
-    with work.progress.stage("report"):
-        files.write(results, requested.out / "report")
-    with work.progress.stage("pages"):
-        write_site(site.site(with_exhibits(results, requested.out)), requested.out / "site")
+    with work.progress:
+        results = run_plan(plan, work)
+        if not results.correlations and not results.failures:  # no board is better than the one that may be there
+            return results
+        unchanged.forget(requested.out)
+        with work.progress.stage("report"):
+            files.write(results, requested.out / "report")
+        with work.progress.stage("pages"):
+            write_site(site.site(with_exhibits(results, requested.out)), requested.out / "site")
     for path in work.store.set_aside:
         print(f"damaged, set aside and scored anew: {path}", file=sys.stderr)
     return results

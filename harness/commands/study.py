@@ -60,7 +60,8 @@ def run(args: argparse.Namespace) -> int:
         raise BadConfig(f"{args.study} takes no --{refused[0]}; of the flags that choose what is studied it takes "
                         f"{taken}")
     request = _request(args)
-    found = study.study(request)
+    with request.workspace.progress as progress, progress.stage("studying"):
+        found = study.study(request)
     folder = request.out / "studies" / args.study
     folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)

@@ -68,7 +68,10 @@ class Progress:
 
 @dataclass(slots=True)
 class RunProgress:
-    """The progress of a run, displayed while the context lasts; every event is appended to `logs` as it happens."""
+    """The progress of a run, displayed while the context lasts, the outermost where one is in another.
+
+    Every event is appended to `logs` as it happens.
+    """
 
     logs: tuple[Path, ...] = ()
     terminal: Progress = field(default_factory=Progress)
@@ -98,15 +101,20 @@ class RunProgress:
     _stage: tuple[str, str, float] = ("", "", 0.0)
     _before: int = field(default_factory=lambda: READING.tokens)
     _recent: deque[tuple[float, int]] = field(default_factory=deque)
+    _depth: int = 0
     _showing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def __enter__(self) -> Self:
-        self._showing.enter_context(repeated(self._show, LIVE if self.terminal.live else self.every))
+        if not self._depth:
+            self._showing.enter_context(repeated(self._show, LIVE if self.terminal.live else self.every))
+        self._depth += 1
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._showing.close()
-        self.terminal.show("")
+        self._depth -= 1
+        if not self._depth:
+            self._showing.close()
+            self.terminal.show("")
 
     def began(self, command: str) -> None:
         """A run begins, and its log's folder is made; a log that cannot be written stops it here."""

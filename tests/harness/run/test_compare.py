@@ -133,6 +133,24 @@ def test_the_cache_keeps_and_never_takes_what_is_damaged(tmp_path: Path) -> None
     assert len(made) == 3
 
 
+def test_the_cache_draws_new_rows_alone_and_never_takes_damaged_ones(tmp_path: Path) -> None:
+    cache, made = Cache(tmp_path), []
+
+    def rows(*names: str) -> list[list[float]]:
+        def make(places: list[int]) -> np.ndarray:
+            made.append([names[place] for place in places])
+            return np.array([[float(ord(names[place])), math.nan] for place in places])
+
+        return cache.rows("x", ["k"], names, make).tolist()
+
+    assert repr(rows("b", "a")) == repr(rows("b", "a")) == "[[98.0, nan], [97.0, nan]]"
+    assert repr(rows("a", "c")) == "[[97.0, nan], [99.0, nan]]"
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes()[:-8])
+    assert repr(rows("a", "c")) == "[[97.0, nan], [99.0, nan]]"
+    assert made == [["b", "a"], ["c"], ["a", "c"]]
+
+
 def test_ranks_have_intervals_that_hold_them(suite_run: SuiteRun) -> None:
     rows = [row for row in suite_run.results.ranking if row.statistic == "spearman"]
     ranked = [row for row in rows if row.rank]
