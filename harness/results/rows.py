@@ -218,22 +218,6 @@ class Comparisons:
         return replace(self, **{name: getattr(self, name)[rows] for name in (
             "better", "worse", "n", "delta", "value", "p", "holm", "bh")})
 
-    @classmethod
-    def gathered(cls, rows: Iterable[Comparison]) -> tuple[Comparisons, ...]:
-        """Rows gathered by quality, statistic and test."""
-        import numpy as np
-
-        gathered: dict[tuple[str, str, str, str], list[Comparison]] = {}
-        for row in rows:
-            gathered.setdefault((row.dataset, row.quality, row.statistic, row.test), []).append(row)
-        tables = []
-        for key, own in gathered.items():
-            names = tuple(dict.fromkeys(name for row in own for name in (row.better, row.worse)))
-            better, worse = (np.array([names.index(getattr(row, side)) for row in own]) for side in ("better", "worse"))
-            tables.append(cls(*key, names, better, worse, *(
-                np.array([getattr(row, name) for row in own]) for name in ("n", "delta", "value", "p", "holm", "bh"))))
-        return tuple(tables)
-
 
 @dataclass(frozen=True, slots=True)
 class Reliability:

@@ -63,7 +63,7 @@ class RankIntervals:
         held = [[target.dataset, target.quality, digest(own.human, own.scores, target.units)]
                 for own, target in zip(scores, targets, strict=True)]
         drawn = functools.cache(functools.partial(self._drawn, targets, columns))
-        intervals = {}
+        intervals: dict[tuple[str, str, str], tuple[float, float, str, float]] = {}
         for rule in rules:
             rows = self._cache.get("ranks", [rule, self._draws.seed, self._draws.ranks, columns, held],
                                    functools.partial(_intervals, rule, drawn))

@@ -18,6 +18,7 @@ from harness.run import rank
 from leaderboard.blocks.tables import Cell, Page, Table
 from leaderboard.model.index import real_alone
 from leaderboard.site import site as draw
+from tests.comparisons import gathered
 from tests.leaderboard import hostile
 
 SCRIPT = "<script>alert('x')</script>"
@@ -132,7 +133,7 @@ def make() -> Results:
                  for name in ("topical-usr", "fed-turn", "a|b")),
                rows.Skip("fed-dial", "grade", "scores turns | not dialogues")),
         failures=(rows.Failure("sample chat", "grade", "ValueError: <b>odd</b>\nsecond line \x1b[31mred"),),
-        comparisons=rows.Comparisons.gathered([rows.Comparison(
+        comparisons=gathered([rows.Comparison(
             "fed-turn", "Overall", "spearman", "williams", "length", "x|y", 90, 0.1, 2.5, 0.01, 0.03, 0.02)]),
         reliability=(rows.Reliability("fed-turn", "Overall", "leave-one-out", 0.512, 90),
                      rows.Reliability("fed-turn", "Interesting", "leave-one-out", math.nan, 0,

@@ -100,11 +100,15 @@ def refused(kind: type[BenchmarkError], *words: str) -> Iterator[None]:
         assert word in str(caught.value)
 
 
-def test_a_file_comes_whole(site: type[Site], tmp_path: Path) -> None:
-    """The target has the bytes of the server, of known length or not, and nothing lies beside it."""
+def test_a_file_comes_whole(site: type[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                            capsys: pytest.CaptureFixture[str]) -> None:
+    """The target has the bytes of the server, of known length or not, and nothing lies beside it; lines say how far."""
+    monkeypatch.setattr(downloading, "EVERY", 0.0)
     for site.length in (True, False):
         assert download(site.url, tmp_path / "file.bin", SHA256).read_bytes() == BODY
         assert only(tmp_path) == ["file.bin"]
+        assert re.match(r"file.bin: \d+( of \d+)? MB, [\d.,]+ MB/s", lines := capsys.readouterr().err)
+        assert (" s left" in lines) is site.length
     site.body = b""
     assert download(site.url, tmp_path / "file.bin", None).read_bytes() == b""
 

@@ -14,6 +14,7 @@ import pytest
 from harness.errors import BadReport
 from harness.results import files
 from harness.results import rows as results
+from tests.comparisons import gathered
 
 
 def whole(report: results.Results) -> str:
@@ -32,7 +33,7 @@ def small() -> results.Results:
                     results.Correlation("a", "q", "m", "m", "pearson", 9, 0.1, 0.2, -0.3, 0.4)),
         ranking=(results.RankingRow("dev", "real", "dev", "spearman", "m", "m", nan, None, 0, 1, letters="ab"),
                    results.RankingRow("dev", "real", "dev", "pearson", "m", "m", 0.1, 1, 1, 1)),
-        comparisons=results.Comparisons.gathered(
+        comparisons=gathered(
             results.Comparison("a", "q", statistic, "williams", better, worse, 9, 0.1, 2.5, 0.01, 0.03, 0.02)
             for statistic in ("spearman", "pearson") for better, worse in (("m", "o"), ("p", "m"), ("o", "p"))),
         skips=(results.Skip("a", "n", "why"),), failures=(results.Failure("a", "o", "how"),),

@@ -9,12 +9,13 @@ import math
 import re
 from dataclasses import replace
 
-from harness.results.rows import Comparisons, Failure, Results, Skip
+from harness.results.rows import Failure, Results, Skip
 from leaderboard.blocks.tables import Cell, Group, Heading, Table
 from leaderboard.render import latex
 from leaderboard.render import rows as exports
 from leaderboard.render import text as terminal
 from leaderboard.render.text import summary
+from tests.comparisons import gathered
 
 HOSTILE = "a_b & 50% #1 $x$ {y} ~z^2 \\begin{table} \"q\" <i> | \u202e\x00é ň Ж −0.1"
 
@@ -45,7 +46,7 @@ def test_comparisons_read_back_as_they_were_whatever_a_name_holds(results: Resul
     names = ('a,b', 'say "x"', "two\nlines", "plain", "nan", "1\r2")
     (row,) = results.comparisons[0]
     rows = [replace(row, better=name, worse=name[::-1], delta=math.nan if name == "nan" else 1 / 3) for name in names]
-    written = exports.comparisons(replace(results, comparisons=Comparisons.gathered(rows))).decode()
+    written = exports.comparisons(replace(results, comparisons=gathered(rows))).decode()
     read = list(csv.DictReader(io.StringIO(written, newline="")))
     assert {(row["better"], row["worse"], row["delta"]) for row in read} == {
         (row.better, row.worse, "" if row.better == "nan" else "0.333") for row in rows}
