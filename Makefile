@@ -80,11 +80,10 @@ dist: environment  ## both wheels and the sdist, the same bytes each time, and w
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/python -m build --wheel --outdir dist weights
 	mkdir -p build
-	$(BIN)/uv export --quiet --frozen --extra neural --format cyclonedx1.5 --output-file build/sbom.json
+	$(BIN)/uv export --quiet --frozen --extra neural --format cyclonedx1.5 | $(BIN)/python requirements/sbom.py >build/sbom.json
 
-audit: environment  ## known vulnerabilities in what is locked; a package that is not asked about is an error
-	$(BIN)/uv tool run pip-audit --strict --require-hashes --disable-pip --requirement requirements/dev.txt
-	echo '$(TORCH)' | $(BIN)/uv tool run pip-audit --strict --no-deps --disable-pip --requirement /dev/stdin
+audit: environment  ## known vulnerabilities in what is locked; no answer is an error
+	$(BIN)/uv audit --frozen --preview-features audit-command
 
 lowest: environment  ## the tests with the oldest versions that pyproject.toml allows
 	$(BIN)/uv venv --quiet --clear --seed $(VENV)-lowest
