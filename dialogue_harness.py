@@ -16,8 +16,9 @@ PACKAGES = ("benchmarks", "metrics", "harness", "leaderboard")
 
 def main() -> int:
     """Bind the four package names to this installation, then run the command line."""
-    if sys.version_info < (3, 11):  # noqa: UP036  (in a checkout; pip would have refused)
-        sys.exit("harness: Python 3.11 or newer is needed; this is " + sys.version.split()[0])
+    if sys.version_info < (3, 11) or sys.maxsize < 1 << 32:  # in a checkout; pip would have refused
+        bits = 64 if sys.maxsize > 1 << 32 else 32
+        sys.exit(f"harness: a 64-bit Python 3.11 or newer is needed; this is {sys.version.split()[0]} of {bits} bits")
     here = str(Path(__file__).resolve().parent)
     sys.path.insert(0, here)
     try:

@@ -2,6 +2,6 @@
 
 import sys
 
-from harness.cli import main
+from dialogue_harness import main
 
 sys.exit(main())

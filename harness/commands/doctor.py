@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.metadata
 import importlib.util
 import os
 import platform
@@ -39,7 +40,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _environment() -> Iterator[str]:
-    yield f"harness {harness.__version__}, Python {platform.python_version()}, {platform.platform()}"
+    here = Path(harness.__file__).resolve().parent.parent
+    yield f"harness {harness.__version__} in {here}, Python {platform.python_version()}, {platform.platform()}"
+    for other in importlib.metadata.distributions(name="dialogue-harness"):
+        folder = Path(str(other.locate_file(""))).resolve()
+        if folder != here and (folder / "harness").is_dir():
+            yield f"not used: harness {other.version} in {folder}"
     versions = packages()
     yield ", ".join(f"{name} {version}" for name, version in versions.items())
     if missing := [name for name in PACKAGES if name not in versions]:

@@ -53,3 +53,11 @@ def test_a_metric_is_told_with_the_model_it_takes_or_why_it_is_not_run(
     lines = doctor()
     assert "not run: torch is not installed; the extra [neural] brings it" in after(lines, "alike")[0]
     assert after(lines, "bleu ")[0].split()[1] == "ready;"
+
+
+def test_two_versions_side_by_side_are_told(tmp_path: Path, doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "harness").mkdir()
+    (tmp_path / "dialogue_harness-9.0.dist-info").mkdir()
+    (tmp_path / "dialogue_harness-9.0.dist-info" / "METADATA").write_text("Name: dialogue-harness\nVersion: 9.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert f"  not used: harness 9.0 in {tmp_path}" in doctor()
