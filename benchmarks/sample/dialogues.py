@@ -13,20 +13,19 @@ import numpy as np
 from benchmarks.sample.raters import Crowd, scales
 from benchmarks.sample.texts import SAYINGS, TABLES, Long, garble, levels, pick
 
-SIZE = 20
+TALKS = 3
 LEVELS = levels("dialogue")
 
 
 def dialogue_rows(name: str, talks: Sequence[Long], rng: np.random.Generator) -> list[dict[str, Any]]:
     """The rows of a dialogue-level set, without ids, as the real file of that name spells them."""
     fed, constructions = name == "fed-dial", tuple(LEVELS)
-    pairs = [(talk, constructions[(at + 3 * round_) % len(constructions)])
-             for round_ in range(4) for at, talk in enumerate(talks)]
+    pairs = [(talk, construction) for talk in talks[:TALKS] for construction in constructions]
     crowd, judged_on = Crowd.draw(*((3, 5) if fed else (1, 1)), rng), scales(name, TABLES["dialogue"]["weights"])
     key, speakers = ("dialog", {"H": "human", "M": "model"}) if fed else (
         "dialogue", {"H": "human_evaluator", "M": "model"})
     rows = []
-    for talk, construction in pairs[:SIZE]:
+    for talk, construction in pairs:
         turns = _turns(construction, talk, talks, rng)
         rows.append({"dialogue_id": "", "model": construction,
                      key: [{"speaker": speakers[speaker], "text": text} for speaker, text in turns],

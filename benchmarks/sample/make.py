@@ -1,7 +1,8 @@
 """Make the bundled sample: nineteen files in the organisers' format, the same to the byte each time.
 
 Run as `python -m benchmarks.sample.make [FOLDER]`; without a folder it writes to `benchmarks/sample/data`.
-Each set has a generator of its own, seeded by the set's name, so that changing one leaves the others alone.
+Each set has a generator of its own, seeded by the set's name, so that changing one leaves the others alone. What a
+system answers in a conversation is the same in every set, so that it is read once.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from benchmarks.sample.dialogues import dialogue_rows
 from benchmarks.sample.raters import Crowd, scales
 from benchmarks.sample.texts import LEVELS, TABLES, Short, long_conversations, reply, short_conversations
 
-SEED = 20210754  # of the first 50, the one by which sets so small grade the systems as promised
+SEED = 20211008  # from 20210700 on, the first by which sets so small grade the systems as promised
 DATA = Path(__file__).parent / "data"
 JUDGES = 3  # raters who compare two replies to the same context
 SPREAD = 3  # a clean file leaves out a row whose votes on appropriateness lie this far apart
@@ -58,8 +59,7 @@ DEV, TEST = ([TurnSet(name, split == "test", **own) for name, own in TABLES["set
 
 def make(folder: Path) -> list[Path]:
     """Write all nineteen files to a folder and return their paths; test conversations occur in no development set."""
-    rngs = {name: np.random.default_rng([SEED, *name.encode("ascii")]) for name in (
-        "fed-dial", "persona-see", "pool", *(recipe.name for recipe in DEV + TEST))}
+    rngs = {name: generator(name) for name in ("fed-dial", "persona-see", "pool", *(one.name for one in DEV + TEST))}
     files = {recipe.name: turn_rows(recipe, rngs[recipe.name]) for recipe in DEV}
     for name, kind in (("fed-dial", "partner"), ("persona-see", "stranger")):
         files[name] = dialogue_rows(name, long_conversations(kind), rngs[name])
@@ -77,6 +77,11 @@ def make(folder: Path) -> list[Path]:
     return [folder / f"{name}_eval.json" for name in files]
 
 
+def generator(name: str) -> np.random.Generator:
+    """The generator of a set, or of what a system answers in a conversation, which is the same in every set."""
+    return np.random.default_rng([SEED, *name.encode("ascii")])
+
+
 def number_pool(pool: Sequence[Sequence[Row]], rng: np.random.Generator) -> None:
     """Number the rows of all test sets over one common pool; the sets mix, each keeps its order."""
     places = rng.permutation(np.repeat(np.arange(len(pool)), [len(rows) for rows in pool]))
@@ -87,15 +92,16 @@ def number_pool(pool: Sequence[Sequence[Row]], rng: np.random.Generator) -> None
 
 def turn_rows(recipe: TurnSet, rng: np.random.Generator) -> list[Row]:
     """The rows of a turn-level set, without ids: every system answers in every other conversation."""
-    talks = [talk for talk in short_conversations() if talk.kind in recipe.kinds and talk.held_out == recipe.held_out]
+    every = [talk for talk in short_conversations() if talk.held_out == recipe.held_out]
+    talks = [talk for kind in recipe.kinds for talk in [talk for talk in every if talk.kind == kind][::2]]
     crowd, judged_on = Crowd.draw(*recipe.raters, rng), scales(recipe.name, TABLES["reply"]["weights"])
-    judged = [(talk, system) for talk in talks[::2] for system in recipe.answering]
+    judged = [(talk, system) for talk in talks for system in recipe.answering]
     free = [at for at, (_, system) in enumerate(judged) if system not in ("fitting", "paraphrase")]
     holes = dict(zip((free[int(at)] for at in rng.permutation(len(free))[:len(recipe.empty)]), recipe.empty,
                      strict=True))
     rows = []
     for at, (talk, system) in enumerate(judged):
-        response: str | None = reply(system, talk, talks, rng)
+        response: str | None = reply(system, talk, every, generator(f"{talk.name} {system}"))
         if at in holes:
             response = None if holes[at] == "null" else holes[at]
         row = describe(recipe, talk, system, response)

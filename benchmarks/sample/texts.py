@@ -121,8 +121,8 @@ def reply(construction: str, talk: Short, every: Sequence[Short], rng: np.random
         case "paraphrase":
             return pick(talk.replies[1:], rng)
         case "rambling":
-            tangents = [SAYINGS["tangents"][at] for at in rng.permutation(len(SAYINGS["tangents"]))[:3]]
-            return " ".join([tangents[0], pick(talk.replies, rng), *tangents[1:]])
+            before, after = (SAYINGS["tangents"][at] for at in rng.permutation(len(SAYINGS["tangents"]))[:2])
+            return f"{before} {pick(talk.replies, rng)} {after}"
         case "contradicting":
             return talk.denial
         case "ungrammatical":
