@@ -49,8 +49,34 @@ HIGHEST = 20
 """The largest power that is tried."""
 
 
+class SubMetrics(Composite):
+    """A composite of the columns of GROUPS; the options that name them are its own."""
+
+    __slots__ = ()
+    drawn: ClassVar[int] = DRAWN
+    level_apart: ClassVar[bool] = False
+    encoder: str
+    without: Without
+    recipe: Literal["small", "paper"]
+
+    @classmethod
+    def for_options(cls, values: Mapping[str, Any]) -> Any:
+        """The class, its card that of the sub-metrics it has."""
+        return as_published(cls) if values.get("recipe") == "paper" else cls
+
+    def made_of(self) -> tuple[Input, ...]:
+        """The columns of the groups that an ablation leaves."""
+        columns = [column for group, columns in GROUPS.items() if group not in self.without.split("+")
+                   for column in columns]
+        if self.recipe == "small":
+            return named("+".join(columns), encoder=self.encoder)
+        own = f",encoder={self.encoder}" if self.encoder else ""
+        return named("+".join(f"sm[encoder={self.encoder or PAPER.encoder}]/{column}" if column.startswith("sm-") else
+                              f"{column}[recipe={self.recipe}{own}]" for column in columns))
+
+
 @dataclass(frozen=True, slots=True)
-class MmeCrs(Composite):
+class MmeCrs(SubMetrics):
     """A score per quality, and one for all."""
 
     card: ClassVar[MetricCard] = MetricCard(
@@ -67,8 +93,6 @@ class MmeCrs(Composite):
              "score is made."),
         ),
     )
-    drawn: ClassVar[int] = DRAWN
-    level_apart: ClassVar[bool] = False
     encoder: str = ""
     power: Power = "2"
     without: Without = "none"
@@ -76,15 +100,6 @@ class MmeCrs(Composite):
     strength: float = 1.0
     in_sample: bool = False
     recipe: Literal["small", "paper"] = "small"
-
-    @classmethod
-    def for_options(cls, values: Mapping[str, Any]) -> Any:
-        """The class, its card that of the sub-metrics it has."""
-        return as_published(cls) if values.get("recipe") == "paper" else cls
-
-    def made_of(self) -> tuple[Input, ...]:
-        """The columns of its groups."""
-        return sub_metrics(self.without, self.encoder, self.recipe)
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
         """Correlation Re-Scaling; the weights sum to 1."""
@@ -96,16 +111,6 @@ def as_published(kind: type[Composite]) -> Any:
     return variant(kind, card=dataclasses.replace(kind.card, system="same method, smaller model", departures=(
         "Specificity is that of adapters on the encoder, not of a SimCSE trained as a masked model.",
         *kind.card.departures[1:])))
-
-
-def sub_metrics(without: Without, encoder: str, recipe: str) -> tuple[Input, ...]:
-    """The columns of the groups that an ablation leaves, as inputs."""
-    columns = [column for group, columns in GROUPS.items() if group not in without.split("+") for column in columns]
-    if recipe == "small":
-        return named("+".join(columns), encoder=encoder)
-    own = f",encoder={encoder}" if encoder else ""
-    return named("+".join(f"sm[encoder={encoder or PAPER.encoder}]/{column}" if column.startswith("sm-") else
-                          f"{column}[recipe={recipe}{own}]" for column in columns))
 
 
 def crs_weights(evidence: Evidence, dimension: str, power: Power, strength: float = 0.0) -> Vector:

@@ -28,7 +28,7 @@ from typing import Any
 from benchmarks.errors import nearest
 from metrics.errors import BrokenPlugin, MetricError
 from metrics.external import isolation
-from metrics.external.isolation.settings import metric_of
+from metrics.external.isolation import settings
 from metrics.metric import Metric, MetricCard, as_metric, made_from
 
 OWN = ("benchmarks", "metrics", "harness", "leaderboard")
@@ -84,11 +84,11 @@ def _only(shown: str, module: ModuleType, content: bytes) -> type[Metric]:
 
 
 def _in_folder(shown: str, folder: Path) -> type[Metric]:
-    if isolation.runs_apart(folder):
+    if settings.read(folder).apart:
         return _checked(shown, isolation.metric_class(folder))
     if not (folder / "pyproject.toml").is_file():
         raise BrokenPlugin(f"{shown}: no pyproject.toml is in it; `harness new metric NAME` writes a folder with one")
-    name, place = metric_of(folder)
+    name, place = settings.metric_of(folder)
     module_name, _, attribute = place.partition(":")
     top, root = module_name.partition(".")[0], folder / "src" if (folder / "src").is_dir() else folder
     digest = _digest(root, top)

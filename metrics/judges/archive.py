@@ -1,8 +1,7 @@
 """What judges leave behind: every answer, and what each run was asked and cost.
 
     HOME/judge/answers/PROMPT-MODEL.jsonl     one line an answer, added as it comes: DIGEST {"key": ..., "text": ...}
-    HOME/judge/usage.jsonl                    one line for each time that a judge scored the items of a dataset
-    HOME/judge/running/RUN.json               the same of a run that has not ended, as of its last answer
+    HOME/judge/usage.jsonl                    a line with each answer, and one at the end: what that run took so far
 
 The key of an answer is the digest of the request and of the number of the sample, not of the host; no key of an account
 is in it. A line that was cut short by a kill, or changed since, does not fit its digest and is ignored.
@@ -107,7 +106,7 @@ class Usage:
             self.prompt_tokens += answer.prompt
             self.completion_tokens += answer.completion
             self.served.add(answer.served or self.model)
-            self._keep_so_far()
+            self.keep()
 
     @property
     def cost(self) -> float | None:
@@ -133,45 +132,24 @@ class Usage:
         return f"{self.judge} ({self.model}): {', '.join(parts)}"
 
     def keep(self) -> None:
-        """Add the line to the file, if anything was sent."""
+        """Add the line to the file, if anything was sent; of a run the last one counts."""
         if self.sent:
-            _append(_ended(self.home), json.dumps(self.record()).encode())
-            with contextlib.suppress(OSError):  # a file that stays is known by its run, and not counted twice
-                (_running(self.home) / f"{self.run}.json").unlink(missing_ok=True)
-
-    def _keep_so_far(self) -> None:
-        path = _running(self.home) / f"{self.run}.json"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.with_suffix(".new").write_text(json.dumps(self.record()))
-            path.with_suffix(".new").replace(path)
-        except OSError as error:
-            raise MissingResource(f"{path}: usage cannot be kept: {error.strerror}") from error
+            _append(_usage(self.home), json.dumps(self.record()).encode())
 
 
 def usage_records(home: Path) -> Iterator[dict[str, Any]]:
     """The usage of every run so far, killed ones among them; a line that was cut short is ignored."""
-    so_far = []  # read first: a run that ends meanwhile is then in both, and not in neither
-    for path in sorted(_running(home).glob("*.json")):
-        with contextlib.suppress(FileNotFoundError):
-            so_far.append(path.read_bytes())
-    ended = _ended(home).read_bytes().splitlines() if _ended(home).is_file() else []
-    known: set[str] = set()
-    for line in [*ended, *so_far]:
+    runs: dict[str, dict[str, Any]] = {}
+    for line in _usage(home).read_bytes().splitlines() if _usage(home).is_file() else ():
         with contextlib.suppress(ValueError):
             record = json.loads(line)
-            if isinstance(record, dict) and {"judge", "model", "run", *COUNTED} <= record.keys() \
-                    and record["run"] not in known:
-                known.add(record["run"])
-                yield record
+            if isinstance(record, dict) and {"judge", "model", "run", *COUNTED} <= record.keys():
+                runs[record["run"]] = record
+    yield from runs.values()
 
 
-def _ended(home: Path) -> Path:
+def _usage(home: Path) -> Path:
     return folder(home) / "usage.jsonl"
-
-
-def _running(home: Path) -> Path:
-    return folder(home) / "running"
 
 
 def _append(path: Path, line: bytes) -> None:

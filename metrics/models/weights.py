@@ -186,7 +186,9 @@ def _from_hub(requested: str, home: Path, download: bool) -> Weights:
 def _checked(name: str, folder: Path, origin: str) -> Weights:
     """The model in a folder, once its files are seen to be there and whole."""
     parts = check_files(name, folder)
-    digest, settings = _weights_digest(parts), _settings_digest(folder)
+    digests = [sha256(path) for path in parts]
+    digest = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
+    settings = digest_of(folder, {path for pattern in _DECIDE for path in folder.glob(pattern)})
     noted = gguf.origin(folder)
     if noted and noted["weights"] != digest:
         raise MissingResource(f"model {name}: {parts[0]} has sha256 {digest}, and {gguf.ORIGIN} notes "
@@ -218,17 +220,6 @@ def check_files(name: str, folder: Path) -> list[Path]:
                                   + (_PICKLED if any(folder.glob("*.bin")) else ""))
         _check_whole(name, path)
     return parts
-
-
-def _weights_digest(parts: list[Path]) -> str:
-    """sha256 of the one file, as the hub shows it; of all digests where there are several."""
-    digests = [sha256(path) for path in parts]
-    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
-
-
-def _settings_digest(folder: Path) -> str:
-    """sha256 of what else decides the numbers, with the files' names."""
-    return digest_of(folder, {path for pattern in _DECIDE for path in folder.glob(pattern)})
 
 
 def _parts(name: str, folder: Path) -> list[Path]:

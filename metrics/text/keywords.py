@@ -7,7 +7,7 @@ taken, in the order in which they are said; `weighed` takes, as GRADE's released
 NLTK) · tf / words · log10(N / df) is above 0.15.
 
 `keyword_counts.tsv.gz` holds in how many utterances of the training splits of five corpora a word stands (df); its
-first line says in how many it could (N). `counted` makes it anew.
+first line says in how many it could (N).
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ import hashlib
 import importlib
 import math
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from metrics.errors import MissingResource
 from metrics.text.words import terms
-from metrics.training.negatives import STOP_WORDS
 
 Tagger: TypeAlias = Literal["lists", "nltk", "spacy", "weighed"]
 MOST = 10
@@ -41,41 +42,9 @@ TAGS = ("NN", "VB", "JJ")
 SPEECH, LEAST_WEIGHT = {"VB": 1.0, "NN": 2.0, "JJ": 0.5}, 0.15
 """How much a verb, noun and adjective weighs for `weighed`, and the weight above which a word is taken."""
 _WORD = re.compile(r"[a-zà-ɏ]+(?:['’][a-zà-ɏ]+)?", re.IGNORECASE)
-LY_WORDS = """family reply july italy fly ally bully belly jelly holly rally silly ugly lonely lovely friendly
-daily early elderly deadly likely jolly melancholy monopoly supply apply rely assembly anomaly comply multiply"""
-LY = frozenset(LY_WORDS.split())
-"""Words in -ly that are no adverbs."""
-
-GENERAL_WORDS = """
-actually ago ahead almost already alright also alternatively although always anyhow anymore anyone anything
-anyway anyways apart around aside away back barely basically bit certainly clearly completely currently definitely
-either else enough especially eventually ever everybody everyone everything everywhere exactly extremely fairly far
-finally forever frankly generally gonna gotta hardly hence honestly hopefully however indeed instead kinda
-lately later least less literally lot lots mainly maybe meanwhile merely mostly much nearly neither never nevertheless
-nobody nope normally nothing nowadays obviously occasionally often okay otherwise overall particularly perhaps please
-possibly pretty previously probably quickly quite rarely rather really recently seldom several simply since slightly
-somebody somehow someone something sometime sometimes somewhat somewhere soon sorta still suddenly supposedly surely
-therefore though thus together tonight totally truly typically unfortunately unless upon usually various well
-whatever whenever wherever whether whichever whoever within without yet
-ah aha alas aw aww bye cool duh eh er gee goodbye gosh ha haha hahaha hah hello hey hi hm hmm hooray huh lmao lol mhm
-mm nah oh ok okey omg oops ouch ow phew rofl thank thanks ugh uh um umm whoa wow xd ya yay yea yeah yep yes yikes yo
-yup
-became become becomes began begin bring came come comes coming didnt doesnt done dont
-gave get gets getting give given gives giving go goes going gone got gotten guess happen happened happens hasnt
-havent isnt keep keeps kept knew know known knows let lets made make makes making may mean means
-meant put puts said saw say saying says see seem seemed seems seen shall tell tells think thinking thinks thought
-told took take taken takes taking tried try trying used want wanted wants wasnt went wont wouldnt
-im ive id ill youre youve theyre thats whats theres hes shes cant couldnt shouldnt wouldve couldve shouldve
-d ll m re s t ve
-bad best better big different fine first glad good great half last like liked likes little long many
-next nice old others second short sorry sure true whole
-one ones two three four five six seven eight nine ten hundred thousand million billion twice
-kind able another cannot even every idea matter part sort stuff thing things way ways
-aren couldn didn doesn hadn hasn haven isn shouldn wasn weren wouldn
-mr mrs ms dr sir madam today tomorrow yesterday everyday
-"""
-GENERAL = frozenset(GENERAL_WORDS.split())
-"""Words that name no topic, beyond the function words."""
+STOP_WORDS, GENERAL, LY = (frozenset(words.split()) for words in tomllib.loads(
+    (files(__package__) / "english.toml").read_text("utf-8")).values())
+"""Function words; words that name no topic beyond them; words in -ly that are no adverbs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,18 +109,6 @@ def shipped() -> Counts:
     words = (line.split("\t") for line in lines)
     return Counts(int(first.split("\t")[1]), {word: int(many) for word, many in words},
                   hashlib.sha256(content).hexdigest())
-
-
-def counted(texts: Iterable[str]) -> bytes:
-    """The counts of these utterances, as they are shipped: the most frequent word first."""
-    counts: Counter[str] = Counter()
-    many = 0
-    for text in texts:
-        counts.update(set(spelled(text)))
-        many += 1
-    ordered = sorted(((-times, word) for word, times in counts.items() if times >= LEAST and len(word) > 1))
-    lines = [f"utterances\t{many}", *(f"{word}\t{-times}" for times, word in ordered)]
-    return gzip.compress("\n".join(lines).encode(), 9, mtime=0)
 
 
 def _weighed(tagged: Sequence[tuple[str, str]], counts: Counts) -> list[str]:

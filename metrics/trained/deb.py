@@ -13,20 +13,19 @@ to be had.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.errors import MetricError
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.trained.heads import cross_encoder
-from metrics.trained.heads.data import ReplyPairs, drawn, pairs
-from metrics.trained.heads.table import FIVE, TURNS, Rows, TextTable, last_turns, pair_probabilities
+from metrics.trained.heads.data import Answers, ReplyPairs, answers, drawn, pairs
+from metrics.trained.heads.table import FIVE, TURNS, TextTable, pair_probabilities
 from metrics.training.recipe import Objective, Recipe, TrainingData
 from metrics.training.replies import ADVERSARIAL, GOOD, Answered, answered, others
 
@@ -92,16 +91,16 @@ class Deb:
             *(turn.text for turn in dialogue.utterances), *dialogue.labels.get(GOOD, ()),
             *dialogue.labels.get(ADVERSARIAL, ()))), data.vectors)
         training, held = ((pairs([dialogue for dialogue in dialogues if GOOD not in dialogue.labels], table),
-                           _rated(dialogues, table)) for dialogues in both)
+                           answers(table, dialogues)) for dialogues in both)
         if self.negatives != "random" and not all(any(map(len, rated.adversarial)) for _, rated in (training, held)):
             raise MetricError("none of the corpora has adversarial replies; the dev or train split of dailydialog_pp "
                               "has some")
 
-        def batch(part: tuple[ReplyPairs, RatedReplies], rng: np.random.Generator) -> Mapping[str, Any]:
+        def batch(part: tuple[ReplyPairs, Answers], rng: np.random.Generator) -> Mapping[str, Any]:
             some, replies = part
             chosen = rng.integers(len(some), size=PAIRS)
             return {"pairs": (table.tensor(some.contexts[chosen]), table.tensor(some.replies[chosen])),
-                    "judged": replies.draw(rng, self.negatives)}
+                    "judged": judged(replies, rng, self.negatives)}
 
         batches = drawn(table, batch, (training, held), data.rng, 12)
         report = accuracy([batch["judged"] for batch in batches.held], "false")
@@ -130,42 +129,18 @@ class Deb:
         return contrasts(data, Parts(training, held, examples, rows), hidden=HIDDEN)
 
 
-@dataclass(frozen=True, slots=True)
-class RatedReplies:
-    """Contexts with good replies and, where there are some, adversarial ones: rows of a table."""
-
-    table: TextTable
-    contexts: Rows
-    good: tuple[Rows, ...]
-    adversarial: tuple[Rows, ...]
-
-    def draw(self, rng: np.random.Generator, kind: str) -> tuple[Any, Any, Any]:
-        """Contexts with a good and a false reply each; `kind` of the false ones: random, adversarial, both."""
-        hard = np.flatnonzero([len(rows) > 0 for rows in self.adversarial])
-        chosen = (rng.choice(hard, SMALL) if kind == "adversarial"
-                  else rng.integers(len(self.contexts), size=SMALL))
-        if kind == "both":
-            chosen[::2] = rng.choice(hard, len(chosen[::2]))
-        good = np.array([rng.choice(self.good[row]) for row in chosen])
-        others = (chosen + rng.integers(1, max(2, len(self.contexts)), size=SMALL)) % len(self.contexts)
-        false = np.array([rng.choice(self.good[row]) for row in others])
-        if kind != "random":
-            replaced = slice(None) if kind == "adversarial" else slice(None, None, 2)
-            false[replaced] = [rng.choice(self.adversarial[row]) for row in chosen[replaced]]
-        tensor = self.table.tensor
-        return tensor(self.contexts[chosen]), tensor(good), tensor(false)
-
-
-def _rated(dialogues: Iterable[Dialogue], table: TextTable) -> RatedReplies:
-    contexts, good, adversarial = [], [], []
-    for dialogue in (dialogue for dialogue in dialogues if len(dialogue.labels.get(GOOD, ())) > 1):
-        context = table.rows(last_turns(turn.text for turn in dialogue.utterances))
-        rows = table.rows(dialogue.labels[GOOD])
-        if context[0] and (rows > 0).any():
-            contexts.append(context)
-            good.append(rows[rows > 0])
-            hard = table.rows(dialogue.labels.get(ADVERSARIAL, ()))
-            adversarial.append(hard[hard > 0])
-    if len(contexts) < 2:
-        raise MetricError("none of the corpora has contexts with several good replies; take dailydialog_pp as well")
-    return RatedReplies(table, np.stack(contexts), tuple(good), tuple(adversarial))
+def judged(answers: Answers, rng: np.random.Generator, kind: str) -> tuple[Any, Any, Any]:
+    """Contexts with a good and a false reply each; `kind` of the false ones: random, adversarial, both."""
+    hard = np.flatnonzero([len(rows) > 0 for rows in answers.adversarial])
+    many = len(answers.contexts)
+    chosen = rng.choice(hard, SMALL) if kind == "adversarial" else rng.integers(many, size=SMALL)
+    if kind == "both":
+        chosen[::2] = rng.choice(hard, len(chosen[::2]))
+    good = np.array([rng.choice(answers.replies[row]) for row in chosen])
+    others = (chosen + rng.integers(1, max(2, many), size=SMALL)) % many
+    false = np.array([rng.choice(answers.replies[row]) for row in others])
+    if kind != "random":
+        replaced = slice(None) if kind == "adversarial" else slice(None, None, 2)
+        false[replaced] = [rng.choice(answers.adversarial[row]) for row in chosen[replaced]]
+    tensor = answers.table.tensor
+    return tensor(answers.contexts[chosen]), tensor(good), tensor(false)

@@ -16,6 +16,8 @@ import numpy.typing as npt
 import scipy
 
 from benchmarks.dataset import Utterance
+from metrics.text.keywords import STOP_WORDS
+from metrics.text.similarity import unit
 from metrics.text.words import terms
 
 Rows = npt.NDArray[np.int64]
@@ -23,18 +25,6 @@ Matrix = npt.NDArray[np.floating]
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 BLOCK = 256
 """Queries that share one draw of candidates, so that a block is one matrix product."""
-
-FUNCTION_WORDS = """
-a about above after again against all am an and any are as at be because been before being below between both but by
-can could did do does doing don down during each few for from further had has have having he her here hers him his how i
-if in into is it its itself just me might more most must my myself no nor not now of off on once only or other our ours
-out over own same she should so some such than that the their theirs them then there these they this those through to
-too under until up us very was we were what when where which while who whom why will with would you your yours yourself
-i'm i've i'd i'll you're you've you'd you'll he's she's it's we're we've they're that's there's what's let's don't
-doesn't didn't isn't aren't wasn't weren't can't couldn't won't wouldn't shouldn't haven't hasn't hadn't
-"""
-STOP_WORDS = frozenset(FUNCTION_WORDS.split())
-"""Function words of English. A tokenised "do n't" loses its "do"."""
 
 
 def reordered(text: str, rng: np.random.Generator) -> str:
@@ -163,9 +153,7 @@ def _moved(things: list[str], rng: np.random.Generator) -> list[str]:
 
 
 def _unit(vectors: Matrix) -> npt.NDArray[np.float32]:
-    dense: npt.NDArray[np.float32] = np.asarray(vectors, dtype=np.float32)
-    length: npt.NDArray[np.float32] = np.linalg.norm(dense, axis=-1, keepdims=True)
-    return np.divide(dense, np.maximum(length, 1e-12))
+    return unit(np.asarray(vectors, dtype=np.float32))
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,13 @@ class Answered:
     def context(self, turns: int = 0) -> str:
         """The last turns as one text; all of them where `turns` is 0."""
         return " ".join(self.turns[-turns:])
+
+
+def exchanges(dialogues: Iterable[Dialogue]) -> Iterator[tuple[int, list[str], str]]:
+    """Each utterance that has some before it, with these and the number of its dialogue; those that hold words."""
+    for number, dialogue in enumerate(dialogues):
+        said = [turn.text for turn in dialogue.utterances if turn.text.strip()]
+        yield from ((number, said[:place], said[place]) for place in range(1, len(said)))
 
 
 def answered(dialogues: Iterable[Dialogue], turns: int, least: int = 0) -> list[Answered]:

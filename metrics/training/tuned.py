@@ -168,15 +168,15 @@ def contrasts(data: TrainingData, parts: Parts[Any], *, pooling: Pooling = "cls"
         chosen = {"outputs": torch.tensor([example[2:] for example in examples])} if outputs > 1 else {}
         return {**dict(zip(("right", "wrong"), both, strict=True)), **chosen}
 
-    def logits(network: Any, batch: Mapping[str, Any]) -> tuple[Any, ...]:
-        both = network(batch["right"]), network(batch["wrong"])
-        return tuple(side.gather(1, batch["outputs"])[:, 0] for side in both) if "outputs" in batch else both
+    def logits(network: Any, batch: Mapping[str, Any]) -> tuple[Any, Any]:
+        right, wrong = network(batch["right"]), network(batch["wrong"])
+        if "outputs" in batch:
+            right, wrong = (side.gather(1, batch["outputs"])[:, 0] for side in (right, wrong))
+        return right, wrong
 
     def loss(network: Any, batch: Mapping[str, Any]) -> Any:
-        right, wrong = logits(network, batch)
-        if margin:
-            return (margin - torch.sigmoid(right) + torch.sigmoid(wrong)).clamp_min(0).mean()
-        return (functional.softplus(-right).mean() + functional.softplus(wrong).mean()) / 2
+        both = logits(network, batch)
+        return losses.margin_ranking(*both, margin) if margin else losses.logistic(*both)
 
     def shares(network: Any, batch: Mapping[str, Any]) -> dict[str, Any]:
         right, wrong = logits(network, batch)
@@ -224,10 +224,7 @@ def retrieval(data: TrainingData, parts: Parts[Any]) -> Objective:
         return (SHARPNESS * said @ replies.T).masked_fill(batch["same"], -torch.inf)
 
     def loss(network: Any, batch: Mapping[str, Any]) -> Any:
-        logits = cosines(network, batch)
-        own = torch.arange(len(logits), device=logits.device)
-        return (functional.cross_entropy(logits, own)
-                + functional.cross_entropy(logits[:, : len(logits)].T, own)) / 2
+        return losses.both_ways(cosines(network, batch))
 
     def shares(network: Any, batch: Mapping[str, Any]) -> dict[str, Any]:
         logits = cosines(network, batch)

@@ -40,7 +40,6 @@ def test_the_example_works_as_it_is_printed(tmp_path: Path) -> None:
 def test_the_page_names_what_there_is() -> None:
     for word in (*KEYS, *wire.TYPES, *SKIPPED - {"__pycache__", "node_modules"}):
         assert f"`{word}`" in PAGE or f"\n{word} = " in PAGE, word
-    assert wire.HEAD == 1 << 20
-    assert wire.BODY == 1 << 30
+    assert wire.LONGEST == 1 << 30
     assert f"({TIMEOUT:.0f})" in PAGE
     assert f"| {wire.PROTOCOL} |" in PAGE

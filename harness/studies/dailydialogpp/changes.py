@@ -27,7 +27,7 @@ import numpy as np
 
 from metrics.errors import MissingResource
 from metrics.lexical.meteor import ENDINGS
-from metrics.training.negatives import STOP_WORDS
+from metrics.text.keywords import STOP_WORDS
 
 Change = Callable[[str], str]
 

@@ -23,7 +23,7 @@ from metrics.external.isolation import env
 from metrics.external.isolation.process import Child
 from metrics.external.isolation.settings import Settings, digest, metric_of
 from metrics.external.isolation.settings import read as settings_of
-from metrics.external.isolation.wire import PROTOCOL, Description, Message, WireError, columns_of, items_body
+from metrics.external.isolation.wire import PROTOCOL, Description, WireError, columns_of
 from metrics.external.isolation.wire import description as parsed_description
 from metrics.metric import Columns, File, Metric, MetricCard, as_metric, options, variant
 from metrics.models.service import Models
@@ -32,11 +32,6 @@ STARTING = 300.0
 """Seconds in which a process has to say what it is; importing a large library takes its time."""
 _SKIPS: dict[str, type[Exception]] = {"CannotScore": CannotScore, "MissingResource": MissingResource}
 _made: dict[tuple[Path, str], tuple[str, type[Metric], Adapter]] = {}
-
-
-def runs_apart(folder: Path) -> bool:
-    """Whether a folder's metric runs in a process of its own: under its own Python, or by its own command."""
-    return settings_of(folder).apart
 
 
 def metric_class(folder: Path, name: str = "") -> type[Metric]:
@@ -62,7 +57,7 @@ def adapter_of(kind: type[Metric]) -> Adapter:
 def plugged_in(point: EntryPoint) -> type[Metric] | None:
     """The class of a plug-in that is installed from a folder and runs apart; None where it does not."""
     folder = env.source(point)
-    return metric_class(folder, point.name) if folder is not None and runs_apart(folder) else None
+    return metric_class(folder, point.name) if folder is not None and settings_of(folder).apart else None
 
 
 @dataclass(slots=True)
@@ -88,10 +83,10 @@ class Adapter:
             message = str(error) if isinstance(error, WorkerFailed) else f"{self.name}: {error}"
             raise BrokenPlugin(message) from error
 
-    def score(self, head: Mapping[str, Any], body: bytes) -> Message:
+    def score(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to `score`, from a process that describes itself as before."""
         with self.lock:
-            return self._ask(self._running(), {"ask": "score", **head}, self.settings.timeout, body)
+            return self._ask(self._running(), {"ask": "score", **question}, self.settings.timeout)
 
     def close(self) -> None:
         """End the process."""
@@ -113,25 +108,25 @@ class Adapter:
 
     def _introduce(self, child: Child) -> None:
         answer = self._ask(child, {"ask": "describe", "protocol": PROTOCOL}, STARTING)
-        description = {key: value for key, value in answer.head.items() if key != "id"}
+        description = {key: value for key, value in answer.items() if key != "id"}
         if self.description and description != self.description:
             raise WorkerFailed(f"{self.name}: it describes itself otherwise than before; run the same command again to "
                                "take it as it is now")
         self.description = description
 
-    def _ask(self, child: Child, head: Mapping[str, Any], seconds: float, body: bytes = b"") -> Message:
+    def _ask(self, child: Child, question: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The answer that bears the number of its question, so that a late one is not taken for another's."""
         self.questions += 1
         try:
-            answer = child.ask(Message({**head, "id": self.questions}, body), seconds)
+            answer = child.ask({**question, "id": self.questions}, seconds)
         except WorkerFailed as error:
             raise WorkerFailed(f"{self.name}: {error}") from error
-        if answer.head.get("id") != self.questions:
+        if answer.get("id") != self.questions:
             child.kill()
-            raise WorkerFailed(f"{self.name}: its process answered question {answer.head.get('id')!r:.40} where "
+            raise WorkerFailed(f"{self.name}: its process answered question {answer.get('id')!r:.40} where "
                                f"{self.questions} was expected")
-        if "error" in answer.head:
-            raise self._raised(str(answer.head["error"]), str(answer.head.get("message", "")))
+        if "error" in answer:
+            raise self._raised(str(answer["error"]), str(answer.get("message", "")))
         return answer
 
     def _raised(self, kind: str, message: str) -> Exception:
@@ -153,12 +148,13 @@ class Isolated:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """The columns that come back; the models that the process requested count as requested here."""
-        head = {"items": len(items), "options": {key: _plain(value) for key, value in options(self).items()},
-                "models": {"home": str(models.home.absolute()), "choice": dataclasses.asdict(models.choice)}}
+        question = {"items": [item.record for item in items],
+                    "options": {key: _plain(value) for key, value in options(self).items()},
+                    "models": {"home": str(models.home.absolute()), "choice": dataclasses.asdict(models.choice)}}
         try:
-            answer = self.adapter.score(head, items_body(items))
-            models.requested |= {(str(kind), str(model)) for kind, model in answer.head.get("asked", ())}
-            return columns_of(answer.body)
+            answer = self.adapter.score(question)
+            models.requested |= {(str(kind), str(model)) for kind, model in answer.get("asked", ())}
+            return columns_of(answer.get("columns"))
         except (WireError, TypeError, ValueError) as error:
             self.adapter.close()
             raise WorkerFailed(f"{self.card.name}: its process answered with garbage: {error}") from error

@@ -18,11 +18,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import IO
+from typing import IO, Any, cast
 
 from metrics.errors import BrokenPlugin, WorkerFailed
 from metrics.external.isolation.settings import Settings
-from metrics.external.isolation.wire import Message, WireError, decoded, missing
+from metrics.external.isolation.wire import LONGEST, WireError, decoded, encoded
 
 LOOK = 0.25
 """Seconds between two looks at clock and memory."""
@@ -69,8 +69,10 @@ class Child:
         except OSError as error:
             message = f"{settings.folder}: {shlex.join(command):.200} cannot be started: {error.strerror}"
             raise BrokenPlugin(message) from error
-        self._stdin, self._stdout, self._stderr = (_open(stream) for stream in (
-            self._process.stdin, self._process.stdout, self._process.stderr))
+        self._stdin, self._stdout, self._stderr = self._pipes = [cast("IO[bytes]", pipe) for pipe in (
+            self._process.stdin, self._process.stdout, self._process.stderr)]
+        for pipe in self._pipes:
+            os.set_blocking(pipe.fileno(), False)
         _running.add(self)
 
     @property
@@ -78,10 +80,10 @@ class Child:
         """Whether this process started it and it has not ended."""
         return self.owner == os.getpid() and self in _running and self._process.poll() is None
 
-    def ask(self, question: Message, seconds: float) -> Message:
+    def ask(self, question: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """The answer to a question; WorkerFailed where none comes, and the process is gone then."""
         try:
-            return self._exchange(question.encoded(), seconds)
+            return self._exchange(encoded(question), seconds)
         except (_Lost, WireError) as error:
             reason = str(error) if isinstance(error, _Lost) else f"answered with garbage: {error}"
             self._hear()
@@ -110,17 +112,17 @@ class Child:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        for stream in (self._stdin, self._stdout, self._stderr):
-            stream.close()
+        for pipe in self._pipes:
+            pipe.close()
 
-    def _exchange(self, question: bytes, seconds: float) -> Message:
+    def _exchange(self, question: bytes, seconds: float) -> dict[str, Any]:
         left, arrived, end = memoryview(question), bytearray(), time.monotonic() + seconds
         look = time.monotonic() + LOOK
         with selectors.DefaultSelector() as pipes:
             pipes.register(self._stdin, selectors.EVENT_WRITE)
             pipes.register(self._stdout, selectors.EVENT_READ)
             pipes.register(self._stderr, selectors.EVENT_READ)
-            while missing(arrived) > 0:
+            while not arrived.endswith(b"\n"):
                 ended = self._process.poll() is not None
                 ready = {key.fileobj for key, _ in pipes.select(max(0.0, min(LOOK, end - time.monotonic())))}
                 if self._stdin in ready:
@@ -136,9 +138,9 @@ class Child:
                 elif ended:  # what it started may hold the pipe open for ever
                     raise _Lost(self._ending())
                 if time.monotonic() > look:
-                    self._look(end, seconds)
+                    self._look(end, seconds, len(arrived))
                     look = time.monotonic() + LOOK
-        if left or missing(arrived) < 0:
+        if left or arrived.count(b"\n") > 1:
             raise WireError("it is more than one message, or came before the question was read")
         return decoded(arrived)
 
@@ -162,7 +164,9 @@ class Child:
             self._heard = (self._heard + piece)[-PIECE:]
         return True
 
-    def _look(self, end: float, seconds: float) -> None:
+    def _look(self, end: float, seconds: float, arrived: int) -> None:
+        if arrived > LONGEST:
+            raise _Lost(f"answered with a line of more than {LONGEST >> 30} GiB")
         if time.monotonic() >= end:
             raise _Lost(f"gave no answer in {seconds:g} s")
         if self.settings.memory is not None:
@@ -224,13 +228,6 @@ def _session(number: int) -> int | None:
     with contextlib.suppress(OSError):
         return os.getsid(number)
     return None
-
-
-def _open(stream: IO[bytes] | None) -> IO[bytes]:
-    if stream is None:
-        raise WorkerFailed("a process without pipes")
-    os.set_blocking(stream.fileno(), False)
-    return stream
 
 
 @atexit.register

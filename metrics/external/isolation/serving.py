@@ -15,14 +15,14 @@ import platform
 import sys
 import traceback
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args, get_origin
 
 import numpy as np
 
 from metrics.errors import BrokenPlugin
-from metrics.external.isolation.wire import LENGTHS, PROTOCOL, TYPES, Message, columns_body, items_of, parsed
+from metrics.external.isolation.wire import PROTOCOL, TYPES, columns_record, decoded, encoded, items_of
 from metrics.metric import File, Metric, as_metric
 from metrics.models.service import Choice, Models
 from metrics.registry import class_in
@@ -30,34 +30,34 @@ from metrics.registry import class_in
 
 def serve(name: str, place: str, source: BinaryIO, sink: BinaryIO) -> None:
     """Answer each question until the pipe is closed; the metric is loaded when it is first needed."""
-    for question in _questions(source):
+    for question in map(decoded, source):
         try:
             kind = loaded(name, place)
-            answer = _described(kind) if question.head["ask"] == "describe" else _scored(kind, question)
+            answer = _described(kind) if question["ask"] == "describe" else _scored(kind, question)
         except BaseException as error:  # a metric is foreign code
             traceback.print_exc()
-            answer = Message({"error": type(error).__name__, "message": _message(error)})
-        sink.write(Message({**answer.head, "id": question.head["id"]}, answer.body).encoded())
+            answer = {"error": type(error).__name__, "message": _message(error)}
+        sink.write(encoded({**answer, "id": question["id"]}))
         sink.flush()
 
 
-def _described(kind: type[Metric]) -> Message:
+def _described(kind: type[Metric]) -> dict[str, Any]:
     """Card, options and environment: Python and every installed package, with its version."""
     packages = {f"{package.metadata['Name']}=={package.version}" for package in importlib.metadata.distributions()}
-    return Message({"protocol": PROTOCOL, "card": dataclasses.asdict(kind.card), "options": list(_options(kind)),
-                    "environment": [f"python=={platform.python_version()}", *sorted(packages)]})
+    return {"protocol": PROTOCOL, "card": dataclasses.asdict(kind.card), "options": list(_options(kind)),
+            "environment": [f"python=={platform.python_version()}", *sorted(packages)]}
 
 
-def _scored(kind: type[Metric], question: Message) -> Message:
+def _scored(kind: type[Metric], question: Mapping[str, Any]) -> dict[str, Any]:
     """The columns, and the kinds and names of the models that were requested."""
     hints = typing.get_type_hints(kind)
     options = {name: File(value) if hints[name] is File else value
-               for name, value in question.head["options"].items()}
-    models = _service(json.dumps(question.head["models"]))
+               for name, value in question["options"].items()}
+    models = _service(json.dumps(question["models"]))
     models.requested.clear()
-    scores = kind(**options).score(items_of(question.body), models)
+    scores = kind(**options).score(items_of(question["items"]), models)
     columns = {str(name): _vector(str(name), column) for name, column in scores.items()}
-    return Message({"asked": sorted(models.requested)}, columns_body(columns))
+    return {"asked": sorted(models.requested), "columns": columns_record(columns)}
 
 
 @functools.cache
@@ -78,12 +78,6 @@ def loaded(name: str, place: str) -> type[Metric]:
     if hasattr(metric, "made_of"):
         raise BrokenPlugin(f"{place} is a composition, whose inputs are scored where the harness runs; it runs there")
     return metric
-
-
-def _questions(source: BinaryIO) -> Iterator[Message]:
-    while len(prefix := source.read(LENGTHS.size)) == LENGTHS.size:
-        head, body = LENGTHS.unpack(prefix)
-        yield Message(parsed(source.read(head)), source.read(body))
 
 
 def _options(kind: type[Metric]) -> Iterator[dict[str, Any]]:

@@ -1,10 +1,7 @@
 """The wire between the harness and a metric in a process of its own: docs/protocol.md, which has it for any language.
 
-    message = length of head (4 bytes) + length of body (8 bytes), big-endian + head + body
-
-Head and body are JSON: the head a small object, the body items or columns. A length beyond the limit is refused before
-a byte of it is read, and whatever cannot be parsed is a WireError. What a process says of itself is checked field by
-field: its card, its options, its environment.
+A message is a line: a JSON object in UTF-8. Whatever cannot be parsed is a WireError. What a process says of itself is
+checked field by field: its card, its options, its environment.
 """
 
 from __future__ import annotations
@@ -13,9 +10,8 @@ import dataclasses
 import json
 import keyword
 import math
-import struct
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
@@ -25,12 +21,9 @@ from benchmarks.dataset import Item
 from metrics.column import Column
 from metrics.metric import File, MetricCard
 
-PROTOCOL = 1
-LENGTHS = struct.Struct(">IQ")
-HEAD = 1 << 20
-"""The longest head, in bytes."""
-BODY = 1 << 30
-"""The longest body, in bytes."""
+PROTOCOL = 2
+LONGEST = 1 << 30
+"""The longest message that is read, in bytes."""
 
 TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool, "file": File}
 """The types that an option can have; one with `choices` needs none."""
@@ -43,72 +36,40 @@ class WireError(Exception):
     """What arrived is no message of the protocol."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A question or an answer."""
-
-    head: Mapping[str, Any]
-    body: bytes = b""
-
-    def encoded(self) -> bytes:
-        """The bytes that go over the wire."""
-        head = json.dumps(dict(self.head)).encode()
-        if len(head) > HEAD or len(self.body) > BODY:
-            raise WireError(f"a message of {len(head)} and {len(self.body)} bytes is longer than {HEAD} and {BODY}")
-        return LENGTHS.pack(len(head), len(self.body)) + head + self.body
+def encoded(message: Mapping[str, Any]) -> bytes:
+    """A message as a line; half of a surrogate pair goes over as U+FFFD."""
+    text = json.dumps(message, ensure_ascii=False)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode() + b"\n"
 
 
-def missing(arrived: bytes | bytearray) -> int:
-    """How many bytes of a message must still arrive, by those that have; less than 0 where there are too many."""
-    if len(arrived) < LENGTHS.size:
-        return LENGTHS.size - len(arrived)
-    head, body = LENGTHS.unpack_from(arrived)
-    if head > HEAD or body > BODY:
-        raise WireError(f"a message cannot be {head} and {body} bytes long; it begins with {bytes(arrived[:40])!r}")
-    return LENGTHS.size + int(head) + int(body) - len(arrived)
-
-
-def decoded(arrived: bytes | bytearray) -> Message:
-    """The message, which is whole."""
-    end = LENGTHS.size + LENGTHS.unpack_from(arrived)[0]
-    head = parsed(bytes(arrived[LENGTHS.size:end]))
-    if not isinstance(head, dict):
-        raise WireError("the head of a message is a JSON object")
-    return Message(head, bytes(arrived[end:]))
-
-
-def parsed(content: bytes) -> Any:
-    """The value that JSON text holds; NaN and Infinity are refused."""
+def decoded(line: bytes | bytearray) -> dict[str, Any]:
+    """The message of a line; NaN and Infinity are refused."""
     try:
-        return json.loads(content, parse_constant=_refuse)
+        message = json.loads(line, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise WireError(f"{content[:40]!r} cannot be read as JSON ({error})") from error
+        raise WireError(f"{bytes(line[:40])!r} cannot be read as JSON ({error})") from error
+    if not isinstance(message, dict):
+        raise WireError("a message is a JSON object")
+    return message
 
 
-def items_body(items: Sequence[Item]) -> bytes:
-    """The items of a question, as JSON."""
-    text = json.dumps([item.record for item in items], ensure_ascii=False)
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()  # U+FFFD for half a surrogate
-
-
-def items_of(body: bytes) -> tuple[Item, ...]:
-    """The items that a question holds."""
+def items_of(records: Any) -> tuple[Item, ...]:
+    """The items of a question."""
     try:
-        return tuple(map(Item.of, parsed(body)))
+        return tuple(map(Item.of, records))
     except (KeyError, TypeError) as error:
         raise WireError(f"the items cannot be read: {error!r}") from error
 
 
-def columns_body(columns: Mapping[str, Column]) -> bytes:
-    """The columns of an answer, as JSON; a missing score is null."""
-    return json.dumps({name: [_number(name, value) for value in column] for name, column in columns.items()}).encode()
+def columns_record(columns: Mapping[str, Column]) -> dict[str, list[float | None]]:
+    """The columns of an answer, as JSON has them; a missing score is null."""
+    return {name: [_number(name, value) for value in column] for name, column in columns.items()}
 
 
-def columns_of(body: bytes) -> dict[str, Column]:
-    """The columns that an answer holds, whatever their names and lengths."""
-    columns = parsed(body)
+def columns_of(columns: Any) -> dict[str, Column]:
+    """The columns of an answer, whatever their names and lengths."""
     if not isinstance(columns, dict):
-        raise WireError("the body of scores should be an object of columns")
+        raise WireError("columns should be an object of lists")
     return {name: _column(name, values) for name, values in columns.items()}
 
 
@@ -144,7 +105,7 @@ class Description:
 
 
 def description(answer: Mapping[str, Any]) -> Description:
-    """The description in the head of an answer; WireError where it is none."""
+    """The description in an answer; WireError where it is none."""
     if answer.get("protocol") != PROTOCOL:
         raise WireError(f"it speaks protocol {answer.get('protocol')!r:.40}, and this is {PROTOCOL}")
     card, listed, hints = answer.get("card"), answer.get("options", []), typing.get_type_hints(MetricCard)

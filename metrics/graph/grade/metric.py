@@ -53,6 +53,7 @@ from metrics.trained.heads.table import (
 )
 from metrics.training import negatives
 from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.replies import exchanges
 
 PAIRS, HELD = 60_000, 3_000
 """How many pairs are trained on, and how many are held out."""
@@ -210,10 +211,7 @@ def grade_pairs(data: TrainingData, source: topics.TopicSource | None, kind: Neg
 
 def _replies(dialogues: Sequence[Dialogue], most: int, rng: np.random.Generator) -> list[tuple[list[str], str, int]]:
     """Contexts, the last utterance first, their replies and the number of the dialogue: `most` at random."""
-    replies = []
-    for number, dialogue in enumerate(dialogues):
-        texts = [turn.text for turn in dialogue.utterances if turn.text.strip()]
-        replies += [(last_turns(texts[:place]), texts[place], number) for place in range(1, len(texts))]
+    replies = [(last_turns(before), text, number) for number, before, text in exchanges(dialogues)]
     return [replies[place] for place in rng.permutation(len(replies))[:most].tolist()]
 
 

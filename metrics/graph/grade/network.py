@@ -28,7 +28,7 @@ from torch_geometric.nn import MessagePassing
 from torch_geometric.nn.pool import global_mean_pool
 from torch_geometric.utils import scatter, softmax
 
-from metrics.trained.heads.losses import contrastive
+from metrics.trained.heads.losses import contrastive, margin_ranking
 from metrics.trained.heads.networks import Match
 
 SLOPE = 0.2
@@ -184,14 +184,9 @@ FOLLOWS = 0.1
 """How much finding the own reply of a batch weighs beside the margin; it replaces BERT's next-sentence prediction."""
 
 
-def margin_ranking(right: Any, wrong: Any, margin: float = MARGIN) -> Any:
-    """max(0, s(false) − s(true) + margin), where s is the sigmoid of the logit; the mean."""
-    return (torch.sigmoid(wrong) - torch.sigmoid(right) + margin).clamp_min(0).mean()
-
-
 def loss(network: Any, batch: dict[str, Any]) -> Any:
     """The margin ranking loss of pairs with a true and a false reply each, and the loss of the match if it has one."""
-    total = margin_ranking(*both(network, batch))
+    total = margin_ranking(*both(network, batch), MARGIN)
     if "context" in batch:
         total = total + FOLLOWS * contrastive(network.match, (batch["context"], batch["true"]))
     return total

@@ -26,6 +26,7 @@ from metrics.trained.heads import cross_encoder
 from metrics.trained.heads.table import Rows, contexts
 from metrics.training import negatives
 from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.replies import exchanges
 
 HELD_OUT = 8
 """Batches that are held out where topics alone are learned from."""
@@ -87,14 +88,12 @@ def said(before: Sequence[str]) -> str:
 def pairs(dialogues: Sequence[Dialogue], data: TrainingData, source: topics.TopicSource | None, kind: str,
           tagger: Tagger, weighted: bool) -> Pairs:
     """Each reply to two utterances or more, with its false replies."""
-    spoken = [[turn.text for turn in dialogue.utterances if turn.text.strip()] for dialogue in dialogues]
-    places = [(number, place) for number, texts in enumerate(spoken) for place in range(TURNS, len(texts))]
-    groups = np.array([number for number, _ in places], dtype=np.int64)
+    some = [exchange for exchange in exchanges(dialogues) if len(exchange[1]) >= TURNS]
+    groups = np.array([number for number, *_ in some], dtype=np.int64)
     if len(np.unique(groups)) < 2:
-        raise MetricError(f"the corpora have {len(places)} replies to two utterances, to train on or held out; take "
+        raise MetricError(f"the corpora have {len(some)} replies to two utterances, to train on or held out; take "
                           "larger ones, of two dialogues or more each")
-    before = [spoken[number][place - TURNS : place][::-1] for number, place in places]
-    replies = [spoken[number][place] for number, place in places]
+    before, replies = [said[: -TURNS - 1 : -1] for _, said, _ in some], [text for *_, text in some]
     rows, rng, false = np.arange(len(replies)), data.rng, []
     if kind == "random":
         false.append(negatives.random_others(rows, groups, rng))
@@ -125,8 +124,8 @@ def objective(data: TrainingData, source: topics.TopicSource | None, kind: str, 
 
 def of_topics(data: TrainingData, source: topics.TopicSource, tagger: Tagger) -> Objective:
     """The same from the graphs of topics alone (TCM of MME-CRS)."""
-    from metrics.graph.grade.network import TopicCoherence, margin_ranking
-    from metrics.trained.heads.losses import shares
+    from metrics.graph.grade.network import TopicCoherence
+    from metrics.trained.heads.losses import margin_ranking, shares
 
     training, held = (pairs(some, data, source, "both", tagger, True) for some in (data.dialogues(), data.held_out()))
     rng = data.rng

@@ -46,6 +46,7 @@ from benchmarks.dataset import Item
 from metrics.errors import MetricError
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.service import Models
+from metrics.text.keywords import STOP_WORDS
 from metrics.text.words import words
 from metrics.trained.heads.cross_encoder import head_probabilities
 from metrics.trained.heads.data import TrainingBatches
@@ -60,7 +61,6 @@ from metrics.trained.heads.table import (
     reading,
     stable,
 )
-from metrics.training.negatives import STOP_WORDS
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 CORPORA = (*FIVE, "dialogue_nli_sample")

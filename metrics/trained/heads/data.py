@@ -14,7 +14,7 @@ from metrics.models.memory import Vectors
 from metrics.trained.heads.table import TURNS, Rows, TextTable, last_turns
 from metrics.training import negatives
 from metrics.training.recipe import Objective, TrainingData
-from metrics.training.replies import GOOD
+from metrics.training.replies import ADVERSARIAL, GOOD, exchanges
 
 BATCH = 128
 """Pairs, contexts or texts in a batch; the false reply of a pair is that of another."""
@@ -34,15 +34,9 @@ class ReplyPairs:
 
 def pairs(dialogues: Iterable[Dialogue], table: TextTable) -> ReplyPairs:
     """Every utterance that has one before it, where both hold words."""
-    contexts: list[Rows] = []
-    replies: list[int] = []
-    for dialogue in dialogues:
-        turns = table.rows(turn.text for turn in dialogue.utterances)
-        turns = np.concatenate([np.zeros(TURNS, dtype=np.intp), turns[turns > 0]])
-        for place in range(TURNS + 1, len(turns)):
-            contexts.append(turns[place - TURNS : place][::-1])
-            replies.append(int(turns[place]))
-    return ReplyPairs(np.array(contexts, dtype=np.intp).reshape(-1, TURNS), np.array(replies, dtype=np.intp))
+    some = [(last_turns(before), text) for _, before, text in exchanges(dialogues)]
+    contexts = table.rows(text for texts, _ in some for text in texts).reshape(-1, TURNS)
+    return ReplyPairs(contexts, table.rows(text for _, text in some))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +86,15 @@ def batches_of(table: TextTable, training: ReplyPairs, held: ReplyPairs, data: T
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Contexts with several good replies each: rows of a table, (contexts, TURNS), and a row of replies for each."""
+    """Contexts with several good replies each: rows of a table, (contexts, TURNS), and a row of replies for each.
+
+    `adversarial` are false replies that share words with the context, where there are some.
+    """
 
     table: TextTable
     contexts: Rows
     replies: tuple[Rows, ...]
+    adversarial: tuple[Rows, ...]
 
     def draw(self, rng: np.random.Generator, size: int = BATCH) -> tuple[Any, Any, Any]:
         """Contexts (size, TURNS, 2 · width), and a reference and another reply to each (size, 2 · width)."""
@@ -117,24 +115,23 @@ def answered(data: TrainingData) -> tuple[Answers, Answers]:
     table = TextTable((text for dialogues in parts for dialogue in dialogues
                        for text in (*(turn.text for turn in dialogue.utterances), *dialogue.labels[GOOD])),
                       data.vectors)
-    training, held = (_answers(table, dialogues) for dialogues in parts)
+    training, held = (answers(table, dialogues) for dialogues in parts)
     return training, held
 
 
-def _answers(table: TextTable, dialogues: Iterable[Dialogue]) -> Answers:
+def answers(table: TextTable, dialogues: Iterable[Dialogue]) -> Answers:
     """The answers of dialogues, without those that have no context or fewer than two replies."""
-    contexts, several = [], []
+    rows = []
     for dialogue in dialogues:
         context = table.rows(last_turns(turn.text for turn in dialogue.utterances))
-        replies = np.unique(table.rows(dialogue.labels[GOOD]))
-        replies = replies[replies > 0]
-        if context[0] and len(replies) > 1:
-            contexts.append(context)
-            several.append(replies)
-    if not contexts:
+        good, hard = (np.unique(table.rows(dialogue.labels.get(label, ()))) for label in (GOOD, ADVERSARIAL))
+        if context[0] and len(good[good > 0]) > 1:
+            rows.append((context, good[good > 0], hard[hard > 0]))
+    if not rows:
         raise MetricError(f"none of the corpora has contexts with several replies ({GOOD}, a list of two "
                           "or more texts beside the utterances, as dailydialog_pp has them)")
-    return Answers(table, np.stack(contexts), tuple(several))
+    contexts, several, adversarial = zip(*rows, strict=True)
+    return Answers(table, np.stack(contexts), several, adversarial)
 
 
 Labelled: TypeAlias = Sequence[tuple[str, float]]

@@ -13,16 +13,29 @@ from metrics.training.loop import on_device
 
 def contrastive(network: Any, batch: tuple[Any, Any]) -> Any:
     """Finding the own reply among all of the batch, and the own context: the mean of both cross entropies."""
-    logits = network.matrix(*batch)  # (B, B)
+    return both_ways(network.matrix(*batch))
+
+
+def both_ways(logits: Any) -> Any:
+    """The mean of the cross entropies by row and by column, where the diagonal is right: (B, B), or (B, B and more)."""
     own = torch.arange(len(logits), device=logits.device)
-    return (functional.cross_entropy(logits, own) + functional.cross_entropy(logits.T, own)) / 2
+    return (functional.cross_entropy(logits, own) + functional.cross_entropy(logits[:, : len(logits)].T, own)) / 2
+
+
+def logistic(right: Any, wrong: Any) -> Any:
+    """The cross entropy of logits that should be true and of such that should be false."""
+    return (functional.softplus(-right).mean() + functional.softplus(wrong).mean()) / 2
+
+
+def margin_ranking(right: Any, wrong: Any, margin: float) -> Any:
+    """max(0, s(wrong) − s(right) + margin), where s is the sigmoid of the logit; the mean."""
+    return (torch.sigmoid(wrong) - torch.sigmoid(right) + margin).clamp_min(0).mean()
 
 
 def right_or_wrong(network: Any, batch: tuple[Any, Any, Any]) -> Any:
     """The cross entropy of a true reply (label 1) and a false one (label 0) to each context."""
     context, right, wrong = batch
-    return (functional.softplus(-network(context, right)).mean()
-            + functional.softplus(network(context, wrong)).mean()) / 2
+    return logistic(network(context, right), network(context, wrong))
 
 
 def true_or_false(network: Any, batch: tuple[Any, Any]) -> Any:
@@ -93,5 +106,4 @@ def hinge(network: Any, batch: tuple[Any, Any, Any, Any], margin: float = 0.5) -
     context, lengths, reply, reply_lengths = batch
     left = network.read(network.context, context, lengths)
     right = network.read(network.reply, reply, reply_lengths)
-    true, false = (torch.sigmoid(network.related(left, states)) for states in (right, right.roll(1, 0)))
-    return (margin - true + false).clamp_min(0).mean()
+    return margin_ranking(network.related(left, right), network.related(left, right.roll(1, 0)), margin)

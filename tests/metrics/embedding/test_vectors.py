@@ -21,7 +21,7 @@ from metrics.embedding.greedy_matching import GreedyMatching
 from metrics.embedding.vector_extrema import VectorExtrema
 from metrics.metric import Column
 from metrics.models import weights
-from metrics.models.service import Choice, Models
+from metrics.models.service import Models
 from metrics.models.vectors import WordVectors
 from metrics.text.words import Aggregation
 from tests.conftest import make_item
@@ -89,16 +89,6 @@ def test_all_references_at_once_are_as_each_alone(kind: Kind, response: str, ref
     for how, value in expected.items():
         assert one(kind, response, *references, table=RANDOM, how=how) == pytest.approx(value, abs=1e-6)
     assert all(-1 <= value <= 1 for value in each)
-
-
-@pytest.mark.slow
-def test_equals_what_nlg_eval_publishes(real_data: Path, home: Path) -> None:
-    """The first example of nlg-eval's own tests; all its words are known and it has no punctuation."""
-    if not (path := real_data / "resources" / "glove.6B.300d.txt").is_file():
-        pytest.skip(f"no {path}")
-    items = [make_item("1", "this is a good test", "this is a test", "this is also a test")]
-    for kind, expected in ((EmbeddingAverage, 0.980075), (VectorExtrema, 0.94509), (GreedyMatching, 0.960771)):
-        assert scored(kind, items, Models(home, Choice(vectors=str(path))))[0] == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("kind", METRICS)

@@ -6,7 +6,6 @@ It imports nothing that is slow. A file beside it notes that it has misbehaved; 
 import json
 import os
 import signal
-import struct
 import subprocess
 import sys
 import time
@@ -17,16 +16,8 @@ CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "cont
 SLEEP = "import time; time.sleep(60)"
 
 
-def take(length):
-    content = sys.stdin.buffer.read(length)
-    if len(content) < length:
-        sys.exit()
-    return content
-
-
-def packed(head, body=b""):
-    content = head if isinstance(head, bytes) else json.dumps(head).encode()
-    return struct.pack(">IQ", len(content), len(body)) + content + body
+def line(message):
+    return json.dumps(message).encode() + b"\n"
 
 
 def put(content):
@@ -38,18 +29,18 @@ def misbehave(id_):
     sys.stderr.write("about to misbehave\n")
     sys.stderr.flush()
     answers = {
-        "garbage": bytes(range(255, 0, -1)),
-        "no-json": packed(b"{'id': 1}"),
-        "no-object": packed([id_]),
-        "other-id": packed({"id": id_ - 1}, b'{"words": []}'),
-        "no-body": packed({"id": id_}),
-        "twice": packed({"id": id_}, b'{"words": []}') * 2,
-        "raises": packed({"id": id_, "error": "KeyError", "message": "two\nlines"}),
+        "garbage": bytes(range(255, 10, -1)) + b"\n",
+        "no-json": b"{'id': 1}\n",
+        "no-object": line([id_]),
+        "other-id": line({"id": id_ - 1, "columns": {"words": []}}),
+        "no-columns": line({"id": id_}),
+        "twice": line({"id": id_, "columns": {"words": []}}) * 2,
+        "raises": line({"id": id_, "error": "KeyError", "message": "two\nlines"}),
     }
     if HOW in answers:
         put(answers[HOW])
     elif HOW == "truncated":
-        put(packed({"id": id_}, b'{"words": [1.0]}')[:-4])
+        put(line({"id": id_, "columns": {"words": [1.0]}})[:-4])
         sys.exit()
     elif HOW in globals():
         globals()[HOW]()
@@ -91,18 +82,15 @@ def closes():
     time.sleep(60)
 
 
-while True:
-    head_length, body_length = struct.unpack(">IQ", take(12))
-    question, content = json.loads(take(head_length)), take(body_length)
+for asked in sys.stdin.buffer:
+    question = json.loads(asked)
     if question["ask"] == "describe":
-        put(packed({"id": question["id"], "protocol": 1, "card": CARD, "options": [],
-                    "environment": ["made-up==1"]}))
+        put(line({"id": question["id"], "protocol": 2, "card": CARD, "options": [], "environment": ["made-up==1"]}))
         continue
-    records = json.loads(content)
     if not DONE.exists():
         DONE.touch()
         misbehave(question["id"])
         if HOW != "nothing":
             continue
-    words = [len((one["response"] or one["context"][-1])["text"].split()) for one in records]
-    put(packed({"id": question["id"]}, json.dumps({"words": words}).encode()))
+    words = [len((one["response"] or one["context"][-1])["text"].split()) for one in question["items"]]
+    put(line({"id": question["id"], "columns": {"words": words}}))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +11,12 @@ import pytest
 
 from benchmarks.dataset import Item, Reference, Utterance
 from metrics.errors import BrokenPlugin
-from metrics.external.isolation import settings
+from metrics.external.isolation import settings, wire
 from metrics.external.isolation.settings import MARK, digest
-from metrics.external.isolation.wire import (
-    HEAD,
-    Message,
-    WireError,
-    columns_body,
-    columns_of,
-    decoded,
-    description,
-    items_body,
-    items_of,
-    missing,
-)
+from metrics.external.isolation.wire import WireError, columns_of, description
 
 CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "control"}
-GOOD = {"protocol": 1, "form": "json", "card": CARD}
+GOOD = {"protocol": 2, "card": CARD}
 
 
 def written(folder: Path, text: str) -> settings.Settings:
@@ -96,7 +83,7 @@ def test_a_description_with_every_kind_of_option() -> None:
 
 
 NO_DESCRIPTION: list[tuple[dict[str, Any], str]] = [
-    ({"protocol": 2}, "speaks protocol 2, and this is 1"),
+    ({"protocol": 1}, "speaks protocol 1, and this is 2"),
     ({"card": None}, "a card is an object with columns, family, name, title"),
     ({"card": {**CARD, "colour": "red"}}, "a card is an object with"),
     ({"card": {**CARD, "columns": "words"}}, "columns of its card should be a list of words"),
@@ -145,50 +132,38 @@ ITEMS = (
 )
 
 
+def over(message: dict[str, Any]) -> dict[str, Any]:
+    """A message as it arrives."""
+    line = wire.encoded(message)
+    assert line.count(b"\n") == 1
+    return wire.decoded(line)
+
+
 def test_items_come_back_as_they_were() -> None:
-    assert items_of(items_body(ITEMS)) == ITEMS
-    assert items_of(items_body(())) == ()
-    (read,) = items_of(items_body([Item("a", (Utterance("user", "x\ud800y \U0001f600"),), None)]))
-    assert read.context[0].text == "x\ufffdy \U0001f600"
+    for items in (ITEMS, ()):
+        assert wire.items_of(over({"items": [item.record for item in items]})["items"]) == items
+    assert over({"text": "x\ud800y \U0001f600"}) == {"text": "x\ufffdy \U0001f600"}
 
 
 def test_columns_come_back_to_the_last_bit() -> None:
     columns = {"x": np.array([0.1, math.nan, -1e-300, 1 / 3]), "y@z": np.array([1.0, 2.0, 3.0, 4.0])}
-    read = columns_of(columns_body(columns))
+    read = columns_of(over({"columns": wire.columns_record(columns)})["columns"])
     assert list(read) == ["x", "y@z"]
     assert all(np.array_equal(read[name], columns[name], equal_nan=True) for name in columns)
     with pytest.raises(WireError, match="column x holds an infinite score"):
-        columns_body({"x": np.array([math.inf])})
+        wire.columns_record({"x": np.array([math.inf])})
 
 
-def test_a_message_arrives_in_pieces() -> None:
-    content = Message({"id": 1}, b"body").encoded()
-    assert all(missing(content[:length]) > 0 for length in range(len(content)))
-    assert (missing(content), missing(content + b".")) == (0, -1)
-    assert decoded(content) == Message({"id": 1}, b"body")
-
-
-def test_a_length_that_cannot_be_is_refused_on_both_sides() -> None:
-    for head, body in ((HEAD + 1, 0), (2, 1 << 60), (0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF)):
-        with pytest.raises(WireError, match=f"cannot be {head} and {body} bytes long"):
-            missing(struct.pack(">IQ", head, body))
-    with pytest.raises(WireError, match="longer than"):
-        Message({"options": "x" * HEAD}).encoded()
-
-
-def test_json_that_holds_no_scores() -> None:
-    for body, message in (
+def test_what_holds_no_scores_and_no_items_is_refused() -> None:
+    for columns, message in (
         (b'{"x": [NaN]}', "NaN is no JSON"), (b'{"x": [-Infinity]}', "-Infinity is no JSON"),
         (b'{"x": [true]}', "column x holds True, which is no number"), (b'{"x": [[1]]}', "which is no number"),
-        (b'{"x": "12"}', "column x is no list"), (b"[]", "an object of columns"), (b"", "cannot be read as JSON"),
+        (b'{"x": "12"}', "column x is no list"), (b"[]", "an object of lists"), (b"", "cannot be read as JSON"),
         (b"\xff", "cannot be read as JSON"), (b'{"x": [1' + b"0" * 400 + b"]}", "out of range"),
         (b"[" * 100_000, "cannot be read as JSON"),
     ):
         with pytest.raises(WireError, match=message):
-            columns_of(body)
-
-
-def test_records_that_are_no_items() -> None:
+            columns_of(wire.decoded(b'{"columns": ' + columns + b"}\n")["columns"])
     for records in ([{}], [1], {"a": 1}, [{"id": "a", "context": [1]}], 7):
         with pytest.raises(WireError):
-            items_of(json.dumps(records).encode())
+            wire.items_of(records)

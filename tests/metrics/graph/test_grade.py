@@ -142,7 +142,7 @@ def test_the_loss_asks_for_a_margin_of_a_tenth() -> None:
         return float(np.log(share / (1 - share)))
 
     right, wrong = ([logit(share) for share in shares] for shares in ((0.9, 0.5, 0.3), (0.2, 0.45, 0.6)))
-    found = grade.margin_ranking(torch.tensor(right), torch.tensor(wrong))
+    found = grade.margin_ranking(torch.tensor(right), torch.tensor(wrong), 0.1)
     assert float(found) == pytest.approx((0 + 0.05 + 0.4) / 3)
 
 

@@ -69,7 +69,7 @@ def test_every_item_is_scored_once(tmp_path: Path, home: Path, capsys: pytest.Ca
         assert main(command(server, tmp_path / "b", "--rescore")) == 0
         assert len(server.bodies) == asked, "a second run asks for nothing"
         assert scores(tmp_path / "b") == found
-    (told,) = [json.loads(line) for line in (home / "judge" / "usage.jsonl").read_text().split("\n") if line]
+    (told,) = usage_records(home)
     assert told["read"] == 20
     assert told["unreadable"] == server.behaved["beyond"] + server.behaved["prose"]
     assert told["completion_tokens"] * 10 == told["prompt_tokens"]
@@ -194,24 +194,19 @@ def test_a_killed_run_goes_on(tmp_path: Path, home: Path) -> None:
         assert killed["prompt_tokens"] >= 600, "all but two that were under way"
         assert main(asked) == 0
         assert sum(one["prompt_tokens"] for one in usage_records(home)) == 2000 + killed["prompt_tokens"] - 100 * kept
-        assert len(list((home / "judge" / "running").glob("*.json"))) == 1, "that of the run that was killed"
         assert len(server.times) == 20
         assert sum(times > 1 for times in server.times.values()) <= 2, "only what was under way is asked again"
         assert all(map(math.isfinite, scores(tmp_path)))
 
 
-def test_a_run_that_was_killed_as_it_ended_is_counted_once(home: Path) -> None:
+def test_a_run_is_counted_once_as_of_its_last_whole_line(home: Path) -> None:
     usage = Usage("judge:x", "toy", home)
     usage.count("sent")
-    usage.answered(Answer("4", prompt=7))
-    (left,) = (home / "judge" / "running").iterdir()
-    content = left.read_bytes()
-    assert [one["prompt_tokens"] for one in usage_records(home)] == [7]
-    usage.keep()
-    assert not left.exists()
-    left.write_bytes(content)
-    (left.parent / "half.json").write_bytes(content[:40])
-    assert [one["prompt_tokens"] for one in usage_records(home)] == [7]
+    for _ in range(2):
+        usage.answered(Answer("4", prompt=7))
+    with (home / "judge" / "usage.jsonl").open("a") as stream:
+        stream.write('\n{"run": "cut')
+    assert [one["prompt_tokens"] for one in usage_records(home)] == [14]
 
 
 def test_try_shows_what_is_asked_and_what_was_read(capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,16 +63,6 @@ def test_texts_and_pairs_are_read_as_the_model_reads_them(made: dict[str, tuple[
                 assert row.types is None or row.types == expected["token_type_ids"][place], pair
 
 
-def test_roberta_stands_two_ends_between_the_parts(made: dict[str, tuple[Tokenizer, Any]]) -> None:
-    """Liu et al. 2019; ids of <s> and </s> are 0 and 2."""
-    ours = made["roberta"][0]
-    context, response = ours.plain(["hello", "there"])
-    assert ours.pairs([("hello", "there")])[0].ids == [0, *context, 2, 2, *response, 2]
-    assert ours.frame == (1, 1)
-    assert ours.pad == 1
-    assert {0, 1, 2} <= ours.specials
-
-
 def test_of_a_pair_the_context_keeps_its_end_and_of_two_long_parts_each_keeps_half(
     made: dict[str, tuple[Tokenizer, Any]]
 ) -> None:

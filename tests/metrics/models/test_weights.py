@@ -15,9 +15,7 @@ from typing import ClassVar
 
 import pytest
 
-from metrics.embedding.cosine import Cosine
 from metrics.errors import MissingResource
-from metrics.metric import signature
 from metrics.models import hub as hub_of
 from metrics.models import networks, resources, weights
 from metrics.models.device import Machine
@@ -216,16 +214,6 @@ def test_a_language_model_without_its_output_layer_does_not_run_with_a_random_on
     rewritten(copy / "config.json", tie_word_embeddings=False)
     with pytest.raises(MissingResource, match=r"lack 1 of the network's parts \(lm_head.weight\)"):
         networks.transformer("AutoModelForCausalLM", weights.find(str(copy), home), Machine())
-
-
-def test_a_missing_model_costs_only_the_metrics_that_use_it(home: Path, model: Path) -> None:
-    """`signature` is where a run learns it, before it scores."""
-    (model / "model.safetensors").write_bytes(b"")
-    models = Models(home, Choice(device="cpu"))
-    for encoder in ("nobody/nothing", str(model)):
-        with pytest.raises(MissingResource):
-            signature(Cosine(encoder), models)
-    assert "encoder=all-MiniLM-L6-v2@53aa51172d14." in signature(Cosine(), models)
 
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

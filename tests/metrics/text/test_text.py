@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import sys
 from collections import Counter
 from pathlib import Path
@@ -128,11 +127,6 @@ def test_the_largest_tf_idf_are_taken_in_their_order() -> None:
     # ln 25 = 3.2 for the first two, of which the second is there twice; the others have ln 100; "often" is too frequent
     assert found == [word for word in rare if word not in ("worda", "wordl")]
     assert counts.rarity("never seen") == pytest.approx(5.521, abs=1e-3)  # ln(1000 / 4)
-
-
-def test_counts_are_of_utterances() -> None:
-    content = keywords.counted(["tea and tea", "Tea!"] * 3 + ["cups"])
-    assert gzip.decompress(content).decode().splitlines() == ["utterances\t7", "tea\t6"]
 
 
 def test_the_shipped_counts_are_small_and_of_words() -> None:
