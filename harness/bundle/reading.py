@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.errors import BadArchive
+from benchmarks.formats.records import Refused, lines, load, mapping, records, text, value_of
 from benchmarks.storage import archive
 from harness.bundle import FORM, LISTS, LONGEST, MANIFEST, TABLES, Bundle, ScoreTable, heading, scores_file
 from harness.errors import BadBundle
 from harness.results.item_scores import ColumnKey
-from harness.results.records import Refused, lines, load, mapping, records, text, value_of
 from harness.results.rows import Correlation, DatasetEntry, Failure, MetricEntry, RankingRow, Run, Skip
 from harness.statistics.panel import Vector
 from metrics.column import of_quality, split_quality

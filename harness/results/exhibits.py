@@ -18,8 +18,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from benchmarks.formats.records import Refused, load, mapping, value_of
 from harness.errors import BadReport
-from harness.results.records import Refused, load, mapping, value_of
 from harness.results.rows import Exhibit
 
 SCHEMA = 1

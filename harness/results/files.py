@@ -27,11 +27,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.formats.records import load, mapping, records, value_of
 from benchmarks.storage.files import write_atomically
 from harness.errors import BadReport
 from harness.results import item_scores as packing
 from harness.results import tables
-from harness.results.records import load, mapping, records, value_of
 from harness.results.rows import (
     Comparison,
     Correlation,

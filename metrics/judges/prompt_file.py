@@ -12,17 +12,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import json
-import math
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
 
 from benchmarks.errors import nearest
+from benchmarks.formats.records import Refused, value_of
 from metrics.errors import BadOption, MissingResource, UnknownMetric
 from metrics.judges.prompt import JudgedQuality, Prompt, places
 from metrics.metric import NEEDS, is_name
@@ -73,57 +71,31 @@ def read(name: str, content: bytes, where: str) -> Prompt:
     if not is_name(name):
         raise BadOption(f"{where}: columns are named by the file, so its name is small letters, digits and hyphens")
     try:
-        fields_ = tomllib.loads(content.decode())
+        table = tomllib.loads(content.decode())
     except (ValueError, RecursionError) as error:
         raise BadOption(f"{where}: {' '.join(str(error).split()):.200}") from error
-    qualities = fields_.pop("qualities", None)
-    request = fields_.pop("request", {})
-    if not isinstance(qualities, list) or not qualities or not isinstance(request, dict):
+    request = table.pop("request", {})
+    if not isinstance(table.get("qualities"), list) or not isinstance(request, dict):
         raise BadOption(f"{where}: has no [[qualities]], or a request that is no table")
-    if lost := OWN & request.keys():
-        raise BadOption(f"{where}: request.{min(lost)} is not for a prompt to set")
-    values = _typed(Prompt, fields_, where, {"name", "digest", "qualities", "request"})
-    read_ = tuple(_quality(table, f"{where}: quality {number}") for number, table in enumerate(qualities, 1))
-    prompt = Prompt(name=name, digest=hashlib.sha256(content).hexdigest()[:12], qualities=read_,
-                    request=json.dumps(request, sort_keys=True, default=str), **values)
+    own = {"name": name, "digest": hashlib.sha256(content).hexdigest()[:12],
+           "request": json.dumps(request, sort_keys=True, default=str)}
+    if lost := [*(OWN & request.keys()), *(own.keys() & table.keys())]:
+        raise BadOption(f"{where}: {'request.' * (lost[0] in OWN)}{lost[0]} is not for a prompt to set")
+    try:
+        prompt: Prompt = value_of(Prompt, table | own, where)
+    except Refused as error:
+        raise BadOption(str(error)) from error
+    for quality in prompt.qualities:
+        _check_quality(quality, where)
     _check(prompt, where)
-    return prompt
+    return dataclasses.replace(prompt, temperature=float(prompt.temperature))
 
 
-def _quality(table: Any, where: str) -> JudgedQuality:
-    if not isinstance(table, dict):
-        raise BadOption(f"{where}: is no table")
-    quality = JudgedQuality(**_typed(JudgedQuality, table, where, set()))
+def _check_quality(quality: JudgedQuality, where: str) -> None:
     if not is_name(quality.name):
-        raise BadOption(f"{where}: its name {quality.name!r:.80} is not small letters, digits and hyphens")
-    if not (math.isfinite(quality.low) and math.isfinite(quality.high) and quality.low < quality.high):
-        raise BadOption(f"{where}: low should be below high, both finite; more is better")
-    return quality
-
-
-_KINDS: dict[str, tuple[tuple[type, ...], Callable[[Any], Any]]] = {
-    "str": ((str,), str), "int": ((int,), int), "float": ((int, float), float), "bool": ((bool,), bool),
-    "tuple[str, ...]": ((list,), lambda listed: tuple(map(str, listed))),
-}
-"""What TOML gives for the types of the fields, and what becomes of it."""
-
-
-def _typed(kind: type, table: Mapping[str, Any], where: str, own: set[str]) -> dict[str, Any]:
-    """The values of a table that are fields of a dataclass, each of its type."""
-    known = {field.name: field for field in fields(kind) if field.name not in own}
-    values: dict[str, Any] = {}
-    for key, value in table.items():
-        if key not in known:
-            raise BadOption(f"{where}: has a key {key!r:.80}; {nearest(key, known)}")
-        wanted = str(known[key].type)
-        kinds, made = _KINDS[wanted]
-        if not isinstance(value, kinds) or (isinstance(value, bool) and wanted != "bool"):
-            raise BadOption(f"{where}: {key} should be of type {wanted}, not {value!r:.80}")
-        values[key] = made(value)
-    for name, field in known.items():
-        if field.default is MISSING and name not in values:
-            raise BadOption(f"{where}: lacks {name}")
-    return values
+        raise BadOption(f"{where}: the name {quality.name!r:.80} of a quality is not small letters, digits and hyphens")
+    if not quality.low < quality.high:
+        raise BadOption(f"{where}: {quality.name}: low should be below high; more is better")
 
 
 def _check(prompt: Prompt, where: str) -> None:
@@ -134,8 +106,8 @@ def _check(prompt: Prompt, where: str) -> None:
         raise BadOption(f"{where}: answer = \"yes\" is read off probabilities: write logprobs = true")
     if not prompt.levels:
         raise BadOption(f"{where}: has neither a template turn nor one for a dialogue")
-    if len({quality.name for quality in prompt.qualities}) < len(prompt.qualities):
-        raise BadOption(f"{where}: two qualities have one name")
+    if not 0 < len({quality.name for quality in prompt.qualities}) == len(prompt.qualities):
+        raise BadOption(f"{where}: has no qualities, or two of one name")
     if unknown := set(prompt.needs) - set(NEEDS):
         raise BadOption(f"{where}: needs {min(unknown)!r:.80}; {nearest(min(unknown), NEEDS)}")
     known = (*OF_ITEMS, *(TOGETHER if prompt.answer == "json" else ONE_BY_ONE))

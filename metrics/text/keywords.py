@@ -2,7 +2,7 @@
 
 A keyword is a noun, verb or adjective. Without a tagger's model that is told by exclusion, from lists alone: what is
 no function word, no adverb, interjection or number, and no verb or noun so general that it names no topic. Where NLTK's
-or spaCy's tagger is installed, `tagger` takes its word for it. Of the candidates the rarest by tf · ln(N / df) are
+tagger is installed, `tagger` takes its word for it. Of the candidates the rarest by tf · ln(N / df) are
 taken, in the order in which they are said; `weighed` takes, as GRADE's released code, those whose part of speech (by
 NLTK) · tf / words · log10(N / df) is above 0.15.
 
@@ -15,21 +15,20 @@ from __future__ import annotations
 import functools
 import gzip
 import hashlib
-import importlib
 import math
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from metrics.errors import MissingResource
 from metrics.text.words import terms
 
-Tagger: TypeAlias = Literal["lists", "nltk", "spacy", "weighed"]
+Tagger: TypeAlias = Literal["lists", "nltk", "weighed"]
 MOST = 10
 """Keywords of a text."""
 RARITY = 3.0
@@ -71,8 +70,9 @@ def keywords(text: str, tagger: Tagger = "lists") -> tuple[str, ...]:
     """The keywords of a text, each once, in the order in which they are said; none where nothing names a topic."""
     if tagger == "weighed":
         return tuple(_weighed(_tags_by_nltk(text), shipped()))
-    frequency = Counter(TAGGERS[tagger](text))
-    return tuple(ranked(frequency, shipped()))
+    candidates = _tagged(_tags_by_nltk(text)) if tagger == "nltk" else [
+        *filter(topical, spelled(text)), *_foreign(text)]
+    return tuple(ranked(Counter(candidates), shipped()))
 
 
 def _foreign(text: str) -> list[str]:
@@ -134,18 +134,3 @@ def _tagged(tagged: Iterable[tuple[str, str]]) -> list[str]:
     words = (spelled(word) for word, tag in tagged if tag.startswith(TAGS))
     return [first for parts in words for first in parts[:1]
             if 2 < len(first) < 24 and first not in STOP_WORDS and first not in GENERAL]
-
-
-@functools.cache
-def _spacy() -> Any:
-    try:
-        return importlib.import_module("spacy").load("en_core_web_sm", disable=["parser", "ner", "lemmatizer"])
-    except (ImportError, OSError):
-        raise MissingResource("spaCy's en_core_web_sm is not on this machine: `pip install spacy; python -m spacy "
-                              "download en_core_web_sm`, or take tagger=lists") from None
-
-
-TAGGERS: dict[str, Callable[[str], list[str]]] = {
-    "lists": lambda text: [*(word for word in spelled(text) if topical(word)), *_foreign(text)],
-    "nltk": lambda text: _tagged(_tags_by_nltk(text)),
-    "spacy": lambda text: _tagged((token.text, token.tag_) for token in _spacy()(text))}

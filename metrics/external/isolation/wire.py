@@ -10,14 +10,14 @@ import dataclasses
 import json
 import keyword
 import math
-import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal
 
 import numpy as np
 
 from benchmarks.dataset import Item
+from benchmarks.formats.records import Refused, value_of
 from metrics.column import Column
 from metrics.metric import File, MetricCard
 
@@ -108,38 +108,23 @@ def description(answer: Mapping[str, Any]) -> Description:
     """The description in an answer; WireError where it is none."""
     if answer.get("protocol") != PROTOCOL:
         raise WireError(f"it speaks protocol {answer.get('protocol')!r:.40}, and this is {PROTOCOL}")
-    card, listed, hints = answer.get("card"), answer.get("options", []), typing.get_type_hints(MetricCard)
-    required = {field.name for field in dataclasses.fields(MetricCard) if field.default is dataclasses.MISSING}
-    if not isinstance(card, dict) or not required <= card.keys() <= hints.keys():
-        raise WireError(f"a card is an object with {', '.join(sorted(required))}, and of the rest only "
-                        f"{', '.join(sorted(hints.keys() - required))}")
-    if not isinstance(listed, list):
-        raise WireError("options is no list")
+    try:
+        card = value_of(MetricCard, answer.get("card"), "its card")
+        listed = value_of(tuple[Mapping[str, Any], ...], answer.get("options", []), "its options")
+        environment = value_of(tuple[str, ...], answer.get("environment", []), "its environment")
+    except Refused as error:
+        raise WireError(str(error)) from error
+    words = [word for value in (*dataclasses.astuple(card), environment) if isinstance(value, tuple) for word in value]
+    if unprintable := [word for word in words if not (word and word.isprintable())]:
+        raise WireError(f"its card or environment holds {unprintable[0]!r:.80}, which is no word")
     options = tuple(map(_option, listed))
     if len({name for name, _, _ in options}) < len(options):
         raise WireError(f"options of one name: {', '.join(name for name, _, _ in options)}")
-    return Description(MetricCard(**{key: _value(f"{key} of its card", hints[key], value)
-                                     for key, value in card.items()}), options,
-                       _value("environment", tuple[str, ...], answer.get("environment", [])))
+    return Description(card, options, environment)
 
 
-def _value(what: str, hint: Any, value: Any) -> Any:
-    """A value of JSON as the type that it should have."""
-    inner = get_args(hint)[0] if get_origin(hint) is tuple else hint
-    known = get_args(inner)
-    words = f" of {', '.join(known)}" if known else ""
-    if inner is not hint:
-        plain = isinstance(value, list) and all(isinstance(word, str) and word.isprintable() and word for word in value)
-        if not plain or (known and (not value or not set(value) <= set(known))):
-            raise WireError(f"{what} should be a list of words{words}, and is {value!r:.80}")
-        return tuple(value)
-    if value not in known if known else type(value) is not hint:
-        raise WireError(f"{what} is {value!r:.40}{words and ', and should be one'}{words}")
-    return value
-
-
-def _option(entry: Any) -> tuple[str, Any, Any]:
-    name = entry.get("name") if isinstance(entry, dict) else None
+def _option(entry: Mapping[str, Any]) -> tuple[str, Any, Any]:
+    name = entry.get("name")
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
         raise WireError(f"an option has a name that Python takes too, not {name!r:.40}")
     default, choices = entry.get("default"), entry.get("choices")

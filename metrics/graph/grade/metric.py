@@ -76,7 +76,7 @@ class Grade:
              "batch; the paper fine-tunes BERT on both."),
             ("Nodes are the encoder's vectors of words, not Numberbatch's; a graph of nearest words unless "
              "graph=conceptnet."),
-            "Keywords by word lists unless tagger=nltk or spacy; five corpora, batches of 128 at 1e-3.",
+            "Keywords by word lists unless tagger=nltk; five corpora, batches of 128 at 1e-3.",
         ),
     )
     recipes: ClassVar[Mapping[str, Recipe]] = {

@@ -152,11 +152,6 @@ def test_taggers_are_taken_at_their_word(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(keywords, "LEAST_WEIGHT", 0.3)
     assert keywords._weighed([(word, tags[word]) for word in ("the", "quick", "fox", "is", "jumped")], counts) == [
         "fox"]
-    loaded: Any = lambda text: [SimpleNamespace(text=word, tag_=tags[word]) for word in text.split()]  # noqa: E731
-    monkeypatch.setitem(sys.modules, "spacy", SimpleNamespace(load=lambda *_, **__: loaded))
-    keywords._spacy.cache_clear()
-    assert keywords.keywords("the fox is quick", "spacy") == ("fox", "quick")
-    keywords._spacy.cache_clear()
 
 
 def test_a_tagger_that_is_not_there_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,10 +159,8 @@ def test_a_tagger_that_is_not_there_says_what_to_do(monkeypatch: pytest.MonkeyPa
         raise LookupError(words)
 
     monkeypatch.setitem(sys.modules, "nltk", SimpleNamespace(pos_tag=missing))
-    monkeypatch.setitem(sys.modules, "spacy", None)
-    for tagger in ("nltk", "spacy"):
-        with pytest.raises(MissingResource, match="or take tagger=lists"):
-            keywords.keywords("the fox", tagger)
+    with pytest.raises(MissingResource, match="or take tagger=lists"):
+        keywords.keywords("the fox", "nltk")
 
 
 TERMS = ["tea", "cup", "kitchen", "house", "town", "moon"]

@@ -1,4 +1,4 @@
-"""JSON from outside as dataclasses, which get the fields that they must have and no others.
+"""JSON or TOML from outside as dataclasses, which get the fields that they must have and no others.
 
 Anything else is refused, with the file and where in it.
 """
@@ -12,7 +12,9 @@ import math
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
+
+from benchmarks.errors import nearest
 
 Read = TypeVar("Read")
 
@@ -76,7 +78,9 @@ def value_of(hint: Any, value: Any, where: str) -> Any:
         return tuple(value_of(kind, entry, where) for kind, entry in zip(hints, value, strict=True))
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return mapping(where, value)
-    plain: dict[Any, Callable[[Any, str], Any]] = {str: _text, int: _whole, float: _number}
+    if origin is Literal:
+        return _one_of(inside, value, where)
+    plain: dict[Any, Callable[[Any, str], Any]] = {str: _text, int: _whole, float: _number, bool: _flag}
     if hint in plain:
         return plain[hint](value, where)
     raise Refused(f"{where}: holds {value!r:.60}, which it should not")
@@ -86,7 +90,7 @@ def _record(kind: Any, value: Any, where: str) -> Any:
     values, hints = mapping(where, value), _hints(kind)
     fields = {field.name: field for field in dataclasses.fields(kind)}
     if unknown := sorted(values.keys() - fields.keys()):
-        raise Refused(f"{where}: has a field {unknown[0]!r:.60}, which it should not")
+        raise Refused(f"{where}: has a field {unknown[0]!r:.60}, which it should not; {nearest(unknown[0], fields)}")
     if lacking := [name for name, field in fields.items()
                    if name not in values and field.default is dataclasses.MISSING]:
         raise Refused(f"{where}: has no field {lacking[0]!r}")
@@ -109,6 +113,18 @@ def mapping(where: str, value: Any) -> dict[str, Any]:
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str) or any("\ud800" <= sign <= "\udfff" for sign in value):
         raise Refused(f"{where}: should be text, is {value!r:.60}")
+    return value
+
+
+def _one_of(choices: tuple[Any, ...], value: Any, where: str) -> Any:
+    if value not in choices:
+        raise Refused(f"{where}: should be one of {', '.join(map(str, choices))}, is {value!r:.60}")
+    return value
+
+
+def _flag(value: Any, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise Refused(f"{where}: should be true or false, is {value!r:.60}")
     return value
 
 
