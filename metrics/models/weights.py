@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.storage.files import staged
 from metrics.errors import MissingResource
 from metrics.models import catalogue, gguf, hub
 from metrics.models.resources import digest_of, sha256
@@ -106,7 +107,7 @@ def _of_gguf(file: Path, home: Path) -> Weights:
     """The model in a GGUF file: converted when it is first needed, under the digest of the file."""
     folder = models_home(home) / ".gguf" / sha256(file)[:16]
     if not folder.is_dir():
-        with catalogue.staged(folder) as new:
+        with staged(folder) as new:
             gguf.convert(file.name, file, new)
     return _checked(file.name, folder, "GGUF file")
 

@@ -11,17 +11,16 @@ another name are the same encoder.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.storage.files import staged
 from metrics.errors import MetricError, MissingResource
 from metrics.models import storage
 
@@ -120,7 +119,8 @@ def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], ca
     """Write a checkpoint, all of it or nothing, in the place of the one that is there."""
     from safetensors.torch import save_file
 
-    with _in_place_of(folder) as beside:
+    check_place(folder)
+    with staged(folder) as beside:
         save_file(storage.packed(weights, eight_bits), beside / WEIGHTS)
         (beside / WEIGHTS).chmod(0o644)
         (beside / CONFIG).write_bytes(_text(config))
@@ -136,28 +136,11 @@ def keep(source: Path, home: Path) -> Checkpoint:
         raise _damaged(source.name, source / CARD, "holds no name")
     weights = read(name, source)
     folder = place(name, _belongs(name, source, weights.config) or "", home)
-    with _in_place_of(folder) as beside:
+    check_place(folder)
+    with staged(folder) as beside:
         for file in (WEIGHTS, CONFIG, CARD):
             shutil.copyfile(source / file, beside / file)
     return read(name, folder)
-
-
-@contextlib.contextmanager
-def _in_place_of(folder: Path) -> Iterator[Path]:
-    """An empty folder that stands in the place of this one once it is filled."""
-    check_place(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
-    try:
-        yield beside
-        beside.chmod(0o755)
-        aside = beside.with_suffix(".old")
-        if folder.exists():
-            folder.replace(aside)
-        beside.replace(folder)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-    shutil.rmtree(aside, ignore_errors=True)
 
 
 def learned(network: Any) -> dict[str, Any]:

