@@ -133,7 +133,7 @@ def test_a_server_that_dies_ends_it_and_the_next_run_goes_on(home: Path) -> None
 
 
 def test_as_many_at_once_and_a_minute_as_allowed(home: Path) -> None:
-    with serving(delay=0.03) as server:
+    with serving(delay=0.2) as server:
         judged(server, home, items(20), concurrency=5)
         assert server.peak == 5
         judged(server, home, [make_item(name, "the same") for name in "abcdef"])
