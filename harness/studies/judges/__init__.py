@@ -63,7 +63,7 @@ def study(request: StudyRequest) -> Findings:
         choice=dataclasses.replace(request.choice, lm="") if request.choice else None)
     report, targets = run_with_data(dataclasses.replace(own.plan, command="harness study judges"), own.workspace)
     failures = (*(f"{failure.metric} on {failure.dataset}: {failure.error}" for failure in report.failures),
-                *(f"{skip.metric} on {skip.dataset}: {skip.reason}" for skip in report.skips))
+                *(f"{skip.metric} on {skip.dataset}: {skip.reason}" for skip in report.skips if "lm=" in skip.metric))
     usable = [target for target in targets if target.judged.usable]
     if not usable:
         raise BadConfig("nothing to study: no requested dataset has ratings that differ")
