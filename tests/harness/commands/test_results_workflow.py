@@ -41,7 +41,7 @@ def test_a_pull_request_reaches_nothing_that_may_write() -> None:
         assert not re.search(r"git (checkout|merge|pull|switch|worktree)", script)
     lines = [line.split() for script in scripts(verify) for line in script.splitlines()]
     ours = [words for words in lines if words and words[0].startswith(".")]
-    assert {words[0] for words in ours} == {".venv/bin/pip", ".venv/bin/harness", ".ci/results"}
+    assert {words[0] for words in ours} == {".venv/bin/harness", ".ci/results"}
     for words in ours:
         if words[0] == ".venv/bin/harness":
             cli.parser().parse_args(words[1:])
