@@ -66,7 +66,8 @@ Code, pages, prompts and the bundled sample: Apache-2.0. [Datasets](reference/da
 ## Trained weights
 
 Those in `metrics/checkpoints` come as a package of their own, `dialogue-harness-weights`, which Apache-2.0 does not
-cover. Whether weights inherit the terms of corpora is not settled; `harness train` makes your own of what you may use.
+cover. Whether weights inherit the terms of corpora is not settled, so take them for non-commercial research alone;
+`harness train` makes your own of what you may use.
 
 | weights | corpora | their terms |
 | --- | --- | --- |"""
