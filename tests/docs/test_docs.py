@@ -1,10 +1,13 @@
-"""Every example in the docs parses or runs and gives what the page says; every link resolves."""
+"""Every example in the docs parses or runs and gives what the page says, the notebook's too; every link resolves."""
 
 from __future__ import annotations
 
+import ast
 import doctest
+import json
 import re
 import shlex
+import shutil
 import sys
 import types
 from pathlib import Path
@@ -16,7 +19,11 @@ import pytest
 from benchmarks import registry as datasets
 from harness import cli, own
 from metrics import registry as metrics
+from metrics.external import isolation
+from metrics.external.isolation import wire
+from metrics.external.isolation.settings import KEYS, SKIPPED, TIMEOUT
 from metrics.models.service import Models
+from metrics.registry import choose
 from metrics.training import trainables
 from tests.conftest import ROOT, make_item
 from tests.docs import reference
@@ -108,3 +115,57 @@ def test_the_reference_is_current_and_short() -> None:
         assert (reference.FOLDER / name).read_text() == text, f"{name}: run `python -m tests.docs.reference`"
     assert len(pages["metrics.md"].split()) < 5000
     assert len(pages["commands.md"].split()) < 3500
+
+
+def shown(source: str, names: dict[str, Any]) -> str:
+    """Run a cell; what a notebook would show of its last line."""
+    tree = ast.parse(source)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "cell", "exec"), names)  # noqa: S102 - our own notebook
+    value = eval(compile(ast.Expression(last.value), "cell", "eval"), names) if isinstance(last, ast.Expr) else None  # noqa: S307
+    return str(value._repr_html_()) if hasattr(value, "_repr_html_") else repr(value)
+
+
+def test_every_cell_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pandas")
+    notebook = json.loads((ROOT / "docs" / "notebook.ipynb").read_text())
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    cells = notebook["cells"]
+    assert len({cell["id"] for cell in cells}) == len(cells)
+    assert all({"outputs", "execution_count"} <= cell.keys() for cell in cells if cell["cell_type"] == "code")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    html = [shown("".join(cell["source"]), names) for cell in cells if cell["cell_type"] == "code"]
+    assert "<table" in html[0]
+    assert any("<svg" in piece for piece in html)
+    assert (names["items"]["again"] == names["items"]["score:length"]).all()
+    assert "exclaims" in html[-1]
+
+
+PAGE = (ROOT / "docs" / "protocol.md").read_text()
+
+
+def printed_block(language: str, place: int = 0) -> str:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[place]
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="there is no perl")
+def test_the_example_works_as_it_is_printed(tmp_path: Path) -> None:
+    (tmp_path / "metric.pl").write_text(printed_block("perl"))
+    (tmp_path / "pyproject.toml").write_text(printed_block("toml", 1))
+    items = [make_item("a", "Hello Big world yes"), make_item("b", ""), make_item("c", None, context=("Ünsere",))]
+    try:
+        column = choose(str(tmp_path) + "/").metric.score(items, Models(tmp_path))["capitals"]
+        assert list(column[[0, 2]]) == [0.5, 1.0]
+        assert np.isnan(column[1])
+        assert np.isnan(choose(f"{tmp_path}/[least=5]").metric.score(items, Models(tmp_path))["capitals"]).all()
+    finally:
+        isolation.adapter_of(isolation.metric_class(tmp_path)).close()
+
+
+def test_the_page_names_what_there_is() -> None:
+    for word in (*KEYS, *wire.TYPES, *SKIPPED - {"__pycache__", "node_modules"}):
+        assert f"`{word}`" in PAGE or f"\n{word} = " in PAGE, word
+    assert wire.LONGEST == 1 << 30
+    assert f"({TIMEOUT:.0f})" in PAGE
+    assert f"| {wire.PROTOCOL} |" in PAGE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fuzz import kept, results, sent
+from tests.fuzz import kept, sent
 from tests.fuzz.reading import FileReader
 
-READERS: dict[str, FileReader] = {reader.name: reader for reader in (*sent.READERS, *kept.READERS, *results.READERS)}
+READERS: dict[str, FileReader] = {reader.name: reader for reader in (*sent.READERS, *kept.READERS)}

@@ -1,10 +1,14 @@
-"""The readers of what people send: the organisers' JSON, files of scores and of ratings, and the config of a run."""
+"""The readers of what people send: the organisers' JSON, scores, ratings, the config of a run, and bundles."""
 
 from __future__ import annotations
 
 import argparse
+import functools
+import hashlib
+import io
 import json
 import math
+import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -14,10 +18,13 @@ import numpy as np
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Quality, Utterance
 from benchmarks.formats import official, private, scorefile
+from harness import bundle
+from harness.bundle import Bundle, ScoreTable, reading
 from harness.run import prepare as run
 from harness.run.settings import home_folder, settings
 from tests.conftest import make_card
 from tests.fuzz.reading import FileReader, sound
+from tests.leaderboard import hostile
 
 TWO = (Quality("overall", 1, 5), Quality("Natural", 1, 3))
 CARDS = {"turn": make_card(qualities=TWO), "dialogue": make_card(level="dialogue", qualities=TWO),
@@ -133,6 +140,39 @@ def _read_config(folder: Path, form: str, content: bytes) -> None:
     run.command(chosen).encode()
 
 
+ZIP = "zip"
+
+
+@functools.cache
+def _bundle() -> Mapping[str, bytes]:
+    """The members of a bundle."""
+    report = hostile.make("abcdef", 2, 2)
+    scores = {points.dataset: ScoreTable(points.items, points.scores) for points in report.points[:1]}
+    packed = bundle.packed(Bundle("toy", report.run, report.datasets, report.metrics, report.correlations,
+                                  report.ranking, report.skips, report.failures, scores))
+    with zipfile.ZipFile(io.BytesIO(packed)) as opened:
+        return {ZIP: packed, **{name: opened.read(name) for name in opened.namelist()}}
+
+
+def _read_bundle(folder: Path, form: str, content: bytes) -> None:
+    """A whole bundle, or one with other content in a member, whose digest the manifest then has."""
+    path = folder / "bundle.zip"
+    if form == ZIP:
+        path.write_bytes(content)
+    else:
+        members = {name: data for name, data in _bundle().items() if name != ZIP} | {form: content}
+        if form != bundle.MANIFEST:
+            manifest = json.loads(members[bundle.MANIFEST])
+            manifest["files"][form] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+            members[bundle.MANIFEST] = json.dumps(manifest).encode()
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in members.items():
+                archive.writestr(name, data)
+    taken = reading.read(path)
+    sound(taken.name.isprintable(), "a name that cannot be printed")
+    bundle.packed(taken)  # what is taken can be written again
+
+
 READERS = (
     FileReader("organisers", _organisers, _read_organisers,
            ("dialogue_id", "context", "response", "annotations", "reference", "fact", "model", "model_name", "dialog",
@@ -147,4 +187,7 @@ READERS = (
     FileReader("config", _config, _read_config,
            ("[run]", "run.", *(f"{name} = " for name in settings(argparse.Namespace(config=None)).__slots__), "true",
             "[[", "{", "'", '\\"\\"\\"', "1979-05-27T07:32:00Z", "nan", "-inf", "0x10", "~", "local:2", "4GiB", "~x/")),
+    FileReader("bundle", lambda: {name: [content] for name, content in _bundle().items()}, _read_bundle,
+               ("PK\\x03\\x04", "manifest.json", "sha256", "files", "form", "name", "item", "null", "NaN", "1e999",
+                "true", "spearman", "value", "rank", "low", "high", "\\ud800", "../", "scores/")),
 )

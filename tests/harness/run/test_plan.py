@@ -1,16 +1,36 @@
-"""A sample of a dataset: whole contexts, all systems alike, the same from the same seed."""
+"""What is asked of a run: settings, samples of whole contexts, one dataset at a time, and the models of its entries."""
 
 from __future__ import annotations
 
 import dataclasses
+import gc
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
 
 from benchmarks import registry
-from benchmarks.dataset import Item
+from benchmarks.dataset import Dataset, DatasetCard, Item, Rating
+from benchmarks.storage import store
 from harness import cli
+from harness.cli import parser
+from harness.errors import BadConfig
 from harness.results import files
-from harness.run.plan import Selection, load, sampled
+from harness.run import plan
+from harness.run.entries import metric_entry, untrained
+from harness.run.plan import Draws, Selection, load, sampled
+from harness.run.run import run_with_data
+from harness.run.settings import Settings, settings
+from harness.run.workspace import open_workspace
+from metrics import registry as metrics
+from metrics.metric import Columns, MetricCard
+from metrics.models.service import Choice, Models
+from metrics.registry import Chosen
+from tests.bench.million import grown
 from tests.conftest import make_item
 
 
@@ -46,3 +66,99 @@ def test_a_run_on_a_sample_is_repeated_and_joined_by_another_metric(tmp_path: Pa
     assert results.datasets[0].fingerprint == dataset.fingerprint
     assert cli.main(["leaderboard", "--out", str(tmp_path / "out"), "--with", "distinct"]) == 0
     assert cli.main([*argv, "--limit", "3"]) == 2
+
+
+def parsed(*argv: str) -> Settings:
+    return settings(parser().parse_args(["run", *argv]))
+
+
+def test_flags_stand_above_the_file_and_the_file_above_defaults(tmp_path: Path) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text('[run]\nmetric = ["bleu", "length"]\nseed = 3\ndry-run = true\nsplit = "dev"\nout = "here"\n')
+    found = parsed("--config", str(config), "--seed", "4")
+    assert (found.metric, found.seed, found.dry_run, found.split) == (("bleu", "length"), 4, True, "dev")
+    assert found.out == tmp_path / "here"
+    assert (found.device, parsed().seed) == ("auto", 0)
+
+
+def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
+    config = tmp_path / "c.toml"
+    for content, part in (
+        (None, "no such file"), ("[", "not TOML"), ("run = 3", "[run]"), ("[other]\n", "[run]"),
+        ("[run]\nmetrics = []", "did you mean 'metric'"), ("[run]\nseed = 'x'", "a whole number"),
+        ("[run]\nseed = true", "a whole number"), ("[run]\nsplit = 'train'", "one of dev, test"),
+        ('[run]\naggregate = ["foo"]', "a list"), ("[run]\nmetric = [1]", "a list of texts"),
+        ("[run]\nout = 1", "a path"),
+    ):
+        if content is not None:
+            config.write_text(content)
+        with pytest.raises(BadConfig) as caught:
+            parsed("--config", str(config))
+        assert part in str(caught.value)
+
+
+def alive() -> dict[type, int]:
+    """How many items and ratings there are in this process."""
+    every = [type(one) for one in gc.get_objects()]
+    return {kind: every.count(kind) for kind in (Item, Rating)}
+
+
+def test_datasets_are_let_go_before_the_next_is_loaded(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                       ) -> None:
+    names = ("persona-zhao", "convai2-grade", "dailydialog-grade")
+    for name in names:
+        store.save(grown(registry.sample(registry.card(name)), 90), home)
+    gc.collect()
+    before, held = alive(), []
+    load = plan.load
+
+    def watched(card: DatasetCard, place: Path, selection: Selection) -> Dataset | None:
+        gc.collect()
+        held.append({kind: number - before[kind] for kind, number in alive().items()})
+        return load(card, place, selection)
+
+    monkeypatch.setattr(plan, "load", watched)
+    planned = plan.make(Selection(metrics=("length", "bleu"), datasets=names, data="real"), Draws(0, ranks=20),
+                        examples=6)
+    _, made = run_with_data(planned, open_workspace(planned, home, tmp_path))
+    assert len(held) >= len(names)
+    assert all(one == {Item: 0, Rating: 0} for one in held), held
+    assert [target.judged.votes for target in made] == [()] * len(names)
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """A metric over every kind of model."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="likeness", title="Likeness", columns=("likeness",), family="toy", models=("encoder", "lm", "vectors"))
+    encoder: str = ""
+    lm: str = ""
+    vectors: str = ""
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        return {"likeness": np.zeros(len(items))}
+
+
+def test_the_model_an_option_names_goes_before_what_the_run_was_told(
+        tiny_encoder: Path, tiny_lm: Path, tmp_path: Path, home: Path) -> None:
+    vectors = tmp_path / "glove.txt"
+    vectors.write_text("tea 1 2\n")
+    models = Models(home, Choice(encoder=str(tiny_encoder), lm=str(tiny_lm)))
+    chosen = Chosen(Likeness(vectors=str(vectors)))
+    assert metric_entry(chosen, models).models == ("tiny-encoder", "tiny-lm", "glove.txt")
+    named = Chosen(Likeness(encoder=str(tiny_lm), lm=str(tiny_lm)))
+    assert metric_entry(named, models).models == ("tiny-lm", "input embeddings of tiny-encoder")
+
+
+def test_a_model_that_is_not_here_has_no_name_to_show(home: Path) -> None:
+    """The metric is not run; the signature says why."""
+    entry = metric_entry(Chosen(Likeness(vectors="absent.txt", encoder="./absent", lm="./absent")), Models(home))
+    assert entry.models == ()
+    assert "not run" in entry.signature
+
+
+def test_metrics_without_weights_for_the_encoder_are_named_before_a_run(tiny_encoder: Path, tmp_path: Path) -> None:
+    chosen = [metrics.choose(name) for name in ("deb", "length", "cosine", "mme-crs", "rank-average[inputs=length]")]
+    assert untrained(chosen, Models(tmp_path, Choice(encoder=str(tiny_encoder)))) == ("deb", "mme-crs")
+    assert untrained(chosen, Models(tmp_path)) == ()

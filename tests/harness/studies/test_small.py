@@ -1,0 +1,134 @@
+"""The small studies: numbers by hand, print beside them, and end to end on the sample."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.dataset import Quality
+from harness.cli import main
+from harness.run.correlate import Judged, TargetData
+from harness.studies import judges, seeds
+from harness.studies.compositions import agreement
+from harness.studies.judges import PROMPT, WAYS, Judgement
+from harness.studies.mme_crs import TABLES, measured
+from harness.studies.seeds import SeedResult
+from metrics import registry
+from metrics.evidence import DatasetEvidence, QualityEvidence
+from metrics.judges import prompt_file
+from metrics.models import gguf
+from tests import tiny
+
+ALIKE = np.array([[1.0, 0.5], [0.5, 1.0]])
+
+
+def test_agreement_is_that_of_the_weighted_sum_itself() -> None:
+    """Against Pearson's correlation of a sum of two columns made with those correlations."""
+    rng = np.random.default_rng(0)
+    human, *inputs = np.linalg.qr(rng.normal(size=(50, 4)) - rng.normal(size=(50, 4)).mean(0))[0].T[:3]
+    columns = np.array([one - one.mean() for one in (inputs[0] + 0.4 * human, inputs[1] + 0.1 * human)])
+    human = human - human.mean()
+    alike, ranked = np.corrcoef(columns), np.array([np.corrcoef(one, human)[0, 1] for one in columns])
+    quality = QualityEvidence("q", "q", 50, ranked, ranked)
+    part = DatasetEvidence("d", "turn", "f", "r", 50, np.zeros(2), np.ones(2), alike, (quality,))
+    weights = np.array([0.3, 0.7])
+    summed = weights @ (columns / columns.std(axis=1, keepdims=True))
+    assert agreement(part, quality, weights) == pytest.approx(np.corrcoef(summed, human)[0, 1])
+    assert agreement(part, quality, np.zeros(2)) == 0
+
+
+def test_the_study_of_the_shipped_weights(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study", "compositions", "--metric", "mme-crs", "--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "a name that no dataset has" in printed
+    kept = (tmp_path / "studies" / "compositions" / "dataset.csv").read_text().splitlines()
+    rows = list(csv.DictReader(kept))
+    assert len(rows) == 6 * 10
+    assert all(row["known"] == row["unknown"] for row in rows[-10:]), "the weights of all are the same by any name"
+    assert any(row["known"] != row["unknown"] for row in rows[:10])
+
+
+pytest.importorskip("torch")
+
+
+def test_means_are_over_the_qualities_of_a_dataset_then_over_datasets() -> None:
+    rows = [Judgement(dataset, quality, "small", way, 9, agreement, agreement / 2, 0.1, 1.0)
+            for dataset, quality, agreement in (("a", "x", 0.1), ("a", "y", 0.3), ("b", "x", 0.6)) for way in WAYS]
+    found = judges.findings(rows, ["small"], {"small": 12.0})
+    assert found.tables[0].rows[0] == ("small", "as shipped", "12", "0.40", "0.20", "0.10", "1.00")
+    assert len(found.objects["judgement"]) == 9
+    gone = judges.findings([], ["smollm2-135m"], {"smollm2-135m": math.nan})
+    assert gone.tables[0].rows[0][2:4] == ("–", "–")
+    assert "smollm2-135m 135 M" in gone.remarks[0]
+
+
+def test_the_first_way_is_the_shipped_question() -> None:
+    shipped, own = prompt_file.find("relevance"), prompt_file.find(str(PROMPT))
+    first = own.qualities[0]
+    assert own.system == shipped.system
+    assert own.turn.replace("{description}", first.description) == shipped.turn
+    assert own.dialogue.replace("{steps}", first.steps) == shipped.dialogue
+    assert [quality.name for quality in own.qualities] == list(WAYS)
+
+
+def test_a_model_is_asked_in_three_ways(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = home / "models" / "tiny"
+    folder.mkdir(parents=True)
+    gguf.convert("tiny", tiny.gguf(tmp_path / "tiny.gguf", length=8192), folder)
+    argv = ["study", "judges", "--dataset", "convai2-grade", "--limit", "12", "--out", str(tmp_path / "out")]
+    assert main([*argv]) == 2
+    assert "say which models judge" in capsys.readouterr().err
+    assert main([*argv, "--lm", "tiny"]) == 0
+    with (tmp_path / "out" / "studies" / "judges" / "judgement.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["way"] for row in rows} == set(WAYS)
+    assert all(float(row["shipped"]) == pytest.approx(1) for row in rows if row["way"] == "as-shipped")
+
+
+COLUMNS = sorted({column for systems in TABLES.values() for column in systems.values()})
+
+
+def target(values: dict[str, list[float]]) -> TargetData:
+    """Four rated items; the first column of a metric has another name, as in a run."""
+    human = np.arange(4.0)
+    nowhere = np.zeros(4, dtype=np.intp)
+    names = [("mme-crs", "mme-crs"), *((column, column) for column in values)]
+    return TargetData("toy", Judged(Quality("overall", 0, 3), tuple((vote,) for vote in human), human), tuple(names),
+                      np.array([human, *values.values()]), nowhere, nowhere)
+
+
+def test_means_are_over_the_targets_that_all_can_score() -> None:
+    up, down = [0.0, 1.0, 2.0, 3.0], [3.0, 2.0, 1.0, 0.0]
+    one, two = (dict.fromkeys(COLUMNS, up) | {"mme-avg": down}, dict.fromkeys(COLUMNS, down))
+    incomplete = {column: down for column in COLUMNS if column != "mme-avg"}
+    rows = list(measured("real data", [target(one), target(two), target(incomplete)]))
+    assert {(row.column, row.here, row.targets) for row in rows if row.table == "Table 6"} == {
+        ("mme-crs-single", 0.0, 2), ("mme-avg", -1.0, 2)}
+    printed = {row.system: row.printed for row in rows if row.table == "Table 5"}
+    assert (printed["MME-CRS"], printed["MME-CRS w/o RM+TCM"]) == (0.3104, 0.1107)
+    assert not list(measured("real data", [target(incomplete)]))
+
+
+def test_every_system_is_a_column_that_its_metric_gives() -> None:
+    for column in COLUMNS:
+        chosen = registry.choose(column.replace("-single", ""))
+        assert column.partition("[")[0] in chosen.metric.card.columns
+
+
+def test_whole_dialogues_alone_are_nothing_to_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["study", "mme-crs", "--dataset", "fed-dial", "--limit", "4", "--out", str(tmp_path)]
+    assert main(argv) == 2
+    assert "no turn-level dataset" in capsys.readouterr().err
+
+
+def test_spread_is_over_seeds_of_means_over_datasets() -> None:
+    values = {("a", "x"): (0.1, 0.3), ("a", "y"): (0.3, 0.5), ("b", "x"): (0.6, 0.6)}
+    results = [SeedResult(seed, "m", "m", "real", *target, value)
+               for target, some in values.items() for seed, value in enumerate(some)]
+    (grid,) = seeds.findings(results).tables
+    assert grid.head == ("column", "mean", "a", "b")
+    assert grid.rows == (("m", "0.450 ± 0.071", "0.300 ± 0.141", "0.600 ± 0.000"),)
