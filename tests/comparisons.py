@@ -1,7 +1,5 @@
 """Rows of comparisons as the tables that results hold."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

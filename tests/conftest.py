@@ -1,7 +1,5 @@
 """What tests share: the real data where it is, a home of their own, and small datasets."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -5,8 +5,6 @@ the same messages came before; "well" is an answer in the form that the prompt a
 function of its text, so that a test knows what to expect whatever the order.
 """
 
-from __future__ import annotations
-
 import contextlib
 import email.utils
 import hashlib

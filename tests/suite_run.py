@@ -1,7 +1,5 @@
 """One small run that every test of results, pages, bundles and commands may read, and none may write to."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import io

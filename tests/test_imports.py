@@ -1,7 +1,5 @@
 """Who may import whom, counting every import: inside functions and under TYPE_CHECKING too."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """Tests reach nothing but this machine, and neither does what they start (tests/guard)."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """The wheel, in an environment of its own, works from any folder without torch."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

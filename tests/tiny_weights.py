@@ -1,7 +1,5 @@
 """Trained weights for a tiny encoder, made in a few steps from a corpus of toys."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import json

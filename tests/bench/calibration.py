@@ -14,8 +14,6 @@ context's: rows are no longer independent. What an interval should hold is measu
 which do not change it. All random numbers come from one seed, and a block of repetitions has its own.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import itertools

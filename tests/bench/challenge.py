@@ -7,8 +7,6 @@ numbers from 1 to 5, scores are ratings with noise.
 `--alike` publishes 200 teams on ten sets with 4,660 items and 41 targets instead, whose scores all have the same noise.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import resource

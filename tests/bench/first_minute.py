@@ -5,8 +5,6 @@
 the sample.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -10,8 +10,6 @@ The caches that either side keeps from one run to the next are emptied before ea
 The data is DSTC7 (the real texts under HARNESS_REAL_DATA or ../shared/data, else the bundled sample).
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

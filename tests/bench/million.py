@@ -6,8 +6,6 @@ are kept in a home as an import keeps them. Then one command scores them with fi
 and draws the pages. Memory is that of all processes of the command together, looked at ten times a second.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import sys

@@ -14,8 +14,6 @@ The embedded encoder is used where none is named. Packages are imported and netw
 sides take turns, in an order that alternates; ours remembers nothing from one turn to the next. The fastest counts.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """What a command costs, with all processes that it starts, and the tables that the benches print."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

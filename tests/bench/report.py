@@ -5,8 +5,6 @@ many votes as the real sets have; sizes and qualities are those of the cards. Me
 reliability, Williams' test of every pair with adjusted p-values, and (apart) the rank intervals of both boards.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

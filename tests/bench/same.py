@@ -6,8 +6,6 @@ With `--rounds` the work is a metric that hashes each item so many times, the sa
 minute of two cores), so that what is left is what handing it to others costs.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What tests of files share: archives that hold what a test says, and a command run on a home."""
 
-from __future__ import annotations
-
 import argparse
 import io
 import tarfile

@@ -1,7 +1,5 @@
 """The registry's nineteen datasets and their sample: cards say what must be known, files are the same each time."""
 
-from __future__ import annotations
-
 import csv
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The converters: small files in each upstream's format, and real rows written back into that of one."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

@@ -4,8 +4,6 @@ A test fails where a page asks for anything that is not its own site, writes an 
 Content-Security-Policy.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import re

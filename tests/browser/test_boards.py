@@ -1,7 +1,5 @@
 """The front page does what its controls say: answers and ranks as worked out from the results, kept in the address."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

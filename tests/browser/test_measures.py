@@ -3,8 +3,6 @@
 First screen, sizes, times, tabs, cells, badges.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

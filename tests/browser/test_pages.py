@@ -4,8 +4,6 @@ axe-core finds nothing on any kind of page. Hostile names run nothing, ask for n
 test sees that the watch itself notices.
 """
 
-from __future__ import annotations
-
 from importlib import resources
 from pathlib import Path
 from typing import Any

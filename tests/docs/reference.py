@@ -1,7 +1,5 @@
 """Writes docs/reference/ from the parser, the cards and the types of the results: `python -m tests.docs.reference`."""
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import inspect

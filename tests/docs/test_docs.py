@@ -1,7 +1,5 @@
 """Every example in the docs parses or runs and gives what the page says, the notebook's too; every link resolves."""
 
-from __future__ import annotations
-
 import ast
 import doctest
 import json

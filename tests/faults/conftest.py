@@ -1,7 +1,5 @@
 """What the tests of faults share: the report of a run that nothing disturbs."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs of the command, what they leave, and metrics that do something before they score."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

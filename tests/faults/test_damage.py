@@ -1,7 +1,5 @@
 """Files that are cut short, flipped, emptied or left half-written: noticed, set aside, made anew; the same report."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

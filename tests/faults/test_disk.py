@@ -1,7 +1,5 @@
 """A disk that fills: a file system of a few pages, so full that a run has no room at one stage or another."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

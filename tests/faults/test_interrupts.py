@@ -1,7 +1,5 @@
 """Ctrl-C and SIGTERM: once lets parts end, twice does not wait."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

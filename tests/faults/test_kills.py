@@ -1,7 +1,5 @@
 """SIGKILL: a run that is killed, whatever it is at, is continued by the same command, and ends in the same bytes."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Metrics that misbehave: each costs itself alone, says why, and the others are as they would have been without it."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

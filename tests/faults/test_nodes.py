@@ -1,7 +1,5 @@
 """A node of a Ray cluster that is lost while its worker is at work: two nodes on this machine, one is taken away."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

@@ -1,7 +1,5 @@
 """Ray: the bytes of one process; tasks go to the actors there are; what cannot work says why. All on this machine."""
 
-from __future__ import annotations
-
 import gc
 import time
 from collections.abc import Iterator

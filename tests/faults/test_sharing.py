@@ -1,7 +1,5 @@
 """Several runs in one store: they share the work, and what one leaves that is killed another takes over."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

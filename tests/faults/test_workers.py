@@ -1,7 +1,5 @@
 """Worker processes: the bytes of one process, and what a dead one printed."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -5,8 +5,6 @@ find ends the run with its traceback and is kept beside the corpus; `python -m t
 reads one input again. Useful options: -max_total_time=300 -timeout=20 -rss_limit_mb=2048.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sys

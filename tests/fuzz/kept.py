@@ -4,8 +4,6 @@ The names of most parts hold the digest of what is in them, so that damage is se
 always right: what is left to notice is another form, as an older version wrote it, or one who shares the folder.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

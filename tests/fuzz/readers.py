@@ -1,7 +1,5 @@
 """Everything that reads what the harness did not just write; test_readers.py and atheris_run.py feed it."""
 
-from __future__ import annotations
-
 from tests.fuzz import kept, sent
 from tests.fuzz.reading import FileReader
 

@@ -4,8 +4,6 @@ It may refuse its input with an error of our own, in one line; whatever else it 
 sound: texts that can be written, votes and scores that are finite or missing.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The readers of what people send: the organisers' JSON, scores, ratings, the config of a run, and bundles."""
 
-from __future__ import annotations
-
 import argparse
 import functools
 import hashlib

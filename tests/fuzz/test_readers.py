@@ -4,8 +4,6 @@ Two ways to break a valid file: bytes that are changed, cut, doubled or put in i
 value in the place of any other.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import io

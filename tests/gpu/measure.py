@@ -7,8 +7,6 @@ scores of each metric and dataset go to OUT/scores/. What is there already is no
 on. Neither `datasets` nor `evaluate` is needed. On a processor it does the same, more slowly.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

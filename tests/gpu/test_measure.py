@@ -1,7 +1,5 @@
 """What `make gpu` measures, on the processor with tiny models: two packages are not needed, and it goes on."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess

@@ -6,8 +6,6 @@ What is refused looks as on a machine without a network, so that nothing waits f
 itself, and not to getaddrinfo as libraries do, is looked up before Python tells; what is no Python is not seen at all.
 """
 
-from __future__ import annotations
-
 import errno
 import ipaddress
 import os

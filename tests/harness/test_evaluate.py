@@ -1,7 +1,5 @@
 """Every metric as one of Hugging Face evaluate."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Datasets of one's own: the same in every format, refused with the line, on boards of their own."""
 
-from __future__ import annotations
-
 import csv
 import json
 import sys

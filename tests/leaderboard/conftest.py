@@ -3,8 +3,6 @@
 Its values are a few plain numbers, so that every average below can be checked in the head.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Iterable, Iterator

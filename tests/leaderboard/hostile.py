@@ -4,8 +4,6 @@
 sites is what the names did.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence

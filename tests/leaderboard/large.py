@@ -5,8 +5,6 @@ ranks are those of a run on them, so that what a page recomputes can be held aga
 same report.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A site of hostile names has the elements, attributes and links of a site of plain ones, and shows every name."""
 
-from __future__ import annotations
-
 import json
 import re
 from html.parser import HTMLParser

@@ -5,8 +5,6 @@ A page of each kind is kept in golden/. After an intended change, write them ane
     REGENERATE=1 python -m pytest tests/leaderboard/test_site.py; git diff tests/leaderboard/golden
 """
 
-from __future__ import annotations
-
 import os
 import posixpath
 import random

@@ -1,7 +1,5 @@
 """Compositions: the weights by hand, what they are made of, and what happens where something is lacking."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import sys

@@ -1,7 +1,5 @@
 """What every metric promises, tried on each that the registry finds, over a few items and tiny models."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Metrics by name: found without being imported, chosen with options, refused with the nearest name."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import dataclass

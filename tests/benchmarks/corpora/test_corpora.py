@@ -1,7 +1,5 @@
 """Corpora: the format, what is trained on, what is left out, and import."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import json

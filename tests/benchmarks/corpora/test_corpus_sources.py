@@ -1,7 +1,5 @@
 """Corpora from their sources: each upstream's layout, small and made up."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

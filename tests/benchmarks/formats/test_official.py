@@ -1,7 +1,5 @@
 """Readers of the organisers' JSON and of private ratings: every quirk of the files, every complaint in one line."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

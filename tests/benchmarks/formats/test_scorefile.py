@@ -1,7 +1,5 @@
 """Score files: every form is read alike, and every problem is listed at once with its line."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Archives that nobody has looked into: what is unpacked, and what is refused without leaving anything."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import stat

@@ -1,7 +1,5 @@
 """Downloads over a real server on loopback, and what becomes of a dataset, a resource and the command."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import errno

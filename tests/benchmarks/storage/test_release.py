@@ -1,7 +1,5 @@
 """Importing a copy of the organisers' release, folder, zip or file, and edges of ConceptNet in both their forms."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import zipfile

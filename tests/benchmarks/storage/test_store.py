@@ -1,7 +1,5 @@
 """What is kept in the home reads back as it was; files are written whole or not at all, and damage is noticed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

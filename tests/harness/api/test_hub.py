@@ -1,7 +1,5 @@
 """A dataset for the library datasets and the hub: nothing is lost, and nothing is passed on that may not be."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import hashlib

@@ -1,7 +1,5 @@
 """Results from Python: the rows of a run as tables, joined by id; what is not there is said."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import re

@@ -1,7 +1,5 @@
 """`from harness import score`: the scores of a run, for items, datasets and dicts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bundles: packed from a run, checked, and refused where they are not what they say."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Small challenges as folders: two made-up datasets, private ratings, and score files that follow the ratings."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

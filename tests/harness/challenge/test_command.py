@@ -1,7 +1,5 @@
 """The commands, as a new organiser types them: from nothing to pages; and the challenge that is shipped."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

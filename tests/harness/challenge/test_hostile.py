@@ -1,7 +1,5 @@
 """What hostile submissions get: each is refused with its reason, and no file but the harness's own changes."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import shutil

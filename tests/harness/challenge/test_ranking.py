@@ -1,7 +1,5 @@
 """Values, ranks and what moves them: by hand, by the harness's own evaluation, and with and without broken files."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

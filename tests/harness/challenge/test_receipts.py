@@ -1,7 +1,5 @@
 """Submissions that come in: what is taken when, what the log says, phases, the freeze and the two parts of ratings."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import os

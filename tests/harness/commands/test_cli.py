@@ -1,7 +1,5 @@
 """The command line: every complaint is one line and status 2, nothing is left half-written; what `doctor` tells."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """`harness new metric`: what it writes is found, keeps the contract and passes its own test, whatever the kind."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`harness rerun`: the same numbers come again, and where they do not it says which, by how much and why."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

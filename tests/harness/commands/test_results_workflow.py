@@ -1,7 +1,5 @@
 """The workflow over pull requests with bundles, and the command that runs its check locally."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

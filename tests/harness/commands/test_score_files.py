@@ -1,7 +1,5 @@
 """The commands for score files: a template, filled in, validated, and on the board."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -4,8 +4,6 @@ Keys are planted where people have them: in environment variables, in the URL of
 answers. Then every byte that was written is looked through: files, what is packed in them, and the texts of tables.
 """
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Iterator

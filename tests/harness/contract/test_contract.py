@@ -1,7 +1,5 @@
 """The contract finds what each check is for: a metric that breaks that promise, and no other, is told by item."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

@@ -1,7 +1,5 @@
 """`harness train`, from corpus to score, with the metric that docs/training.md teaches."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

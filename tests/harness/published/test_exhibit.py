@@ -1,7 +1,5 @@
 """Exhibits: kept by a study, read back whatever is in them, and the challenge beside a run."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -1,7 +1,5 @@
 """The measured figures: means within and over datasets, beside what is in print."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Recomputing print: the three states by hand, then the known facts about each paper."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Examples are the items on which people and metrics are furthest apart: worked out by hand on six items."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

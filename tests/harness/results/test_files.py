@@ -1,7 +1,5 @@
 """A report and its item scores read back as they were written, in the same bytes each time."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

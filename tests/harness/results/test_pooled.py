@@ -1,7 +1,5 @@
 """Pooled answers from results, and two results row by row: means, leads, what differs, is gone and is new."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

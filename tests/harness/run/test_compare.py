@@ -1,7 +1,5 @@
 """Contests, reliability and rank intervals of a run: equal to the tests they name, the same whatever the order."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,7 +1,5 @@
 """`harness report --statistic --level --test`: any statistic from the item scores of a run, no metric running."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

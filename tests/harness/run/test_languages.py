@@ -1,7 +1,5 @@
 """Datasets in several languages: read, kept and passed on with their language, on boards of each."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

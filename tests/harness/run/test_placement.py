@@ -1,7 +1,5 @@
 """Where a metric would stand: beside a small run of the sample."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shutil

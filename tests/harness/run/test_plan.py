@@ -1,7 +1,5 @@
 """What is asked of a run: settings, samples of whole contexts, one dataset at a time, and the models of its entries."""
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 from collections import Counter

@@ -1,7 +1,5 @@
 """The ranking rules by hand, what they refuse to average, and what holds for every board."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The real data, from import to report, against an independent computation with the reference packages and scipy."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable

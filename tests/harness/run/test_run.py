@@ -1,7 +1,5 @@
 """`harness run`, end to end on the sample and on datasets made here."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

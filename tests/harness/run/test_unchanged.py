@@ -1,7 +1,5 @@
 """The same command again computes and draws nothing if nothing has changed, and does all of it if anything has."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

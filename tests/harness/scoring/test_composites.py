@@ -1,7 +1,5 @@
 """Compositions in a run: learned from some datasets, used on others, never scored twice, never ranked on their own."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files by name: the same in a folder and behind a URL, and a place that does not answer says so in one line."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Iterator
 from pathlib import Path

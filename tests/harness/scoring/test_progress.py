@@ -1,7 +1,5 @@
 """The progress of a run: what a line says, where time went, and what is logged."""
 
-from __future__ import annotations
-
 import io
 import json
 import time

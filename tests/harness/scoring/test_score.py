@@ -1,7 +1,5 @@
 """Scoring a cell: levels brought together, and a contract that is checked."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar

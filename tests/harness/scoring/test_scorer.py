@@ -1,7 +1,5 @@
 """The scorer and its store: part by part, bit for bit, nothing twice; what was damaged or is refused never counts."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass

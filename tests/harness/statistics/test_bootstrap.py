@@ -1,7 +1,5 @@
 """Bootstrap intervals and values on resamples are scipy's, the paired test a plain loop, the fast way the plain one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

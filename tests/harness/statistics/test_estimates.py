@@ -1,7 +1,5 @@
 """Estimates equal scipy's, at a level they are means over parts; where there is no value, the reason is said."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

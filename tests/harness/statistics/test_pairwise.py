@@ -1,7 +1,5 @@
 """Pairwise accuracy against its definition; soft pairwise accuracy against scipy's permutation test."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """PERM-BOTH equals a plain loop over scipy draw by draw, in any order, by any number of threads."""
 
-from __future__ import annotations
-
 import os
 from itertools import combinations, permutations
 from typing import Any

@@ -1,7 +1,5 @@
 """The pooled difference: as Williams' test on independent rows, rarely wrong where there is none, careful with gaps."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

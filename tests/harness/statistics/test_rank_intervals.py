@@ -1,7 +1,5 @@
 """Ranks beside scipy's, with their intervals; the kernel of challenges has the numbers of the boards' methods."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What people can reach, by hand and by simulation."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Adjusted p-values, clusters, letters and tests of two accuracies: by hand, against scipy, by what they promise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Tests of two dependent correlations give the published numbers, and say so where there is nothing to test."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations
 from typing import Any

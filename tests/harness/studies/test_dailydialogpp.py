@@ -1,7 +1,5 @@
 """`harness study dailydialogpp`: numbers worked by hand, replies and changes, what is printed, and end to end."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

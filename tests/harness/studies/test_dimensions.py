@@ -1,7 +1,5 @@
 """`harness study dimensions`: correlations, groups and the selection rule by hand, and beside print."""
 
-from __future__ import annotations
-
 import csv
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`harness study discrimination`: dialogues and worse ones, accuracies by hand, what is printed, and end to end."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """`harness study`: measures compared on cells whose answers are known, and end to end on the sample."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """The small studies: numbers by hand, print beside them, and end to end on the sample."""
 
-from __future__ import annotations
-
 import csv
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The rules of the boards, seen on the tables before any markup; of a picture from a file stays what cannot act."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from xml.etree import ElementTree as ET

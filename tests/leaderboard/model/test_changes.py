@@ -1,7 +1,5 @@
 """What moved since an earlier report, and why: every kind of cause seen on a hand-made pair of reports."""
 
-from __future__ import annotations
-
 import csv
 import io
 from dataclasses import replace

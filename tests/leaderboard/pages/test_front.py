@@ -1,7 +1,5 @@
 """The front page: the answer, the board, the numbers for its scripts, and costs."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

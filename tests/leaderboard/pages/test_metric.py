@@ -1,7 +1,5 @@
 """The pages of metrics, and what pages of datasets show item by item."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The results in other forms: LaTeX, CSV, JSON and the terminal; hostile names in each of them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Metrics of other libraries: the library's own numbers, per item, under the name that was asked for."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Metrics in a process of their own: what they can do wrong ends as one line, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os

@@ -1,7 +1,5 @@
 """`harness env`: an environment is made from the metric's own requirements, and only what was made here is removed."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from importlib.metadata import entry_points

@@ -1,7 +1,5 @@
 """What a folder says of how its metric runs, what a process says of itself, and what goes over the pipe."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

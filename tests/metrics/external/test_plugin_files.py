@@ -1,7 +1,5 @@
 """A metric in a file or a folder, and scores in a file: as they are now, refused in one line, told without folders."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """DynaEval and S-DiCoh: their graphs and equations worked by hand, what they are trained on, and awkward dialogues."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """GRADE and TCM: each equation by hand, topic graphs by hand, what is trained on, and what the options name."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

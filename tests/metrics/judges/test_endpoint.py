@@ -1,7 +1,5 @@
 """A judge against a real server on loopback that misbehaves: what is tried again, what is not, how fast, how much."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

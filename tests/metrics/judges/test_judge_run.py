@@ -1,7 +1,5 @@
 """`harness run --metric judge:...` to the end against a server that misbehaves: every item is scored once."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Prompts of judges and what judges say: read from a file, filled plainly; only a clear number is a score."""
 
-from __future__ import annotations
-
 import re
 from math import log
 from pathlib import Path

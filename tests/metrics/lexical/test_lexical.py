@@ -1,7 +1,5 @@
 """Metrics of words, and the controls: by hand, and against sacreBLEU and rouge-score to the last digit."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

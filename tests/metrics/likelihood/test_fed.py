@@ -1,7 +1,5 @@
 """FED: its table, the released code's arithmetic on a tiny model, and what it does with both levels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

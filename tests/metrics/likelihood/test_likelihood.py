@@ -1,7 +1,5 @@
 """Perplexity, holistic evaluation and Deep AM-FM: against transformers' loss, the released scripts, and by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Batches keep to their budget, results to their places, and too little memory costs time, not results."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import weakref

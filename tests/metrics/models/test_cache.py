@@ -1,7 +1,5 @@
 """Embeddings in memory and cached on disk: bit for bit, noticed when damaged, safe with several writers."""
 
-from __future__ import annotations
-
 import errno
 import os
 import time

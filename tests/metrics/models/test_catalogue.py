@@ -1,7 +1,5 @@
 """Models from the package index: wheels, digests, what is cut, swapped or missing, and GGUF files."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import hashlib

@@ -1,7 +1,5 @@
 """Causal language models: likelihoods against transformers' own loss, whatever the batches, devices and lengths."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An encoder reads each text once, in whatever batches, and finds what the reference implementations find."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """The masked model: by hand against transformers, its training, and what does not change a likelihood."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Devices are resolved or refused in one line; the Models service loads a model once and says what scores rest on."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The language model of this package: tokenizer, weights in eight bits, training, and that it is the default."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

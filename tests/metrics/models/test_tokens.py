@@ -1,7 +1,5 @@
 """A text is read as the model's own tokenizer reads it, whatever its length and its signs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Word vectors: every format against gensim, lookup by hand, and files that are damaged, cut short or no vectors."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import pickle

@@ -1,7 +1,5 @@
 """Models are found by name, told apart by their content, and a broken one says in one line what is wrong with it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Words, tokens and n-grams; keywords; graphs of concepts: by hand, and against sacreBLEU and scipy."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from pathlib import Path

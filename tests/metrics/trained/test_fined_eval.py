@@ -1,7 +1,5 @@
 """FineD-Eval: its loss, its training pairs and its scores, worked by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

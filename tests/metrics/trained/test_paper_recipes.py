@@ -1,7 +1,5 @@
 """The papers' systems, trained end to end on a tiny encoder: their networks against transformers' own, and NaN."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The metrics trained on frozen features: every objective learns, every score keeps the contract."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

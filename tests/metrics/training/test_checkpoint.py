@@ -1,7 +1,5 @@
 """Checkpoints: written whole, found for the right encoder, and refused in one line where something is wrong."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

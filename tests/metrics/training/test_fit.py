@@ -1,7 +1,5 @@
 """The training loop: what it finds, when it stops, and that a training that was cut ends as one that was not."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Corruptions, wrong replies and shuffled dialogues."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

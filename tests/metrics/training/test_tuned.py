@@ -1,7 +1,5 @@
 """Transformers that are trained from their tokens: what they read, what they learn, and that they score as trained."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import subprocess

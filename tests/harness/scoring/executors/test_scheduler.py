@@ -1,7 +1,5 @@
 """The scheduler: every part is scored once, what is lost with a worker is tried again, and limits hold."""
 
-from __future__ import annotations
-
 import io
 import time
 from collections.abc import Callable, Iterator

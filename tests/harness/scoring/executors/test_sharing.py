@@ -1,7 +1,5 @@
 """Several runs in one store: what another run has scored is taken, what it is scoring is passed over and waited for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

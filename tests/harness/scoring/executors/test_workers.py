@@ -1,7 +1,5 @@
 """Workers without a process or a cluster of their own: what they score, what they are given, which flags make them."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import sys
