@@ -9,30 +9,13 @@ from pathlib import Path
 from harness.cli import main
 from harness.results import files
 from harness.results.rows import Results
+from tests.faults.runs import metric
 
 DATASETS = ("fed-turn", "persona-usr", "fed-dial", "jsalt")
 """Turns without references, turns with them, dialogues, and a test set."""
 METRICS = ("bleu", "rouge-l", "distinct", "length", "random", "rank-average[inputs=length+distinct]")
 """The first two are skipped wherever there are no references."""
-
-CRASHING = '''
-from dataclasses import dataclass
-from typing import ClassVar
-
-from metrics.metric import MetricCard
-
-
-@dataclass(frozen=True, slots=True)
-class Crashing:
-    """Counts letters, but raises on FED's turns."""
-
-    card: ClassVar[MetricCard] = MetricCard(name="crashing", title="Crashing", columns=("crashing",), family="plug-in")
-
-    def score(self, items, models):
-        if items[0].id.startswith("fed-turn"):
-            raise ValueError("odd <b>reply</b>")
-        return {"crashing": [float(len(item.response.text)) for item in items]}
-'''
+CRASHING = "if items[0].id.startswith('fed-turn'):\n    raise ValueError('odd <b>reply</b>')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +39,7 @@ def at(folder: Path) -> SuiteRun:
 
 
 def _make(folder: Path) -> None:
-    (folder / "crashing.py").write_text(CRASHING)
-    flags = [word for name in (*METRICS, str(folder / "crashing.py")) for word in ("--metric", name)]
+    flags = [word for name in (*METRICS, metric(folder, "crashing", CRASHING)) for word in ("--metric", name)]
     flags += [word for name in DATASETS for word in ("--dataset", name)]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
         status = main(["run", "--data", "sample", *flags, "--draws", "50", "--permutations", "50",

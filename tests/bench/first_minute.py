@@ -7,6 +7,7 @@ the sample.
 
 import argparse
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -39,32 +40,13 @@ def large(folder: Path) -> Path:
     return path
 
 
-METRIC = '''
-from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
-
-from metrics.metric import MetricCard
-
-
-@dataclass(frozen=True, slots=True)
-class Exclaims:
-    card: ClassVar[MetricCard] = MetricCard(
-        name="exclaims", title="Exclaims", columns=("exclaims",), family="plug-in",
-        notes="Whether the response holds an exclamation mark.")
-
-    def score(self, items, models):
-        return {"exclaims": np.array([float("!" in item.response.text) for item in items])}
-'''
-
-
 def bench(folder: Path, runs: int, real: bool, big: bool) -> Rows:
     """Every figure: what, how often, least seconds and peak memory."""
     rows: Rows = []
     wordnet = DATA / "resources" / "nltk_data"
     environment = {"NLTK_DATA": str(wordnet)} if wordnet.is_dir() else {}
-    (folder / "exclaims.py").write_text(METRIC)
+    (readme,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    (folder / "exclaims.py").write_text(readme)
 
     def measure(what: str, home: str, argv: list[str], count: int = 1) -> float:
         log = folder / "log"

@@ -164,7 +164,7 @@ FORMS = [
     ("r.json", json.dumps([{"dialogue_id": "a", "annotations": {"overall": [4, 5]}},
                            {"dialogue_id": "b", "annotations": {"overall": ["1.5"]}}])),
 ]
-WRONG = [
+WRONG_RATINGS = [
     ("item,quality,vote\nc,overall,4\n", ("line 2", "item", "'c'")),
     ("item,quality,vote\na,overal,4\n", ("line 2", "quality", "did you mean 'overall'")),
     ("item,quality,vote\na,overall,nan\n", ("line 2", "vote", "'nan'")),
@@ -189,7 +189,7 @@ def test_the_forms_say_the_same(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_with_private_ratings_is_named(tmp_path: Path) -> None:
-    for content, parts in WRONG:
+    for content, parts in WRONG_RATINGS:
         (tmp_path / "r.csv").write_text(content)
         with pytest.raises(BenchmarkError) as caught:
             private.read(tmp_path / "r.csv", owners("b"))

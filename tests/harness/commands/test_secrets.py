@@ -97,16 +97,6 @@ def test_nothing_that_is_written_or_printed_has_a_secret(
     assert leaks(tmp_path, home, printed=printed) == []
 
 
-def test_a_judge_that_fails_tells_no_secret(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
-                                            capfd: pytest.CaptureFixture[str]) -> None:
-    for how in ("status 401", "garbage", "redirect http://localhost:9/x"):
-        with serving(lambda times, how=how: how) as server:
-            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            main(judged(tmp_path / how[:6], "--log-json", str(tmp_path / "log.jsonl")))
-            assert server.headers
-    assert leaks(tmp_path, home, printed="".join(capfd.readouterr())) == []
-
-
 def test_a_store_that_does_not_answer_is_told_without_its_password(tmp_path: Path,
                                                                    capfd: pytest.CaptureFixture[str]) -> None:
     for url in (f"nowhere://AKIAINTHEURL:{PASSWORD}@bucket", f"s3://AKIAINTHEURL:{PASSWORD}@nowhere/x",

@@ -19,6 +19,7 @@ from harness.results import files
 from harness.results.rows import Results
 from metrics import registry
 from tests.conftest import make_card
+from tests.faults.runs import metric
 from tests.suite_run import SuiteRun
 
 FEW = ("--metric", "length", "--metric", "random", "--metric", "bleu", "--draws", "0")
@@ -177,7 +178,7 @@ def test_an_exception_fails_only_this_metric_on_this_dataset(suite_run: SuiteRun
     results = suite_run.results
     ((dataset, metric, error),) = [(row.dataset, row.metric, row.error) for row in results.failures]
     assert (dataset, metric) == ("fed-turn", "crashing")
-    assert error == "ValueError: odd <b>reply</b> in line 16 of crashing.py"
+    assert error == "ValueError: odd <b>reply</b> in line 24 of crashing.py"
     log = (suite_run.out / "log.jsonl").read_text()
     assert "crashing crashed: ValueError" in log
     assert "Traceback" in log, "of which the terminal has the last line"
@@ -214,16 +215,11 @@ def test_pages_of_datasets_that_left_the_report_go(tmp_path: Path) -> None:
 
 
 def test_with_adds_to_the_selected_metrics(tmp_path: Path) -> None:
-    (tmp_path / "words.py").write_text(
-        "from metrics.control.length import Length\nfrom metrics.metric import MetricCard\n\n\n"
-        "class Words(Length):\n    card = MetricCard('words', 'W', ('words',), 'control')\n\n"
-        "    def score(self, items, models):\n"
-        "        return {'words': [float(len(item.response.text.split())) for item in items]}\n")
     (tmp_path / "run.toml").write_text('[run]\nmetric = ["bleu"]\nwith = ["length"]\ndataset = ["dailydialog-gupta"]\n'
                                        'limit = 5\ndraws = 0\n')
     argv = ["--config", str(tmp_path / "run.toml")]
     assert {entry.name for entry in run(tmp_path / "out", *argv).metrics} == {"bleu", "length"}
-    results = run(tmp_path / "out", *argv, "--with", str(tmp_path / "words.py"))
+    results = run(tmp_path / "out", *argv, "--with", metric(tmp_path, "words"))
     assert {entry.name for entry in results.metrics} == {"bleu", "words"}
     assert "--with ./words.py" in results.run.command
     assert str(tmp_path) not in repr(results.run)

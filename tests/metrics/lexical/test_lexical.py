@@ -1,6 +1,5 @@
 """Metrics of words, and the controls: by hand, and against sacreBLEU and rouge-score to the last digit."""
 
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -187,15 +186,6 @@ def test_bleu_equals_sacrebleu_on_awkward_texts() -> None:
     for response in AWKWARD:
         for references in (["a a b", response or "x"], [*AWKWARD], ["", "a b c"]):
             assert against(Bleu(), response, *references) == sacrebleu(response, references)
-
-
-def test_bleu_equals_sacrebleu_on_real_texts(real_data: Path) -> None:
-    rows = json.loads((real_data / "side" / "dstc7-partial.json").read_text())[::25]
-    rows = [row for row in rows if row["reference"]]
-    items = [make_item(row["dialogue_id"], row["response"], *row["reference"]) for row in rows]
-    expected = zip(*(sacrebleu(row["response"], row["reference"]) for row in rows), strict=True)
-    for column, values in zip(Bleu().score(items, Models(Path())).values(), expected, strict=True):
-        assert column.tolist() == list(values)
 
 
 @settings(max_examples=50, deadline=None)

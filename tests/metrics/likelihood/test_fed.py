@@ -90,11 +90,3 @@ def test_the_mean_is_over_the_qualities_of_the_items_level(models: Models) -> No
             assert columns["fed"][row] == pytest.approx(expected)
         for column in columns.values():
             np.testing.assert_array_equal(np.isnan(column), [False, False, False, True, False])
-
-
-def test_a_conversation_longer_than_the_model_keeps_its_end(models: Models) -> None:
-    start = tuple(Utterance("user", f"line {number}") for number in range(100))
-    same_end = [Item("x", (*start, *ITEMS[4].context * 8), None), Item("y", (*start[1:], *ITEMS[4].context * 8), None)]
-    for column in scores("fed", models, same_end).values():
-        assert np.isfinite(column).all()
-        assert column[0] == pytest.approx(column[1], abs=1e-6)
