@@ -1,17 +1,10 @@
 """A dataset for the library datasets and the hub: nothing is lost, and nothing is passed on that may not be."""
 
-import base64
 import dataclasses
-import hashlib
-import json
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -23,6 +16,7 @@ from harness.cli import main
 from metrics.errors import MissingResource
 from metrics.training import checkpoint
 from tests.conftest import make_dataset
+from tests.hub_server import serving
 from tests.suite_run import SuiteRun
 
 datasets = pytest.importorskip("datasets")
@@ -53,76 +47,6 @@ def test_items_and_votes_are_those_of_the_dataset(name: str, tmp_path: Path, mon
         assert read.to_list() == table.to_list()
 
 
-class Hub(BaseHTTPRequestHandler):
-    """What of the hub is needed: a repository is made, files are announced, committed as text, listed and sent."""
-
-    files: ClassVar[dict[str, bytes]] = {}
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Say nothing."""
-
-    def do_POST(self) -> None:
-        content = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.headers["Authorization"] != "Bearer hf_mine":
-            self._answer(401, {"error": "Invalid username or password."})
-        elif self.path == "/api/repos/create":
-            asked = json.loads(content)
-            kind = "datasets/" if asked.get("type") == "dataset" else ""
-            self._answer(200, {"url": f"http://{self.headers['Host']}/{kind}{asked['organization']}/{asked['name']}"})
-        elif self.path.endswith("/toy/preupload/main"):
-            self._answer(200, {"files": [{"path": file["path"], "uploadMode": "regular", "shouldIgnore": False}
-                                         for file in json.loads(content)["files"]]})
-        elif self.path.endswith("/toy/commit/main"):
-            lines = [json.loads(line) for line in content.splitlines()]
-            self.files.update((line["value"]["path"], base64.b64decode(line["value"]["content"]))
-                              for line in lines if line["key"] == "file")
-            place = self.path.removeprefix("/api").removeprefix("/models").removesuffix("/main")
-            self._answer(200, {"commitOid": "0" * 40, "commitUrl": f"http://{self.headers['Host']}{place}/{'0' * 40}"})
-        else:
-            self._answer(200, {})
-
-    def do_GET(self) -> None:
-        if self.path.startswith("/api/models/me/toy/tree"):
-            self._answer(200, [{"type": "file", "path": name, "size": len(content), "oid": "0" * 40}
-                               for name, content in self.files.items()])
-        elif self.path.startswith("/api/models/me/toy"):
-            names = [{"rfilename": name} for name in self.files]
-            self._answer(200, {"id": "me/toy", "sha": "0" * 40, "siblings": names})
-        else:
-            self._file()
-
-    def do_HEAD(self) -> None:
-        self._file()
-
-    def _file(self) -> None:
-        content = self.files.get(self.path.rpartition("/")[2])
-        if content is None:
-            return self._answer(404, {"error": "Not found"})
-        digest = hashlib.sha256(content).hexdigest()
-        return self._send(200, content, {"ETag": f'"{digest}"', "X-Repo-Commit": "0" * 40})
-
-    def _answer(self, status: int, content: Any) -> None:
-        self._send(status, json.dumps(content).encode(), {"Content-Type": "application/json"})
-
-    def _send(self, status: int, content: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(content))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)
-
-
-@pytest.fixture
-def hub_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of such a hub on loopback."""
-    monkeypatch.setattr(Hub, "files", {})
-    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-
-
 def at_hub(address: str, who: str, *argv: str) -> subprocess.CompletedProcess[str]:
     """A command in a process of its own: the hub's client reads the address when it is imported."""
     cache = str(Path.cwd() / "hf")
@@ -131,7 +55,7 @@ def at_hub(address: str, who: str, *argv: str) -> subprocess.CompletedProcess[st
 
 
 def test_only_what_its_licence_lets_is_passed_on(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], hub_at: str,
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["export", "fed-turn", "--push", "me/fed"]) == 2
@@ -144,28 +68,28 @@ def test_only_what_its_licence_lets_is_passed_on(
         assert reason in hub.forbidden(dataclasses.replace(own, card=card))
         assert bool(reason) is bool(hub.forbidden(dataclasses.replace(own, card=card)))
     save_own(dataclasses.replace(own, card=dataclasses.replace(own.card, licence="CC BY 4.0")), home)
-    for who, status, message in (("other", 2, "the hub does not take it"), ("mine", 0, f"{hub_at}/datas")):
-        done = at_hub(hub_at, who, "export", "toy", "--push", "me/toy")
-        assert (done.returncode, message in done.stdout + done.stderr) == (status, True), done.stderr
-    assert Hub.files == {path.name: path.read_bytes() for path in Path("toy").iterdir()}
-    assert 'license: "cc-by-4.0"' in Hub.files["README.md"].decode()
+    with serving() as (address, served):
+        for who, status, message in (("other", 2, "the hub does not take it"), ("mine", 0, f"{address}/datas")):
+            done = at_hub(address, who, "export", "toy", "--push", "me/toy")
+            assert (done.returncode, message in done.stdout + done.stderr) == (status, True), done.stderr
+    assert served.files == {path.name: path.read_bytes() for path in Path("toy").iterdir()}
+    assert 'license: "cc-by-4.0"' in served.files["README.md"].decode()
     Path("other").mkdir()
     Path("other/file").touch()
     assert main(["export", "toy", "--out", "other"]) == 2
 
 
-def test_weights_go_to_the_hub_and_come_from_it(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, hub_at: str,
-) -> None:
+def test_weights_go_to_the_hub_and_come_from_it(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shipped = checkpoint.SHIPPED / "mme-rm"
-    pushed = at_hub(hub_at, "mine", "export", str(shipped), "--push", "me/toy")
-    assert pushed.returncode == 0, pushed.stderr
-    readme = Hub.files["README.md"].decode()
-    assert "`harness fetch me/toy`" in readme
-    assert "DailyDialog, CC BY-NC-SA 4.0" in readme
-    fetched = at_hub(hub_at, "other", "fetch", "me/toy")
-    assert fetched.returncode == 0, fetched.stderr
+    with serving() as (address, served):
+        pushed = at_hub(address, "mine", "export", str(shipped), "--push", "me/toy")
+        assert pushed.returncode == 0, pushed.stderr
+        readme = served.files["README.md"].decode()
+        assert "`harness fetch me/toy`" in readme
+        assert "DailyDialog, CC BY-NC-SA 4.0" in readme
+        fetched = at_hub(address, "other", "fetch", "me/toy")
+        assert fetched.returncode == 0, fetched.stderr
     weights = checkpoint.read("mme-rm", shipped)
     kept = checkpoint.find("mme-rm", weights.config["encoder"]["identity"], home)
     assert kept.folder.is_relative_to(home)

@@ -1,37 +1,51 @@
-"""The measured figures: means within and over datasets, beside what is in print."""
+"""Measured figures and the challenge beside print: means within and over datasets; exhibits are read back as kept."""
 
+import argparse
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from harness import studies
 from harness.cli import main
-from harness.commands import _published
+from harness.commands import _published, study
+from harness.commands._output import with_exhibits
 from harness.errors import BadReport
 from harness.published import measured
+from harness.published.exhibit import challenge as exhibit_of_challenge
 from harness.published.measured import challenge, plain, printed_systems
-from harness.results import files
-from harness.results.rows import Correlation, DatasetEntry, MetricEntry, QualityEntry, Results, Run
+from harness.results import exhibits, files
+from harness.results.rows import Correlation, DatasetEntry, Exhibit, Grid, MetricEntry, QualityEntry, Results, Run
+from harness.studies import Findings
 
 QUALITIES = {"convai2-grade": {"relevance": "relevance"}, "fed-turn": {"Overall": "overall", "Relevant": "relevance"}}
-CELLS = tuple((name, quality) for name, qualities in QUALITIES.items() for quality in qualities)
+CONSTANT = {"x": 0.9, "y": 0.8}
 
 
-def make(columns: Mapping[str, tuple[float, ...]], *, origin: str = "imported",
-         options: Mapping[str, object] | None = None) -> Results:
-    """A report of two datasets; each column has a value for (convai2-grade, Overall, Relevant of fed-turn)."""
-    datasets = tuple(DatasetEntry(name, name, "dev", "turn", origin, "f", 9, 9, tuple(
-        QualityEntry(quality, dimension, 1, 5, 9) for quality, dimension in qualities.items()), "l", "c")
-        for name, qualities in QUALITIES.items())
+def made(qualities: Mapping[str, Mapping[str, str]], columns: Mapping[str, tuple[float, ...] | float], *,
+         origin: str = "imported", options: Mapping[str, object] | None = None) -> Results:
+    """A run on datasets of these qualities and their dimensions; a metric has a value for each quality, or the same."""
+    datasets = tuple(DatasetEntry(name, name, "dev", "turn", origin, name, 9, 9, tuple(
+        QualityEntry(quality, dimension, 1, 5, 9) for quality, dimension in own.items()), "l", "c")
+        for name, own in qualities.items())
     metrics = tuple(MetricEntry(name, name, "toy", (name,), (), ("turn",), "", "item", "", name)
                     for name in columns)
+    cells = [(name, quality) for name, own in qualities.items() for quality in own]
     correlations = tuple(Correlation(*cell, name, name, statistic, 9, value * factor, 0.1, 0, 1)
-                       for name, values in columns.items() for cell, value in zip(CELLS, values, strict=True)
-                       for statistic, factor in (("spearman", 1.0), ("pearson", 0.5)))
+                         for name, values in columns.items() for cell, value in zip(
+                             cells, values if isinstance(values, tuple) else [values] * len(cells), strict=True)
+                         for statistic, factor in (("spearman", 1.0), ("pearson", 0.5)))
     run = Run("1", None, 0, "cpu", dict(options or {}), "3", "linux", {}, "harness run --all")
     return Results(run, datasets, metrics, correlations, ())
+
+
+def make(columns: Mapping[str, tuple[float, ...]], **more: Any) -> Results:
+    """Each column has a value for (convai2-grade, Overall, Relevant of fed-turn)."""
+    return made(QUALITIES, columns, **more)
 
 
 CONTROLS = {"cosine": (0.4, 0.2, 0.1), "length": (0.0, 0.3, 0.5)}
@@ -131,3 +145,126 @@ def test_the_cosine_of_the_embedded_encoder_has_its_known_figure(real_data: Path
     assert main(["run", "--all", "--data", "real", "--metric", "cosine", "--draws", "0", "--out", str(tmp_path)]) == 0
     (row,) = measured.gather(files.read(tmp_path / "report")).rows
     assert row.mean == pytest.approx(0.268, abs=0.0005)
+
+
+HOSTILE = "<script>\u202e\x1b[31m\x00 „ü“ 𝔘"
+TEST = {"jsalt": 1, "esl": 1, "ncm": 1, "dstc10-topical": 4, "dstc10-persona": 4}
+
+
+def hostile(name: str = "measures") -> Exhibit:
+    grid = Grid(HOSTILE, "caption", ("a", HOSTILE), ((HOSTILE, "1"), ("", "")), HOSTILE)
+    return Exhibit(name, "study", HOSTILE, "lead", "harness study measures", (grid,), (("<svg/>", HOSTILE),),
+                   (HOSTILE,))
+
+
+def put(out: Path, name: str, content: bytes) -> Path:
+    path = out / "studies" / name / exhibits.FILE
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    return path
+
+
+def report(*names: str, columns: Mapping[str, float] = CONSTANT, **more: Any) -> Results:
+    """A run on these datasets, whose columns have the same value everywhere."""
+    return made({name: {f"q{number}": "overall" for number in range(TEST.get(name, 1))} for name in names}, columns,
+                **more)
+
+
+def grid(found: Exhibit, name: str) -> Grid:
+    (one,) = [grid for grid in found.grids if grid.name == name]
+    return one
+
+
+def test_an_exhibit_reads_back_as_it_was_and_what_is_none_is_one_line_that_says_why(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = put(tmp_path, "measures", exhibits.encoded(hostile()))
+    whole = exhibits.read(put(tmp_path, "whole", exhibits.encoded(hostile())))
+    assert exhibits.gathered(tmp_path) == ((hostile(), whole), ())
+    assert whole == hostile("whole"), "it is called what its folder is called"
+    short = [{"name": "", "caption": "", "head": ["a"], "rows": [["a", "b"]], "data": ""}]
+    changes: list[tuple[dict[str, object], str]] = [
+        ({"schema": 2}, "not of form 1"), ({"kind": "challenge"}, "kind"), ({"grids": {}}, "grids: holds {}"),
+        ({"title": 3}, "title: should be text, is 3"), ({"grids": ["x"]}, "should be an object"),
+        ({"lead": "\ud800"}, "lead: should be"), ({"pictures": [["<svg/>"]]}, "should have 2 entries, has 1"),
+        ({"grids": short}, "as long as its head")]
+    encoded = json.loads(exhibits.encoded(hostile()))
+    for content, why in (*((json.dumps(encoded | change).encode(), why) for change, why in changes),
+                         (b"", "not JSON"), (b"\xff", "UTF-8"), (b"[]", "object"), (b"[" * 100_000, "not JSON")):
+        path.write_bytes(content)
+        both = with_exhibits(report("fed-turn", origin="sample"), tmp_path).exhibits
+        assert [each.name for each in both] == ["whole", "dstc10"]
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("left out: ")
+        assert why in line
+        assert "harness study measures" in line
+
+
+def test_what_is_kept_of_a_study(tmp_path: Path) -> None:
+    table = Grid("real", "Caption", ("a",), (("<1>",),), "real data")
+    kept = studies.files("measures", "C", Findings(
+        (table,), ("remark",), {"pair": [{"a": math.nan, "b": [-0.0, "=x"], "c": "=x"}], "none": []},
+        (("<svg/>", "In words."),), ("m: broke",)))
+    assert {name: kept[name] for name in kept if not name.endswith(("md", "json"))} == {
+        "pair.csv": b"a,b,c\n,\"[0.0, \"\"=x\"\"]\",'=x\n", "measures.svg": b"<svg/>"}
+    assert "| \\<1\\> |" in kept["measures.md"].decode()
+    found = exhibits.read(put(tmp_path, "measures", kept[exhibits.FILE]))
+    assert found.lead.startswith("How much the choice of a measure matters:")
+    assert replace(found, title="T", lead="L") == Exhibit(
+        "measures", "study", "T", "L", "C", (table,), (("<svg/>", "In words."),),
+        ("remark", "Failed, and not in the study: m: broke."))
+
+
+def test_the_command_of_a_study_is_without_the_folders_of_a_machine() -> None:
+    parser = argparse.ArgumentParser()
+    study.configure(parser)
+    args = parser.parse_args(["dailydialogpp", "--metric", "deb[negatives=both]", "--from", "/home/x/data/dd",
+                              "--limit", "3", "--encoder", "/models/bert", "--out", "/tmp/out", "--json", "--draws",
+                              "400"])
+    assert study.command(args) == (
+        "harness study dailydialogpp --metric 'deb[negatives=both]' --limit 3 --from dd --encoder ./bert")
+
+
+def test_the_challenge_says_who_wins_under_which_rule() -> None:
+    found = exhibit_of_challenge(report("fed-turn", origin="sample"))
+    rows = [(row[1].partition(":")[0], row[2]) for row in grid(found, "winners").rows]
+    assert rows[:3] == [("test rule", "Team 5"), ("dev rule", "Team 1"), ("Borda", "Team 5")]
+    first, *_ = grid(found, "dstc10-Table 2").rows
+    assert first[:7] == ("Team 5", "0.2963", "1", "0.2964", "1", "0.2849", "2")
+    assert grid(found, "checks").rows[-1][0] == "all"
+    assert sum(int(number) for number in grid(found, "checks").rows[-1][1:]) == 168
+    assert len(grid(found, "differs").rows) == int(grid(found, "checks").rows[-1][3])
+
+
+def test_a_run_stands_beside_the_challenge_on_the_same_real_datasets_alone() -> None:
+    found = exhibit_of_challenge(report("fed-turn", "persona-usr"))
+    shown = grid(found, "dev-here")
+    assert shown.head == ("metric or team", "whose", "mean of 2 turn-level datasets", "persona-usr", "fed-turn")
+    assert shown.rows[0] == ("x", "this run", "0.900", "0.900", "0.900")
+    (baseline,) = [row for row in shown.rows if row[0] == "Deep AM-FM"]
+    assert baseline == ("Deep AM-FM", "challenge, as printed", "0.098", "0.144", "0.051")  # of 0.1442 and 0.0509
+    assert "2 of the challenge's 14 development datasets" in shown.data
+
+
+def test_a_picture_has_the_printed_mean_of_a_metric_beside_that_of_the_run() -> None:
+    run = report("fed-turn", "persona-usr", columns={"deep-am-fm": 0.9, "y": 0.8})
+    named = replace(run, metrics=(replace(run.metrics[0], parameters=3_000_000), run.metrics[1]))
+    ((svg, words),) = exhibit_of_challenge(named).pictures
+    assert words.endswith("deep-am-fm, 3 M here printed 0.10, here 0.90 on 2.")  # of 0.1442 and 0.0509
+    assert svg.count("<circle") == 4, "two of the line, two of the key"
+    assert exhibit_of_challenge(report("fed-turn", "persona-usr")).pictures == ()
+
+
+def test_the_sample_and_parts_of_datasets_stand_beside_nothing() -> None:
+    for run in (report("fed-turn", origin="sample"), report("fed-turn", options={"limit": 5})):
+        found = exhibit_of_challenge(run)
+        assert not [one for one in found.grids if one.name.endswith("-here")]
+        assert "nothing of it stands" in found.remarks[0]
+
+
+def test_a_run_with_all_test_datasets_stands_beside_the_teams_there() -> None:
+    given = report(*TEST)
+    shown = grid(exhibit_of_challenge(given), "test-here")
+    assert [row[:3] for row in shown.rows[:3]] == [
+        ("x", "this run", "0.9000"), ("y", "this run", "0.8000"), ("Team 5", "challenge, as printed", "0.2963")]
+    learned = replace(given, metrics=tuple(replace(entry, learned_on=("esl",)) for entry in given.metrics))
+    assert all(row[1] != "this run" for row in grid(exhibit_of_challenge(learned), "test-here").rows)

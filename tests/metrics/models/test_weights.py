@@ -3,13 +3,8 @@
 import json
 import os
 import shutil
-import socket
-import threading
 from collections.abc import Iterator
-from hashlib import sha1
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
@@ -18,7 +13,8 @@ from metrics.models import hub as hub_of
 from metrics.models import networks, resources, weights
 from metrics.models.device import Machine
 from metrics.models.service import Choice, Models
-from tests import tiny
+from tests import hub_server, tiny
+from tests.hub_server import COMMIT, Hub
 
 pytest.importorskip("torch")
 
@@ -214,7 +210,6 @@ def test_a_language_model_without_its_output_layer_does_not_run_with_a_random_on
         networks.transformer("AutoModelForCausalLM", weights.find(str(copy), home), Machine())
 
 
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 REFUSALS = {
     "me/none": "the hub has no model of that name", "me/tiny@v9": "no such revision",
     "me/gated": "its licence must be accepted", "me/cut": "disconnected",
@@ -223,80 +218,19 @@ REFUSALS = {
 }
 
 
-class Hub(BaseHTTPRequestHandler):
-    """As much of the hub as fetching a snapshot needs; what goes wrong with a model, its name says."""
-
-    protocol_version = "HTTP/1.1"
-    files: ClassVar[dict[str, bytes]] = {}
-    well: ClassVar[bool] = False
-    asked: ClassVar[list[str]] = []
-
-    def do_GET(self) -> None:
-        path = self.path.partition("?")[0]
-        self.asked.append(path)
-        name, _, revision = path.partition("me/")[2].partition("/")
-        revision = revision.rpartition("revision/")[2] or "main"
-        if name == "cut":
-            self.connection.shutdown(socket.SHUT_RDWR)
-        elif name == "gated":
-            self.send(403, X_Error_Code="GatedRepo")
-        elif name not in {"tiny", "pickled", "breaking-off"}:
-            self.send(404, X_Error_Code="RepoNotFound")
-        elif "/tree/" in path:
-            self.send(200, json.dumps([{"type": "file", "path": file, "size": len(content), "oid": blob(content)}
-                                       for file, content in self.files.items()]).encode())
-        elif "/resolve/" in path:
-            content = self.files[path.rpartition("/resolve/")[2].partition("/")[2]]
-            broken = name == "breaking-off" and not self.well and path.endswith(".safetensors")
-            part = len(content) // 2 if broken else None
-            self.send(200, content, part, ETag=f'"{blob(content)}"', X_Repo_Commit=COMMIT)
-        elif revision not in {"main", "v1", COMMIT}:
-            self.send(404, X_Error_Code="RevisionNotFound")
-        else:
-            files = [file.replace(".safetensors", ".bin") if name == "pickled" else file for file in self.files]
-            self.send(200, json.dumps({"id": "me/tiny", "sha": COMMIT,
-                                       "siblings": [{"rfilename": file} for file in files]}).encode())
-
-    do_HEAD = do_GET  # noqa: N815
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-    def send(self, status: int, content: bytes = b"{}", part: int | None = None, **headers: str) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("Connection", "close")  # one answer a connection, so that none is taken for another's
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content[:part])
-        self.close_connection = True
-
-
-def blob(content: bytes) -> str:
-    return sha1(content).hexdigest()  # noqa: S324  (as git names a file)
-
-
 @pytest.fixture
 def hub(tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hub]]:
     """A server on this machine that has one model, me/tiny."""
     from huggingface_hub import constants
 
-    class Fresh(Hub):
-        files: ClassVar = {path.name: path.read_bytes() for path in tiny_encoder.iterdir()} | {
-            "onnx/model.safetensors": b"not to be fetched", "README.md": b"nor this"}
-        asked: ClassVar = []
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Fresh) as server:
-        server.daemon_threads, server.block_on_close = True, False
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_address[1]}")
+    files = {path.name: path.read_bytes() for path in tiny_encoder.iterdir()}
+    extra = {"onnx/model.safetensors": b"not to be fetched", "README.md": b"nor this"}
+    with hub_server.serving(files | extra) as (address, served):
+        monkeypatch.setattr(constants, "ENDPOINT", address)
         monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE",
                             constants.ENDPOINT + "/{repo_id}/resolve/{revision}/{filename}")
         monkeypatch.setattr(hub_of, "PATIENCE", 1.0)
-        yield Fresh
-        server.shutdown()
+        yield served
 
 
 def test_a_model_is_fetched_once_at_its_revision(hub: type[Hub], home: Path, tiny_encoder: Path) -> None:
