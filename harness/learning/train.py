@@ -180,6 +180,9 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eigh
         except (MemoryError, RuntimeError) as error:
             if not out_of_memory(error) or data.recipe.batch < 4:
                 raise
+            if together(plan.models.machine) is not None:  # the others would go on with another batch
+                raise MetricError(f"{plan.learner.label}: a batch does not fit into memory; --set batch="
+                                  f"{data.recipe.batch // 2} --set accumulate={2 * data.recipe.accumulate}") from error
             data.recipe = dataclasses.replace(data.recipe, batch=data.recipe.batch // 2,
                                               accumulate=2 * data.recipe.accumulate)
             tell(f"{plan.learner.label}: a batch does not fit into memory; begins anew with {data.recipe.batch} rows, "
@@ -208,7 +211,8 @@ def _fitted(plan: Training, data: TrainingData, tell: Callable[[str], None],
     if plan.learner.encoder is None and any(kind == "encoder" for kind, _ in plan.models.requested):
         raise MetricError(f"{label} reads an encoder and has no option for it: let its class have the "
                           "field encoder: str = ''")  # or the weights' config would not tell of it
-    recipe = data.recipe.over(objective.rows)
+    all_ = together(machine)
+    recipe = data.recipe.over(-(-objective.rows // (all_.num_processes if all_ else 1)))
     if recipe.start:
         networks.begin(objective.network, plan.models.checkpoint(recipe.start, plan.learner.encoder or ""))
     prepared, pace.steps = time.perf_counter() - start, recipe.steps

@@ -107,9 +107,11 @@ def _home_of(seed: int, home: Path) -> Path:
     own = home / "seeds" / str(seed)
     own.mkdir(parents=True, exist_ok=True)
     (home / "training").mkdir(exist_ok=True)  # what the encoder reads is the same for all
-    for path in home.iterdir():
-        if path.name not in ("checkpoints", "seeds") and not (own / path.name).exists():
-            (own / path.name).symlink_to(path.absolute())
+    (own / "checkpoints").mkdir(exist_ok=True)
+    shared = [path.relative_to(home) for path in home.iterdir() if path.name not in ("checkpoints", "seeds")]
+    for path in (*shared, *(Path("checkpoints", name) for name in trainables.BACKBONES)):
+        if (home / path).exists() and not (own / path).exists():
+            (own / path).symlink_to((home / path).absolute())
     return own
 
 

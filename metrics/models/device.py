@@ -7,6 +7,7 @@ torch is loaded only where an accelerator may be present, so that a run which sc
 from __future__ import annotations
 
 import importlib.util
+import os
 import platform
 import re
 from dataclasses import dataclass
@@ -84,7 +85,7 @@ def _best() -> str:
     import torch
 
     if torch.cuda.is_available():
-        return "cuda:0"
+        return f"cuda:{os.environ.get('LOCAL_RANK', 0)}"  # of several processes each has one of its own
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 

@@ -64,6 +64,8 @@ def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = N
         _check_causal(weights, config, kind)
         raise MissingResource(f"model {weights.name}: its weights lack {len(absent)} of the network's parts "
                               f"({sorted(absent)[0]:.80}); they belong to another kind of model")
+    if any(key.startswith("pooler") for key in info["missing_keys"]):
+        network.pooler = None  # it would be one of random numbers
     return network if weights.trained is None else tuned(network, weights.trained)
 
 
@@ -160,6 +162,19 @@ def tuned(network: Any, checkpoint: Checkpoint) -> Any:
     except (KeyError, RuntimeError) as error:
         raise _of_another(checkpoint, "it holds no transformer's weights and no adapters of this one") from error
     return network
+
+
+def own_heads(weights: Weights) -> dict[str, Any]:
+    """The heads of a BERT's pretraining, `seq_relationship.*` and `predictions.*`, where its files hold them."""
+    from safetensors import safe_open
+
+    file = weights.folder / "model.safetensors"
+    if not file.is_file():
+        return {}
+    with safe_open(file, "pt") as stored:
+        return {name.removeprefix("cls.").replace("LayerNorm.gamma", "LayerNorm.weight").replace(
+            "LayerNorm.beta", "LayerNorm.bias"): stored.get_tensor(name)
+            for name in stored.keys() if name.startswith("cls.")}  # noqa: SIM118, it is no dictionary
 
 
 def separated(network: Any) -> Any:

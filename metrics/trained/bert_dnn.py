@@ -14,14 +14,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from benchmarks.dataset import Item
-from metrics.metric import Column, Columns, MetricCard
+from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.text.words import reply
 from metrics.trained.heads.data import ReplyPairs, answered, batches_of
-from metrics.trained.heads.table import TextTable, fill, network_scores, pair_probabilities, probabilities, reading
+from metrics.trained.heads.table import TextTable, pair_probabilities
 from metrics.training import replies
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
@@ -55,7 +52,8 @@ class BertDnn:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """The probability that the response is relevant, 0 to 1; NaN without a context."""
         if self.recipe != "small":
-            return {"bert-dnn": self._of_whole_contexts(items, models)}
+            return {"bert-dnn": pair_probabilities(items, models, self.card.checkpoints[0], self.encoder, "Layers",
+                                                   whole=True)}
         return {"bert-dnn": pair_probabilities(items, models, "bert-dnn", self.encoder, "Stack")}
 
     def objective(self, data: TrainingData) -> Objective:
@@ -75,14 +73,3 @@ class BertDnn:
         batches = batches_of(table, own, others, data)
         return batches.objective(Layers, true_or_false, accuracy(map(with_false, batches.held)), bilinear=False,
                                  **data.recipe.network)
-
-    def _of_whole_contexts(self, items: Sequence[Item], models: Models) -> Column:
-        from metrics.trained.heads.networks import Layers
-
-        network = models.trained(self.card.checkpoints[0], Layers, self.encoder)
-        said = [" ".join(turn.text for turn in item.context if turn.text.strip()) for item in items]
-        texts = [reply(item) for item in items]
-        table = TextTable([*said, *texts], reading(models.encoder(self.encoder)))
-        before, after = table.rows(said)[:, None], table.rows(texts)
-        return fill(np.array(before[:, 0] > 0), lambda rows: probabilities(
-            network_scores(network, table, before[rows], after[rows])))

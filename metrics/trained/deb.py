@@ -13,14 +13,17 @@ to be had.
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
-from metrics.errors import MetricError
+from metrics.errors import BadOption, MetricError
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.trained.heads import cross_encoder
@@ -29,12 +32,20 @@ from metrics.trained.heads.table import FIVE, TURNS, TextTable, pair_probabiliti
 from metrics.training.recipe import Objective, Recipe, TrainingData
 from metrics.training.replies import ADVERSARIAL, GOOD, Answered, answered, others
 
+KINDS = ("random", "adversarial", "both")
+"""What the false replies are that it is trained with."""
 SMALL = 64
 """Contexts of DailyDialog++ in a batch."""
 PAIRS = 256
 """Pairs of the other corpora in a batch: the false replies of each are those of all others."""
-CONTEXT, HIDDEN = 12, 768
-"""Of the recipes that train a whole BERT: the utterances before a response at most, and its pooling layer's width."""
+CONTEXT, MASKED = 12, 0.15
+"""Of the recipes that train a whole BERT: the utterances before a response at most, and the share of words that are
+masked in its pretraining."""
+REDDIT = ("Pretrained on five corpora in place of 727 million pairs of Reddit; masked words are always replaced by the "
+          "mask.")
+DRAWN = "Batches are drawn at random with replacement; the released code goes through the data in order."
+FINETUNE = Recipe(("dailydialog_pp",), steps=3_214, epochs=1, rate=5e-5, warmup=0.03, every=400,
+                  encoder="bert-base-uncased", batch=16, departures=("Not pretrained on dialogues.", DRAWN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +65,34 @@ class Deb:
     )
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe((*FIVE, "dailydialog_pp"), steps=3_000, rate=1e-3, every=200),
+        "original": Recipe(("dailydialog_pp",), steps=1, rate=0.0, encoder="bert-base-uncased", batch=16, rank=1,
+                           departures=("BERT's own layer for the next sentence as it is: nothing is trained.",)),
         "pretrain": Recipe(FIVE, steps=20_000, epochs=1, rate=5e-5, every=1_000, encoder="bert-base-uncased", batch=16,
-                           departures=(
-            "Five corpora in place of 727 million pairs of Reddit, and the next response alone: no masked words.",)),
-        "paper": Recipe(("dailydialog_pp",), steps=3_214, epochs=1, rate=5e-5, warmup=0.03, every=400,
-                        encoder="bert-base-uncased", batch=16, start="deb-pretrain", departures=(
-            "Pretrained on five corpora in place of 727 million pairs of Reddit, without masked words.",
-            "Batches are drawn at random with replacement; the released code goes through the data in order.")),
+                           departures=(REDDIT,)),
+        "finetune": FINETUNE,
+        "paper": dataclasses.replace(FINETUNE, start="deb-pretrain", departures=(REDDIT, DRAWN)),
     }
     variants: ClassVar[tuple[str, ...]] = ("negatives=adversarial", "negatives=both")
     encoder: str = ""
-    negatives: Literal["random", "adversarial", "both"] = "random"
-    recipe: Literal["small", "pretrain", "paper"] = "small"
+    negatives: str = "random"
+    recipe: Literal["small", "original", "pretrain", "finetune", "paper"] = "small"
+
+    def __post_init__(self) -> None:
+        """Refuse kinds of false replies that there are not."""
+        if self.negatives not in KINDS and not re.fullmatch(r"(?!0+%)\d?\d(\.\d*[1-9])?%", self.negatives):
+            raise BadOption(f"negatives={self.negatives}: should be {', '.join(KINDS)}, or such as 1%: both, the "
+                            "adversarial ones of so many contexts")
+
+    @property
+    def _share(self) -> float:
+        """How many of the contexts with adversarial replies keep them, from 0 to 1."""
+        return float(self.negatives[:-1]) / 100 if self.negatives.endswith("%") else 1.0
 
     @property
     def weights_name(self) -> str:
         """The checkpoint of this kind of false replies, by this recipe."""
-        parts = ("deb", self.negatives * (self.negatives != "random"), self.recipe * (self.recipe != "small"))
-        return "-".join(filter(None, parts))
+        kind = self.negatives.replace(".", "-").replace("%", "-per-cent")
+        return "-".join(filter(None, ("deb", kind * (kind != "random"), self.recipe * (self.recipe != "small"))))
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A probability, 0 to 1; NaN without a context."""
@@ -86,7 +107,7 @@ class Deb:
         from metrics.trained.heads.losses import accuracy, deb_loss
         from metrics.trained.heads.networks import NextResponse
 
-        both = data.dialogues(), data.held_out()
+        both = self._dialogues(data)
         table = TextTable((text for dialogues in both for dialogue in dialogues for text in (
             *(turn.text for turn in dialogue.utterances), *dialogue.labels.get(GOOD, ()),
             *dialogue.labels.get(ADVERSARIAL, ()))), data.vectors)
@@ -108,10 +129,15 @@ class Deb:
 
     def _from_tokens(self, data: TrainingData) -> Objective:
         """Tell good replies from false ones, each read together with all that was said before it."""
+        from metrics.models.networks import own_heads
         from metrics.training.tuned import Parts, contrasts
 
+        encoder = data.models.encoder(data.encoder)
+        if self.recipe == "original" and "seq_relationship.weight" not in own_heads(encoder.weights):
+            raise BadOption(f"encoder {encoder.name}: has no layer that tells the next sentence; recipe original takes "
+                            "a BERT such as bert-base-uncased")
         least = 1 if self.recipe == "pretrain" else 2
-        training, held = (answered(dialogues, CONTEXT, least) for dialogues in (data.dialogues(), data.held_out()))
+        training, held = (answered(dialogues, CONTEXT, least) for dialogues in self._dialogues(data))
 
         def examples(part: Sequence[Answered], rng: Any, many: int) -> list[Any]:
             chosen = rng.integers(len(part), size=many)
@@ -119,22 +145,33 @@ class Deb:
             pairs = []
             for place, row in enumerate(chosen):
                 hard = part[row].hard if self.negatives == "adversarial" or (
-                    self.negatives == "both" and rng.random() < 0.5) else ()
+                    self.negatives != "random" and rng.random() < 0.5) else ()
                 good = part[row].good[int(rng.integers(len(part[row].good)))]
                 wrong = hard[int(rng.integers(len(hard)))] if hard else false[place]
                 pairs.append(((part[row].context(), good), (part[row].context(), wrong)))
             return pairs
 
         rows = sum(len(one.good) for one in training)
-        return contrasts(data, Parts(training, held, examples, rows), hidden=HIDDEN)
+        return contrasts(data, Parts(training, held, examples, rows), as_bert=True,
+                         masked=MASKED if self.recipe == "pretrain" else 0.0)
+
+    def _dialogues(self, data: TrainingData) -> tuple[list[Dialogue], list[Dialogue]]:
+        """The dialogues to train on and held out, of which a share keep their adversarial replies."""
+        training, held = list(data.dialogues()), list(data.held_out())
+        for part in (training, held):
+            hard = [place for place, one in enumerate(part) if one.labels.get(ADVERSARIAL)]
+            for place in data.rng.permutation(hard)[max(1, round(self._share * len(hard))):]:
+                labels = {name: label for name, label in part[place].labels.items() if name != ADVERSARIAL}
+                part[place] = dataclasses.replace(part[place], labels=labels)
+        return training, held
 
 
 def judged(answers: Answers, rng: np.random.Generator, kind: str) -> tuple[Any, Any, Any]:
-    """Contexts with a good and a false reply each; `kind` of the false ones: random, adversarial, both."""
+    """Contexts with a good and a false reply each; `kind` of the false ones: random, adversarial, or both."""
     hard = np.flatnonzero([len(rows) > 0 for rows in answers.adversarial])
     many = len(answers.contexts)
     chosen = rng.choice(hard, SMALL) if kind == "adversarial" else rng.integers(many, size=SMALL)
-    if kind == "both":
+    if kind not in ("random", "adversarial"):
         chosen[::2] = rng.choice(hard, len(chosen[::2]))
     good = np.array([rng.choice(answers.replies[row]) for row in chosen])
     others = (chosen + rng.integers(1, max(2, many), size=SMALL)) % many

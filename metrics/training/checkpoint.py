@@ -99,7 +99,7 @@ def find(name: str, encoder: str, home: Path) -> Checkpoint:
 
 def command(name: str) -> str:
     """What trains weights of that name: METRIC, or METRIC-RECIPE and METRIC-RECIPE-PART for a recipe but the first."""
-    metric, recipe, _ = re.split(r"-(paper|pretrain)\b|$", name, maxsplit=1)
+    metric, recipe, _ = re.split(r"-(paper|original|pretrain|finetune)\b|$", name, maxsplit=1)
     return f"harness train {metric}" + (f" --recipe {recipe}" if recipe else "")
 
 

@@ -67,24 +67,23 @@ def fit(objective: Objective, recipe: Recipe, machine: Machine, seed: int, state
     """Fit the network; `state` is the file from which a training that was cut goes on.
 
     `tell` receives each evaluation, `stepped` the number of each step. It ends at the first one after `until` on the
-    monotonic clock.
+    monotonic clock, which may lie before the step from which it goes on.
     """
-    if recipe.steps < 1 or recipe.every < 1:
-        raise MetricError(f"a training takes 1 step or more, and evaluates after 1 or more: {recipe}")
+    if min(recipe.steps, recipe.every, recipe.accumulate) < 1:
+        raise MetricError(f"a training takes 1 step or more, each of 1 batch or more, and evaluates after 1 or more: "
+                          f"{recipe}")
     if not objective.held_out:
         raise MetricError("nothing is held out, so that no one could say when to stop; take larger corpora")
     with randomness(seed, machine):
         training = _Training(objective, recipe, machine, seed)
         if state is not None:
             training.resume(state)
-        while not training.done:
+        while not (training.done or (training.curve and training.ends(time.monotonic() >= until))):
             look = training.stretch(stepped)
             if state is not None:
                 state.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(state, training.written())
             tell(look)
-            if time.monotonic() >= until:
-                break
         return training.fitted()
 
 
@@ -147,6 +146,14 @@ class _Training:
         looks = len(self.curve) - 1 - self.curve.index(self._least)
         return self.step >= self.recipe.steps or looks >= self.recipe.patience
 
+    def ends(self, here: bool) -> bool:
+        """Whether time is up; with several processes as soon as it is for one, so that none waits for the others."""
+        import torch
+
+        if self.together is None:
+            return here
+        return bool(self.together.reduce(torch.tensor(float(here), device=self.device), "sum") > 0)
+
     @property
     def _least(self) -> Look:
         return min(self.curve, key=lambda look: look.held_out)
@@ -168,8 +175,9 @@ class _Training:
             held_out = float(np.mean([float(self._loss(batch)) for batch in self.objective.held_out]))
         if not (math.isfinite(mean) and math.isfinite(held_out)):
             which = "training" if not math.isfinite(mean) else "held-out"
+            kept = f"; the same with --minutes 0 keeps the best weights up to step {first}" if self.curve else ""
             raise MetricError(f"the {which} loss is no finite number between steps {first + 1} and {end}: take a lower "
-                              f"rate than {self.recipe.rate:g}, or mend the loss")
+                              f"rate than {self.recipe.rate:g}, or mend the loss{kept}")
         look = Look(end, mean, held_out)
         self.curve.append(look)
         if self._least is look:

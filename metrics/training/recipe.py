@@ -84,7 +84,10 @@ class Recipe:
         return dataclasses.replace(self, steps=max(1, round(self.epochs * rows / (self.batch * self.accumulate))))
 
     def with_settings(self, settings: Iterable[str]) -> Recipe:
-        """The recipe with settings such as `rate=2e-5`; a name that is no setting is one of the network's sizes."""
+        """The recipe with settings such as `rate=2e-5`; a name that is no setting is one of the network's sizes.
+
+        Steps stand in place of epochs.
+        """
         recipe = self
         for setting in settings:
             name, equals, value = setting.partition("=")
@@ -96,7 +99,8 @@ class Recipe:
                 held = _read(value, Recipe((), 1).settings.get(name, known[name]))
             except ValueError:
                 raise BadOption(f"--set {setting}: should be like {name}={known[name]}") from None
-            changes = {"network": {**recipe.network, name: held}} if name in recipe.network else {name: held}
+            changes: dict[str, Any] = {"network": {**recipe.network, name: held}} if name in recipe.network else {
+                name: held, **({"epochs": 0.0} if name == "steps" else {})}
             recipe = dataclasses.replace(recipe, **changes)
         return recipe
 

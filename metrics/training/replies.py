@@ -15,15 +15,18 @@ WHOLE = 20
 """Utterances before a reply, at most, where its whole context is read."""
 GOOD, ADVERSARIAL = "positive_responses", "adversarial_negative_responses"
 """The labels of a dialogue that hold good replies to it, and false ones that share words with it."""
+RATED = "rated_responses"
+"""The label that holds replies to a dialogue with what people gave them, [[text, 1 to 5], ...]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What was said, the good replies to it, and false ones that are hard to tell, where there are some."""
+    """What was said, the good replies to it, and where it has some false ones that are hard to tell, rated ones."""
 
     turns: tuple[str, ...]
     good: tuple[str, ...]
     hard: tuple[str, ...] = ()
+    rated: tuple[tuple[str, float], ...] = ()
 
     def context(self, turns: int = 0) -> str:
         """The last turns as one text; all of them where `turns` is 0."""
@@ -48,7 +51,8 @@ def answered(dialogues: Iterable[Dialogue], turns: int, least: int = 0) -> list[
         good, hard = (tuple(text for text in dialogue.labels.get(label, ()) if text.strip())
                       for label in (GOOD, ADVERSARIAL))
         if good and said:
-            several.append(Answered(tuple(said[-turns:]), good, hard))
+            rated = tuple((text, float(rating)) for text, rating in dialogue.labels.get(RATED, ()))
+            several.append(Answered(tuple(said[-turns:]), good, hard, rated))
         several += [Answered(tuple(said[max(0, place - turns) : place]), (said[place],))
                     for place in range(1, len(said))]
     chosen = [one for one in several if len(one.good) >= least]

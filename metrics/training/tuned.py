@@ -5,7 +5,8 @@
     labelled(data, parts, ...)      such a text or pair and its label from 0 to 1
     retrieval(data, parts, ...)     what was said and its reply, each read alone, among the batch   (bi-encoder)
 
-The checkpoint holds `adapters.*` or `body.*`, and `head.*`. The body with its trained weights is an encoder of its
+With `masked` words of what `contrasts` reads are masked, and told as well. The checkpoint holds `adapters.*` or
+`body.*`, `head.*`, and `words.*` where there are masked ones. The body with its trained weights is an encoder of its
 own, `ENCODER+CHECKPOINT`, and reads as every encoder reads.
 """
 
@@ -24,12 +25,15 @@ from torch.nn import functional
 from metrics.errors import MetricError
 from metrics.models import networks
 from metrics.models.encoder import padded
+from metrics.models.masked import mask_of
 from metrics.models.reading import READING
 from metrics.trained.heads import losses
-from metrics.training.adapters import Adapters, linears
+from metrics.training.adapters import Adapted, Adapters, linears
+from metrics.training.backbones.mlm import chosen_words
 from metrics.training.recipe import Objective, TrainingData
 
 if TYPE_CHECKING:
+    from metrics.models.encoder import Encoder
     from metrics.models.tokens import Tokenizer
 
 Reading: TypeAlias = str | tuple[str, str] | list[str]
@@ -75,6 +79,7 @@ class Tuned(nn.Module):
         super().__init__()
         self.body, self.head, self.pooling, self.tokens = body.requires_grad_(not rank), head, pooling, tokens
         self.adapters = Adapters(rank, linears(body)) if rank else None
+        self.words: Adapted | None = None
         for name, parameter in body.named_parameters():
             if name.startswith("pooler"):
                 parameter.requires_grad_(False)  # nothing reads through it
@@ -86,17 +91,26 @@ class Tuned(nn.Module):
             self.body.eval()
         return self
 
-    def pooled(self, rows: Mapping[str, Any]) -> Any:
-        """One vector for each row of `ids` (B, longest), of which the first `lengths` (B,) count: (B, width)."""
+    def pooled(self, rows: Mapping[str, Any], words: list[Any] | None = None) -> Any:
+        """One vector for each row of `ids` (B, longest), of which the first `lengths` (B,) count: (B, width).
+
+        `words` receives the scores over the vocabulary of what `targets` (B, longest) says is masked, and these.
+        """
         lengths = rows["lengths"]
         READING.trained += int(lengths.sum()) if self.training else 0
-        order = lengths.argsort(descending=True, stable=True)
-        parts = [self._read(rows, chunk) for chunk in self._chunks(order, lengths)]
+        order, parts = lengths.argsort(descending=True, stable=True), []
+        for chunk in self._chunks(order, lengths):
+            states, mask = self._read(rows, chunk)
+            parts.append(self._pool(states, mask))
+            if words is not None and self.words is not None:
+                targets = rows["targets"][chunk, : states.shape[1]]
+                table = self.body.get_input_embeddings().weight
+                words.append((self.words.logits(states[targets >= 0], table), targets[targets >= 0]))
         return torch.cat(parts)[order.argsort()]
 
-    def forward(self, rows: Mapping[str, Any]) -> Any:
+    def forward(self, rows: Mapping[str, Any], words: list[Any] | None = None) -> Any:
         """The head's logit of each row: (B,); the head also takes what stands beside the rows."""
-        return self.head(self.pooled(rows), *(rows[name] for name in ("beside",) if name in rows))
+        return self.head(self.pooled(rows, words), *(rows[name] for name in ("beside",) if name in rows))
 
     def _chunks(self, order: Any, lengths: Any) -> Iterator[Any]:
         """Rows of like length, as many as may be read at a time."""
@@ -106,7 +120,8 @@ class Tuned(nn.Module):
             yield order[start : start + many]
             start += many
 
-    def _read(self, rows: Mapping[str, Any], chunk: Any) -> Any:
+    def _read(self, rows: Mapping[str, Any], chunk: Any) -> tuple[Any, Any]:
+        """The token states of some rows, and which of them count."""
         longest = int(rows["lengths"][chunk].max())
         mask = torch.arange(longest, device=chunk.device) < rows["lengths"][chunk, None]
         inputs = {"input_ids": rows["ids"][chunk, :longest], "attention_mask": mask.long()}
@@ -114,7 +129,9 @@ class Tuned(nn.Module):
             inputs["token_type_ids"] = rows["types"][chunk, :longest]
         with self.adapters.over(self.body) if self.adapters else contextlib.nullcontext():
             states = self.body(**inputs).last_hidden_state.float()
-        states = functional.dropout(states, getattr(self.head, "token_dropout", 0.0), self.training)
+        return functional.dropout(states, getattr(self.head, "token_dropout", 0.0), self.training), mask
+
+    def _pool(self, states: Any, mask: Any) -> Any:
         if self.pooling == "cls":
             return states[:, 0]
         if self.pooling == "max":
@@ -149,40 +166,54 @@ class Parts(Generic[Part]):
 
 def contrasts(data: TrainingData, parts: Parts[Any], *, pooling: Pooling = "cls", margin: float = 0.0,
               kind: Callable[..., Any] = Classifier, above: int = 0, outputs: int = 1,
-              beside: Callable[[Any, Sequence[Any]], Iterable[Any]] | None = None, **head: Any) -> Objective:
+              beside: Callable[[Any, Sequence[Any]], Iterable[Any]] | None = None, as_bert: bool = False,
+              masked: float = 0.0, **head: Any) -> Objective:
     """A right and a wrong reading each: cross entropy, or with a margin that of the two sigmoids (a ranking).
 
     An example is a right and a wrong reading, and which of several `outputs` is to tell them apart. `kind` is the
     head; `beside` gives, of a part and its examples, what the head takes besides for either reading.
-    So many layers `above` what is pooled are left out.
+    So many layers `above` what is pooled are left out. `as_bert` lets the heads begin as BERT's own, where the encoder
+    has them; then a share of the words can be `masked`, and their cross entropy counts as much as the other loss.
     """
     head |= {"outputs": outputs} if outputs > 1 else {}
+    head |= {"hidden": data.models.encoder(data.encoder).width} if as_bert else {}
     network, tokenizer, config = _network(data, pooling, head, kind, above)
+    begins = {"the head begins": _take_heads(network, data.models.encoder(data.encoder), masked > 0)} if as_bert else {}
     longest, separator = data.recipe.length, network.body.config.vocab_size - 1
 
     def batch(part: Any, rng: np.random.Generator, many: int) -> dict[str, Any]:
         examples: Sequence[Any] = parts.draw(part, rng, many)
         both = [tokenized([example[place] for example in examples], tokenizer, longest, separator) for place in (0, 1)]
+        for rows in both if masked else ():
+            _hide(rows, tokenizer, rng, masked)
         for rows, more in zip(both, beside(part, examples) if beside else (), strict=False):
             rows["beside"] = more
         chosen = {"outputs": torch.tensor([example[2:] for example in examples])} if outputs > 1 else {}
         return {**dict(zip(("right", "wrong"), both, strict=True)), **chosen}
 
-    def logits(network: Any, batch: Mapping[str, Any]) -> tuple[Any, Any]:
-        right, wrong = network(batch["right"]), network(batch["wrong"])
+    def logits(network: Any, batch: Mapping[str, Any], *words: list[Any]) -> tuple[Any, Any]:
+        right, wrong = network(batch["right"], *words), network(batch["wrong"], *words)
         if "outputs" in batch:
             right, wrong = (side.gather(1, batch["outputs"])[:, 0] for side in (right, wrong))
         return right, wrong
 
     def loss(network: Any, batch: Mapping[str, Any]) -> Any:
-        both = logits(network, batch)
-        return losses.margin_ranking(*both, margin) if margin else losses.logistic(*both)
+        words: list[Any] = []
+        both = logits(network, batch, *([words] if masked else []))
+        total = losses.margin_ranking(*both, margin) if margin else losses.logistic(*both)
+        if words:
+            scores, own = map(torch.cat, zip(*words, strict=True))
+            total = total + functional.cross_entropy(scores, own)
+        return total
 
     def shares(network: Any, batch: Mapping[str, Any]) -> dict[str, Any]:
-        right, wrong = logits(network, batch)
-        return {"right above one half": right > 0, "wrong below one half": wrong < 0, "pairs in order": right > wrong}
+        words: list[Any] = []
+        right, wrong = logits(network, batch, *([words] if masked else []))
+        guessed = {"masked words told": torch.cat([scores.argmax(1) == own for scores, own in words])} if words else {}
+        return {"right above one half": right > 0, "wrong below one half": wrong < 0, "pairs in order": right > wrong,
+                **guessed}
 
-    return _objective(data, parts, batch, network, config, loss, shares)
+    return _objective(data, parts, batch, network, config, loss, shares, begins)
 
 
 def labelled(data: TrainingData, parts: Parts[Any], *, pooling: Pooling = "cls", **head: Any) -> Objective:
@@ -263,11 +294,43 @@ def _take_pooler(head: Any, body: Any) -> None:
         head.dense.load_state_dict(pooler.state_dict())
 
 
+def _hide(rows: dict[str, Any], tokenizer: Tokenizer, rng: np.random.Generator, share: float) -> None:
+    """Mask a share of the words of each row; `targets` are these, and −1 elsewhere."""
+    hidden = torch.from_numpy(chosen_words(rows["ids"].numpy(), tokenizer, rng, share))
+    rows["targets"] = rows["ids"].where(hidden, -1)
+    rows["ids"].masked_fill_(hidden, tokenizer.whole.mask_token_id)
+
+
+def _take_heads(network: Tuned, encoder: Encoder, words: bool) -> str:
+    """Let the last layer begin as the one by which BERT tells the next sentence, and that of masked `words` as its.
+
+    How the head begins.
+    """
+    if words:
+        mask_of(encoder)  # an error where it has none
+        network.words = Adapted(network.body.config.hidden_size, network.body.config.vocab_size, 0, [])
+    own = networks.own_heads(encoder.weights)
+    if "seq_relationship.weight" in own:
+        for name in ("weight", "bias"):
+            follows, does_not = own[f"seq_relationship.{name}"].float()
+            getattr(network.head.out, name).data.copy_(follows - does_not)
+    if network.words is not None and "predictions.bias" in own:
+        names = {"bias": "bias", "dense.weight": "transform.dense.weight", "dense.bias": "transform.dense.bias",
+                 "norm.weight": "transform.LayerNorm.weight", "norm.bias": "transform.LayerNorm.bias"}
+        network.words.load_state_dict({name: own[f"predictions.{theirs}"] for name, theirs in names.items()},
+                                      strict=False)
+    if getattr(network.body, "pooler", None) is None:
+        return "at random, since the encoder has no pooling layer"
+    return "as BERT's own" if "seq_relationship.weight" in own else "with the encoder's pooling layer"
+
+
 def _objective(data: TrainingData, parts: Parts[Any], batch: Callable[..., Any], network: Tuned, config: Any,
-               loss: Callable[..., Any], shares: Callable[..., Mapping[str, Any]]) -> Objective:
+               loss: Callable[..., Any], shares: Callable[..., Mapping[str, Any]],
+               more: Mapping[str, str] | None = None) -> Objective:
     rows, rng = data.recipe.batch, data.rng
     if rows < 2:
         raise MetricError(f"batch={rows}: a batch of a transformer's training has 2 rows or more")
     held_out = [batch(parts.held_out, rng, rows) for _ in range(HELD_OUT)]
+    notes = losses.shares(held_out, shares)
     return Objective(network, config, lambda rng: batch(parts.training, rng, rows), held_out, loss,
-                     losses.shares(held_out, shares), parts.rows)
+                     lambda network: {**notes(network), **(more or {})}, parts.rows)

@@ -29,9 +29,13 @@ METRICS = {
     "rouge-l": "ROUGE-L", "delta-bleu": "deltaBLEU", "embedding-average": "Embedding Average",
     "vector-extrema": "Vector Extrema", "greedy-matching": "Greedy Matching", "bert-score-f": "BERTScore",
     "adem": "ADEM", "bert-regressor": "BERT regressor", "bert-dnn": "BERT+DNN", "ruber-unreferenced": "RUBER",
-    "ruber-unreferenced-large": "RUBER-Large", "deb": "DEB",
+    "ruber-unreferenced-large": "RUBER-Large", "deb": "DEB", "deb-original": "BERT original",
+    "deb-pretrain": "DEB pretrained on Reddit",
 }
-"""The paper's name of a column, with the size of a metric that has several; its RUBER is the unreferenced part."""
+"""The paper's name of a column, with the size or the stage of training of a metric that has several; its RUBER is the
+unreferenced part."""
+VARIANTS = ("large", "original", "pretrain", "finetune")
+"""What stands in a label of a metric of another size or stage of training."""
 
 TRAINED = frozenset({"adem", "bert-regressor", "bert-dnn", "ruber-unreferenced", "ruber-unreferenced-large", "deb"})
 """The paper's trained metrics, of which it prints one row whatever the references."""
@@ -51,7 +55,7 @@ CHANGES = {"unchanged": "unmodified positives", "reverse": "reverse word order",
 
 def printed(column: str, way: Way, negatives: Kind, statistic: str, trained_with: str = "random") -> Decimal | None:
     """Accuracy or point-biserial correlation in Table 3, or in Table 7 where the table before has none."""
-    notes = {"Table 3": WAYS[way]}
+    notes = {"Table 3": WAYS[way], "Table 6": ""}
     if column in TRAINED:
         notes = {"Table 3": WAYS["none"]} if trained_with == "random" else {}
         notes["Table 7"] = TRAINING.get(trained_with, "?")
@@ -72,8 +76,8 @@ def printed_share(column: str, change: str) -> Decimal | None:
 
 
 def key(row: ScoredColumn) -> str:
-    """The name by which a column is looked up; the large form of a metric has its own."""
-    return f"{row.column}-large" if "=large" in row.label and row.column in METRICS else row.column
+    """The name by which a column is looked up; another size and another stage of training have their own."""
+    return "-".join([row.column, *(own for own in VARIANTS if row.column in METRICS and own in row.label)])
 
 
 def findings(rows: Sequence[ScoredColumn], cones: Mapping[str, Mapping[str, float]], scores: ReplyScores) -> Findings:

@@ -62,6 +62,14 @@ def five_or_one(network: Any, batch: tuple[Any, Any, Any]) -> Any:
     return ((right - 5).square().mean() + (wrong - 1).square().mean()) / 2
 
 
+def near_ratings(network: Any, batch: tuple[Any, Any, Any, Any], penalty: float = 0.01) -> Any:
+    """ADEM: the square error against ratings and, in training, the squares of what M and N hold."""
+    *vectors, ratings = batch
+    error = (network(*vectors) - ratings).square().mean()
+    size = network.with_context.square().sum() + network.with_reference.square().sum()
+    return error + penalty * size if network.training else error
+
+
 def shares(batches: Iterable[Any], hits: Callable[[Any, Any], Mapping[str, Any]]) -> Callable[[Any], dict[str, float]]:
     """Notes for a checkpoint's card: the share of hits in held-out batches, by name."""
     held = list(batches)

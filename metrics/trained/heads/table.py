@@ -99,20 +99,27 @@ def contexts(items: Sequence[Item]) -> list[list[str]]:
     return [last_turns(turn.text for turn in item.context) for item in items]
 
 
-def items_table(items: Sequence[Item], encoder: Encoder, *more: str) -> tuple[TextTable, Rows, Rows]:
-    """A table of the items' texts and of `more`, with the rows of their contexts (items, TURNS) and responses."""
+def items_table(items: Sequence[Item], encoder: Encoder, *more: str,
+                whole: bool = False) -> tuple[TextTable, Rows, Rows]:
+    """A table of the items' texts and of `more`, with the rows of their contexts (items, TURNS) and responses.
+
+    A `whole` context is one text, (items, 1).
+    """
     before, responses = contexts(items), [reply(item) for item in items]
+    if whole:
+        before = [[" ".join(turn.text for turn in item.context if turn.text.strip())] for item in items]
     table = TextTable([*(text for texts in before for text in texts), *responses, *more], reading(encoder))
-    rows = np.array([table.rows(texts) for texts in before], dtype=np.intp).reshape(-1, TURNS)
+    rows = np.array([table.rows(texts) for texts in before], dtype=np.intp).reshape(-1, 1 if whole else TURNS)
     return table, rows, table.rows(responses)
 
 
-def pair_probabilities(items: Sequence[Item], models: Models, weights: str, encoder: str, kind: str) -> Column:
+def pair_probabilities(items: Sequence[Item], models: Models, weights: str, encoder: str, kind: str,
+                       whole: bool = False) -> Column:
     """The sigmoid of what a network of that kind gives of context and response: 0 to 1, NaN without a context."""
     from metrics.trained.heads import networks
 
     network = models.trained(weights, getattr(networks, kind), encoder)
-    table, before, replies = items_table(items, models.encoder(encoder))
+    table, before, replies = items_table(items, models.encoder(encoder), whole=whole)
     return fill(before[:, 0] > 0, lambda rows: probabilities(
         network_scores(network, table, before[rows], replies[rows])))
 
@@ -127,13 +134,13 @@ def response_probabilities(items: Sequence[Item], models: Models, weights: str, 
 
 
 def against_references(items: Sequence[Item], encoder: Encoder, references: Aggregation,
-                       judge: Callable[[TextTable, Rows, Rows, Rows], Column]) -> Column:
+                       judge: Callable[[TextTable, Rows, Rows, Rows], Column], whole: bool = False) -> Column:
     """The mean or the best over an item's references of `judge`; NaN without a reference.
 
-    `judge` scores contexts (n, TURNS), references (n,) and responses (n,), as rows of a table.
+    `judge` scores contexts (n, TURNS), or whole ones (n, 1), references (n,) and responses (n,), as rows of a table.
     """
-    table, before, replies = items_table(items, encoder,
-                                         *(reference.text for item in items for reference in item.references))
+    table, before, replies = items_table(
+        items, encoder, *(reference.text for item in items for reference in item.references), whole=whole)
     return by_reference(items, references, lambda owner, texts: judge(
         table, before[owner], table.rows(texts), replies[owner]))
 

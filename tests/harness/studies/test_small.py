@@ -130,3 +130,11 @@ def test_spread_is_over_seeds_of_means_over_datasets() -> None:
     (grid,) = seeds.findings(results).tables
     assert grid.head == ("column", "mean", "a", "b")
     assert grid.rows == (("m", "0.450 ± 0.071", "0.300 ± 0.141", "0.600 ± 0.000"),)
+
+
+def test_a_seed_has_weights_of_its_own_and_the_models_that_metrics_share(tmp_path: Path) -> None:
+    for folder in ("corpora", "checkpoints/mlm", "checkpoints/deb"):
+        (tmp_path / folder).mkdir(parents=True)
+    own = seeds._home_of(0, tmp_path)
+    assert {str(path.relative_to(own)) for path in own.rglob("*") if path.is_symlink()} == {
+        "corpora", "training", "checkpoints/mlm"}

@@ -134,6 +134,15 @@ def test_auto_takes_the_processor_without_loading_torch() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_of_several_processes_each_takes_a_card_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(device, "_in_sight", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert device._best() == "cuda:0"
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    assert device._best() == "cuda:3"
+
+
 @pytest.mark.gpu
 def test_several_cards_are_found() -> None:
     torch = pytest.importorskip("torch")

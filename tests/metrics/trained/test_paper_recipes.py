@@ -12,10 +12,12 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file  # noqa: E402
 
+from metrics import registry  # noqa: E402
 from metrics.metric import checkpoints  # noqa: E402
-from metrics.models.service import Models  # noqa: E402
+from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.trained.heads import networks  # noqa: E402
 from metrics.training import checkpoint  # noqa: E402
+from metrics.training.recipe import TrainingData  # noqa: E402
 from tests import tiny_weights  # noqa: E402
 from tests.conftest import make_item  # noqa: E402
 
@@ -143,6 +145,38 @@ def test_layers_over_a_frozen_encoder(name: str, said: str, trained: Callable[..
     assert len(states) == 1
     assert column[0] == pytest.approx(torch.sigmoid(states).item(), rel=1e-4)
     assert np.isfinite(column).tolist() == [True, False, True]
+
+
+def test_adem(trained: Callable[..., Any], tiny_encoder: Path) -> None:
+    """Context, reference and response on some principal axes, against the formula."""
+    models, metric, columns = trained("adem", "size=5")
+    kept = models.checkpoint(*checkpoints(metric), str(tiny_encoder))
+    weights, sizes = load_file(kept.folder / checkpoint.WEIGHTS), kept.config["network"]
+    assert weights["axes"].shape == (16, 5)
+    vectors = torch.from_numpy(models.encoder(str(tiny_encoder)).sentences([SAID, "what is tea", REPLY], "mean"))
+    c, g, r = ((torch.nn.functional.normalize(vectors, dim=-1) - weights["centre"].float()) @ weights["axes"].float())
+    score = (c @ weights["with_context"].float() @ r + g @ weights["with_reference"].float() @ r
+             - sizes["alpha"]) / sizes["beta"]
+    assert columns["adem"][0] == pytest.approx((score.item() - 1) / 4, rel=1e-3)
+    assert np.isfinite(columns["adem"]).tolist() == [True, False, True]
+
+
+def test_adem_learns_from_ratings_where_there_are_any(tmp_path: Path, tiny_encoder: Path) -> None:
+    metric = registry.choose("adem[recipe=paper]").metric
+    toys = tiny_weights.corpus()
+    for rated, ratings in ((), {1.0, 5.0}), ([["i like it", 2], ["what", 4.5]], {2.0, 4.5}):
+        dialogues = tuple(dataclasses.replace(one, labels={**one.labels, "rated_responses": rated})
+                          for one in toys.dialogues if "positive_responses" in one.labels)
+        data = TrainingData({"toy": dataclasses.replace(toys, dialogues=dialogues)},
+                            Models(tmp_path, Choice(encoder=str(tiny_encoder), device="cpu")), 0,
+                            recipe=metric.recipes["paper"])
+        objective = metric.objective(data)
+        batch = objective.draw(np.random.default_rng(0))
+        assert set(batch[3].tolist()) == ratings
+        network = objective.network.train()
+        identities = network.with_context.square().sum() + network.with_reference.square().sum()
+        penalised = objective.loss(network, batch)
+        assert (penalised - objective.loss(network.eval(), batch)).item() == pytest.approx(0.01 * identities.item())
 
 
 def test_ruber(trained: Callable[..., Any], tiny_encoder: Path) -> None:

@@ -140,3 +140,16 @@ def test_what_cannot_be_trained_is_refused_in_one_line() -> None:
         with pytest.raises(MetricError, match=part) as caught:
             fit(objective(**changes), RECIPE, CPU, 0)
         assert "\n" not in str(caught.value)
+
+
+def test_a_loss_that_ends_as_no_number_leaves_the_last_good_state(tmp_path: Path) -> None:
+    steps = iter(range(100))
+
+    def breaks(network: Any, batch: Any) -> Any:
+        return loss(network, batch) * (float("nan") if network.training and next(steps) > 14 else 1.0)
+
+    state = tmp_path / "a.state"
+    with pytest.raises(MetricError, match=r"between steps 11 and 20: .* --minutes 0 keeps the best weights up to step"):
+        fit(objective(loss=breaks), RECIPE, CPU, 0, state)
+    found = fit(objective(loss=breaks), RECIPE, CPU, 0, state, until=0.0)
+    assert (found.steps, found.done) == (10, False)

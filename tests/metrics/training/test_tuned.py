@@ -1,7 +1,9 @@
 """Transformers that are trained from their tokens: what they read, what they learn, and that they score as trained."""
 
 import dataclasses
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,11 +18,13 @@ from harness.cli import main  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import BadOption  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
+from metrics.trained.deb import Deb  # noqa: E402
 from metrics.training import checkpoint, tuned  # noqa: E402
 from metrics.training.backbones.dialogue import DialogueEncoder  # noqa: E402
 from metrics.training.loop import fit  # noqa: E402
 from metrics.training.recipe import Recipe, TrainingData  # noqa: E402
 from metrics.training.recipe import of as recipe_of  # noqa: E402
+from metrics.training.replies import ADVERSARIAL  # noqa: E402
 from metrics.training.tuned import Classifier, Parts, Tuned, contrasts, tokenized  # noqa: E402
 from tests import tiny_weights  # noqa: E402
 from tests.conftest import make_item  # noqa: E402
@@ -131,13 +135,14 @@ def test_deb_as_in_its_paper_from_the_command_to_a_score(tmp_path: Path, corpus:
                 str(tiny_encoder), "--corpus", str(corpus)]
     first = ["train", "deb", "--recipe", "pretrain", "--steps", "2", *settings[2:], *home]
     assert main(first) == 0
-    assert main(["train", "deb", *settings, "--set", "steps=20", "--set", "epochs=0", *home]) == 0
+    assert main(["train", "deb", *settings, "--set", "steps=20", *home]) == 0
     where = tmp_path / "checkpoints" / "deb-paper"
     whole = checkpoint.read("deb-paper", next(where.iterdir()))
     assert (whole.card["steps"], whole.card["recipe"]["rate"]) == (20, 5e-5)
     assert whole.card["weights_read"].keys() == {"deb-pretrain"}
-    begun = ["train", "deb", *settings, "--set", "steps=20", "--set", "epochs=0", "--fresh", "--minutes", "0", *home]
+    begun = ["train", "deb", *settings, "--set", "steps=20", "--fresh", "--minutes", "0", *home]
     assert main(begun) == 0
+    assert main([part for part in begun if part != "--fresh"]) == 0, "keeps what it has"
     assert checkpoint.read("deb-paper", whole.folder).card["steps"] == 10
     assert main([part for part in begun if part not in ("--fresh", "--minutes", "0")]) == 0
     assert "goes on where it was cut" in capsys.readouterr().err
@@ -151,6 +156,69 @@ def test_deb_as_in_its_paper_from_the_command_to_a_score(tmp_path: Path, corpus:
     assert np.isnan(column[1])
 
 
+def test_deb_begins_as_bert_and_learns_by_both_its_losses(tmp_path: Path, corpus: Path, data: TrainingData,
+                                                          tiny_encoder: Path) -> None:
+    """Untrained it is BERT's own layer for the next sentence; then that and the masked words, against transformers."""
+    import transformers
+
+    folder = shutil.copytree(tiny_encoder, tmp_path / "bert")
+    torch.manual_seed(1)
+    bert = transformers.BertForPreTraining.from_pretrained(tiny_encoder).eval()
+    bert.save_pretrained(folder)
+    assert main(["train", "deb", "--recipe", "original", "--encoder", str(folder), "--corpus", str(corpus), "--home",
+                 str(tmp_path)]) == 0
+    item, models = make_item("a", "i like tea", context=("do you like tea",)), Models(tmp_path, Choice(device="cpu"))
+    score = registry.choose(f"deb[recipe=original,encoder={folder}]").metric.score([item], models)["deb"]
+    tokens = models.encoder(str(folder)).tokenizer.whole("do you like tea", "i like tea", return_tensors="pt")
+    with torch.no_grad():
+        assert score[0] == pytest.approx(bert(**tokens).seq_relationship_logits.softmax(-1)[0, 0].item(), rel=1e-3)
+
+    metric = registry.choose(f"deb[recipe=pretrain,encoder={folder}]").metric
+    data.encoder, data.recipe = str(folder), dataclasses.replace(recipe_of(metric), batch=4, length=16)
+    objective = metric.objective(data)
+    batch, losses, words = objective.held_out[0], [], []
+    for rows, sign in ((batch["right"], -1), (batch["wrong"], 1)):
+        hidden = rows["targets"] >= 0
+        assert bool(hidden.any(1).all())
+        mask = (torch.arange(rows["ids"].shape[1]) < rows["lengths"][:, None]).long()
+        with torch.no_grad():
+            out = bert(input_ids=rows["ids"], attention_mask=mask, token_type_ids=rows["types"])
+        losses.append(torch.nn.functional.softplus(
+            sign * (out.seq_relationship_logits @ torch.tensor([1.0, -1.0]))).mean())
+        words.append((out.prediction_logits[hidden], rows["targets"][hidden]))
+    told = torch.nn.functional.cross_entropy(*map(torch.cat, zip(*words, strict=True)))
+    with torch.no_grad():
+        loss = objective.loss(objective.network.eval(), batch)
+    assert loss.item() == pytest.approx((sum(losses) / 2 + told).item(), rel=1e-4)
+    assert objective.notes(objective.network)["the head begins"] == "as BERT's own"
+
+
+@pytest.mark.parametrize(("recipe", "message"), [("original", "no layer that tells the next sentence"),
+                                                 ("pretrain", "its tokenizer has no mask")])
+def test_an_encoder_that_a_stage_of_deb_cannot_take_is_refused_in_a_line(
+    recipe: str, message: str, tmp_path: Path, corpus: Path, tiny_encoder: Path, capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = shutil.copytree(tiny_encoder, tmp_path / "plain")
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps({**settings, "mask_token": None}))
+    assert main(["train", "deb", "--recipe", recipe, "--encoder", str(folder), "--corpus", str(corpus), "--home",
+                 str(tmp_path)]) == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_share_of_the_contexts_keeps_its_adversarial_replies(data: TrainingData) -> None:
+    kept = {}
+    for share in ("1%", "10%", "both"):
+        training, held = Deb(negatives=share)._dialogues(data)
+        kept[share] = {one.id for one in (*training, *held) if ADVERSARIAL in one.labels}
+    assert kept["1%"] < kept["10%"] < kept["both"]
+    assert (len(kept["10%"]), len(kept["both"])) == (16, 160)
+    assert Deb(negatives="0.5%", recipe="paper").weights_name == "deb-0-5-per-cent-paper"
+    for wrong in ("some", "100%", "%", "-1%", "0%"):
+        with pytest.raises(BadOption, match="should be random, adversarial, both, or such as 1%"):
+            Deb(negatives=wrong)
+
+
 def test_settings() -> None:
     recipe = Recipe(("toy",), 10, network={"hidden": 4}).with_settings(["rate=2e-5", "batch=16", "hidden=8"])
     assert (recipe.rate, recipe.batch, recipe.network) == (2e-5, 16, {"hidden": 8})
@@ -158,7 +226,9 @@ def test_settings() -> None:
                            ("batch", "no setting"), ("checkpointing=yes", "checkpointing=False")):
         with pytest.raises(BadOption, match=message):
             recipe.with_settings([wrong])
-    assert Recipe((), 1, batch=4, accumulate=2, epochs=3).with_settings(["epochs=1.5"]).over(80).steps == 15
+    epochs = Recipe((), 1, batch=4, accumulate=2, epochs=3)
+    assert epochs.with_settings(["epochs=1.5"]).over(80).steps == 15
+    assert epochs.with_settings(["steps=20"]).over(80).steps == 20
 
 
 def test_a_batch_that_does_not_fit_is_halved(tmp_path: Path, corpus: Path, tiny_encoder: Path,
@@ -178,10 +248,10 @@ def test_a_batch_that_does_not_fit_is_halved(tmp_path: Path, corpus: Path, tiny_
 
 
 def test_two_processes_end_in_the_same_weights(tmp_path: Path, corpus: Path, tiny_encoder: Path) -> None:
-    """Each has batches of its own, the gradients are their mean; the first one keeps the weights."""
+    """Each has batches of its own, the gradients are their mean; they end together, and the first keeps the weights."""
     command = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines",
                "1", "--mixed_precision", "no", "--dynamo_backend", "no", "-m", "harness", "train", "deb", "--recipe",
-               "pretrain", "--steps", "2", "--set", "batch=4", "--set", "every=1", "--encoder", str(tiny_encoder),
+               "pretrain", "--minutes", "0", "--set", "batch=4", "--set", "every=2", "--encoder", str(tiny_encoder),
                "--corpus", str(corpus), "--home", str(tmp_path), "--device", "cpu"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False,
                           env={**os.environ, "OMP_NUM_THREADS": "1"})
