@@ -87,7 +87,9 @@ def load(name: str, home: Path) -> Corpus:
         else:
             dialogues.append(_dialogue(row, chosen.name))
     if not dialogues:
-        raise BenchmarkError(f"{file}: holds nothing to train on; its training splits are {', '.join(chosen.training)}")
+        why = "".join(f"; {many} left out, {reason}" for reason, many in left_out.items())
+        raise BenchmarkError(f"{file}: holds nothing to train on; its training splits are {', '.join(chosen.training)}"
+                             f"{why}")
     return Corpus(chosen, content.digest, tuple(dialogues), dict(left_out))
 
 

@@ -16,6 +16,7 @@ import os
 import platform
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -170,7 +171,9 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eigh
         plan.state.unlink(missing_ok=True)
     start = time.perf_counter()
     many = sum(len(corpus.dialogues) for corpus in plan.corpora.values())
-    tell(f"{plan.learner.label}: {many:,} dialogues of {', '.join(plan.corpora)}, being prepared")
+    left_out = sum((Counter(corpus.left_out) for corpus in plan.corpora.values()), Counter[str]())
+    tell("; ".join((f"{plan.learner.label}: {many:,} dialogues of {', '.join(plan.corpora)}, being prepared",
+                    *(f"{some:,} left out, {reason}" for reason, some in left_out.items()))))
     data = TrainingData(plan.corpora, plan.models, plan.seed, plan.learner.encoder or "", _reader(plan, tell),
                         plan.recipe, plan.learner.part)
     while True:
