@@ -207,7 +207,7 @@ def test_a_folder_with_both_kinds_of_data_is_imported(tmp_path: Path, home: Path
     assert "pairs.jsonl, line 1: field 'dialogue_id'" in out
     assert "CC BY-NC-SA 4.0" in out
     assert (home / "corpora" / "dailydialog.jsonl.gz").read_bytes() == path.read_bytes()
-    with pytest.raises(BenchmarkError, match="nothing to train on.*; 1 left out, in an evaluation set"):
+    with pytest.raises(BenchmarkError, match=r"nothing to train on.*; 1 left out, in an evaluation set"):
         corpora.load("mine", home)
     assert len(registry.load("jsalt", home).items) == 1
 
