@@ -134,15 +134,16 @@ def run(args: argparse.Namespace) -> int:
         print(f"no weights for {requested.encoder}, so skipped: {', '.join(lacking)}; "
               f"`harness train --all --encoder {requested.encoder}` trains them", file=sys.stderr)
     results = carry_out(plan, work, requested)
+    boards = _boards(results)
     if requested.json:
         print_correlations(results)
     else:
-        print(_text(results, work.progress.scored))
+        print(boards + _counts(results, work.progress.scored))
         if results.correlations or results.failures:
             print(_page(requested))
     work.progress.terminal.line(work.progress.summary())
     if results.correlations and not (results.failures or work.progress.lacking):
-        unchanged.note(requested.out, state, _text(results, 0))
+        unchanged.note(requested.out, state, boards + _counts(results, 0))
     if not results.correlations and not results.failures:
         print(f"nothing was scored: every pair was skipped, for the reasons above; {requested.out} is as it was",
               file=sys.stderr)
@@ -167,7 +168,8 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
         with work.progress.stage("report"):
             files.write(results, requested.out / "report")
         with work.progress.stage("pages"):
-            write_site(site.site(with_exhibits(results, requested.out)), requested.out / "site")
+            shown = dataclasses.replace(with_exhibits(results, requested.out), cache=work.cache)
+            write_site(site.site(shown), requested.out / "site")
     for path in work.store.set_aside:
         print(f"damaged, set aside and scored anew: {path}", file=sys.stderr)
     return results
@@ -204,13 +206,17 @@ def _deciding(requested: Settings) -> dict[str, object]:
             if field.name not in UNSAID - {"store"}}
 
 
-def _text(results: Results, scored: int) -> str:
-    """The board, published numbers and ours where the run had a real dataset, and what was done."""
+def _boards(results: Results) -> str:
+    """The board, then published numbers and ours where the run had a real dataset."""
     beside = "" if measured.partial(results) else _published.short(measured.gather(results))
+    return "".join(f"{part}\n" for part in (summary(results), beside) if part)
+
+
+def _counts(results: Results, scored: int) -> str:
+    """What was done."""
     sources = {entry.name for entry in results.metrics if entry.source}
     reused = sum(len({metric for metric, _ in points.scores} & sources) for points in results.points)
-    counts = (f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} kept from before, "
-              f"{f'{reused} from a bundle, ' if reused else ''}{len(results.skips)} skipped, "
-              f"{len(results.failures)} crashed"
-              f"{'; `harness check METRIC` names the items' if results.failures else ''}")
-    return "\n".join(filter(None, (summary(results), beside, counts)))
+    return (f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} kept from before, "
+            f"{f'{reused} from a bundle, ' if reused else ''}{len(results.skips)} skipped, "
+            f"{len(results.failures)} crashed"
+            f"{'; `harness check METRIC` names the items' if results.failures else ''}")

@@ -52,9 +52,10 @@ MOST = 12
 def challenge(report: Results) -> Exhibit:
     """The challenge beside a run; where the run has none of its real data, the print alone."""
     paper = PAPERS["dstc10"]
-    here, remarks = _here(report)
-    picture = None if measured.partial(report) else published_against_here(
-        measured.gather(report), {column: entry.parameters for entry in report.metrics for column in entry.columns})
+    beside = None if measured.partial(report) else measured.gather(report)
+    here, remarks = _here(report, beside)
+    picture = None if beside is None else published_against_here(
+        beside, {column: entry.parameters for entry in report.metrics for column in entry.columns})
     return Exhibit(
         name="dstc10", kind="challenge", title="The challenge: published and recomputed", lead=LEAD, command=COMMAND,
         grids=(*here, *_beside(report), *_print(paper)), remarks=(*remarks, *REMARKS),
@@ -107,11 +108,10 @@ def _ranks(values: Mapping[str, float]) -> dict[str, int]:
     return {name: 1 + sum(other > value for other in values.values()) for name, value in values.items()}
 
 
-def _here(report: Results) -> tuple[tuple[Grid, ...], tuple[str, ...]]:
+def _here(report: Results, beside: PublishedComparison | None) -> tuple[tuple[Grid, ...], tuple[str, ...]]:
     """The run beside the teams: tables and remarks, or why there are none."""
-    if flag := measured.partial(report):
-        return (), (WHOLE.format(flag),)
-    beside = measured.gather(report)
+    if beside is None:
+        return (), (WHOLE.format(measured.partial(report)),)
     grids = (*([_development(beside)] if beside.turns else []), *_test(report))
     if not grids:
         return (), (NOTHING,)

@@ -150,10 +150,10 @@ def read(folder: Path | str) -> Results:
         later: dict[str, Callable[[], Iterable[Any]]] = {
             "points": points, "examples": examples, "timings": timings,
             **{name: functools.partial(table, name, kind) for name, kind in TABLES.items()}}
-        return Results(
-            run=value_of(Run, head["run"], "run"),
+        rows: dict[str, Any] = {
             **{name: records(f"report.json, {name}", head[name], kind) for name, kind in ENTRIES.items()},
-            **{name: _Later(folder, rows) for name, rows in later.items()})  # type: ignore[arg-type]
+            **{name: _Later(folder, read) for name, read in later.items()}}
+        return Results(run=value_of(Run, head["run"], "run"), **rows)
 
 
 @contextlib.contextmanager

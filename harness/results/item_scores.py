@@ -18,7 +18,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from harness.results.rows import ItemScores
-from harness.results.tables import array
+from harness.results.tables import array, floats, integers, texts
 from harness.statistics.panel import Vector
 from metrics.column import of_quality, split_quality
 
@@ -67,21 +67,21 @@ def packed(points: ItemScores) -> bytes:
     import pyarrow.parquet as pq
 
     columns: dict[str, pa.Array] = {
-        "item": pa.array(points.items, pa.string()), "system": pa.array(points.systems, pa.string()),
-        "words": pa.array(points.words, pa.int64()), "context": pa.array(points.contexts, pa.int64())}
-    floats = []
+        "item": texts(points.items), "system": texts(points.systems),
+        "words": integers(points.words), "context": integers(points.contexts)}
+    split = []
     for kind, names, given in (("human", list(points.human), points.human.values()),
                                ("score", labels(list(points.scores)), points.scores.values())):
         for name, values in zip(names, given, strict=True):
-            floats.append(_readable(f"{kind}:{name}", columns))
-            columns[floats[-1]] = pa.array(values, pa.float64())
+            split.append(_readable(f"{kind}:{name}", columns))
+            columns[split[-1]] = floats(values)
     if points.conversations is not None:
-        columns["conversation"] = pa.array(points.conversations, pa.int64())
+        columns["conversation"] = integers(points.conversations)
     notes = {"dataset": points.dataset, "human": list(points.human), "score": [list(name) for name in points.scores]}
     table = pa.table(columns).replace_schema_metadata({"points": json.dumps(notes)})
     sink = io.BytesIO()
     pq.write_table(table, sink, compression="zstd", use_dictionary=["system"], write_statistics=False,
-                   use_byte_stream_split=floats, store_schema=True)
+                   use_byte_stream_split=split, store_schema=True)
     return sink.getvalue()
 
 
@@ -91,13 +91,13 @@ def unpacked(content: bytes) -> ItemScores:
 
     table = pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)
     notes = json.loads(table.schema.metadata[b"points"])
-    floats = iter(table.columns[4:])
+    columns = iter(table.columns[4:])
     return ItemScores(
         dataset=notes["dataset"], items=tuple(table.column("item").to_pylist()),
         systems=tuple(table.column("system").to_pylist()), words=array(table.column("words")),
         contexts=array(table.column("context")),
-        human={name: array(next(floats)) for name in notes["human"]},
-        scores={(metric, column): array(next(floats)) for metric, column in notes["score"]},
+        human={name: array(next(columns)) for name in notes["human"]},
+        scores={(metric, column): array(next(columns)) for metric, column in notes["score"]},
         conversations=array(table.column("conversation")) if "conversation" in table.column_names else None)
 
 

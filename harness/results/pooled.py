@@ -1,20 +1,23 @@
 """One answer for a board, or for a dimension of it: which of two columns leads over all its targets, and whether that
 is established; and how much a column reaches of what the raters' reliability allows.
 
-Computed from the correlations and item scores of results when asked for; two columns take a fraction of a second.
+Computed from the correlations and item scores of results when asked for, or kept by a run from the same scores; two
+columns take a fraction of a second.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from harness.results.item_scores import ColumnKey, on_quality
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results, fitted
+from harness.run.cache import Cache, digest
 from harness.statistics.panel import Vector
 from harness.statistics.pooled import Difference, all_pairs, differences, share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
@@ -58,6 +61,7 @@ class Pool:
     points: Mapping[str, ItemScores]
     entries: Mapping[str, DatasetEntry]
     seed: int
+    cache: Cache | None = None
 
     @classmethod
     def of(cls, results: Results) -> Pool:
@@ -71,7 +75,7 @@ class Pool:
         reliability = {(row.dataset, row.quality): row.value for row in results.reliability
                        if row.method == RELIABILITY and math.isfinite(row.value)}
         return cls(columns, reliability, {points.dataset: points for points in results.points}, entries,
-                   results.run.seed)
+                   results.run.seed, results.cache)
 
     def targets(self, split: str = "", origin: str = "", dimension: str = "", datasets: Collection[str] = (),
                 ) -> tuple[Target, ...]:
@@ -100,14 +104,9 @@ class Pool:
         names = list(dict.fromkeys(name for family in wanted for name in family))
         places = [[names.index(name) for name in family] for family in wanted]
         scores = [self._scores(target, names) for target in targets]
-        items = sum({target.dataset: len(target.human) for target in scores}.values())
-        draws = max(FEWEST, min(DRAWS, AFFORDED // max(items, 1)))
-        intervals = differences(scores, [(own[0], own[1]) for own in places], np.random.default_rng(self.seed), rule,
-                                min(RESAMPLES, draws), STATISTIC)
-        weight = weights([target.dataset for target in scores], rule)
-        p = all_pairs(scores, weight[None], np.random.default_rng(self.seed), draws, STATISTIC)[0].p
-        tested = [replace(one, p=float(holm(p[own[0], own[1:]])[0]))
-                  for one, own in zip(intervals, places, strict=True)]
+        drawn = functools.partial(_drawn, scores, places, rule, self.seed)
+        key = [rule, self.seed, places, *([one.dataset, digest(one.human, one.scores, one.context)] for one in scores)]
+        tested = [Difference(*row) for row in (self.cache.get("leads", key, drawn) if self.cache else drawn())]
         return [Lead(second, first, Difference(-own.value, -own.high, -own.low, own.p)) if own.value < 0
                 else Lead(first, second, own) for (first, second, *_), own in zip(wanted, tested, strict=True)]
 
@@ -138,6 +137,19 @@ class Pool:
 
         return TargetScores(dataset, points.human[quality], np.array([scores(name) for name in names]),
                             points.contexts if points.conversations is None else points.conversations)
+
+
+def _drawn(scores: Sequence[TargetScores], families: Sequence[Sequence[int]], rule: str, seed: int,
+           ) -> list[list[float]]:
+    """The difference of the first two of each family, its interval and its p."""
+    items = sum({target.dataset: len(target.human) for target in scores}.values())
+    draws = max(FEWEST, min(DRAWS, AFFORDED // max(items, 1)))
+    intervals = differences(scores, [(own[0], own[1]) for own in families], np.random.default_rng(seed), rule,
+                            min(RESAMPLES, draws), STATISTIC)
+    weight = weights([target.dataset for target in scores], rule)
+    p = all_pairs(scores, weight[None], np.random.default_rng(seed), draws, STATISTIC)[0].p
+    return [[one.value, one.low, one.high, float(holm(p[own[0], own[1:]])[0])]
+            for one, own in zip(intervals, families, strict=True)]
 
 
 def _short(value: float) -> str:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from harness.run.cache import Cache
+
 
 @dataclass(frozen=True, slots=True)
 class QualityEntry:
@@ -402,3 +404,5 @@ class Results:
     points: Sequence[ItemScores] = field(default=(), compare=False)
     exhibits: tuple[Exhibit, ...] = field(default=(), compare=False)
     timings: Sequence[Timing] = field(default=(), compare=False)
+    cache: Cache | None = field(default=None, compare=False)
+    """Where what pages draw at random is kept; without it they draw anew."""

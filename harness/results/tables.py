@@ -32,9 +32,9 @@ def packed(rows: Sequence[Any], kind: type[Any]) -> bytes:
     """Rows of one kind as a Parquet file."""
     import pyarrow as pa
 
-    arrow = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "int | None": pa.int64()}
-    schema = pa.schema([(entry.name, arrow[str(entry.type)]) for entry in dataclasses.fields(kind)])
-    return _file(pa.table({name: [getattr(row, name) for row in rows] for name in schema.names}, schema=schema))
+    make = {"str": texts, "int": integers, "float": floats, "int | None": integers}
+    return _file(pa.table({entry.name: make[str(entry.type)]([getattr(row, entry.name) for row in rows])
+                           for entry in dataclasses.fields(kind)}))
 
 
 def unpacked(content: bytes, kind: type[Row]) -> tuple[Row, ...]:
@@ -58,8 +58,8 @@ def packed_comparisons(every: Sequence[Comparisons]) -> bytes:
 
     columns = {name: _places(([getattr(own, name)], np.zeros(len(own), np.int64)) for own in every) for name in KEY}
     columns |= {name: _places((own.names, getattr(own, name)) for own in every) for name in SIDES}
-    columns |= {name: pa.array(np.concatenate([np.zeros(0, np.int64 if name == "n" else np.float64),
-                                               *(getattr(own, name) for own in every)])) for name in NUMBERS}
+    columns |= {name: (integers if name == "n" else floats)(
+        np.concatenate([np.zeros(0), *(getattr(own, name) for own in every)])) for name in NUMBERS}
     names = [entry.name for entry in dataclasses.fields(Comparison)]
     return _file(pa.table({name: columns[name] for name in names}), use_dictionary=[*KEY, *SIDES, "n"],
                  store_schema=False)
@@ -86,14 +86,43 @@ def array(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     return np.from_dlpack(column.combine_chunks())
 
 
+def texts(values: Sequence[str]) -> pa.Array:
+    """Texts as Arrow; here and below from their bytes, because `pa.array` would import pandas."""
+    import pyarrow as pa
+
+    parts = [value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, parts)], dtype=np.int32)
+    return pa.StringArray.from_buffers(len(parts), pa.py_buffer(ends), pa.py_buffer(b"".join(parts)))
+
+
+def floats(values: npt.ArrayLike) -> pa.Array:
+    """Numbers as Arrow."""
+    return _numbers(values, np.float64)
+
+
+def integers(values: Any) -> pa.Array:
+    """Whole numbers as Arrow; a None in a list is null."""
+    if not isinstance(values, list) or None not in values:
+        return _numbers(values, np.int64)
+    return _numbers([value or 0 for value in values], np.int64, np.packbits(
+        [value is not None for value in values], bitorder="little"))
+
+
+def _numbers(values: npt.ArrayLike, kind: Any, known: npt.NDArray[np.uint8] | None = None) -> pa.Array:
+    import pyarrow as pa
+
+    own, mask = np.ascontiguousarray(values, kind), None if known is None else pa.py_buffer(known)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(kind), len(own), [mask, pa.py_buffer(own)])
+
+
 def _places(parts: Iterable[tuple[Sequence[str], Places]]) -> pa.DictionaryArray:
     """Texts, each part a list of texts and places in it."""
     import pyarrow as pa
 
     known: dict[str, int] = {}
     places = [np.array([known.setdefault(text, len(known)) for text in texts], np.int32)[own] for texts, own in parts]
-    return pa.DictionaryArray.from_arrays(pa.array(np.concatenate([np.zeros(0, np.int32), *places])),
-                                          pa.array(list(known), pa.string()))
+    return pa.DictionaryArray.from_arrays(_numbers(np.concatenate([np.zeros(0, np.int32), *places]), np.int32),
+                                          texts(list(known)))
 
 
 def _texts(column: pa.ChunkedArray) -> tuple[Places, list[str]]:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.storage.files import write_atomically
-from harness.statistics.panel import Array
+from harness.statistics.panel import Array, Codes
 
 REVISION = 3
 """Raised when a statistic changes."""
@@ -72,6 +72,12 @@ class Cache:
         for other in self.root.glob(f"{stem}-*.{ending}"):
             if other != path:
                 other.unlink(missing_ok=True)
+
+
+def digest(*tables: Array | Codes | None) -> str:
+    """What tables hold, as a part of a key of the cache."""
+    return hashlib.sha256(b"".join(np.ascontiguousarray(table).tobytes() for table in tables
+                                   if table is not None)).hexdigest()
 
 
 def _stem(kind: str, key: object) -> str:

@@ -11,12 +11,11 @@ import numpy as np
 from harness.results.item_scores import labels
 from harness.results.rows import Comparisons, Correlation, Reliability
 from harness.run import correlate
-from harness.run.cache import Cache
+from harness.run.cache import Cache, digest
 from harness.run.correlate import TargetData
 from harness.run.plan import Draws
 from harness.statistics import reliability as among_people
 from harness.statistics.coefficients import spearmans
-from harness.statistics.panel import Array, Codes
 from harness.statistics.permutation import all_pairs_by_permutation, below_draws
 from harness.statistics.significance import benjamini_hochberg, holm
 from harness.statistics.williams import PairTests, all_pairs_by_formula
@@ -111,8 +110,3 @@ def compared(dataset: str, quality: str, names: Sequence[str], statistic: str, t
     fine = (below_draws(tests, permutations) if permutations else tests.p)[pairs]
     return Comparisons(dataset, quality, statistic, test, tuple(names), better, worse, tests.n[pairs],
                        tests.delta[pairs], tests.value[pairs], tests.p[pairs], holm(fine), benjamini_hochberg(fine))
-
-
-def digest(*tables: Array | Codes) -> str:
-    """What tables hold, as a part of a key of the cache."""
-    return hashlib.sha256(b"".join(np.ascontiguousarray(table).tobytes() for table in tables)).hexdigest()

@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from harness.results.rows import RankingRow
-from harness.run.cache import Cache
-from harness.run.compare import digest, generator
+from harness.run.cache import Cache, digest
+from harness.run.compare import generator
 from harness.run.correlate import TargetData
 from harness.run.plan import Draws
 from harness.statistics import rank_intervals

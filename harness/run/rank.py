@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import mean
@@ -52,12 +52,21 @@ def dataset_mean(values: Mapping[Target, Real]) -> Real:
     within: dict[str, list[Real]] = defaultdict(list)
     for (dataset, _), value in sorted(values.items()):
         within[dataset].append(value)
-    return mean([mean(group) if group[1:] else group[0] for group in within.values()])  # mean() is slow, being exact
+    return _mean([_mean(group) for group in within.values()])
 
 
 def cell_mean(values: Mapping[Target, Real]) -> Real:
     """Mean over the cells."""
-    return mean([value for _, value in sorted(values.items())])
+    return _mean([value for _, value in sorted(values.items())])
+
+
+def _mean(values: Sequence[Real]) -> Real:
+    """The mean, rounded once; of floats as `statistics.mean` gives it, in a third of its time."""
+    if type(values[0]) is not float:
+        return mean(values)
+    ratios = [value.as_integer_ratio() for value in values]
+    below = max(own for _, own in ratios)  # all are powers of two
+    return sum(above * (below // own) for above, own in ratios) / (below * len(values))
 
 
 @dataclass(frozen=True, slots=True)

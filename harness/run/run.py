@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
@@ -237,9 +238,8 @@ def _results(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) ->
     if plan.ratings:
         options["ratings sha256"] = hashlib.sha256(plan.ratings.read_bytes()).hexdigest()
     device = (work.executor.device if work.executor else "") or str(work.models.machine)
-    rows = {name: tuple(chain.from_iterable(getattr(one, name) for one in datasets))
-            for name in ("datasets", "correlations", "comparisons", "reliability", "skips", "timings", "points",
-                         "examples")}
+    rows: dict[str, Any] = {name: tuple(chain.from_iterable(getattr(one, name) for one in datasets)) for name in (
+        "datasets", "correlations", "comparisons", "reliability", "skips", "timings", "points", "examples")}
     broken = (Failure("every dataset", name, reason) for name, reason in plan.broken)
     metrics = _metrics(plan, work)
     return Results(

@@ -132,7 +132,8 @@ def ahead(ranks: Array, share: float) -> significance.Better:
     """Which metric is ahead of which in at least this share of the draws that rank both; ranks as (draws, metrics)."""
     columns = np.ascontiguousarray(ranks.T)
     wins = np.array([(column < columns).sum(axis=1) for column in columns])  # a NaN is ahead of none
-    both = np.isfinite(ranks).T.astype(np.int64) @ np.isfinite(ranks)
+    known = np.isfinite(ranks).astype(np.float64)
+    both = known.T @ known
     return np.asarray((both > 0) & (wins >= np.ceil(np.round(share * both, 9))))
 
 

@@ -111,11 +111,11 @@ def all_pairs_by_formula(human: Vector, scores: Array, statistic: str = "pearson
     for rows, pairs in shared_rows(human, scores):
         used, places = numbered(pairs)
         r = correlation_matrix(np.vstack([human[rows], scores[used][:, rows]]), statistic)
-        i, j = places.T + 1
-        for x, y, (first, second) in ((i, j, pairs.T), (j, i, pairs.T[::-1])):
-            tests.delta[first, second], tests.r[first, second] = r[0, x] - r[0, y], r[x, y]
-            tests.value[first, second], tests.p[first, second] = formula(r[0, x], r[0, y], r[x, y], rows.sum())
-            tests.n[first, second] = rows.sum()
+        ahead = (r[0, places[:, 0] + 1] >= r[0, places[:, 1] + 1])[:, None]
+        pairs, (i, j) = np.where(ahead, pairs, pairs[:, ::-1]), np.where(ahead, places, places[:, ::-1]).T + 1
+        value, p = formula(r[0, i], r[0, j], r[i, j], n := int(rows.sum()))
+        tests.put(pairs, r[0, i] - r[0, j], p, n, value)
+        tests.r[tuple(pairs.T)] = tests.r[tuple(pairs.T[::-1])] = r[i, j]
     return tests
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from harness.results.rows import RankingRow, Results
 from leaderboard.model.index import Column, is_complete, once, ordered, split_order, statistic_title
@@ -20,7 +21,7 @@ RULES = {"dev": ("Mean of datasets", "Mean over the qualities of each dataset, t
          "test": ("Mean of qualities", "Mean over all qualities of all datasets at once")}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Board:
     """The ranking of one split or dimension and statistic; the first rule ranks the rows."""
 
@@ -40,7 +41,7 @@ class Board:
         """The caption of its table."""
         return f"{self.title}: {statistic_title(self.statistic)}"
 
-    @property
+    @cached_property
     def columns(self) -> list[Column]:
         """The ranked columns by rank, then the others from the most complete."""
         return sorted({column for _, column in self.ranking}, key=self._order)
@@ -50,7 +51,7 @@ class Board:
         row = self.ranking.get((rule or self.rules[0], column))
         return row if row is not None and is_complete(row) else None
 
-    @property
+    @cached_property
     def ranked(self) -> dict[Column, RankingRow]:
         """The columns that have a rank, the best first."""
         return {column: row for column in self.columns if (row := self.row(column)) is not None}
