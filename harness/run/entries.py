@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from benchmarks.dataset import Dataset, Rating
 from benchmarks.storage.store import ratings_fingerprint
 from harness.results.rows import DatasetEntry, Look, MetricEntry, QualityEntry, TrainingEntry
-from harness.run.correlate import Judged, conversations
 from harness.scoring import composites, score
 from metrics.composition import Composite
 from metrics.errors import MissingResource
@@ -20,9 +20,14 @@ from metrics.models.weights import parameters
 from metrics.registry import Chosen
 from metrics.training.checkpoint import Checkpoint
 
+if TYPE_CHECKING:
+    from harness.run.correlate import Judged
+
 
 def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...], extra: tuple[Rating, ...]) -> DatasetEntry:
     """A dataset as it was in the run."""
+    from harness.run.correlate import conversations  # not for a metric's entry
+
     card = dataset.card
     notes = f"{card.notes} {joined(dataset, extra)}".strip()
     return DatasetEntry(

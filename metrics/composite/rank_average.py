@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import scipy
 
 from metrics.composition import Composite, Input, InputScores, default_or_more
 from metrics.evidence import Evidence
@@ -37,6 +36,8 @@ class RankAverage(Composite):
 
     def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:  # noqa: ARG002  (ranks need no scale)
         """Each input's ranks over the number of items that it scored; equals share their mean rank."""
+        import scipy
+
         ranks = np.full(table.shape, np.nan)
         for row, scores in enumerate(table):
             finite = np.isfinite(scores)

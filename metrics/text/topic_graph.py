@@ -21,7 +21,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from benchmarks.storage.files import write_atomically
 from metrics.errors import MissingResource
@@ -107,6 +106,8 @@ class Graph:
         return near, far
 
     def _second(self, nodes: Nodes, near: Nodes, second: int) -> Nodes:
+        import scipy
+
         rows, places = np.nonzero(near >= 0)
         weights = self.weights[self.rows[nodes[rows]] + places].astype(np.float64)
         ways, others = self._entries(near[rows, places])

@@ -10,15 +10,18 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from benchmarks.dataset import Utterance
 from metrics.text.keywords import STOP_WORDS
 from metrics.text.similarity import unit
 from metrics.text.words import terms
+
+if TYPE_CHECKING:
+    import scipy
 
 Rows = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.floating]
@@ -195,6 +198,8 @@ class Index:
         return rows, scores
 
     def _counts(self, texts: Sequence[str], grow: bool = False) -> scipy.sparse.csr_array:
+        import scipy
+
         known, columns, ends = self._terms, [], [0]
         for text in texts:
             words = (term for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS for term in (

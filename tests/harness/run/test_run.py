@@ -4,6 +4,7 @@ import json
 import math
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -302,3 +303,14 @@ def test_metrics_that_read_no_model_are_drawn_first(tmp_path: Path, capsys: pyte
     assert "first board, 1 of 2 metrics, the others are being scored" in page.read_text()
     assert main(command) == 0
     assert "first board" not in capsys.readouterr().err + page.read_text()
+
+
+def test_a_metric_more_gives_to_the_byte_what_a_run_from_nothing_gives(tmp_path: Path) -> None:
+    argv = ("--metric", "bleu", "--metric", "length", "--dataset", "dailydialog-gupta", "--limit", "30",
+            "--draws", "20")
+    run(tmp_path / "kept", *argv)
+    run(tmp_path / "kept", *argv, "--with", "distinct")
+    shutil.copytree(tmp_path / "kept" / "scores", tmp_path / "anew" / "scores")  # with what scoring took
+    run(tmp_path / "anew", *argv, "--with", "distinct")
+    for part in ("report", "site"):
+        assert tree(tmp_path / "kept" / part) == tree(tmp_path / "anew" / part)
