@@ -17,8 +17,10 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
+
 from harness.results.rows import ItemScores
-from harness.results.tables import array, floats, integers, texts
+from harness.results.tables import array, numbers, texts
 from harness.statistics.panel import Vector
 from metrics.column import of_quality, split_quality
 
@@ -68,15 +70,15 @@ def packed(points: ItemScores) -> bytes:
 
     columns: dict[str, pa.Array] = {
         "item": texts(points.items), "system": texts(points.systems),
-        "words": integers(points.words), "context": integers(points.contexts)}
+        "words": numbers(points.words, np.int64), "context": numbers(points.contexts, np.int64)}
     split = []
     for kind, names, given in (("human", list(points.human), points.human.values()),
                                ("score", labels(list(points.scores)), points.scores.values())):
         for name, values in zip(names, given, strict=True):
             split.append(_readable(f"{kind}:{name}", columns))
-            columns[split[-1]] = floats(values)
+            columns[split[-1]] = numbers(values)
     if points.conversations is not None:
-        columns["conversation"] = integers(points.conversations)
+        columns["conversation"] = numbers(points.conversations, np.int64)
     notes = {"dataset": points.dataset, "human": list(points.human), "score": [list(name) for name in points.scores]}
     table = pa.table(columns).replace_schema_metadata({"points": json.dumps(notes)})
     sink = io.BytesIO()

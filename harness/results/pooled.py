@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from harness.results.item_scores import ColumnKey, on_quality
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results, fitted
 from harness.run.cache import Cache, digest
-from harness.statistics.panel import Vector
+from harness.statistics.panel import Array, Vector
 from harness.statistics.pooled import Difference, all_pairs, differences, share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.significance import holm
@@ -105,8 +105,11 @@ class Pool:
         places = [[names.index(name) for name in family] for family in wanted]
         scores = [self._scores(target, names) for target in targets]
         drawn = functools.partial(_drawn, scores, places, rule, self.seed)
-        key = [rule, self.seed, places, *([one.dataset, digest(one.human, one.scores, one.context)] for one in scores)]
-        tested = [Difference(*row) for row in (self.cache.get("leads", key, drawn) if self.cache else drawn())]
+        held = [digest(*(table for one in scores for table in (one.human, one.scores[own], one.context)))
+                for own in places]
+        rows = self.cache.rows("leads", [rule, self.seed, *targets], held, drawn) if self.cache else drawn(
+            range(len(places)))
+        tested = [Difference(*row) for row in rows.tolist()]
         return [Lead(second, first, Difference(-own.value, -own.high, -own.low, own.p)) if own.value < 0
                 else Lead(first, second, own) for (first, second, *_), own in zip(wanted, tested, strict=True)]
 
@@ -139,17 +142,20 @@ class Pool:
                             points.contexts if points.conversations is None else points.conversations)
 
 
-def _drawn(scores: Sequence[TargetScores], families: Sequence[Sequence[int]], rule: str, seed: int,
-           ) -> list[list[float]]:
-    """The difference of the first two of each family, its interval and its p."""
+def _drawn(every: Sequence[TargetScores], families: Sequence[Sequence[int]], rule: str, seed: int,
+           some: Sequence[int]) -> Array:
+    """The difference of the first two of some families of columns, its interval and its p: (families, 4)."""
+    used = sorted({column for place in some for column in families[place]})
+    families = [[used.index(column) for column in families[place]] for place in some]
+    scores = [replace(target, scores=target.scores[used]) for target in every]
     items = sum({target.dataset: len(target.human) for target in scores}.values())
     draws = max(FEWEST, min(DRAWS, AFFORDED // max(items, 1)))
     intervals = differences(scores, [(own[0], own[1]) for own in families], np.random.default_rng(seed), rule,
                             min(RESAMPLES, draws), STATISTIC)
     weight = weights([target.dataset for target in scores], rule)
     p = all_pairs(scores, weight[None], np.random.default_rng(seed), draws, STATISTIC)[0].p
-    return [[one.value, one.low, one.high, float(holm(p[own[0], own[1:]])[0])]
-            for one, own in zip(intervals, families, strict=True)]
+    return np.array([[one.value, one.low, one.high, holm(p[own[0], own[1:]])[0]]
+                     for one, own in zip(intervals, families, strict=True)])
 
 
 def _short(value: float) -> str:

@@ -32,9 +32,11 @@ def packed(rows: Sequence[Any], kind: type[Any]) -> bytes:
     """Rows of one kind as a Parquet file."""
     import pyarrow as pa
 
-    make = {"str": texts, "int": integers, "float": floats, "int | None": integers}
-    return _file(pa.table({entry.name: make[str(entry.type)]([getattr(row, entry.name) for row in rows])
-                           for entry in dataclasses.fields(kind)}))
+    columns = {entry.name: [getattr(row, entry.name) for row in rows] for entry in dataclasses.fields(kind)}
+    return _file(pa.table({
+        entry.name: texts(columns[entry.name]) if entry.type == "str" else
+        numbers(columns[entry.name], np.float64 if entry.type == "float" else np.int64)
+        for entry in dataclasses.fields(kind)}))
 
 
 def unpacked(content: bytes, kind: type[Row]) -> tuple[Row, ...]:
@@ -58,8 +60,8 @@ def packed_comparisons(every: Sequence[Comparisons]) -> bytes:
 
     columns = {name: _places(([getattr(own, name)], np.zeros(len(own), np.int64)) for own in every) for name in KEY}
     columns |= {name: _places((own.names, getattr(own, name)) for own in every) for name in SIDES}
-    columns |= {name: (integers if name == "n" else floats)(
-        np.concatenate([np.zeros(0), *(getattr(own, name) for own in every)])) for name in NUMBERS}
+    columns |= {name: numbers(np.concatenate([np.zeros(0), *(getattr(own, name) for own in every)]),
+                              np.int64 if name == "n" else np.float64) for name in NUMBERS}
     names = [entry.name for entry in dataclasses.fields(Comparison)]
     return _file(pa.table({name: columns[name] for name in names}), use_dictionary=[*KEY, *SIDES, "n"],
                  store_schema=False)
@@ -95,23 +97,15 @@ def texts(values: Sequence[str]) -> pa.Array:
     return pa.StringArray.from_buffers(len(parts), pa.py_buffer(ends), pa.py_buffer(b"".join(parts)))
 
 
-def floats(values: npt.ArrayLike) -> pa.Array:
-    """Numbers as Arrow."""
-    return _numbers(values, np.float64)
-
-
-def integers(values: Any) -> pa.Array:
-    """Whole numbers as Arrow; a None in a list is null."""
-    if not isinstance(values, list) or None not in values:
-        return _numbers(values, np.int64)
-    return _numbers([value or 0 for value in values], np.int64, np.packbits(
-        [value is not None for value in values], bitorder="little"))
-
-
-def _numbers(values: npt.ArrayLike, kind: Any, known: npt.NDArray[np.uint8] | None = None) -> pa.Array:
+def numbers(values: Any, kind: Any = np.float64) -> pa.Array:
+    """Numbers as Arrow; a None in a list is null."""
     import pyarrow as pa
 
-    own, mask = np.ascontiguousarray(values, kind), None if known is None else pa.py_buffer(known)
+    mask = None
+    if isinstance(values, list) and None in values:
+        mask = pa.py_buffer(np.packbits([value is not None for value in values], bitorder="little"))
+        values = [value or 0 for value in values]
+    own = np.ascontiguousarray(values, kind)
     return pa.Array.from_buffers(pa.from_numpy_dtype(kind), len(own), [mask, pa.py_buffer(own)])
 
 
@@ -121,7 +115,7 @@ def _places(parts: Iterable[tuple[Sequence[str], Places]]) -> pa.DictionaryArray
 
     known: dict[str, int] = {}
     places = [np.array([known.setdefault(text, len(known)) for text in texts], np.int32)[own] for texts, own in parts]
-    return pa.DictionaryArray.from_arrays(_numbers(np.concatenate([np.zeros(0, np.int32), *places]), np.int32),
+    return pa.DictionaryArray.from_arrays(numbers(np.concatenate([np.zeros(0, np.int32), *places]), np.int32),
                                           texts(list(known)))
 
 

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.errors import StoreError
-from harness.results.tables import array, floats, texts
+from harness.results.tables import array, numbers, texts
 from harness.scoring.files import Files, open_files
 from harness.scoring.score import Scores
 
@@ -190,7 +190,7 @@ def _digest(content: bytes) -> str:
 
 def _to_parquet(scores: Scores, signature: str) -> bytes:
     columns = {"item": texts(scores.items)}
-    columns |= {f"score:{name}": floats(column) for name, column in scores.columns.items()}
+    columns |= {f"score:{name}": numbers(column) for name, column in scores.columns.items()}
     notes = {"signature": signature, "seconds": repr(scores.seconds), "alone": repr(scores.alone), "day": scores.day}
     sink = io.BytesIO()
     pq.write_table(pa.table(columns).replace_schema_metadata(notes), sink)
