@@ -138,7 +138,10 @@ def _check_models(metric: Metric, models: Models) -> None:
     """Refuse scores of a model that their signature does not hold: they would be kept for any other."""
     parts = [one.chosen.metric for one in metric.made_of()] if isinstance(metric, Composite) else [metric]
     declared = {(kind, getattr(one, kind)) for one in parts for kind in one.card.models}
-    declared |= {("checkpoint", name) for one in parts for name in checkpoints(one)}
+    for one in parts:
+        own = checkpoints(one)
+        declared |= {("checkpoint", name) for name in own}
+        declared |= {("encoder", f"{getattr(one, 'encoder', '')}+{name}") for name in own}
     for kind, name in sorted(models.requested - declared):
         if kind == "checkpoint":
             raise BadScores(f"{metric.card.name} asks for the weights {name!r}, which its signature does not hold: let "

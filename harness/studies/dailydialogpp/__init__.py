@@ -55,6 +55,9 @@ def compare(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Fin
             scores.progress.line(f"{chosen.label:<24} {time.monotonic() - start:6.1f} s")
     cones = dict(spaces(metrics, scores, cache))
     scores.models.close()
+    if not rows:
+        raise BadConfig("; ".join(("no metric could be scored", *(
+            f"{what}: {why}" for what, why in (*scores.failures.items(), *scores.skips.items())))))
     return findings(rows, cones, scores)
 
 

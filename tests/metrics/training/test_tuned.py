@@ -154,6 +154,8 @@ def test_deb_as_in_its_paper_from_the_command_to_a_score(tmp_path: Path, corpus:
     column = chosen.score(items, Models(tmp_path, Choice(device="cpu")))["deb"]
     assert 0 < column[0] < 1
     assert np.isnan(column[1])
+    assert main(["run", "--metric", f"deb[recipe=paper,encoder={tiny_encoder}]", "--dataset", "convai2-grade",
+                 "--limit", "8", "--out", str(tmp_path / "out"), *home]) == 0, "its signature holds what it reads"
 
 
 def test_deb_begins_as_bert_and_learns_by_both_its_losses(tmp_path: Path, corpus: Path, data: TrainingData,
