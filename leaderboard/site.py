@@ -14,6 +14,7 @@ import gzip
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib import resources
 from typing import TypeAlias
@@ -119,9 +120,11 @@ def _files(results: Results, before: Results | None, bundle: str) -> dict[str, b
         path: table for path, table in rows.FILES.items() if not bundle or path in rows.SMALL}
     if before is not None:
         tables[CHANGES] = functools.partial(rows.changes, before)
-    files = dict(packed(path, table(results)) for path, table in tables.items())  # first: they take the most memory
     challenge = "challenge" in results.run.options  # its official page goes before the pages of metrics in general
-    built = [page for build in builders() for page in build(results) if not challenge or page.path not in GENERAL]
+    with ThreadPoolExecutor() as pool:  # tables first, since they take the most memory; compressed beside the pages
+        packing = [pool.submit(packed, path, table(results)) for path, table in tables.items()]
+        built = [page for build in builders() for page in build(results) if not challenge or page.path not in GENERAL]
+    files = dict(file.result() for file in packing)
     if before is not None:
         built.append(changes.compare(before, results))
     listed = downloads(files, bundle)

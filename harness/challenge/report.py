@@ -40,9 +40,8 @@ def report(outcome: Outcome, kept: Path) -> Results:
     reliability = [row for target in targets for row in compare.reliability(target, draws, cache)]
     rules = outcome.rules
     statistics = dict.fromkeys((*correlate.DEFAULT, (rules.statistic, rules.level)))
-    correlations = tuple(row for target in targets for row in compare.corrected(
-        correlate.correlations(target, statistics),
-        [row for row in reliability if (row.dataset, row.quality) == (target.dataset, target.quality)]))
+    correlations = tuple(row for target in targets for row in correlate.correlations(
+        target, statistics, [row for row in reliability if (row.dataset, row.quality) == target.key]))
     options = {"challenge": rules.title, "rule": RULES[rules.rule], "counts": rules.counts, "missing": rules.missing,
                "statistic": full_name(rules.statistic, rules.level), "sign": rules.sign, "empty": rules.empty,
                "draws": rules.draws}

@@ -117,7 +117,10 @@ def _shown(points: ItemScores, people: People, judges: Sequence[Key],
 def _distinct(items: Sequence[Item], ahead: Places, number: int) -> Iterator[int]:
     """So many items where one side is ahead, the furthest first and equals by id; no text twice."""
     taken: set[Utterance | tuple[Utterance, ...]] = set()
-    order = [(-round(float(ahead[row]), 9), items[row].id, row) for row in np.flatnonzero(ahead > 0).tolist()]
+    rows = np.flatnonzero(ahead > 0)
+    if number == 1:  # as for every metric: no more than the furthest need be put in order
+        rows = rows[ahead[rows] >= ahead[rows].max(initial=0) - 1e-8]
+    order = [(-round(float(ahead[row]), 9), items[row].id, row) for row in rows.tolist()]
     for _, _, row in sorted(order):
         text = items[row].response or items[row].context
         if len(taken) < number and text not in taken:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,8 +21,6 @@ from harness.statistics.significance import benjamini_hochberg, holm
 from harness.statistics.williams import PairTests, all_pairs_by_formula
 
 STATISTICS = ("spearman", "pearson")
-RELIABILITY = "split-half"
-"""The ceiling that corrects a correlation for attenuation: it is of the mean of all votes, as the panels are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ def on_target(target: TargetData, draws: Draws, cache: Cache) -> TargetResults:
     if draws.quick:
         return TargetResults(tuple(correlate.correlations(target)), (), ())
     agreement = reliability(target, draws, cache)
-    correlations = corrected(correlate.correlations(target), agreement)
+    correlations = correlate.correlations(target, reliability=agreement)
     return TargetResults(tuple(correlations), tuple(_comparisons(target, draws, cache)), agreement)
 
 
@@ -76,7 +74,7 @@ def reliability(target: TargetData, draws: Draws, cache: Cache) -> tuple[Reliabi
     def drawn() -> list[list[object]]:
         by_method = {
             "leave-one-out": among_people.leave_one_out(votes, spearmans, generator(draws.seed, *place)),
-            RELIABILITY: among_people.split_half(votes, spearmans, generator(draws.seed, *place)),
+            correlate.RELIABILITY: among_people.split_half(votes, spearmans, generator(draws.seed, *place)),
             "alpha-ordinal": among_people.alpha(votes, "ordinal"),
             "alpha-interval": among_people.alpha(votes, "interval"),
         }
@@ -84,13 +82,6 @@ def reliability(target: TargetData, draws: Draws, cache: Cache) -> tuple[Reliabi
 
     key = [*place, draws.seed, votes.table.shape, digest(votes.table)]
     return tuple(Reliability(*place, *row) for row in cache.get("reliability", key, drawn))
-
-
-def corrected(rows: Iterable[Correlation], reliability: Sequence[Reliability]) -> Iterator[Correlation]:
-    """The correlations on a target, corrected for rater unreliability where that is known."""
-    (split_half,) = [row for row in reliability if row.method == RELIABILITY]
-    for row in rows:
-        yield replace(row, corrected=among_people.disattenuated(row.value, split_half.value))
 
 
 def generator(seed: int, dataset: str, quality: str) -> np.random.Generator:

@@ -7,6 +7,7 @@ The results keep the `ItemScores`, so the same targets can be made of them later
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +16,17 @@ import numpy as np
 
 from benchmarks.dataset import Dataset, Item, Quality
 from harness.results.item_scores import on_quality, plain
-from harness.results.rows import Correlation, DatasetEntry, ItemScores
+from harness.results.rows import Correlation, DatasetEntry, ItemScores, Reliability
 from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import estimates
 from harness.statistics.panel import Array, Codes, Panel, Vector, alike, codes, panel
+from harness.statistics.reliability import disattenuated
 from metrics.column import of_quality, split_quality
 
 DEFAULT = tuple((name, estimates.ITEMS) for name in estimates.DEFAULT)
 """The statistics of every run, each with its level."""
+RELIABILITY = "split-half"
+"""The ceiling that corrects a correlation for attenuation: it is of the mean of all votes, as the panels are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +149,18 @@ def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetD
         yield TargetData(points.dataset, one, names, scores, system, points.contexts, words, points.conversations)
 
 
-def correlations(target: TargetData, statistics: Iterable[tuple[str, str]] = DEFAULT) -> Iterator[Correlation]:
-    """Every statistic, each at its level, for every column of a target."""
+def correlations(target: TargetData, statistics: Iterable[tuple[str, str]] = DEFAULT,
+                 reliability: Iterable[Reliability] = ()) -> Iterator[Correlation]:
+    """Every statistic, each at its level, for every column; corrected for rater unreliability where that is known."""
+    ceiling = next((row.value for row in reliability if row.method == RELIABILITY), math.nan)
     every = [(*one, target.values(*one)) for one in statistics]
     for row, (metric, column) in enumerate(target.names):
         items = target.panel(row)
         for statistic, level, values in every:
             one = estimates.estimate(items, statistic, level, None if values is None else float(values[row]))
             yield Correlation(target.dataset, target.quality, metric, column, estimates.full_name(statistic, level),
-                              one.n, one.value, one.p, one.low, one.high, one.note, epsilon=one.epsilon)
+                              one.n, one.value, one.p, one.low, one.high, one.note,
+                              disattenuated(one.value, ceiling), one.epsilon)
 
 
 def _aligned(dataset: Dataset, scores: Scores) -> dict[str, Vector]:
