@@ -3,7 +3,8 @@
     conceptnet-DIGEST             the assertions that `harness fetch conceptnet` or `harness import` brought
     neighbours-WORDS-ENCODER      a stand-in that needs no download: the words that can be keywords, as counted in the
                                   corpora, each with an edge to the ten whose vectors of the encoder are nearest by
-                                  cosine, which is the edge's weight; made in about ten seconds
+                                  cosine, which is the edge's weight; GRADE's weights come with the embedded
+                                  encoder's, another's is made in about ten seconds
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from metrics.errors import MissingResource
 from metrics.models.memory import Vectors
 from metrics.text import keywords
 from metrics.text.topic_graph import Damaged, Graph, Nodes, write
+from metrics.training.checkpoint import SHIPPED
 
 if TYPE_CHECKING:
     from metrics.models.service import Models
@@ -63,7 +65,9 @@ def neighbours(home: Path, encoder: str, vectors: Callable[[Sequence[str]], Vect
         words = keywords.vocabulary()
         return nearest(words, vectors(words))
 
-    return _made(home / "graphs" / f"{identity()}-{encoder}.graph", read)
+    name = f"{identity()}-{encoder}.graph"
+    shipped = SHIPPED / "grade" / name
+    return opened(shipped) if shipped.exists() else _made(home / "graphs" / name, read)
 
 
 def nearest(words: Sequence[str], vectors: Vectors, degree: int = DEGREE) -> Parts:

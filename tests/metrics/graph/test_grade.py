@@ -16,8 +16,10 @@ from metrics.graph.grade.metric import Grade
 from metrics.graph.grade.topics import TopicSource, of_file, topics
 from metrics.metric import signature
 from metrics.models.service import Choice, Models
+from metrics.text import concepts, keywords
 from metrics.text.topic_graph import Graph, write
 from metrics.training import negatives
+from metrics.training.checkpoint import SHIPPED
 from metrics.training.recipe import TrainingData
 from tests import tiny_weights
 from tests.conftest import make_item
@@ -230,3 +232,14 @@ def test_each_pair_has_a_false_reply_by_words_and_one_by_meaning(tiny_encoder: P
     chosen = negatives.lexical_others(rows, negatives.Index(texts), np.arange(26), np.random.default_rng(0),
                                       ranks={20: 11, 30: 1})
     assert texts[chosen[0]] == "tea k"  # the 11th of 24: "tea a" and "tea i" are shorter without their stop words
+
+
+@pytest.mark.slow
+def test_the_shipped_graph_of_words_is_what_the_embedded_encoder_gives(tmp_path: Path) -> None:
+    words = keywords.vocabulary()
+    write(tmp_path / "made", *concepts.nearest(words, grade_topics.of_encoder(Models(tmp_path), "")(words)))
+    (shipped,) = SHIPPED.glob(f"grade/{concepts.identity()}-*.graph")
+    made, kept = ([set(graph.columns[first:last].tolist())
+                   for first, last in zip(graph.rows, graph.rows[1:], strict=False)]
+                  for graph in (Graph(tmp_path / "made"), Graph(shipped)))
+    assert np.mean([one == other for one, other in zip(made, kept, strict=True)]) > 0.999, "but for ties"
