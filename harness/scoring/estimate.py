@@ -1,8 +1,8 @@
 """How long the scoring that is left will take, over the whole run.
 
 What a metric takes is measured as its parts end, in seconds per character of the items: the last one tells, since the
-first also loads models. Before its first part has ended the last run's time stands for it; where there is none, how
-much has been read of what the part at hand is to read. A metric of which nothing is known is left out: "at least".
+first also loads models. Before its first part has ended, how much has been read of what the part at hand is to read
+tells, and before that an earlier run's time. A metric of which nothing is known is left out: "at least".
 """
 
 from __future__ import annotations
@@ -65,10 +65,9 @@ class Estimate:
         waiting = list(self.waiting.items())
         speeds, sizes = self.measured.copy(), dict(waiting)
         all_known, total = True, 0.0
-        if running in sizes and running[1] not in speeds and not sizes[running][1]:
+        if running in sizes and running[1] not in speeds and READING.share >= ENOUGH:
             all_known = False  # a metric may ask for more to be read than it has so far
-            if READING.share >= ENOUGH:
-                speeds[running[1]] = (now - since) / READING.share / sizes[running][0]
+            speeds[running[1]] = (now - since) / READING.share / sizes[running][0]
         for part, (size, expected) in waiting:
             seconds = speeds[part[1]] * size if part[1] in speeds else expected
             all_known = all_known and seconds > 0
