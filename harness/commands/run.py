@@ -145,7 +145,7 @@ def run(args: argparse.Namespace) -> int:
     if results.correlations and not (results.failures or work.progress.lacking):
         unchanged.note(requested.out, state, boards + _counts(results, 0))
     if not results.correlations and not results.failures:
-        print(f"nothing was scored: every pair was skipped, for the reasons above; {requested.out} is as it was",
+        print("nothing was scored: every pair was skipped, for the reasons above; no results are written",
               file=sys.stderr)
     return 1 if results.failures or not results.correlations or work.progress.unanswered else 0
 

@@ -163,3 +163,5 @@ def test_flags_that_mean_nothing_are_refused(tmp_path: Path, capsys: pytest.Capt
         assert main(["run", "--dataset", "esl", "--limit", "20", *argv, "--out", str(tmp_path / "out")]) == 2, argv
         assert part in capsys.readouterr().err
         assert not (tmp_path / "out").exists()
+    assert main(["run", "--dataset", "esl", "--out", "s3://bucket/out"]) == 2
+    assert "should be a folder" in capsys.readouterr().err
