@@ -132,10 +132,10 @@ def test_what_was_changed_is_drift(packed: Path, capsys: pytest.CaptureFixture[s
     status, printed = verified(packed, capsys)
     assert status == 1
     assert "bleu/bleu-1, pearson, value: packed" in printed
-    assert "drift: persona-usr, bleu, scores of bleu-1, 1 of 35 items, the first: packed" in printed
+    assert "drift: persona-usr, bleu, scores of bleu-1, 1 of 30 items, the first: packed" in printed
     status, printed = verified(packed, capsys, "--rescore", "never")
     assert status == 1
-    assert "of 35 items" not in printed
+    assert "of 30 items" not in printed
     row = {"dataset": "persona-usr", "quality": "Overall", "column": "bleu-3", "statistic": "spearman"}
     write(packed, {**content, "correlations.jsonl": moved(content["correlations.jsonl"], row, value=0.002)})
     status, printed = verified(packed, capsys, "--rescore", "never")

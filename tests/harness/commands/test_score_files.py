@@ -49,7 +49,7 @@ def test_what_is_missing_is_told_with_counts(tmp_path: Path, capsys: pytest.Capt
     assert set(problems["datasets"]) == set(items)
     assert main(["validate", str(mine), "--dataset", "fed-dial", "--dataset", "esl"]) == 1
     printed = capsys.readouterr().out
-    assert "esl: none of its 36 items has a score" in printed
+    assert "esl: none of its 24 items has a score" in printed
     assert "mine.csv: can be taken, but look at: " in printed
 
 
