@@ -40,7 +40,7 @@ def few(name: str) -> Dataset:
 class Small(Trial):
     """A trial over fewer items."""
 
-    sample = tuple(map(few, ("dstc7", "fed-turn", "topical-usr", "fed-dial")))
+    sample = tuple(map(few, ("dailydialog-zhao", "fed-turn", "topical-usr", "fed-dial")))
 
 
 @pytest.fixture(params=registry.names())
