@@ -164,7 +164,7 @@ def test_ranks_have_intervals_that_hold_them(suite_run: SuiteRun) -> None:
     (["--compare", "--quality", "fluency", "--column", "random"], (
         "fed-turn, Fluent", "dev, sample, fluency (fed-turn, Fluent): ", " leads ", "established")),
     (["--compare", "--quality", "overall"], (
-        "dev, sample, overall (3 qualities of 3 datasets): length leads rank-average[inputs=length+distinct] by ",
+        "dev, sample, overall (3 qualities of 3 datasets): distinct-2 leads length by ",
         "established; it reaches")),
     (["--compare", "--every-pair"], ("PERM-BOTH over contexts (50 draws, seed 0)", "p, Williams", "random")),
     (["--compare", "--column", "random", "--statistic", "pearson"], ("Pearson", "random")),
