@@ -4,8 +4,8 @@ A folder holds `model.safetensors`, `config.json` (the network's arguments, and 
 or null where it reads none) and `card.json` (corpora, command, seed, steps, device, time, losses, correlations, and the
 sha256 of the other two). metrics/models/storage.py packs the weights.
 
-The user's own lie in HOME/checkpoints/NAME/ENCODER, the shipped ones in metrics/checkpoints/NAME, or where there are
-some for several encoders in a folder each below it. An encoder is identified by its digest: the same files under
+The user's own lie in HOME/checkpoints/NAME/ENCODER, the shipped ones in metrics/checkpoints/NAME, those for another
+encoder than the embedded one in a folder below it. An encoder is identified by its digest: the same files under
 another name are the same encoder.
 """
 
@@ -174,7 +174,7 @@ def _folders(name: str, home: Path) -> Iterator[Path]:
     for root in (home / "checkpoints" / name, SHIPPED / name):
         if any((root / file).exists() for file in (WEIGHTS, CONFIG, CARD)):
             yield root
-        elif root.is_dir():
+        if root.is_dir():
             yield from sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 

@@ -59,13 +59,13 @@ def test_weights_are_stored_as_float16_and_read_as_float32(home: Path, kept: Pat
 
 def test_which_of_several_is_taken(home: Path, shipped: Path) -> None:
     """The one for the encoder, by its digest and not its name; the user's own before the shipped."""
-    write(shipped / "toy" / "small", MINE)
+    write(shipped / "toy", MINE)
     write(shipped / "toy" / "large", OTHER)
     assert checkpoint.find("toy", OTHER, home).folder.name == "large"
-    assert checkpoint.find("toy", "a-folder@" + MINE.partition("@")[2], home).folder.name == "small"
+    assert checkpoint.find("toy", "a-folder@" + MINE.partition("@")[2], home).folder.name == "toy"
     own = write(checkpoint.place("toy", MINE, home), fill=1.0)
     assert checkpoint.find("toy", MINE, home) == own
-    assert own.digest != checkpoint.read("toy", shipped / "toy" / "small").digest
+    assert own.digest != checkpoint.read("toy", shipped / "toy").digest
     write(checkpoint.place("any", "", home), "")  # reads no encoder
     assert checkpoint.find("any", OTHER, home) == checkpoint.find("any", "", home)
     models = Models(home, Choice(encoder="./no-such-folder", device="cpu"))
