@@ -131,8 +131,9 @@ def run(args: argparse.Namespace) -> int:
                 print(f"{text}\n{_page(requested)}\nnothing has changed since these results were made")
         return 0
     if requested.encoder and (lacking := untrained(plan.chosen, work.models)):
-        print(f"no weights for {requested.encoder}, so skipped: {', '.join(lacking)}; "
-              f"`harness train --all --encoder {requested.encoder}` trains them", file=sys.stderr)
+        made_by = f"harness train {lacking[0] if len(lacking) == 1 else '--all'} --encoder {requested.encoder}"
+        print(f"no weights for {requested.encoder}, so skipped: {', '.join(lacking)}; `{made_by}` trains them on the "
+              "corpora of `harness fetch --corpora`", file=sys.stderr)
     results = carry_out(plan, work, requested)
     boards = _boards(results)
     if requested.json:

@@ -153,12 +153,12 @@ def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus],
     models = Models(home, Choice(encoder=request.encoder, lm=request.lm, device=request.device,
                                  precision=request.precision, download=not request.offline))
     encoder = "" if learner.encoder is None else models.encoder(learner.encoder).weights.identity
-    if recipe.start:  # an error where it is not here
-        models.checkpoint(recipe.start, learner.encoder or "")
     folder = out or checkpoint.place(learner.weights, encoder, home)
     checkpoint.check_place(folder)
-    return Training(learner, recipe, {corpus.card.name: corpus for corpus in corpora}, models, request.seed, encoder,
-                    folder, _command(name, request))
+    training = Training(learner, recipe, {corpus.card.name: corpus for corpus in corpora}, models, request.seed,
+                        encoder, folder, _command(name, request))
+    training.others  # noqa: B018 - an error where one of them is not here
+    return training
 
 
 def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eight_bits: bool = False,

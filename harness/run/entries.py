@@ -80,7 +80,11 @@ def training_entries(chosen: Sequence[Chosen], models: Models) -> tuple[Training
 
 
 def untrained(chosen: Sequence[Chosen], models: Models) -> tuple[str, ...]:
-    """The metrics that have no weights for the encoder of the run, or whose inputs have none."""
+    """The metrics without weights for the encoder of the run, or with inputs without; none where it is not here."""
+    try:
+        models.encoder()
+    except MissingResource:
+        return ()
     return tuple(one.label for one in chosen
                  if any(len(list(_weights(each, models))) < len(checkpoints(each))
                         for each in _inputs(one.metric) or [one.metric]))

@@ -63,7 +63,7 @@ def check(requested: Settings) -> None:
             (requested.draws < 0 or requested.permutations < 0, "--draws and --permutations should be 0 or more"),
             (requested.examples < 0, f"--examples should be 0 or more, not {requested.examples}"),
             (requested.out.parts[:1] and requested.out.parts[0].endswith(":"),
-             f"--out {requested.out}: should be a folder; --store keeps scores at a URL"),
+             f"--out {requested.out.parts[0]}//...: should be a folder; --store URL keeps the scores elsewhere"),
             (jobs < 0 or not 0 <= requested.timeout < math.inf,
              "--jobs and --timeout should be 0 or more; 0 is for no limit"),
             (jobs and executor.startswith("local:") and executor != f"local:{jobs}",

@@ -208,6 +208,15 @@ def test_an_encoder_that_a_stage_of_deb_cannot_take_is_refused_in_a_line(
     assert message in capsys.readouterr().err.splitlines()[-1]
 
 
+def test_other_weights_that_it_reads_are_missed_before_anything_is_read(
+        corpus: Path, tiny_encoder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "usl-h", "--encoder", str(tiny_encoder), "--corpus", str(corpus), "--home",
+                 str(tmp_path)]) == 2
+    err = capsys.readouterr().err
+    assert "weights mlm belong to encoder all-MiniLM-L6-v2" in err
+    assert "being prepared" not in err
+
+
 def test_a_share_of_the_contexts_keeps_its_adversarial_replies(data: TrainingData) -> None:
     kept = {}
     for share in ("1%", "10%", "both"):
