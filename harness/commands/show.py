@@ -100,8 +100,8 @@ def _weights(metric: Metric, models: Models, signed: str) -> list[tuple[str, str
         try:
             weights = models.checkpoint(name, getattr(metric, "encoder", ""))
         except MissingResource as error:
-            if str(error) not in signed:  # else it is said already
-                lines.append(("weights", str(error)))
+            trained_by = f"not on this machine; `{checkpoint.command(name)}` trains them"
+            lines.append(("weights", trained_by if str(error) in signed else str(error)))
             continue
         card = weights.card
         encoder = f", for {weights.encoder}" if weights.encoder else ""

@@ -77,6 +77,13 @@ assert "torch" not in sys.modules"""
     assert done.returncode == 0, done.stderr
 
 
+def test_what_trains_weights_that_are_not_here(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "deb[recipe=paper]"]) == 0
+    shown = capsys.readouterr().out
+    assert "model 'bert-base-uncased' is not on this machine" in shown
+    assert "weights     not on this machine; `harness train deb --recipe paper` trains them\n" in shown
+
+
 def test_version_and_completions(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("shtab")
     for flags, lines in ((["--version"], r"harness \d+\.\d+\.\d+( [0-9a-f]{40}(-dirty)?)?\n"),
