@@ -68,7 +68,7 @@ class Checkpoint:
     @property
     def size(self) -> int:
         """How many bytes its files hold."""
-        return sum(path.stat().st_size for path in self.folder.iterdir() if path.is_file())
+        return sum((self.folder / file).stat().st_size for file in (WEIGHTS, CONFIG, CARD))
 
 
 def find(name: str, encoder: str, home: Path) -> Checkpoint:
