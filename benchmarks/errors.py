@@ -90,5 +90,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Say which known names there are, and which one was probably meant."""
     names = list(known)
     close = difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5)
-    meant = f"; did you mean {close[0]!r}?" if close else ""
-    return f"known: {', '.join(names)}{meant}"
+    meant = f"did you mean {close[0]!r}? " if close else ""
+    return f"{meant}known: {', '.join(names)}"

@@ -1,8 +1,5 @@
 """The registry: every dataset by name, from the cards in benchmarks/sources and those of one's own in the home.
 
-Other packages add theirs by an entry point in the group `harness.datasets`, whose name is the dataset's; it names an
-object with a `card` and a method `load`, such as `harness.own.read_card` gives.
-
 `load` takes what was imported or fetched into the home, else the bundled sample of the same name and shape.
 """
 
@@ -11,14 +8,12 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from importlib.metadata import entry_points
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Protocol
 
 from benchmarks import sources
 from benchmarks.dataset import Dataset, DatasetCard, Split
-from benchmarks.errors import BadStore, UnknownDataset, nearest
+from benchmarks.errors import UnknownDataset, nearest
 from benchmarks.formats import official
 from benchmarks.storage import store
 
@@ -28,19 +23,6 @@ CHALLENGE_ORDER = (
     "jsalt", "esl", "ncm", "dstc10-topical", "dstc10-persona",
 )
 """The order of the challenge's own tables. No list to extend: every other dataset follows by name."""
-
-GROUP = "harness.datasets"
-"""The group of entry points in which other packages name their datasets."""
-
-
-class DatasetPackage(Protocol):
-    """What an entry point names."""
-
-    card: DatasetCard
-
-    def load(self) -> Dataset:
-        """The dataset, its items and ratings."""
-
 
 _own: dict[str, DatasetCard] = {}
 
@@ -53,26 +35,7 @@ def know(home: Path) -> None:
 
 def cards() -> dict[str, DatasetCard]:
     """Every card by name, in the order of the challenge; then those of one's own."""
-    return {**built_in(), **_own, **{name: package.card for name, package in packages()[0].items()}}
-
-
-@functools.cache
-def packages() -> tuple[dict[str, DatasetPackage], dict[str, str]]:
-    """The datasets of other packages by name, and why some cannot be had: an import of theirs can raise anything."""
-    loaded, broken = {}, {}
-    for point in sorted(entry_points(group=GROUP)):
-        whose = f", {point.dist.name} {point.dist.version}" if point.dist else ""
-        try:
-            package: DatasetPackage = point.load()
-            reason = "" if package.card.name == point.name else f"its card is named {package.card.name!r}"
-        except Exception as error:
-            reason = f"it cannot be loaded: {error}"
-        reason = "the project has a dataset of that name" if point.name in built_in() else reason
-        if reason:
-            broken[point.name] = f"{point.name} ({point.value}{whose}) is left out: {reason}"
-        else:
-            loaded[point.name] = package
-    return loaded, broken
+    return {**built_in(), **_own}
 
 
 @functools.cache
@@ -96,18 +59,12 @@ def card(name: str) -> DatasetCard:
     try:
         return cards()[name]
     except KeyError:
-        broken = packages()[1].get(name)
-        raise UnknownDataset(broken or f"no dataset {name!r}; {nearest(name, cards())}") from None
+        raise UnknownDataset(f"no dataset {name!r}; {nearest(name, cards())}") from None
 
 
 def load(name: str, home: Path) -> Dataset:
-    """The dataset from its package, else from the home, else from the bundled sample."""
+    """The dataset from the home, else from the bundled sample."""
     chosen = card(name)
-    if package := packages()[0].get(name):
-        try:
-            return package.load()
-        except Exception as error:  # foreign code
-            raise BadStore(f"{name}: its package cannot give it: {error}") from error
     return store.read(home, chosen) or sample(chosen)
 
 

@@ -1,9 +1,7 @@
 """Datasets of one's own: a card in TOML, and beside it a file of items and ratings.
 
     name = "tea-talk"              small letters, digits and hyphens
-    file = "tea.csv"               the organisers' JSON, a table (.csv, .tsv, .jsonl), or a folder of `datasets`
-    hub = "ORG/NAME"               in place of a file: a dataset of the Hugging Face hub, read by `datasets`
-    part = "test"                  of a dataset in several parts
+    file = "tea.csv"               the organisers' JSON, or a table (.csv, .tsv, .jsonl)
     level = "turn"                 or "dialogue"
     language = "en"
     size = 300                     how many items the file holds, so that one which lacks some is refused
@@ -27,7 +25,7 @@ import math
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -37,20 +35,19 @@ from benchmarks.dataset import Dataset, DatasetCard, Quality, Split
 from benchmarks.errors import BadRecord, raise_if_any
 from benchmarks.formats import official, rows, table
 from benchmarks.formats.official import Record
-from benchmarks.formats.rows import TableSource
 from benchmarks.storage import store
 from harness import terms
 from harness.errors import BadConfig
 from metrics.metric import is_name
 
 CARD: dict[str, terms.Kind] = {
-    "name": terms.text, "title": terms.text, "file": terms.text, "hub": terms.text, "part": terms.text,
+    "name": terms.text, "title": terms.text, "file": terms.text,
     "split": terms.one_of("dev", "test"), "level": terms.one_of("turn", "dialogue"), "language": terms.language,
     "size": terms.count, "columns": terms.texts_by_name, "qualities": terms.texts_or_tables, "quality": terms.tables,
     "licence": terms.text, "citation": terms.text}
 QUALITY: dict[str, terms.Kind] = {"name": terms.text, "low": terms.number, "high": terms.number,
                                   "dimension": terms.text, "columns": terms.texts}
-PLACE = ("file", "hub", "part", "columns", "qualities", "quality")
+PLACE = ("file", "columns", "qualities", "quality")
 """What of a card says where the data are, and not what they are."""
 
 
@@ -59,7 +56,7 @@ class OwnDataset:
     """A card, where its items and ratings are, and which columns of the file hold what."""
 
     card: DatasetCard
-    source: TableSource
+    file: Path
     columns: Mapping[str, str] = field(default_factory=dict)
     votes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -67,11 +64,11 @@ class OwnDataset:
         """The dataset, its size taken from the file, what a person should look at there, and where each item stands."""
         records, listed = self._content()
         if self.card.size and len(records) != self.card.size:
-            raise BadConfig(f"{self.source.shown}: size is {len(records)}, and {self.card.size} in the card")
-        dataset = official.dataset(records, self.card, "imported", self.source.shown)
+            raise BadConfig(f"{self.file.name}: size is {len(records)}, and {self.card.size} in the card")
+        dataset = official.dataset(records, self.card, "imported", self.file.name)
         scales = {quality.name: quality for quality in self.card.qualities}
         raise_if_any([  # of the organisers' records; a table has named the line
-            BadRecord(self.source.shown, rating.item, f"annotations.{rating.quality}", problem)
+            BadRecord(self.file.name, rating.item, f"annotations.{rating.quality}", problem)
             for rating in dataset.ratings for vote in rating.votes
             if (problem := scales[rating.quality].off_scale(vote))])
         places = {record.id: record.file if listed else record.id for record in records}
@@ -82,17 +79,17 @@ class OwnDataset:
 
     def _content(self) -> tuple[list[Record], list[rows.Row] | None]:
         """The records of the file, and the rows that they are made of; none where it holds the organisers' records."""
-        place, name = self.source.place, self.source.shown
-        if isinstance(place, Path) and not place.exists():
-            raise BadConfig(f"{place}: no such file; it should hold the items and ratings of {self.card.name!r}")
-        if isinstance(place, Path) and place.is_file() and place.suffix not in (*rows.ENDINGS, ".json"):
-            raise BadConfig(f"{place}: should end on {', '.join(rows.ENDINGS)} or .json; save a spreadsheet as .csv")
-        if self.source.is_table:
-            listed = rows.read(self.source, self.columns)
+        if not self.file.is_file():
+            raise BadConfig(f"{self.file}: no such file; it should hold the items and ratings of {self.card.name!r}")
+        if self.file.suffix.casefold() not in (*rows.ENDINGS, ".json"):
+            raise BadConfig(f"{self.file}: should end on {', '.join(rows.ENDINGS)} or .json; save a spreadsheet as "
+                            ".csv")
+        if self.file.suffix.casefold() != ".json":
+            listed = rows.read(self.file, self.columns)
         else:
-            objects = official.load_json(Path(place))
-            if (from_json := rows.of_objects(objects, name, self.columns)) is None:
-                records = list(official.records_of(objects, name))
+            objects = official.load_json(self.file)
+            if (from_json := rows.of_objects(objects, self.file.name, self.columns)) is None:
+                records = list(official.records_of(objects, self.file.name))
                 official.check_level(records, self.card.level)
                 return records, None
             listed = from_json
@@ -128,7 +125,7 @@ class OwnDataset:
                                 for vote in rating.votes] for quality in self.card.qualities}
         if empty := next((name for name, given in votes.items() if not given), None):
             here = table.names(self._content()[1] or ())
-            raise BadConfig(f"{self.source.shown}: holds no vote on {empty!r}; it has "
+            raise BadConfig(f"{self.file.name}: holds no vote on {empty!r}; it has "
                             f"{', '.join(here) or 'no ratings'}")
         qualities = tuple(replace(quality, low=min(votes[quality.name]) if quality.low is None else quality.low,
                                   high=max(votes[quality.name]) if quality.high is None else quality.high)
@@ -143,18 +140,21 @@ def is_path(name: str) -> bool:
 
 
 def card_of(name: str) -> Path | None:
-    """The card that a path names, itself or that of the package in a folder; None where it is no such path."""
+    """The card that a path names, itself or the only one in a folder; None where it is no such path."""
     path = Path(name).expanduser()
     if name.endswith(".toml"):
         return path
-    if not (is_path(name) and (path / "pyproject.toml").is_file()):
-        return None
-    try:
-        project = tomllib.loads((path / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-        (own,) = project["entry-points"][registry.GROUP]
-        return next((path / "src").rglob(f"{own}.toml"))
-    except (LookupError, TypeError, ValueError, StopIteration):
-        return None
+    cards = list(_cards(path)) if is_path(name) and not (path / "pyproject.toml").exists() else []
+    return cards[0][0] if len(cards) == 1 else None
+
+
+def _cards(folder: Path) -> Iterator[tuple[Path, str]]:
+    """The cards in a folder, and the names of their datasets."""
+    for path in sorted(folder.glob("*.toml")):
+        with contextlib.suppress(OSError, ValueError):
+            table = tomllib.loads(path.read_text(encoding="utf-8"))
+            if "name" in table and {"qualities", "quality"} & table.keys():
+                yield path, table["name"]
 
 
 def name_of(name: str) -> str:
@@ -162,8 +162,8 @@ def name_of(name: str) -> str:
     if card := card_of(name):
         return read_card(card).card.name
     if is_path(name) or name.endswith(rows.ENDINGS):
-        raise BadConfig(f"{name}: is neither a card (CARD.toml) nor the folder of a package with one; ratings come "
-                        "with a card: `harness new dataset NAME` writes one")
+        raise BadConfig(f"{name}: is neither a card (CARD.toml) nor a folder with one; ratings come with a "
+                        "card: `harness new dataset NAME` writes one")
     return name
 
 
@@ -185,8 +185,8 @@ def of_table(values: dict[str, Any], folder: Path, where: str, split: Split) -> 
     listed = [*values.get("qualities", ()), *values.get("quality", ())]
     qualities = [terms.checked({"name": each} if isinstance(each, str) else each, QUALITY, f"{where}, a quality")
                  for each in listed]
-    if not (values.get("name") and bool(values.get("file")) != bool(values.get("hub"))):
-        raise BadConfig(f"{where}: needs a name and a file (or a dataset of the hub)")
+    if not (values.get("name") and values.get("file")):
+        raise BadConfig(f"{where}: needs a name and a file")
     if not qualities or not all(quality.get("name") for quality in qualities):
         raise BadConfig(f'{where}: needs its qualities, such as qualities = [{{name = "overall", low = 1, high = 5}}]')
     if twice := [name for name, times in Counter(quality["name"] for quality in qualities).items() if times > 1]:
@@ -205,8 +205,7 @@ def of_table(values: dict[str, Any], folder: Path, where: str, split: Split) -> 
              "citation": ""}
     known = {name: value for name, value in values.items() if name not in PLACE}
     card = DatasetCard(**{**plain, **known}, sources=(), qualities=tuple(Quality(**one) for one in qualities))
-    place = values.get("hub") or folder / values["file"]
-    return OwnDataset(card, TableSource(place, values.get("part", "")), values.get("columns", {}), votes)
+    return OwnDataset(card, folder / values["file"], values.get("columns", {}), votes)
 
 
 def alone(quality: str, dataset: str) -> str:
@@ -215,13 +214,8 @@ def alone(quality: str, dataset: str) -> str:
 
 
 def find(name: str, folder: Path) -> Path | None:
-    """The card of a dataset by its name in a folder: a file, or that of the package NAME."""
-    for path in sorted(folder.glob("*.toml")):
-        with contextlib.suppress(OSError, ValueError):
-            table = tomllib.loads(path.read_text(encoding="utf-8"))
-            if table.get("name") == name and {"qualities", "quality"} & table.keys():
-                return path
-    return card_of(str(folder.absolute() / name))
+    """The card of a dataset by its name in a folder, or in the folder NAME there."""
+    return next((path for path, own in _cards(folder) if own == name), card_of(str(folder.absolute() / name)))
 
 
 def _plain(number: float) -> float:
@@ -232,9 +226,6 @@ def _plain(number: float) -> float:
 def keep(path: Path, home: Path, file: Path | None = None) -> tuple[Dataset, tuple[str, ...]]:
     """Read a card with its file, and keep both in the home; the registry then has the dataset."""
     dataset, remarks = read_card(path, file).scaled()
-    if dataset.card.name in registry.packages()[0]:
-        raise BadConfig(f"{path}: an installed package brings a dataset {dataset.card.name!r}; ask for it by that "
-                        "name, or choose another")
     if store.save_own(dataset, home):
         sys.stderr.write(f"{dataset.card.name} in the home is replaced by what {path} holds now\n")
     registry.know(home)

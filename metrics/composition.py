@@ -155,7 +155,8 @@ def learned(metric: Composite, models: Models) -> Evidence:
 
 def signed(metric: Composite, models: Models) -> dict[str, str]:
     """The signature of every input by its name."""
-    return {part.name: signature(part.chosen.metric, models) for part in metric.made_of()}
+    metrics = ((part.name, part.chosen.metric) for part in metric.made_of())
+    return {name: models.once(("signature", own), functools.partial(signature, own, models)) for name, own in metrics}
 
 
 def weights_shown(metric: Composite, evidence: Evidence) -> Iterator[tuple[str, Sequence[tuple[str, float]]]]:

@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Quality, Rating, Reference, Source, Utterance
+from metrics.models.device import on_one_core
 from tests import suite_run as suite
 from tests import tiny
 from tests.guard import sitecustomize
@@ -70,11 +71,9 @@ def wordnet(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def one_thread() -> Iterator[None]:
     """Nothing tiny is large enough for two cores, and on a busy machine they would wait for each other."""
-    torch = pytest.importorskip("torch")
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+    pytest.importorskip("torch")
+    with on_one_core():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from benchmarks.dataset import Utterance
 from benchmarks.storage import resources
 from harness.cli import main
 from metrics import registry
+from metrics.models.device import on_one_core
 from metrics.models.service import Choice, Models
 from metrics.training import checkpoint, trainables
 from metrics.training.loop import Fitted, fit, randomness
@@ -72,16 +73,10 @@ def by_paper(requested: str, folder: Path, encoder: str | Path, *settings: str, 
 
 def train(name: str, trainable: Any, models: Models, **changes: Any) -> Fitted:
     """Train on the toy corpus, and leave the weights in the home of the models; one core is quickest for toys."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with on_one_core():
         with randomness(0, models.machine):
             objective = trainable.objective(TrainingData({"toy": corpus()}, models, seed=0))
         fitted = fit(objective, dataclasses.replace(recipe_of(trainable), **changes), models.machine, seed=0)
-    finally:
-        torch.set_num_threads(threads)
     identity = models.encoder().weights.identity
     checkpoint.save(checkpoint.place(name, identity, models.home), fitted.weights,
                     {"network": dict(objective.config), "encoder": {"name": "tiny", "identity": identity}},

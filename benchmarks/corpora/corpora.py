@@ -1,7 +1,7 @@
 """Corpora of dialogues to train metrics on, and what of them may be trained on.
 
 `load` gives the training splits alone, without what stands in an evaluation set (overlap.py) and without what another
-split of the corpus repeats. files.py has the format, docs/corpora.md the corpora.
+split of the corpus repeats. files.py has the format, docs/training.md the corpora.
 """
 
 from __future__ import annotations

@@ -83,8 +83,7 @@ def listed(home: Path) -> frozenset[str]:
 def evaluated(home: Path) -> Contexts:
     """The contexts of the evaluation sets: those that are known, and those in the home."""
     notes = ((name, store.note(home, name)) for name in registry.names())
-    packaged = ((name, registry.load(name, home).fingerprint) for name in registry.packages()[0])
-    return _evaluated(home, (*((name, note.items) for name, note in notes if note), *packaged))
+    return _evaluated(home, tuple((name, note.items) for name, note in notes if note))
 
 
 @functools.lru_cache(maxsize=4)

@@ -18,7 +18,6 @@ from typing import TypeAlias
 from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadRecord, BenchmarkError, nearest, raise_if_any
 from benchmarks.formats import official, rows
-from benchmarks.formats.rows import TableSource
 from benchmarks.formats.scorefile import listed
 
 COLUMNS = {"item": "item", "dialogue_id": "item", "quality": "quality", "vote": "vote", "score": "vote"}
@@ -111,7 +110,7 @@ def _from_json(path: Path, owners: Owners) -> Iterator[tuple[Bad, Rating]]:
 
 def _from_table(path: Path, problems: list[BadRecord]) -> Iterator[tuple[Bad, Rating]]:
     """The vote of each row; rows without a number join the problems."""
-    for place, row in rows.read(TableSource(path), {}):
+    for place, row in rows.read(path, {}):
         values = {COLUMNS.get(name.strip().casefold(), name): value for name, value in row.items()}
         if len(values) < len(row):
             raise BadRecord(path.name, None, "", "names a column twice")

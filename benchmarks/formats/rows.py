@@ -1,8 +1,4 @@
-"""The rows of a table, each with its place: .csv, .tsv, .jsonl, a list in JSON, a folder that `datasets` wrote, a
-dataset of the hub.
-
-A folder is read as Arrow, without the library; a dataset of the hub needs it.
-"""
+"""The rows of a table, each with its place: .csv, .tsv, .jsonl, a list in JSON."""
 
 from __future__ import annotations
 
@@ -11,52 +7,23 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from benchmarks.errors import BadRecord, BenchmarkError, nearest, not_utf8, raise_if_any
-from benchmarks.storage import store
+from benchmarks.errors import BadRecord, nearest, not_utf8, raise_if_any
 
 Row: TypeAlias = tuple[str, dict[str, Any]]
 """Where a row stands, for messages, and its values by column."""
 ENDINGS = (".csv", ".tsv", ".jsonl")
-PARTS = ("items", "votes")
-"""The parts of a dataset that this project wrote for `datasets`, and what columns of the first are called here."""
-NAMES = {"id": "item", "references": "reference", "facts": "fact"}
 SEPARATORS = re.compile("[,;\t]")
 FIELD = 1 << 20
 """Characters of a field, at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableSource:
-    """A file, a folder or the name of a dataset on the hub; `part` is that of a dataset in several parts."""
-
-    place: Path | str
-    part: str = ""
-
-    @property
-    def is_table(self) -> bool:
-        """Whether it has rows of columns; else it is JSON."""
-        return isinstance(self.place, str) or self.place.suffix.casefold() in ENDINGS or self.place.is_dir()
-
-    @property
-    def shown(self) -> str:
-        """What messages call it."""
-        return self.place if isinstance(self.place, str) else self.place.name
-
-
-def read(source: TableSource, columns: Mapping[str, str]) -> list[Row]:
-    """The rows, the columns that are listed under the names that they have here."""
-    if isinstance(source.place, str):
-        rows = _numbered(source.shown, _of_hub(source.place, source.part))
-    elif source.place.is_dir():
-        rows = _numbered(source.shown, _of_folder(source.place, source.part))
-    else:
-        rows = _of_file(source.place)
-    return [(where, _renamed(where, _flat(row), columns)) for where, row in rows]
+def read(file: Path, columns: Mapping[str, str]) -> list[Row]:
+    """The rows of a file, the columns that are listed under the names that they have here."""
+    return [(where, _renamed(where, _flat(row), columns)) for where, row in _of_file(file)]
 
 
 def head(where: str) -> str:
@@ -88,61 +55,6 @@ def _renamed(where: str, row: dict[str, Any], columns: Mapping[str, str]) -> dic
     renamed = set(columns.values())
     return {name: value for name, value in row.items() if name not in renamed} | {
         own: row[theirs] for own, theirs in columns.items()}
-
-
-def _numbered(shown: str, rows: Iterator[dict[str, Any]]) -> Iterator[Row]:
-    return ((f"{shown}, row {number}", row) for number, row in enumerate(rows, 1))
-
-
-def _of_folder(folder: Path, part: str) -> Iterator[dict[str, Any]]:
-    """The rows of what `save_to_disk` or `harness export` wrote."""
-    if (folder / "items.parquet").is_file():
-        import pyarrow.parquet as pq
-
-        yield from _joined(*(pq.read_table(folder / f"{name}.parquet").to_pylist() for name in PARTS))
-        return
-    if (listed := folder / "dataset_dict.json").is_file():
-        parts = json.loads(listed.read_bytes())["splits"]
-        if set(parts) == set(PARTS):
-            yield from _joined(*(store.rows(folder / name) for name in PARTS))
-            return
-        folder = folder / _part(folder.name, part, parts)
-    try:
-        yield from store.rows(folder)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BenchmarkError(f"{folder}: is no dataset that `save_to_disk` wrote ({error})") from error
-
-
-def _of_hub(name: str, part: str) -> Iterator[dict[str, Any]]:
-    try:
-        import datasets
-    except ImportError as error:
-        raise BenchmarkError(f"{name}: a dataset of the hub is read by the package datasets, which is not installed; "
-                             "pip install 'dialogue-harness[all]' brings it") from error
-    try:
-        exported = {*PARTS} <= {*datasets.get_dataset_config_names(name)}
-        parts = [datasets.load_dataset(name, own) for own in (PARTS if exported else (None,))]
-    except Exception as error:  # the library raises what it meets
-        raise BenchmarkError(f"{name}: `datasets` cannot load it: {' '.join(str(error).split()):.300}") from error
-    rows = [each[_part(name, part, list(each))] for each in parts]
-    yield from _joined(*rows) if exported else rows[0]
-
-
-def _joined(items: Iterable[dict[str, Any]], votes: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Items with a column of votes for each quality, from the two parts that this project writes."""
-    rated: dict[str, dict[str, list[float]]] = {}
-    for vote in votes:
-        rated.setdefault(vote["item"], {}).setdefault(vote["quality"], []).append(vote["vote"])
-    for row in items:
-        own = {NAMES.get(name, name): value for name, value in row.items()}
-        yield own | rated.get(row["id"], {})
-
-
-def _part(name: str, part: str, parts: list[str]) -> str:
-    """The part that was asked for, or the only one."""
-    if part not in parts and (part or len(parts) > 1):
-        raise BenchmarkError(f"{name}: has the parts {', '.join(parts)}; say in the card which: part = \"{parts[0]}\"")
-    return part or parts[0]
 
 
 def _of_file(path: Path) -> Iterator[Row]:

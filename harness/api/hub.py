@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 OPEN = re.compile(r"(cc0|cc-by(-nc)?(-sa)?|mit|apache|bsd|odc-by|odbl|pddl|[oc]-uda|cdla-(permissive|sharing))"
                   r"(-\d(-clause)?)*(-universal)?")
-"""Licences that let anybody pass data on as they are; none with ND, under which a changed form may not be."""
+"""Licences that the hub knows by name."""
 
 SAMPLE = "**The bundled sample: made by a script, with simulated raters.**"
 
@@ -78,31 +78,17 @@ def export(dataset: Dataset, folder: Path) -> None:
         write_atomically(folder / name, content)
 
 
-def push(folder: Path, repo: str, kind: str = "dataset") -> str:
-    """Upload a folder as a dataset or model of the hub, in the name of who is logged in there; its address."""
+def push(folder: Path, repo: str) -> str:
+    """Upload a folder as a model of the hub, in the name of who is logged in there; its address."""
     import huggingface_hub
 
     try:
-        created = huggingface_hub.create_repo(repo, repo_type=kind, exist_ok=True)
-        huggingface_hub.upload_folder(repo_id=repo, repo_type=kind, folder_path=folder)
+        created = huggingface_hub.create_repo(repo, repo_type="model", exist_ok=True)
+        huggingface_hub.upload_folder(repo_id=repo, repo_type="model", folder_path=folder)
     except Exception as error:  # the hub's, the network's: all end here
         reason = " ".join(str(error).split())
         raise BadConfig(f"{repo}: the hub does not take it ({reason:.200}); `hf auth login` first") from error
     return str(created.url)
-
-
-def forbidden(dataset: Dataset) -> str:
-    """Why a dataset may not be passed on; empty where its licence lets anybody do so."""
-    name, licence = dataset.card.name, dataset.card.licence
-    if dataset.origin == "sample":
-        return f"{name}: here is the bundled sample alone, whose raters are simulated; import or fetch it first"
-    if licence in ("", "not stated"):
-        return f"{name}: its card states no licence, so nobody but its authors may pass it on"
-    if "(" in licence:
-        return f"{name}: the licence {licence!r} is not of all its texts and ratings"
-    if not OPEN.fullmatch(_spelled(licence)):
-        return f"{name}: the licence {licence!r} is not known to let anybody pass it on"
-    return ""
 
 
 def tables(dataset: Dataset) -> dict[str, pa.Table]:

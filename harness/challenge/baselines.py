@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.formats.scorefile import EVERY
+from benchmarks.formats.scorefile import EVERY, FORMS
 from harness.challenge.entries import read
 from harness.challenge.ground import Ground
-from harness.challenge.ranking import agreement, signed, totals_under
+from harness.challenge.ranking import agreement, totals_under
 from harness.challenge.rulebook import Rulebook
-from harness.challenge.submissions import FORMS
 from harness.run import correlate
 from harness.run.rank import Target
 from harness.scoring.scorer import Scorer
@@ -57,7 +56,6 @@ def _metrics(rules: Rulebook, ground: Ground, home: Path, kept: Path) -> Iterato
             yield Baseline(chosen.label, np.nan, {}, " ".join(str(error).split()))
             continue
         yield from (_baseline(rules, ground, column, scores) for column, scores in columns.items())
-    models.close()
 
 
 def _files(rules: Rulebook, ground: Ground) -> Iterator[Baseline]:
@@ -76,7 +74,7 @@ def _files(rules: Rulebook, ground: Ground) -> Iterator[Baseline]:
 def _baseline(rules: Rulebook, ground: Ground, name: str, scores: Mapping[Target, Vector]) -> Baseline:
     people = ground.ratings_by_target
     tables = {target: scores.get(target, np.full(len(human), np.nan))[None] for target, human in people.items()}
-    values = signed(rules, agreement(rules, ground, tables))[0]
+    values = agreement(rules, ground, tables)[0]
     row = dict(zip(ground.targets, map(float, values), strict=True))
     (value,) = totals_under(rules, rules.rule, [row], ground)
     return Baseline(name, value, row, "" if np.isfinite(value) else "has no correlation in some target")

@@ -49,11 +49,10 @@ class ScoreFile:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A submission whose file was read; `missing` counts the items without a score, by dataset."""
+    """A submission whose file was read."""
 
     submission: Submission
     sha256: str
-    missing: Mapping[str, int]
     told: tuple[str, ...] = ()
 
     @property
@@ -64,7 +63,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entries:
-    """Entries with their scores: of each target (entries, items), in the order of `entries`; NaN where missing."""
+    """Entries with their scores: of each target (entries, items), in the order of `entries`."""
 
     entries: tuple[Entry, ...]
     scores: Mapping[Target, Array]
@@ -81,40 +80,33 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The entries that may be ranked, those that lack scores alone, and who is refused, now or at receipt."""
+    """The entries that may be ranked, and who is refused, now or at receipt."""
 
     whole: Entries
-    incomplete: Entries
     refused: tuple[Refused, ...] = ()
     at_receipt: tuple[Refused, ...] = ()
 
     @property
     def digests(self) -> dict[str, str]:
         """The sha256 of every file whose scores were read, by TEAM/N."""
-        return {entry.name: entry.sha256 for part in (self.whole, self.incomplete) for entry in part.entries}
+        return {entry.name: entry.sha256 for entry in self.whole.entries}
 
 
 def taken(listed: ListedSubmissions, ground: Ground, rules: Rulebook) -> Taken:
     """Read the file of every submission; what is wrong with one costs it alone."""
     refused = list(listed.refused)
     whole: list[tuple[Entry, Mapping[Target, Vector]]] = []
-    incomplete: list[tuple[Entry, Mapping[Target, Vector]]] = []
     every = read([submission.path for submission in listed.submissions], ground.expected,
                  [submission.about.column or rules.column for submission in listed.submissions])
     for submission, file in zip(listed.submissions, every, strict=True):
-        missing = dict(_missing(file.scores, ground))
-        entry = Entry(submission, file.sha256, {name: len(ids) for name, ids in missing.items()}, file.told)
-        reasons = file.reasons or tuple(_changed(submission, file.sha256)) or (
-            () if rules.missing == "zero" else tuple(_constant(file.scores, ground)))
+        entry = Entry(submission, file.sha256, file.told)
+        reasons = (file.reasons or tuple(_changed(submission, file.sha256)) or tuple(_constant(file.scores, ground))
+                   or tuple(_missing(file.scores, ground)))
         if reasons:
             refused.append(Refused(entry.name, reasons, file.sha256))
-        elif missing and rules.missing == "refuse":
-            lacking = "; ".join(f"{len(ids)} of {name}: {scorefile.listed(ids)}" for name, ids in missing.items())
-            refused.append(Refused(entry.name, (f"items without a score: {lacking}",), file.sha256))
-            incomplete.append((entry, file.scores))
         else:
             whole.append((entry, file.scores))
-    return Taken(_stacked(whole, ground), _stacked(incomplete, ground), tuple(refused))
+    return Taken(_stacked(whole, ground), tuple(refused))
 
 
 def alike(entries: Entries) -> tuple[str, ...]:
@@ -163,7 +155,7 @@ def _read(path: Path, column: str, wanted: Expected | None = None) -> ScoreFile:
     except Exception as error:  # whatever a stranger's file brings about costs that file alone
         return ScoreFile({}, (f"cannot be read: {type(error).__name__}",), (), "")
     fatal, others = (tuple(scorefile.describe(
-        [each for each in content.problems if each.fatal is refused and each.kind not in COUNTED_HERE], content.unit,
+        [each for each in content.problems if each.fatal is refused and each.kind not in COUNTED_HERE],
         FIRST)) for refused in (True, False))
     return ScoreFile(content.scores if not fatal else {}, fatal, others, content.digest)
 
@@ -183,14 +175,18 @@ def _constant(scores: Mapping[Target, Vector], ground: Ground) -> Iterator[str]:
             yield f"every score is {numbers[0]:g} on {quality} of {dataset}: all the same correlate with nothing"
 
 
-def _missing(scores: Mapping[Target, Vector], ground: Ground) -> Iterator[tuple[str, list[str]]]:
-    """The items without a score, by dataset."""
+def _missing(scores: Mapping[Target, Vector], ground: Ground) -> Iterator[str]:
+    """The items without a score."""
+    every = []
     for field in ground.fields:
         lacking = np.zeros(len(field.dataset.items), dtype=np.bool_)
         for judged in field.judged:
             lacking |= ~np.isfinite(_of(scores, (field.name, judged.quality.name), len(lacking)))
         if lacking.any():
-            yield field.name, [field.dataset.items[place].id for place in np.flatnonzero(lacking)]
+            ids = [field.dataset.items[place].id for place in np.flatnonzero(lacking)]
+            every.append(f"{len(ids)} of {field.name}: {scorefile.listed(ids)}")
+    if every:
+        yield f"items without a score: {'; '.join(every)}"
 
 
 def _stacked(files: Sequence[tuple[Entry, Mapping[Target, Vector]]], ground: Ground) -> Entries:

@@ -1,6 +1,6 @@
 """What `harness challenge rank` leaves in DIR/ranking: tables, pairs, audit log, exhibit and report.
 
-    official.csv, rules.csv, treatments.csv, submissions.csv, refused.csv   the tables, for machines
+    official.csv, rules.csv, submissions.csv, refused.csv   the tables, for machines
     ranking.md, ranking.json                          the same in one file, as they are shown
     targets.csv             the value of every submission in every target, with all digits
     correlation.csv       Spearman between every two submissions
@@ -79,23 +79,18 @@ def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
     yield {"event": "challenge", "title": rules.title, "version": facts.version, "commit": facts.commit,
            "packages": dict(facts.packages), FILE: hashlib.sha256((rules.folder / FILE).read_bytes()).hexdigest(),
            "rule": rules.rule, "counts": rules.counts, "submissions per team": rules.submissions or "any number",
-           "missing": rules.missing, "sign": rules.sign, "empty": rules.empty, "opens": rules.opens,
-           "closes": rules.closes, "draws": rules.draws, "seed": rules.seed, "private ratings": outcome.ground.ratings,
-           "phase": rules.phase, "part": part_of(rules)}
+           "opens": rules.opens, "closes": rules.closes, "draws": rules.draws, "seed": rules.seed,
+           "private ratings": outcome.ground.ratings, "phase": rules.phase, "part": part_of(rules)}
     for field in outcome.ground.fields:
         yield {"event": "dataset", "dataset": field.name, "items": len(field.dataset.items),
                "origin": field.dataset.origin, "fingerprint": field.dataset.fingerprint,
                "ratings": ratings_fingerprint(field.dataset.ratings), "private votes": field.joined,
                "rated": {each.quality.name: each.rated for each in field.judged}}
-        if rules.empty == "drop" and field.empty:
-            yield {"event": "dropped", "dataset": field.name, "why": "the response is empty",
-                   "items": [field.dataset.items[place].id for place in field.empty]}
     for refused in sorted(outcome.refused, key=lambda submission: submission.name):
         yield {"event": "refused", "submission": refused.name, "sha256": refused.sha256, "why": list(refused.reasons)}
     for entry, total in zip(outcome.entries.entries, outcome.ranking.totals, strict=True):
         yield {"event": "taken", "submission": entry.name, "file": entry.submission.path.name, "sha256": entry.sha256,
-               "date": entry.submission.about.date, "value": round(total, 9), "missing": dict(entry.missing),
-               "told": list(entry.told)}
+               "date": entry.submission.about.date, "value": round(total, 9), "told": list(entry.told)}
     part = " on the public part" if outcome.ground.public else ""
     best = f"its best by the rule {rules.rule}{part}" if rules.counts == "best" else "its last"
     for entry, place in zip(outcome.ranking.counting.entries, outcome.ranking.places[rules.rule], strict=True):

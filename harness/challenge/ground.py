@@ -28,14 +28,10 @@ from harness.statistics.panel import Array, Vector, codes
 
 @dataclass(frozen=True, slots=True)
 class RankedDataset:
-    """One dataset of a challenge with the qualities it is ranked on; `empty` are the items whose response is empty.
-
-    `joined` counts the private votes.
-    """
+    """One dataset of a challenge with the qualities it is ranked on; `joined` counts the private votes."""
 
     dataset: Dataset
     judged: tuple[Judged, ...]
-    empty: tuple[int, ...]
     joined: int = 0
 
     @property
@@ -124,9 +120,7 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
         joined, new = private.join(dataset, extra.get(dataset.card.name, ()))
         if qualities := wanted(rules, dataset):
             votes = sum(len(rating.votes) for rating in new)
-            empty = tuple(place for place, item in enumerate(dataset.items)
-                          if item.response is not None and not item.response.text.strip())
-            field = RankedDataset(joined, correlate.judged(joined, qualities), empty, votes)
+            field = RankedDataset(joined, correlate.judged(joined, qualities), votes)
             partial += _partial(field, {rating.quality for rating in new})
             whole.append(field)
     fields = _part(rules, whole)
@@ -169,9 +163,8 @@ def _part(rules: Rulebook, fields: Iterable[RankedDataset]) -> tuple[RankedDatas
 
 
 def _left_out(rules: Rulebook, field: RankedDataset) -> set[int]:
-    """The places of items that do not count: those of the other part of the ratings, and where so ruled empty ones."""
-    dropped = set(field.empty) if rules.empty == "drop" else set()
-    dropped |= {place for place, item in enumerate(field.dataset.items) if item.system in rules.outliers}
+    """The places of items that do not count: those of outlier systems and of the other part of the ratings."""
+    dropped = {place for place, item in enumerate(field.dataset.items) if item.system in rules.outliers}
     if not rules.public:
         return dropped
     public = field.public(rules.public, f"{rules.seed}{rules.secret}")

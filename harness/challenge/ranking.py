@@ -93,17 +93,17 @@ def ranked(rules: Rulebook, ground: Ground, entries: Entries, values: Array) -> 
 def chosen_of(rules: Rulebook, ground: Ground, entries: Entries, values: Array,
               ) -> tuple[list[dict[Target, float]], tuple[float, ...], list[int]]:
     """The values of every entry by target and by the rule, and the places of those that count, best first."""
-    rows = _by_target(rules, ground, values)
-    public = rows if ground.public is None else _by_target(rules, ground, np.nan_to_num(
+    rows = _by_target(ground, values)
+    public = rows if ground.public is None else _by_target(ground, np.nan_to_num(
         agreement(rules, ground.public, entries.scores), nan=-1.0))
     totals = tuple(round(total, DIGITS) for total in totals_under(rules, rules.rule, rows, ground))
     return rows, totals, sorted(_counting(rules, ground, entries, public), key=lambda place: (
         -totals[place], entries.entries[place].name))
 
 
-def _by_target(rules: Rulebook, ground: Ground, values: Array) -> list[dict[Target, float]]:
+def _by_target(ground: Ground, values: Array) -> list[dict[Target, float]]:
     """The values of each entry by target."""
-    return [dict(zip(ground.targets, map(float, row), strict=True)) for row in signed(rules, values)]
+    return [dict(zip(ground.targets, map(float, row), strict=True)) for row in values]
 
 
 def agreement(rules: Rulebook, ground: Ground, scores: Mapping[Target, Array]) -> Array:
@@ -130,11 +130,6 @@ def _drawn(rules: Rulebook, ground: Ground, counting: Entries) -> Drawn:
                   target.conversation),
             target.scores, request.resampled, own, rules.draws))
     return Drawn([np.stack(part, axis=1) for part in parts.values()], jointly(len(parts), rules.draws, rng))
-
-
-def signed(rules: Rulebook, values: Array) -> Array:
-    """The values as the rules of the challenge take them: as they are, or without their sign."""
-    return np.asarray(np.abs(values)) if rules.sign == "absolute" else values
 
 
 def rank_of(value: float, others: Sequence[float]) -> int:
@@ -222,11 +217,11 @@ def _of_draw(rules: Rulebook, rule: str) -> rank_intervals.Rule:
     def weighted(datasets: Sequence[Array]) -> Vector:
         table = np.vstack(datasets)
         total = table[:, -1].sum() or np.nan  # no target of the draw may weigh anything
-        return np.asarray(table[:, -1] @ signed(rules, table[:, :-1]) / total)
+        return np.asarray(table[:, -1] @ table[:, :-1] / total)
 
     if rules.weights and rule == rules.rule:
         return weighted
-    return lambda datasets: VECTORISED[rule]([signed(rules, values[:, :-1]) for values in datasets])
+    return lambda datasets: VECTORISED[rule]([values[:, :-1] for values in datasets])
 
 
 def _tests(rules: Rulebook, ground: Ground, counting: Entries) -> dict[str | Target, PairTests]:
@@ -241,7 +236,7 @@ def _tests(rules: Rulebook, ground: Ground, counting: Entries) -> dict[str | Tar
     targets = [rank_intervals.TargetScores(target.dataset, target.judged.means, target.scores, target.units)
                for target in ground.tables([""] * len(counting.entries), counting.scores)]
     tests = pooled.all_pairs(targets, weight, np.random.default_rng(rules.seed), rules.draws, rules.statistic,
-                             absolute=rules.sign == "absolute", one_sided=rules.clusters == "wmt")
+                             one_sided=rules.clusters == "wmt")
     return dict(zip(names, tests, strict=True))
 
 

@@ -17,9 +17,9 @@ from harness.challenge.ground import RankedDataset
 from harness.challenge.outcome import Outcome
 from harness.challenge.ranking import readable
 from harness.challenge.tables import DECIMALS, RULES
+from harness.results.cache import Cache
 from harness.results.rows import Comparisons, Correlation, DatasetEntry, MetricEntry, RankingRow, Results
 from harness.run import compare, correlate, entries, environment
-from harness.run.cache import Cache
 from harness.run.plan import Draws
 from harness.run.rank import Board, ranking
 from harness.statistics.estimates import full_name
@@ -39,12 +39,11 @@ def report(outcome: Outcome, kept: Path) -> Results:
     draws, cache = Draws(outcome.rules.seed), Cache(kept)
     reliability = [row for target in targets for row in compare.reliability(target, draws, cache)]
     rules = outcome.rules
-    statistics = dict.fromkeys((*correlate.DEFAULT, (rules.statistic, rules.level)))
+    statistics = [*dict.fromkeys((*correlate.DEFAULT, (rules.statistic, rules.level)))]
     correlations = tuple(row for target in targets for row in correlate.correlations(
         target, statistics, [row for row in reliability if (row.dataset, row.quality) == target.key]))
-    options = {"challenge": rules.title, "rule": RULES[rules.rule], "counts": rules.counts, "missing": rules.missing,
-               "statistic": full_name(rules.statistic, rules.level), "sign": rules.sign, "empty": rules.empty,
-               "draws": rules.draws}
+    options = {"challenge": rules.title, "rule": RULES[rules.rule], "counts": rules.counts,
+               "statistic": full_name(rules.statistic, rules.level), "draws": rules.draws}
     if rules.phase:
         options["phase"] = rules.phase
     return Results(

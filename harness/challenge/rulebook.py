@@ -1,8 +1,4 @@
-"""What challenge.toml says: on which data, by which rule, and what counts.
-
-The organisers' historic treatments of sign, of missing scores and of empty responses are settings of this file, and off
-unless it says so.
-"""
+"""What challenge.toml says: on which data, by which rule, and what counts."""
 
 from __future__ import annotations
 
@@ -27,10 +23,9 @@ SETTINGS: dict[str, terms.Kind] = {
     "ratings": terms.text, "rule": terms.text, "statistic": terms.one_of(*STATISTIC_NAMES, "kendall-b"),
     "level": terms.one_of(*LEVEL_NAMES), "submissions": terms.count, "counts": terms.one_of("best", "last", "primary"),
     "clusters": terms.one_of("every", "wmt"), "weights": terms.numbers_by_name, "outliers": terms.texts,
-    "missing": terms.one_of("refuse", "leave-out", "zero"), "sign": terms.one_of("keep", "absolute"),
-    "empty": terms.one_of("keep", "drop"), "baselines": terms.texts, "opens": terms.day, "closes": terms.day,
-    "draws": terms.count, "seed": terms.count, "column": terms.text, "coverage": terms.one_of("whole", "partial"),
-    "public": terms.share, "per_day": terms.count, "phase": terms.tables, "published": terms.text}
+    "baselines": terms.texts, "opens": terms.day, "closes": terms.day, "draws": terms.count, "seed": terms.count,
+    "column": terms.text, "coverage": terms.one_of("whole", "partial"), "public": terms.share, "per_day": terms.count,
+    "phase": terms.tables, "published": terms.text}
 PHASE = {name: kind for name, kind in SETTINGS.items() if name not in ("dataset", "phase", "published", "title")} | {
     "name": terms.text}
 """What a phase may set anew, and its name."""
@@ -42,9 +37,9 @@ class Rulebook:
     """A challenge, or a phase of it, as its organiser set it up.
 
     `counts` is best, last or primary; `clusters` every or wmt; `weights` are of targets, by dataset or dataset|quality;
-    `outliers` are systems whose items do not count. `missing` is refuse, leave-out or zero; `sign` is keep or absolute;
-    `empty` is keep or drop. `final` is a phase that is frozen: it is ranked on the ratings that are not `public`, a
-    share of the contexts, where there are such; `changed` names what is other than when it was frozen.
+    `outliers` are systems whose items do not count. `final` is a phase that is frozen: it is ranked on the ratings
+    that are not `public`, a share of the contexts, where there are such; `changed` names what is other than when it
+    was frozen.
     """
 
     folder: Path
@@ -61,9 +56,6 @@ class Rulebook:
     clusters: str = "every"
     weights: Mapping[str, float] = field(default_factory=dict)
     outliers: tuple[str, ...] = ()
-    missing: str = "refuse"
-    sign: str = "keep"
-    empty: str = "keep"
     baselines: tuple[str, ...] = ()
     opens: datetime.date | None = None
     closes: datetime.date | None = None
@@ -102,7 +94,7 @@ class Rulebook:
     @property
     def ready(self) -> bool:
         """Whether the files of its own datasets are there; those of a phase to come may be kept elsewhere."""
-        return all(not isinstance(own.source.place, Path) or own.source.place.exists() for own in self.own)
+        return all(own.file.exists() for own in self.own)
 
     @property
     def when(self) -> str:

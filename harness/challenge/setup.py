@@ -42,10 +42,6 @@ SAMPLES = {"talk-dev": "persona-usr", "talk-test": "topical-usr"}
 LASTS, SINCE = 28, 14
 """Days of a phase, and of these how many of the first are over when it is written."""
 
-MISSING = {"refuse": "Every item needs a score that is a number; a file that lacks one is refused.",
-           "leave-out": "An item without a score is left out; the others are what a submission is measured on.",
-           "zero": "A missing score counts 0."}
-
 COUNTS = {"best": "the file with the best value", "last": "the file with the highest number",
           "primary": "the file whose `submission.toml` says `primary = true`"}
 
@@ -115,7 +111,7 @@ def _handed_out(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, s
     (rules, (first, *_)), *_ = phases
     names = [f"template-{own.phase}.csv" if own.phase else TEMPLATE for own, _ in phases]
     page = Template(_shipped("participants.md")).substitute(
-        title=rules.title, missing=MISSING[rules.missing], counts=COUNTS[rules.counts], item=first.items[0].id,
+        title=rules.title, counts=COUNTS[rules.counts], item=first.items[0].id,
         quality=ground.wanted(rules, first)[0].name, statistic=full_name(rules.statistic, rules.level),
         rule="weighted mean over all targets" if rules.weights else BY_RULE[rules.rule], test=test_of(rules),
         phases="\n".join(_phase(own, datasets, name)
@@ -132,9 +128,7 @@ def _phase(rules: Rulebook, datasets: list[Dataset], name: str) -> str:
     a_day = f", {rules.per_day} a day" if rules.per_day else ""
     public = (f"; until it is frozen ranked on {100 * rules.public:g} % of the contexts, then on the others"
               if rules.public else "")
-    places = {own.card.name: own.source.place for own in rules.own}
-    files = {own: f" in `{os.path.relpath(place, rules.folder)}`" for own, place in places.items()
-             if isinstance(place, Path)}
+    files = {own.card.name: f" in `{os.path.relpath(own.file, rules.folder)}`" for own in rules.own}
     names = (f"{each.card.name}{files.get(each.card.name, '')} "
              f"({', '.join(quality.name for quality in ground.wanted(rules, each))})" for each in datasets)
     return (f"- {f'**{rules.phase}**: ' if rules.phase else ''}{', '.join(names)}: "
@@ -165,4 +159,3 @@ def _handed_in(folder: Path, home: Path) -> Iterator[tuple[str, Path]]:
             file = f"in/{rules.phase}/{team}-{number}.csv"
             _put(folder, {file: csv_of([("dialogue_id", "score"), *rows]).decode()})
             yield team, folder / file
-    models.close()

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from benchmarks.formats.scorefile import FORMS
 from harness import terms
 from harness.challenge.rulebook import FOLDER, Rulebook
 from harness.errors import BadConfig
 from metrics import registry
 
 ABOUT = "submission.toml"
-FORMS = frozenset({".csv", ".tsv", ".jsonl", ".json"})
 TEAM = re.compile(r"[^\W_][\w .-]{0,39}")
 """Begins with a letter or a digit, so that no table takes it for a formula, and holds nothing that marks text up."""
 
@@ -255,7 +255,7 @@ def _wrong_files(entries: list[os.DirEntry[str]]) -> Iterator[str]:
         elif not entry.name.isprintable():
             yield f"{shown(entry.name)} has a name with signs that are no text (in UTF-8) or steer a terminal"
         elif entry.name != ABOUT and Path(entry.name).suffix.casefold() not in FORMS:
-            yield f"{shown(entry.name)} is no score file ({', '.join(sorted(FORMS))})"
+            yield f"{shown(entry.name)} is no score file ({', '.join(FORMS)})"
         elif status.st_size > LARGEST:
             yield f"{shown(entry.name)} has more than {LARGEST >> 20} MB"
         else:

@@ -1,8 +1,8 @@
 """A challenge as an exhibit: its tables, the picture of how alike submissions are, and how to read them.
 
 Each table is there as rows of numbers and texts, for the CSV files, and as a page shows them. In the CSV files a number
-is a number, an empty cell nothing, and no two columns share a name; a column that a rule or a treatment has is called
-value_RULE, rank_RULE.
+is a number, an empty cell nothing, and no two columns share a name; a column that a rule has is called value_RULE,
+rank_RULE.
 """
 
 from __future__ import annotations
@@ -31,9 +31,6 @@ DECIMALS = 4
 MOST = 30
 """So many submissions stand in the picture of all pairs; correlation.csv has the others."""
 
-TREATED = {"sign": ("absolute", "the absolute value of each correlation counts"),
-           "missing": ("zero", "a missing score counts 0"),
-           "empty": ("drop", "items whose response is empty are left out")}
 LETTERS = 5
 """The column of the letters in the official table."""
 SHORT = 26
@@ -110,10 +107,6 @@ def _pictures(outcome: Outcome) -> Iterator[tuple[str, str]]:
 
 
 def _remarks(outcome: Outcome) -> Iterator[str]:
-    on = [words for name, (value, words) in TREATED.items() if getattr(outcome.rules, name) == value]
-    yield ("Treatments in force: " + "; ".join(on) + "." if on else
-           "None of the historic treatments is in force: signs are kept, missing scores never count 0, items with "
-           "empty responses are not dropped.")
     if outcome.rules.draws:
         yield (f"The 95 % interval of a rank is over {outcome.rules.draws} draws of datasets and of their items, with "
                "the ranks of scores and ratings as they are among all items. Submissions that share a letter are not "
@@ -153,8 +146,8 @@ def _undecided(places: Sequence[TeamRank]) -> Iterator[str]:
 
 def for_csv(outcome: Outcome) -> dict[str, list[Row]]:
     """The rows of each table by its name, the headings first; each table is there even if nothing is in it."""
-    tables = {"official": _official(outcome), "rules": _rules(outcome), "treatments": _treatments(outcome),
-              "clusters": _clusters(outcome), "submissions": _submissions(outcome), "refused": _refused(outcome)}
+    tables = {"official": _official(outcome), "rules": _rules(outcome), "clusters": _clusters(outcome),
+              "submissions": _submissions(outcome), "refused": _refused(outcome)}
     return {name: [tuple(map(_rounded, row)) for row in rows] for name, rows in tables.items()}
 
 
@@ -229,21 +222,6 @@ def _rules(outcome: Outcome) -> Iterator[Row]:
                points[at], rank_of(points[at], points))
 
 
-def _treatments(outcome: Outcome) -> Iterator[Row]:
-    """What each historic treatment does to value and rank; a refused submission has the ranks that it would have."""
-    yield ("team", "refused", "value_official", "rank_official",
-           *(name for effect in outcome.effects for name in (f"value_{effect.name}", f"rank_{effect.name}")))
-    places = outcome.ranking.places[outcome.rules.rule]
-    for at, (entry, place) in enumerate(zip(outcome.ranking.counting.entries, places, strict=True)):
-        yield (entry.submission.team, "no", place.value, place.rank,
-               *(cell for effect in outcome.effects for cell in (effect.values[at], effect.ranks[at])))
-    would_be = [{name: (value, rank) for name, value, rank in effect.would_be} for effect in outcome.effects]
-    for name in dict.fromkeys(name for ranks in would_be for name in ranks):
-        pairs = [ranks.get(name, (math.nan, 0)) for ranks in would_be]
-        yield (name, "yes", "", "", *(cell for value, rank in pairs
-                                      for cell in (value, rank if math.isfinite(value) else "")))
-
-
 def _others(outcome: Outcome) -> Iterator[Grid]:
     """The tables after the official one, as they are shown."""
     data = _data(outcome)
@@ -253,11 +231,6 @@ def _others(outcome: Outcome) -> Iterator[Grid]:
     head = [name for title in titles.values() for name in (title, "rank")]
     yield Grid("rules", "The same submissions under every rule", ("team", *head, "Borda", "rank"),
                tuple((*map(_shown, row[:-2]), f"{row[-2]:g}", str(row[-1])) for row in rows), data)
-    _, *rows = _treatments(outcome)
-    head = [name for effect in outcome.effects
-            for name in (f"{effect.title}{' (official)' if effect.official else ''}", "rank")]
-    yield Grid("treatments", "Under each historic treatment, the others being as the challenge has them",
-               ("team", "official", "rank", *head), tuple(map(_treated, rows)), data)
     heads, *rows = _clusters(outcome)
     if rows and outcome.rules.weights:
         yield Grid("clusters", "The cluster of each team on each target by itself", tuple(map(str, heads)),
@@ -269,13 +242,6 @@ def _others(outcome: Outcome) -> Iterator[Grid]:
     if rows:
         yield Grid("refused", "Refused submissions", tuple(map(str, heads)),
                    tuple(tuple(map(str, row)) for row in rows), data)
-
-
-def _treated(row: Row) -> tuple[str, ...]:
-    team, refused, *cells = row
-    if refused == "no":
-        return (str(team), *map(_shown, cells))
-    return (f"{team} (refused)", *(f"would be {cell}" if isinstance(cell, int) else _shown(cell) for cell in cells))
 
 
 def _submissions(outcome: Outcome) -> Iterator[Row]:

@@ -21,6 +21,9 @@ from leaderboard.blocks.tables import Kind
 ALPHA = 0.05
 FEW = 12
 """Contexts below which swapping them whole finds few differences among several columns, whatever these are."""
+FAMILY = ("Leads: each column on the items that it has scored, p by Holm over the columns that follow the leader.\n"
+          "Tables: every two columns on the items that both have scored, Holm over all pairs.")
+"""Why a lead and a table have two p for one pair."""
 Place = tuple[str, str]
 """A dataset and a quality."""
 

@@ -54,7 +54,6 @@ def run(args: argparse.Namespace) -> int:
     models, left_out = Models(args.home, choice), LeftOut()
     drawn = metric.drawn if args.draw is None else args.draw
     learned = calibrate.calibrate(metric, _scorers(args, models), models, drawn, args.seed, left_out)
-    models.close()
     flags = {"dataset": args.dataset, "draw": [] if args.draw is None else args.draw}
     flags |= {flag: value for flag in ("seed", "encoder", "lm") if (value := getattr(args, flag))}
     command = command_line("calibrate", args.composition, flags=flags)

@@ -160,8 +160,7 @@ def _validate(folder: Path, phase: str, home: Path) -> int:
         print(f"note: {line}")
     counting = ranking.chosen_of(rules, ground, taken.whole, values)[-1] if taken.whole.entries else []
     for place, entry in enumerate(taken.whole.entries):
-        missing = "".join(f"; {count} of {name} without a score" for name, count in entry.missing.items())
-        print(f"{'counts ' if place in counting else 'taken  '}  {entry.name}{missing}")
+        print(f"{'counts ' if place in counting else 'taken  '}  {entry.name}")
         _list(entry.told)
     _refusals(taken.refused)
     for line in entries.alike(taken.whole):

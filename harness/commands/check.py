@@ -83,5 +83,5 @@ def _check_dataset(name: str, card: Path | None, home: Path) -> int:
         return 1
     print("\n".join(dataset.check(read, remarks, home)))
     if lines := source.inferred(read):
-        print(f"inferred from the file; to fix it, write into {card} in place of its qualities:", *lines, sep="\n")
+        print(f"inferred from the file; to state it, write into {card} in place of its qualities:", *lines, sep="\n")
     return 0

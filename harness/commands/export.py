@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                              "as `harness train` prints it")
     parser.add_argument("--out", type=Path, metavar="DIR", help="the folder (default: ./NAME)")
     parser.add_argument("--push", metavar="ORG/REPO",
-                        help="upload it to the hub; refused where a dataset's licence forbids it")
+                        help="of weights: upload them to the hub")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,15 +29,14 @@ def run(args: argparse.Namespace) -> int:
     if (Path(args.name) / CARD).is_file():
         return _weights(Path(args.name), args.push)
     dataset = hub.at_hand(args.name, args.home)
-    if args.push and (why := hub.forbidden(dataset)):
-        raise BadConfig(why)
+    if args.push:
+        raise BadConfig(f"{args.name}: weights alone are uploaded; of a dataset, `hf upload` takes the folder, where "
+                        "its licence allows that")
     folder = args.out or Path(dataset.card.name)
     if folder.exists() and any(folder.iterdir()) and not (folder / "items.parquet").is_file():
         raise BadConfig(f"{folder}: holds other files; name another folder with --out")
     hub.export(dataset, folder)
     print(f"{folder}: {len(dataset.items)} items and their votes; datasets.load_dataset({str(folder)!r}, 'items')")
-    if args.push:
-        print(hub.push(folder, args.push))
     return 0
 
 
@@ -51,5 +50,5 @@ def _weights(folder: Path, repo: str | None) -> int:
     with tempfile.TemporaryDirectory() as made:
         shutil.copytree(folder, made, dirs_exist_ok=True)
         (Path(made) / "README.md").write_text(hub.weights_readme(weights, repo), encoding="utf-8")
-        print(hub.push(Path(made), repo, "model"))
+        print(hub.push(Path(made), repo))
     return 0

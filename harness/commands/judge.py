@@ -1,10 +1,8 @@
-"""`harness judge try`, `harness judge usage`: try a judge's prompt on one item, or sum up what judges have cost."""
+"""`harness judge try`: try a judge's prompt on one item."""
 
 from __future__ import annotations
 
 import argparse
-from collections import Counter
-from pathlib import Path
 
 from benchmarks import registry as datasets
 from benchmarks.dataset import Item
@@ -13,7 +11,6 @@ from harness.errors import BadConfig
 from metrics import registry
 from metrics.external.libraries.judge import Judge
 from metrics.judges import prompt
-from metrics.judges.archive import usage_records
 from metrics.judges.local import LocalJudge
 from metrics.judges.prompt import Prompt
 from metrics.models.service import Models
@@ -27,12 +24,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     one.add_argument("--dataset", required=True, dest="of", metavar="NAME", help="a dataset")
     one.add_argument("--item", metavar="ID", help="an item of it (default: the first)")
     one.add_argument("--dry", action="store_true", help="show what would be sent, and send nothing")
-    what.add_parser("usage", help="requests, tokens and cost so far, also of killed runs, by judge and model")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Try, or sum up."""
-    for line in _try(args) if args.what == "try" else _usage(args.home):
+    """Ask, and print what was asked and read."""
+    for line in _try(args):
         print(line)
     return 0
 
@@ -75,16 +71,3 @@ def _item(items: tuple[Item, ...], name: str | None) -> Item:
     if name not in by_id:
         raise BadConfig(f"no item {name!r} in this dataset; {nearest(name, by_id)}")
     return by_id[name]
-
-
-def _usage(home: Path) -> list[str]:
-    totals: dict[tuple[str, str], Counter[str]] = {}
-    for record in usage_records(home):
-        total = totals.setdefault((str(record["judge"]), str(record["model"])), Counter())
-        for name in ("sent", "prompt_tokens", "completion_tokens", "cost"):
-            total[name] += record[name] or 0
-    lines = [f"{judge} ({model}): {total['sent']} requests, {total['prompt_tokens']} + {total['completion_tokens']} "
-             f"tokens" + (f", cost {total['cost']:.4f}" if total["cost"] else "")
-             for (judge, model), total in sorted(totals.items())]
-    return [*(lines or ["no judge behind an endpoint was asked yet"]),
-            "judges on this machine (lm=NAME) send nothing: `harness run` shows their tokens and seconds"]

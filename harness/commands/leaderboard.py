@@ -34,9 +34,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     configure_results(parser)
     parser.add_argument("--data", choices=("real", "sample"), help="default: real where the run had some")
     parser.add_argument("--split", choices=SPLITS, help="only the board of one split")
-    parser.add_argument("--rule", choices=("dev", "test"), default="",
-                        help="dev: mean over qualities, then datasets; test: over cells (default: the board's own)")
-    parser.add_argument("--limit", type=int, metavar="N", help="a quick look: only N items of each dataset")
     parser.add_argument("--ratings", type=Path, metavar="FILE", help="private ratings, if the run was made with them")
     parser.add_argument("--rescore", action="store_true", default=None, help="score again what was scored before")
     configure_models(parser)
@@ -47,16 +44,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Score the metric, show its place. 0: on all datasets, or skipped for a declared reason; 1: as for a run."""
     chosen = settings(args)
-    if chosen.limit is not None and chosen.limit < 3:
-        raise BadConfig(f"--limit should be 3 or more, not {chosen.limit}")
     earlier = files.read(chosen.out)
     own, unanswered = _scored(earlier, chosen, args.data)
-    boards = list(placement.around(earlier, own, args.rule))
+    boards = list(placement.around(earlier, own))
     for board in boards:
         print(json.dumps(dataclasses.asdict(board)) if chosen.json else _shown(board))
     if not chosen.json:
-        if chosen.limit:
-            print(f"only {chosen.limit} items of each dataset were scored, and all metrics ranked on them")
         for skip in own.skips:
             print(f"not scored: {skip.metric} on {skip.dataset}: {skip.reason}")
         for failure in own.failures:
@@ -79,9 +72,8 @@ def _scored(earlier: Results, chosen: Settings, data: str | None) -> tuple[Resul
                         + (f" of the split {chosen.split}" if chosen.split else "")
                         + "; `harness run --all` runs every one that is here")
     limit, sample = map(earlier.run.options.get, ("limit", "sample"))
-    size = min(filter(None, (chosen.limit, limit, sample)), default=None)
     selection = Selection(
-        metrics=chosen.metric, datasets=names, limit=None if sample else size, sample=size if sample else None,
+        metrics=chosen.metric, datasets=names, limit=limit, sample=sample,
         seed=earlier.run.seed, data=kind, aggregations=tuple(earlier.run.options.get("aggregations", ("mean",))))
     plan = make(selection, Draws(earlier.run.seed, ranks=0, quick=True), rescore=chosen.rescore, ratings=chosen.ratings)
     work = open_workspace(plan, home_folder(chosen.home), chosen.out, choice=choice(chosen))

@@ -28,17 +28,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _datasets(home: Path) -> list[str]:
     lines = []
-    packages, broken = datasets.packages()
     for card in datasets.cards().values():
         try:
             stored = store.note(home, card.name)
-            here: str = "package" if card.name in packages else stored.origin if stored else "sample"
-            size = len(datasets.load(card.name, home).items) if card.name in packages else card.size
+            here: str = stored.origin if stored else "sample"
         except BenchmarkError:
-            here, size = "damaged", card.size
-        lines.append(f"{card.name:<18} {card.split:<5} {card.level:<9} {size:>6} rows "
+            here = "damaged"
+        lines.append(f"{card.name:<18} {card.split:<5} {card.level:<9} {card.size:>6} rows "
                      f"{len(card.qualities):>3} qualities  {here:<9} {card.title}")
-    return [*lines, *broken.values()]
+    return lines
 
 
 def _metrics(_home: Path) -> list[str]:

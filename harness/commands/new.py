@@ -20,11 +20,8 @@ FILES = {
     "metric": {"pyproject.toml": "pyproject.toml", "README.md": "README.md",
                "workflow.yml": ".github/workflows/test.yml", "{kind}.py": "src/my_metric.py",
                "test_{kind}.py": "tests/test_my_metric.py"},
-    "dataset": {"pyproject.toml": "pyproject.toml", "README.md": "README.md",
-                **{name: f"src/my_dataset/{name}" for name in ("__init__.py", "convert.py", "raw.jsonl")},
-                "card.toml": "src/my_dataset/my-dataset.toml", "items.csv": "src/my_dataset/my-dataset.csv",
-                "test_dataset.py": "tests/test_my_dataset.py"}}
-"""Templates by where they go in the package."""
+    "dataset": {"README.md": "README.md", "card.toml": "my-dataset.toml", "items.csv": "my-dataset.csv"}}
+"""Templates by where they go in the folder."""
 FIRST = """\
 It has weights of its own, so train it first, with what `harness fetch --corpora` brings or a file of yours:
 
@@ -49,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the package, and say what to do with it."""
+    """Write the files, and say what to do with them."""
     what, name, folder = args.what, args.name, args.into / args.name
     _check(what, name, folder)
     for path, text in _files(what, name, args.kind):
@@ -57,13 +54,13 @@ def run(args: argparse.Namespace) -> int:
         (folder / path).write_text(text, encoding="utf-8")
         print(folder / path)
     here = f"./{folder}" if not folder.is_absolute() and not str(folder).startswith(".") else str(folder)
-    source = folder / "src" / name.replace("-", "_")
     if what == "dataset":
-        print(f"\nnext: edit card and table in {source}; harness check {here}; "
+        print(f"\nnext: edit card and table; harness check {here}; "
               f"harness run --dataset {here} --metric length --metric bleu")
     else:
+        source = folder / "src" / f"{name.replace('-', '_')}.py"
         first = f"harness train {here}; " if args.kind == "trained" else ""
-        print(f"\nnext: edit {source}.py; {first}harness check {here}; harness run --all --with {here}")
+        print(f"\nnext: edit {source}; {first}harness check {here}; harness run --all --with {here}")
     return 0
 
 

@@ -33,7 +33,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
                            "not adjusted, as WMT's metrics task has it")
     what.add_argument("--latex", nargs="?", const="", metavar="BOARD",
                       help="a board as a LaTeX table, the first one where none is named")
-    what.add_argument("--published", action="store_true", help="means on real data beside published ones")
     parser.add_argument("--dataset", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--quality", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--column", action="append", metavar="NAME",
@@ -61,11 +60,6 @@ def configure_statistics(parser: argparse.ArgumentParser, many: dict[str, Any]) 
 
 def run(args: argparse.Namespace) -> int:
     """Print it."""
-    if args.published:
-        from harness.commands import _published
-
-        _published.run(args)
-        return 0
     report = files.read(args.out)
     statistic, level = plain_name(args.statistic or "spearman"), args.level or "items"
     names = tuple(map(own.name_of, args.dataset or ()))
@@ -114,7 +108,7 @@ def _restated(report: Results, chosen: ReportRows, args: argparse.Namespace, sta
         print_correlations(dataclasses.replace(report, correlations=own), chosen.has)
     else:
         if leads:
-            print(*leads, "", sep="\n")
+            print(*leads, _comparisons.FAMILY, "", sep="\n")
         tables = (_comparisons.compared if args.compare else
                   _comparisons.clustered if args.clusters else _comparisons.valued)
         for table in tables(report, chosen):

@@ -114,9 +114,8 @@ def _placed(requested: Settings, args: argparse.Namespace) -> Settings:
     except FileNotFoundError as error:
         raise BadConfig(f"{args.report}: the run read {error}, which is not in {_listed(places)}; name its folder with "
                         "--from") from error
-    known = {*datasets.built_in(), *datasets.packages()[0]}
-    cards = {name: str(card) for name in requested.dataset if name not in known for place in reversed(places)
-             if (card := own.find(name, place))}
+    cards = {name: str(card) for name in requested.dataset if name not in datasets.built_in()
+             for place in reversed(places) if (card := own.find(name, place))}
     if lacking := next((name for name in requested.dataset if name not in {*datasets.names(), *cards}), None):
         raise BadConfig(f"{args.report}: the run had a dataset {lacking!r}, which is not here; `harness import` its "
                         "card, or name with --from the folder where it is")

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.dataset import SPLITS
-from harness.commands import _planned, _published
+from harness.commands import _planned
 from harness.commands._output import print_correlations, with_exhibits, write_site
 from harness.commands.report import configure_statistics
-from harness.published import measured
+from harness.errors import BadReport
 from harness.results import files
 from harness.results.rows import Results
 from harness.run import unchanged
@@ -91,8 +91,6 @@ def configure_models(parser: argparse.ArgumentParser) -> None:
                         help="auto: bf16 on CUDA, else fp32, or what a model's card says (default)")
     parser.add_argument("--batch-tokens", type=int, metavar="N",
                         help="tokens in a batch, padding included (default: by device)")
-    parser.add_argument("--keep-embeddings", action="store_true", default=None,
-                        help="keep what encoders read in the home, as float16, for later runs")
     parser.add_argument("--offline", action="store_true", default=None, help="never ask the hub for a model")
 
 
@@ -135,16 +133,16 @@ def run(args: argparse.Namespace) -> int:
         print(f"no weights for {requested.encoder}, so skipped: {', '.join(lacking)}; `{made_by}` trains them on the "
               "corpora of `harness fetch --corpora`", file=sys.stderr)
     results = carry_out(plan, work, requested)
-    boards = _boards(results)
+    board = (said := summary(results)) and f"{said}\n"
     if requested.json:
         print_correlations(results)
     else:
-        print(boards + _counts(results, work.progress.scored))
+        print(board + _counts(results, work.progress.scored))
         if results.correlations or results.failures:
             print(_page(requested))
     work.progress.terminal.line(work.progress.summary())
     if results.correlations and not (results.failures or work.progress.lacking):
-        unchanged.note(requested.out, state, boards + _counts(results, 0))
+        unchanged.note(requested.out, state, board + _counts(results, 0))
     if not results.correlations and not results.failures:
         print("nothing was scored: every pair was skipped, for the reasons above; no results are written",
               file=sys.stderr)
@@ -166,14 +164,25 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
         if not results.correlations and not results.failures:  # no board is better than the one that may be there
             return results
         unchanged.forget(requested.out)
+        replaced = _replaced(results, requested.out)
         with work.progress.stage("report"):
             files.write(results, requested.out / "report")
         with work.progress.stage("pages"):
             shown = dataclasses.replace(with_exhibits(results, requested.out), cache=work.cache)
             write_site(site.site(shown), requested.out / "site")
+    if replaced:
+        print(f"in place of results that held {', '.join(replaced)} too; another --out keeps both", file=sys.stderr)
     for path in work.store.set_aside:
         print(f"damaged, set aside and scored anew: {path}", file=sys.stderr)
     return results
+
+
+def _replaced(results: Results, out: Path) -> list[str]:
+    """The datasets of the results in a folder that those about to be written lack."""
+    with contextlib.suppress(BadReport):
+        lost = {entry.name for entry in files.read(out).datasets} - {entry.name for entry in results.datasets}
+        return sorted(lost)[:3] + [f"{len(lost) - 3} more datasets"] * (len(lost) > 3)
+    return []
 
 
 def _first_board(plan: Plan, work: Workspace, requested: Settings) -> None:
@@ -205,12 +214,6 @@ def _deciding(requested: Settings) -> dict[str, object]:
     """The settings that decide what a run writes, and where its scores are."""
     return {field.name: getattr(requested, field.name) for field in dataclasses.fields(requested)
             if field.name not in UNSAID - {"store"}}
-
-
-def _boards(results: Results) -> str:
-    """The board, then published numbers and ours where the run had a real dataset."""
-    beside = "" if measured.partial(results) else _published.short(measured.gather(results))
-    return "".join(f"{part}\n" for part in (summary(results), beside) if part)
 
 
 def _counts(results: Results, scored: int) -> str:

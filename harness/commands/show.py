@@ -80,7 +80,7 @@ def _metric(name: str, home: Path) -> list[tuple[str, str]]:
     card = chosen.metric.card
     models = Models(home)
     entry = entries.metric_entry(chosen, models)
-    signed = entry.signature
+    signed, _, lacking = entry.signature.partition("|not run: ")
     lines = [("name", card.name), ("title", card.title), ("family", card.family), ("columns", ", ".join(card.columns)),
              ("levels", ", ".join(card.levels)), ("needs", ", ".join((*card.needs, *card.resources)) or "nothing"),
              ("models", ", ".join(card.models) or "none"),
@@ -88,12 +88,13 @@ def _metric(name: str, home: Path) -> list[tuple[str, str]]:
              *(("pretrained", line) for line in entry.pretrained_on),
              ("scope", card.scope), ("paper", card.paper), ("system", card.system),
              *(("departs", line) for line in card.departures), ("trained on", card.trained_on),
-             ("fitted on", card.fitted_on), ("notes", card.notes), ("signature", signed)]
+             ("fitted on", card.fitted_on), ("notes", card.notes),
+             ("signature", "" if lacking else signed), ("lacks", lacking)]
     lines += [("option", f"{key}={value}") for key, value in options(chosen.metric).items()]
-    return lines + _weights(chosen.metric, models, signed) + _composition(chosen.metric, models)
+    return lines + _weights(chosen.metric, models, lacking) + _composition(chosen.metric, models)
 
 
-def _weights(metric: Metric, models: Models, signed: str) -> list[tuple[str, str]]:
+def _weights(metric: Metric, models: Models, lacking: str) -> list[tuple[str, str]]:
     """How the weights that a metric reads were made, or what is wrong with them."""
     lines = []
     for name in checkpoints(metric):
@@ -101,7 +102,7 @@ def _weights(metric: Metric, models: Models, signed: str) -> list[tuple[str, str
             weights = models.checkpoint(name, getattr(metric, "encoder", ""))
         except MissingResource as error:
             trained_by = f"not on this machine; `{checkpoint.command(name)}` trains them"
-            lines.append(("weights", trained_by if str(error) in signed else str(error)))
+            lines.append(("weights", trained_by if str(error) in lacking else str(error)))
             continue
         card = weights.card
         encoder = f", for {weights.encoder}" if weights.encoder else ""

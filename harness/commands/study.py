@@ -19,11 +19,11 @@ from harness.studies import StudyRequest, files, load, names
 if TYPE_CHECKING:
     from harness.studies import Findings
 
-CHOOSING = ("metric", "dataset", "quality", "split", "folder")
+CHOOSING = ("metric", "dataset", "quality", "split", "folder", "corpus")
 """Flags that not every study takes."""
 FLAGS = {"metric": "metric", "dataset": "dataset", "quality": "quality", "split": "split", "data": "data",
-         "seed": "seed", "draws": "draws", "limit": "limit", "folder": "from", "encoder": "encoder", "lm": "lm",
-         "vectors": "vectors"}
+         "seed": "seed", "draws": "draws", "limit": "limit", "folder": "from", "corpus": "corpus", "encoder": "encoder",
+         "lm": "lm", "vectors": "vectors"}
 """What a study depends on, by the flag that says it."""
 
 
@@ -42,6 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N items of each dataset, or N contexts")
     parser.add_argument("--from", dest="folder", type=Path, metavar="DIR",
                         help="dailydialogpp: the folder of dev.json and test.json (default: what is in the home)")
+    parser.add_argument("--corpus", help="seeds: train on this in place of the recipe's corpora", **many)
     parser.add_argument("--encoder", default="", metavar="MODEL", help="as for `harness run`")
     parser.add_argument("--lm", default="", metavar="MODEL", help="as for `harness run`")
     parser.add_argument("--vectors", default="", metavar="FILE", help="as for `harness run`")
@@ -90,7 +91,7 @@ def _request(args: argparse.Namespace) -> StudyRequest:
         qualities=tuple(args.quality), limit=args.limit, seed=args.seed, data=args.data)
     choice = Choice(args.encoder, args.lm, args.vectors, args.device, download=not args.offline)
     return StudyRequest(selection, args.home, expanded(args.out), args.draws,
-                        expanded(args.folder) if args.folder else None, choice)
+                        expanded(args.folder) if args.folder else None, choice, tuple(args.corpus))
 
 
 def command(args: argparse.Namespace) -> str:

@@ -28,22 +28,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--texts", action="store_true",
                         help="write ids, contexts, responses, references and facts, for who scores elsewhere")
     parser.add_argument("--out", type=Path, metavar="FILE",
-                        help=".csv, .tsv, .jsonl or .json (default: CSV, of texts JSON Lines, printed)")
+                        help=".csv or .tsv, of texts .jsonl (default: printed)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the file, and say what it is for."""
-    if args.out and args.out.suffix.casefold() not in FORMS:
-        raise BadConfig(f"{args.out}: score files end in {', '.join(FORMS)}")
+    forms = (".jsonl",) if args.texts else FORMS
+    if args.out and args.out.suffix.casefold() not in forms:
+        raise BadConfig(f"{args.out}: {'texts' if args.texts else 'score files'} end in {', '.join(forms)}")
     if args.out and args.out.exists():
         raise BadConfig(f"{args.out}: is there already, and may hold scores; choose another name or remove it")
     real, sample = at_hand(args.home, own.named(args.dataset, args.home), args.split)
     chosen = [*real, *sample] if args.dataset else real or sample
     if not chosen:
         raise BadConfig(f"no dataset of the split {args.split} among {', '.join(args.dataset)}")
-    ending = args.out.suffix.casefold() if args.out else ".jsonl" if args.texts else ".csv"
     keys = template_keys(chosen, args.by)
-    content = texts(chosen, ending) if args.texts else template(keys, ending)
+    content = texts(chosen) if args.texts else template(keys, args.out.suffix.casefold() if args.out else ".csv")
     if args.out is None:
         sys.stdout.write(content.decode())
     else:

@@ -9,15 +9,12 @@ from pathlib import Path
 
 from benchmarks.corpora import corpora
 from benchmarks.errors import BenchmarkError
-from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig, HarnessError
 from harness.learning import train
 from harness.learning.train import Training
-from harness.run.entries import training_entry
-from leaderboard.blocks.weights import curve
 from metrics.errors import MetricError, MissingResource
 from metrics.training import trainables
-from metrics.training.checkpoint import CURVE, Checkpoint
+from metrics.training.checkpoint import Checkpoint
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     load = functools.cache(lambda name: corpora.load(name, args.home))
     names = trainables.shipped() if args.all else tuple(trainables.by_recipe(name, args.recipe, args.encoder)
                                                         for name in args.metric)
-    failed, left_out = [], []
+    lacking: dict[str, dict[str, str]] = {"failed": {}, "left out": {}}
     for name in names:
         try:
             _train(name, args, load, several=len(names) > 1 or args.all)
@@ -71,19 +68,19 @@ def run(args: argparse.Namespace) -> int:
         except Exception as error:
             if len(names) == 1 and not args.all:
                 raise
-            if args.all and isinstance(error, MissingResource):
-                print(f"{name} left out: {error}", file=sys.stderr)
-                left_out.append(name)
-                continue
-            known = isinstance(error, BenchmarkError | MetricError | HarnessError)
-            print(f"{name} failed: {'' if known else type(error).__name__ + ': '}{' '.join(str(error).split())}",
-                  file=sys.stderr)
-            failed.append(name)
-    if args.all or failed:
-        lacking = {"failed": failed, "left out": left_out}
+            word = "left out" if args.all and isinstance(error, MissingResource) else "failed"
+            if (reason := _reason(error)) not in lacking[word].values():
+                print(f"{name} {word}: {reason}", file=sys.stderr)
+            lacking[word][name] = reason
+    if args.all or lacking["failed"]:
         rest = "".join(f"; {word}: {', '.join(some)}" for word, some in lacking.items() if some)
-        print(f"{len(names) - len(failed) - len(left_out)} of {len(names)} are there{rest}")
-    return 1 if failed else 0
+        print(f"{len(names) - sum(map(len, lacking.values()))} of {len(names)} are there{rest}")
+    return 1 if lacking["failed"] else 0
+
+
+def _reason(error: Exception) -> str:
+    known = isinstance(error, BenchmarkError | MetricError | HarnessError)
+    return f"{'' if known else type(error).__name__ + ': '}{' '.join(str(error).split())}"
 
 
 def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], several: bool) -> None:
@@ -101,9 +98,6 @@ def _train_part(plan: Training, args: argparse.Namespace) -> None:
         print(f"{plan.learner.label}: is there, trained by the same command ({saved.folder}); --fresh trains it anew")
         return
     saved = train.train(plan, train.say, args.fresh, args.eight_bits, args.minutes)
-    if args.out is None:
-        entry = training_entry(saved)
-        write_atomically(saved.folder / CURVE, curve(entry.name, entry.curve, entry.kept))
     print(_summary(plan, saved))
     if args.out is None:
         print("  runs with this encoder take these weights from now on, before any that are shipped; remove the folder "

@@ -16,7 +16,7 @@ WIDTH = 110
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """A file, and which datasets it is for."""
-    parser.add_argument("file", type=Path, help=".csv, .tsv, .jsonl or .json with dialogue_id and score")
+    parser.add_argument("file", type=Path, help=".csv or .tsv with dialogue_id and score")
     parser.add_argument("--dataset", action="append", default=[], metavar="NAME",
                         help="what it should score; may be repeated (default: datasets of which it scores any item)")
     parser.add_argument("--column", default="", metavar="NAME", help="the column of the scores (default: score)")
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     file, origin = _read(args.file, args.home, args.dataset, args.column)
     if args.json:
         print(json.dumps({
-            "file": args.file.name, "sha256": file.digest, "rows": file.rows, "unit": file.unit, "origin": origin,
+            "file": args.file.name, "sha256": file.digest, "rows": file.rows, "origin": origin,
             "datasets": file.datasets, "refused": bool(file.fatal), "counts": counts(file.problems),
             "problems": [dataclasses.asdict(one) for one in file.problems]}))
     else:
@@ -55,7 +55,7 @@ def _say(path: Path, file: ScoreFile, origin: str) -> None:
     if file.datasets:
         of_sample = ", of the bundled sample" if origin == "sample" else ""
         print(f"{name}: {file.rows:,} scores, for {', '.join(file.datasets)}{of_sample}; sha256 {file.digest[:12]}")
-    for line in describe(file.problems, file.unit):
+    for line in describe(file.problems):
         print(textwrap.fill(line, WIDTH, initial_indent="  ", subsequent_indent="      ",
                             break_on_hyphens=False))
     summary = ", ".join(f"{number:,} {kind}" for kind, number in counts(file.problems).items())

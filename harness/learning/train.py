@@ -6,6 +6,7 @@ fingerprint is not trained again. A training that was cut has left its state in 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -32,6 +33,7 @@ from metrics import registry
 from metrics.errors import MetricError, MissingResource
 from metrics.models import networks
 from metrics.models.batches import out_of_memory
+from metrics.models.device import on_one_core
 from metrics.models.reading import READING
 from metrics.models.service import Choice, Models
 from metrics.training import checkpoint, trainables
@@ -221,7 +223,7 @@ def _fitted(plan: Training, data: TrainingData, tell: Callable[[str], None],
     prepared, pace.steps = time.perf_counter() - start, recipe.steps
     if plan.state.exists():
         tell(f"{label}: goes on where it was cut")
-    with repeated(lambda: tell(pace.line()), EVERY):
+    with repeated(lambda: tell(pace.line()), EVERY), on_one_core() if data.frozen else contextlib.nullcontext():
         fitted = fit(objective, recipe, machine, plan.seed, plan.state,
                      lambda look: tell(f"{label}: step {look.step} of {recipe.steps}, loss "
                                        f"{look.loss:.4f}, held out {look.held_out:.4f}"), pace.stepped,

@@ -12,11 +12,9 @@ from collections.abc import Iterator, Mapping
 from statistics import fmean
 
 from harness.published import Tables, measured
+from harness.published.check import Claim, PrintedBoard, State, winners
+from harness.published.dstc10 import AVERAGED, boards, claims
 from harness.published.measured import CONTROLS, TURNS, PublishedComparison
-from harness.published.picture import published_against_here
-from harness.published.reproduce import PAPERS, Paper
-from harness.published.reproduce.check import Claim, PrintedBoard, State
-from harness.published.reproduce.dstc10 import AVERAGED
 from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid, Results, fitted
 from harness.run.rank import BY_NAME, Target, over
@@ -51,34 +49,30 @@ MOST = 12
 
 def challenge(report: Results) -> Exhibit:
     """The challenge beside a run; where the run has none of its real data, the print alone."""
-    paper = PAPERS["dstc10"]
     beside = None if measured.partial(report) else measured.gather(report)
     here, remarks = _here(report, beside)
-    picture = None if beside is None else published_against_here(
-        beside, {column: entry.parameters for entry in report.metrics for column in entry.columns})
     return Exhibit(
         name="dstc10", kind="challenge", title="The challenge: published and recomputed", lead=LEAD, command=COMMAND,
-        grids=(*here, *_beside(report), *_print(paper)), remarks=(*remarks, *REMARKS),
-        pictures=(picture,) if picture else ())
+        grids=(*here, *_beside(report), *printed()), remarks=(*remarks, *REMARKS))
 
 
-def _print(paper: Paper) -> Iterator[Grid]:
+def printed() -> Iterator[Grid]:
     """Who wins, every board, how much follows, and what differs."""
+    every = tuple(claims())
     yield Grid("winners", "Who wins under which rule",
                ("board", "rule", "first", "its value", "second", "its value", "competitors"),
                tuple((row.board, RULES[row.rule], " = ".join(row.first), f"{row.value:.4g}", row.second or "–",
                       "–" if row.runner_up is None else f"{row.runner_up:.4g}", str(row.competitors))
-                     for row in paper.winners()), PRINT)
-    yield from map(_board, paper.boards())
-    claims = tuple(paper.claims())
-    counts = {name: Counter(each.state for each in claims if each.table == name)
-              for name in dict.fromkeys(each.table for each in claims)}
-    counts["all"] = Counter(each.state for each in claims)
+                     for board in boards() for row in winners(board)), PRINT)
+    yield from map(_board, boards())
+    counts = {name: Counter(each.state for each in every if each.table == name)
+              for name in dict.fromkeys(each.table for each in every)}
+    counts["all"] = Counter(each.state for each in every)
     yield Grid("checks", "How much of what is printed follows from the rest", ("printed in", *STATES.values()),
                tuple((name, *(str(count[state]) for state in STATES)) for name, count in counts.items()), PRINT)
     yield Grid("differs", "What differs, and why", ("what", "printed in", "printed", "recomputed", "how", "why"),
                tuple((each.what, each.table, str(each.printed).replace("-", "−"), _recomputed(each), each.how,
-                      each.reason or "not known") for each in claims if each.state == "differs"), PRINT)
+                      each.reason or "not known") for each in every if each.state == "differs"), PRINT)
 
 
 def _recomputed(claim: Claim) -> str:
@@ -122,11 +116,11 @@ def _development(beside: PublishedComparison) -> Grid:
     """The best columns of the run, its controls and what the challenge prints, by the mean over turn-level datasets."""
     complete = [row for row in beside.rows if row.complete]
     best = [row for place, row in enumerate(complete) if place < MOST or row.column in CONTROLS
-            or (row.published is not None and row.published.name == "Deep AM-FM")]
+            or measured.plain(row.column) == measured.plain("Deep AM-FM")]
     rows = [(row.mean, f"{row.column} ({', '.join(row.models)})" if row.models else row.column, "this run",
              [row.sets[name] for name in beside.datasets]) for row in best]
     rows += [(team.mean(beside.turns), team.name, "challenge, as printed",
-              [team.sets[name].value if name in team.sets else math.nan for name in beside.datasets])
+              [team.sets.get(name, math.nan) for name in beside.datasets])
              for team in beside.challenge]
     rows.sort(key=lambda row: (-row[0], (row[1], row[2])))
     return Grid("dev-here", "This run beside the challenge: development datasets",

@@ -5,18 +5,17 @@
 A mean is over the qualities of a dataset; a row's mean is over the turn-level datasets, nine where all are
 there. Runs of a part of a dataset have no place, since print is of the whole.
 
-Two papers print a figure per metric and dataset. The organisers of the challenge (`dstc10`, Table 3) print the mean
-over the qualities of a dataset, which is what is measured here. The assessment of 23 metrics (`yeh2021`) prints one
-figure per dataset without naming the quality. ROUGE-L on topical-usr comes to it (0.286, printed 0.287) on the overall
-quality without the original replies, which its code leaves out of the USR sets. So only where a dataset has a single
-quality is its figure taken for one of the same thing.
+The organisers of the challenge (`dstc10`, Table 3) print the mean over the qualities of a dataset, which is what is
+measured here. The assessment of 23 metrics (`yeh2021`) prints one figure per dataset without naming the quality.
+ROUGE-L on topical-usr comes to it (0.286, printed 0.287) on the overall quality without the original replies, which
+its code leaves out of the USR sets.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -47,37 +46,25 @@ TEAMS = {"Team 5": "MME-CRS"}
 
 
 @dataclass(frozen=True, slots=True)
-class PrintedMean:
-    """A printed correlation; `same` where it is the mean over the same qualities as the measured one."""
-
-    value: float
-    same: bool
-
-
-@dataclass(frozen=True, slots=True)
 class PrintedSystem:
-    """What one paper prints of one metric, by dataset."""
+    """What the challenge prints of one system, by dataset."""
 
     name: str
-    source: str
-    sets: Mapping[str, PrintedMean]
+    sets: Mapping[str, float]
 
     def mean(self, datasets: Collection[str]) -> float:
-        """The mean over datasets; NaN where one is not printed, or is not of the same thing."""
-        means = [self.sets.get(name) for name in datasets]
-        same = [mean.value for mean in means if mean is not None and mean.same]
-        return fmean(same) if means and len(same) == len(means) else math.nan
+        """The mean over datasets; NaN where one is not printed."""
+        return fmean(self.sets.get(name, math.nan) for name in datasets)
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredColumn:
-    """The means of a column, NaN where a target is missing, and what a paper prints of its metric."""
+    """The means of a column, NaN where a target is missing."""
 
     column: str
     models: tuple[str, ...]
     mean: float
     sets: Mapping[str, float]
-    published: PrintedSystem | None
 
     @property
     def complete(self) -> bool:
@@ -112,10 +99,8 @@ def gather(report: Results) -> PublishedComparison:
     turns = tuple(name for name in TURNS if name in usable)
     datasets = (*turns, *(name for name in DIALOGUES if name in usable))
     targets = [target for name in turns for target in usable[name]]
-    printed = printed_systems({name: len(usable[name]) for name in datasets}) if turns else {}
     rows = [MeasuredColumn(name, models[metric], over(dataset_mean, values, targets),
-                           {dataset: over(dataset_mean, values, usable[dataset]) for dataset in datasets},
-                           printed.get(plain(name)))
+                           {dataset: over(dataset_mean, values, usable[dataset]) for dataset in datasets})
             for (metric, name), values in columns.items()]
     rows.sort(key=lambda row: (not row.complete, -row.mean if row.complete else 0.0, row.column))
     return PublishedComparison(turns, datasets, tuple(rows), challenge(turns) if turns else ())
@@ -137,25 +122,10 @@ def _columns(report: Results) -> dict[tuple[str, str], dict[Target, float]]:
 def challenge(turns: Collection[str]) -> tuple[PrintedSystem, ...]:
     """The baseline and the best submission of each team, by their mean over the turn-level datasets, highest first."""
     tables = Tables.of("dstc10").where(table="Table 3")
-    teams = [_system(TEAMS.get(name, name), tables.where(metric=name).rows, {}) for name in tables.values("metric")]
+    teams = [PrintedSystem(TEAMS.get(name, name), {row.dataset: float(row.value)
+                                                   for row in tables.where(metric=name).rows})
+             for name in tables.values("metric")]
     return tuple(sorted(teams, key=lambda team: -team.mean(turns)))
-
-
-def printed_systems(qualities: Mapping[str, int]) -> dict[str, PrintedSystem]:
-    """What is printed of each metric, by its name as `plain` spells it; `qualities` counts those of each dataset.
-
-    Where both papers print a metric, it is the challenge's.
-    """
-    systems: dict[str, PrintedSystem] = {}
-    for source in ("dstc10", "yeh2021"):
-        rows: dict[str, list[PrintedNumber]] = {}
-        for row in Tables.of(source).rows:
-            if row.dataset in qualities and row.statistic == "spearman" and row.level in LEVELS \
-                    and not row.metric.startswith("Team"):
-                rows.setdefault(row.metric, []).append(row)
-        for name, printed in rows.items():
-            systems.setdefault(plain(name), _system(name, printed, qualities))
-    return systems
 
 
 def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float, str]]:
@@ -192,9 +162,3 @@ def plain(column: str) -> str:
     """A name without options, signs and capitals, as papers and columns have it in common."""
     bare = re.sub(r"[^a-z0-9]", "", column.partition("[")[0].casefold())
     return ALIASES.get(bare, bare)
-
-
-def _system(name: str, rows: Sequence[PrintedNumber], qualities: Mapping[str, int]) -> PrintedSystem:
-    sets = {row.dataset: PrintedMean(float(row.value), row.quality == "average" or qualities.get(row.dataset) == 1)
-            for row in rows}
-    return PrintedSystem(name, rows[0].source, sets)

@@ -15,9 +15,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from harness.results.cache import Cache, digest
 from harness.results.item_scores import ColumnKey, on_quality
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results, fitted
-from harness.run.cache import Cache, digest
 from harness.statistics.panel import Array, Vector
 from harness.statistics.pooled import Difference, all_pairs, differences, share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
@@ -145,7 +145,8 @@ class Pool:
 def _drawn(every: Sequence[TargetScores], families: Sequence[Sequence[int]], rule: str, seed: int,
            some: Sequence[int]) -> Array:
     """The difference of the first two of some families of columns, its interval and its p: (families, 4)."""
-    used = sorted({column for place in some for column in families[place]})
+    leads = {families[place][0] for place in some}
+    used = sorted({column for place in some for column in families[place]}, key=lambda own: (own not in leads, own))
     families = [[used.index(column) for column in families[place]] for place in some]
     scores = [replace(target, scores=target.scores[used]) for target in every]
     items = sum({target.dataset: len(target.human) for target in scores}.values())
@@ -153,7 +154,8 @@ def _drawn(every: Sequence[TargetScores], families: Sequence[Sequence[int]], rul
     intervals = differences(scores, [(own[0], own[1]) for own in families], np.random.default_rng(seed), rule,
                             min(RESAMPLES, draws), STATISTIC)
     weight = weights([target.dataset for target in scores], rule)
-    p = all_pairs(scores, weight[None], np.random.default_rng(seed), draws, STATISTIC)[0].p
+    p = all_pairs(scores, weight[None], np.random.default_rng(seed), draws, STATISTIC,
+                  leads=len(leads))[0].p
     return np.array([[one.value, one.low, one.high, holm(p[own[0], own[1:]])[0]]
                      for one, own in zip(intervals, families, strict=True)])
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from harness.run.cache import Cache
+    from harness.results.cache import Cache
 
 
 @dataclass(frozen=True, slots=True)

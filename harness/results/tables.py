@@ -50,7 +50,7 @@ def unpacked(content: bytes, kind: type[Row]) -> tuple[Row, ...]:
             places, texts = _texts(column)
             columns.append([texts[place] for place in places.tolist()])
         else:
-            columns.append(column.to_pylist())
+            columns.append(column.to_pylist() if column.null_count else array(column).tolist())
     return tuple(kind(*row) for row in zip(*columns, strict=True))
 
 
@@ -85,7 +85,8 @@ def unpacked_comparisons(content: bytes) -> Iterator[Comparisons]:
 
 def array(column: pa.ChunkedArray) -> npt.NDArray[Any]:
     """The numbers of a column in one piece; `to_numpy` would import pandas."""
-    return np.from_dlpack(column.combine_chunks())
+    whole = column.combine_chunks()
+    return np.frombuffer(whole.buffers()[1] or b"", whole.type.to_pandas_dtype(), len(whole), 8 * whole.offset)
 
 
 def texts(values: Sequence[str]) -> pa.Array:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.results.cache import Cache, digest
 from harness.results.item_scores import labels
 from harness.results.rows import Comparisons, Correlation, Reliability
 from harness.run import correlate
-from harness.run.cache import Cache, digest
 from harness.run.correlate import TargetData
 from harness.run.plan import Draws
 from harness.statistics import reliability as among_people
@@ -37,7 +37,7 @@ def on_target(target: TargetData, draws: Draws, cache: Cache) -> TargetResults:
     if draws.quick:
         return TargetResults(tuple(correlate.correlations(target)), (), ())
     agreement = reliability(target, draws, cache)
-    correlations = correlate.correlations(target, reliability=agreement)
+    correlations = correlate.correlations(target, reliability=agreement, cache=cache)
     return TargetResults(tuple(correlations), tuple(_comparisons(target, draws, cache)), agreement)
 
 

@@ -7,14 +7,16 @@ The results keep the `ItemScores`, so the same targets can be made of them later
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from benchmarks.dataset import Dataset, Item, Quality
+from harness.results.cache import Cache, digest
 from harness.results.item_scores import on_quality, plain
 from harness.results.rows import Correlation, DatasetEntry, ItemScores, Reliability
 from harness.scoring.score import AGGREGATIONS, Scores
@@ -149,18 +151,32 @@ def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetD
         yield TargetData(points.dataset, one, names, scores, system, points.contexts, words, points.conversations)
 
 
-def correlations(target: TargetData, statistics: Iterable[tuple[str, str]] = DEFAULT,
-                 reliability: Iterable[Reliability] = ()) -> Iterator[Correlation]:
+def correlations(target: TargetData, statistics: Sequence[tuple[str, str]] = DEFAULT,
+                 reliability: Iterable[Reliability] = (), cache: Cache | None = None) -> Iterator[Correlation]:
     """Every statistic, each at its level, for every column; corrected for rater unreliability where that is known."""
     ceiling = next((row.value for row in reliability if row.method == RELIABILITY), math.nan)
-    every = [(*one, target.values(*one)) for one in statistics]
+    make = functools.partial(_estimates, target, statistics)
+    if cache:
+        judged = digest(target.judged.means, target.system, target.context, target.words, target.conversation)
+        rows = cache.rows("correlations", [*target.key, *statistics, judged], list(map(digest, target.scores)), make)
+    else:
+        rows = make(range(len(target.names)))
     for row, (metric, column) in enumerate(target.names):
-        items = target.panel(row)
-        for statistic, level, values in every:
-            one = estimates.estimate(items, statistic, level, None if values is None else float(values[row]))
+        for (statistic, level), own in zip(statistics, rows[row].reshape(-1, 6).tolist(), strict=True):
+            n, value, p, low, high, epsilon = own
+            note = estimates.estimate(target.panel(row), statistic, level, value).note if math.isnan(value) else ""
             yield Correlation(target.dataset, target.quality, metric, column, estimates.full_name(statistic, level),
-                              one.n, one.value, one.p, one.low, one.high, one.note,
-                              disattenuated(one.value, ceiling), one.epsilon)
+                              int(n), value, p, low, high, note, disattenuated(value, ceiling), epsilon)
+
+
+def _estimates(target: TargetData, statistics: Sequence[tuple[str, str]], columns: Sequence[int]) -> Array:
+    """The numbers of some columns: n, value, p, interval and threshold of each statistic, one after the other."""
+    own = replace(target, names=tuple(target.names[place] for place in columns), scores=target.scores[list(columns)])
+    known = [(*one, own.values(*one)) for one in statistics]
+    made = [[estimates.estimate(items, statistic, level, None if values is None else float(values[row]))
+             for statistic, level, values in known] for row, items in enumerate(map(own.panel, range(len(columns))))]
+    return np.array([[number for one in row for number in (one.n, one.value, one.p, one.low, one.high, one.epsilon)]
+                     for row in made], dtype=np.float64)
 
 
 def _aligned(dataset: Dataset, scores: Scores) -> dict[str, Vector]:

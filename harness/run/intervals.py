@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from harness.results.cache import Cache, digest
 from harness.results.rows import RankingRow
-from harness.run.cache import Cache, digest
 from harness.run.compare import generator
 from harness.run.correlate import TargetData
 from harness.run.plan import Draws
@@ -21,6 +21,8 @@ from harness.statistics.panel import Array
 from harness.statistics.rank_intervals import Drawn, TargetScores
 
 STATISTIC = "spearman"
+FEWEST = 6
+"""Contexts below which no metrics are told apart by letters: swapped whole, fewer allow no p below 5 %."""
 
 VECTORISED: Mapping[str, rank_intervals.Rule] = {
     "dev": lambda datasets: np.asarray(np.mean([targets.mean(axis=0) for targets in datasets], axis=0)),
@@ -46,13 +48,14 @@ class RankIntervals:
         columns = sorted({(row.metric, row.column) for row in rows if row.statistic == STATISTIC and row.rank})
         targets = [target for own in self._by_dataset.values() for target in own if target.key in cells]
         intervals = self._of(columns, targets, list(dict.fromkeys(row.rule for row in rows)))
+        contexts = sum(len(np.unique(units)) for units in {target.dataset: target.units for target in targets}.values())
         for row in rows:
             interval = intervals.get((row.rule, row.metric, row.column)) if row.statistic == STATISTIC else None
             if interval is None:
                 yield row
             else:
                 low, high, letters, error = interval
-                yield replace(row, low=low, high=high, letters=letters, error=error)
+                yield replace(row, low=low, high=high, letters=letters if contexts >= FEWEST else "", error=error)
 
     def _of(self, columns: Sequence[Column], targets: Sequence[TargetData], rules: Sequence[str],
             ) -> dict[tuple[str, str, str], tuple[float, float, str, float]]:
@@ -93,16 +96,17 @@ class RankIntervals:
                    digest(targets[0].units)]
             columns = [digest(*(own.scores[place] for own in targets)) for place in places]
             rows = self._cache.rows("resampled", key, columns, functools.partial(self._resampled, targets))
-            resampled = rows.reshape(len(places), self._draws.ranks, len(targets)).transpose(1, 2, 0)
-            whole = rank_intervals.correlations([_scores(target, places) for target in targets])
-            self._made[dataset] = whole[0], resampled
+            values = rows.reshape(len(places), 1 + self._draws.ranks, len(targets)).transpose(1, 2, 0)
+            self._made[dataset] = values[0], values[1:]
         return self._made[dataset]
 
     def _resampled(self, targets: Sequence[TargetData], places: Sequence[int]) -> Array:
-        """The correlations of some columns with the targets of a dataset on resamples: (columns, draws x targets)."""
-        made = rank_intervals.resampled([_scores(target, places) for target in targets], self._draws.ranks, STATISTIC,
+        """Those of some columns on all items, then on the resamples: (columns, (1 + draws) x targets)."""
+        scores = [_scores(target, places) for target in targets]
+        made = rank_intervals.resampled(scores, self._draws.ranks, STATISTIC,
                                         generator(self._draws.seed, targets[0].dataset, ""))
-        return made.transpose(2, 0, 1).reshape(len(places), -1)
+        values = np.concatenate([rank_intervals.correlations(scores), made])
+        return values.transpose(2, 0, 1).reshape(len(places), -1)
 
 
 def _intervals(rule: str, drawn: Callable[[], tuple[list[Array], Drawn]]) -> list[list[object]]:

@@ -22,7 +22,6 @@ from harness.run import correlate
 from harness.run.compare import generator
 from harness.run.correlate import TargetData
 from harness.run.rank import RULES, Board, Target, ranking, unseen
-from harness.statistics import estimates
 from harness.statistics.permutation import all_pairs_by_permutation, below_draws
 from harness.statistics.significance import holm
 
@@ -85,8 +84,8 @@ class Around:
     reached: tuple[Reached, ...]
 
 
-def around(earlier: Results, own: Results, rule: str = "") -> Iterator[Around]:
-    """The boards on which each metric of `own` has a place; `rule` is the board's own where none is named."""
+def around(earlier: Results, own: Results) -> Iterator[Around]:
+    """The boards on which each metric of `own` has a place, by the rule of each board."""
     metrics = {entry.name for entry in own.metrics}
     both = {entry.name: (entry, other) for entry in own.datasets for other in earlier.datasets
             if (entry.name, entry.kind) == (other.name, other.kind)}
@@ -94,23 +93,25 @@ def around(earlier: Results, own: Results, rule: str = "") -> Iterator[Around]:
         _check(entry, other)
     targets = _targets(earlier, own, metrics)
     own_rows = unseen(own.correlations, own.metrics, own.datasets)
-    rows = [row for row in (*_others(earlier, own, targets, metrics), *own_rows) if row.statistic == STATISTIC]
+    others = unseen((row for row in earlier.correlations if row.metric not in metrics), earlier.metrics,
+                    earlier.datasets)
+    rows = [row for row in (*others, *own_rows) if row.statistic == STATISTIC]
     boards = sorted({(entry.split, entry.kind) for entry, _ in both.values()})
     for metric, (split, kind) in itertools.product(sorted(metrics), boards):
         whole = frozenset(_usable(earlier, split, kind))
         own_cells = {(row.dataset, row.quality) for row in rows if row.metric == metric and math.isfinite(row.value)}
         board = Board(split, kind, whole & own_cells)
         if board.cells:
-            chosen = rule or (split if split in RULES else "dev")
-            ranked = [row for row in ranking(board, rows) if row.rule == chosen and row.rank is not None]
+            rule = split if split in RULES else "dev"
+            ranked = [row for row in ranking(board, rows) if row.rule == rule and row.rank is not None]
             yield from _around(board, len(whole), metric, ranked, rows, targets, earlier.run.seed)
 
 
 def _check(own: DatasetEntry, other: DatasetEntry) -> None:
-    """Refuse to compare scores of other items or with other ratings, unless only part of the items was asked for."""
-    if own.items == other.items and own.fingerprint != other.fingerprint:
+    """Refuse to compare scores of other items or with other ratings."""
+    if own.fingerprint != other.fingerprint:
         raise BadReport(f"{own.name}: the items here are not those of the report; run `harness run` again")
-    if own.items == other.items and other.ratings_fingerprint not in ("", own.ratings_fingerprint):
+    if other.ratings_fingerprint not in ("", own.ratings_fingerprint):
         raise BadReport(f"{own.name}: the report was made with other ratings; name them by --ratings, or run "
                         "`harness run` again")
 
@@ -122,17 +123,6 @@ def _usable(report: Results, split: str, kind: str) -> Iterator[Target]:
         if points.dataset in entries:
             yield from ((points.dataset, one.quality.name) for one in correlate.rated(points, entries[points.dataset])
                         if one.usable)
-
-
-def _others(earlier: Results, own: Results, targets: _Targets, metrics: Collection[str],
-            ) -> Iterator[Correlation]:
-    """The correlations of the earlier metrics, on as many items as the own ones were scored on."""
-    sizes = {entry.name: entry.items for entry in own.datasets}
-    cut = {entry.name for entry in earlier.datasets if entry.items != sizes.get(entry.name, entry.items)}
-    rows = (row for row in earlier.correlations if row.dataset not in cut)
-    again = (row for target in targets.values() if target.dataset in cut
-             for row in correlate.correlations(target, [(STATISTIC, estimates.ITEMS)]))
-    yield from unseen((row for row in (*rows, *again) if row.metric not in metrics), earlier.metrics, earlier.datasets)
 
 
 def _targets(earlier: Results, own: Results, metrics: Collection[str]) -> _Targets:

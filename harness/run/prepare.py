@@ -82,7 +82,7 @@ def choice(requested: Settings) -> Choice:
     """The models of the settings."""
     return Choice(
         encoder=requested.encoder, lm=requested.lm, vectors=requested.vectors, device=requested.device,
-        precision=requested.precision, batch_tokens=requested.batch_tokens, keep_embeddings=requested.keep_embeddings,
+        precision=requested.precision, batch_tokens=requested.batch_tokens,
         download=not (requested.offline or requested.dry_run))
 
 

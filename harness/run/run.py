@@ -89,7 +89,6 @@ def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetDat
             for number, card in enumerate(plan.cards, 1):
                 work.progress.position = f" ({number} of {len(plan.cards)})"
                 datasets.append(_run_dataset(plan, work, card, ratings.get(card.name, ()), outcome))
-        work.models.close()
         with work.progress.stage("ranking"):
             return _results(plan, work, datasets), tuple(chain.from_iterable(rows.data for rows in datasets))
 
@@ -189,8 +188,8 @@ def _score(plan: Plan, work: Workspace, dataset: Dataset, outcome: Outcome, resu
                                               scores.day))
                 fresh += composites.key(chosen.metric, dataset, work.models) in scorer.fresh
     work.progress.scored += fresh
-    work.progress.terminal.line(f"{name:<18} {dataset.kind:<6} {len(dataset.items):>6} items  {fresh} metrics "
-                                f"scored, {len(scored) - fresh} kept from before"
+    work.progress.terminal.line(f"{name:<18} {dataset.kind:<6} {len(dataset.items):>6} items  metrics: "
+                                f"{fresh} scored, {len(scored) - fresh} kept from before"
                                 f"{f', {len(reused)} from {plan.reused.name}' if reused else ''}")
     return dict(sorted({**scored, **{(label, ""): scores for label, scores in reused.items()}}.items()))
 
@@ -210,7 +209,7 @@ def _correlate(plan: Plan, work: Workspace, dataset: Dataset, qualities: tuple[J
                                           _judges(plan, work, dataset.card.name), plan.examples)
     for target in targets:
         for statistic in plan.draws.statistics:
-            results.correlations += correlate.correlations(target, [statistic])
+            results.correlations += correlate.correlations(target, [statistic], cache=work.cache)
     results.targets = frozenset((dataset.card.name, quality.quality.name) for quality in qualities if quality.usable)
     results.points.append(points)
     results.data += [dataclasses.replace(target, judged=dataclasses.replace(target.judged, votes=()))

@@ -51,7 +51,6 @@ class Settings:
     encoder: str = ""
     lm: str = ""
     vectors: str = ""
-    keep_embeddings: bool = False
     offline: bool = False
     executor: str = "local"
     address: str = ""

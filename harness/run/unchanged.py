@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks import registry
 from benchmarks.errors import BadStore
 from benchmarks.storage import store as datasets
 from benchmarks.storage.files import write_atomically
@@ -88,9 +87,6 @@ def _digests(root: Path, *folders: str) -> Iterator[tuple[str, str]]:
 def _dataset(home: Path, name: str) -> dict[str, str]:
     """The note on a dataset in the home, and its files; none where the bundled sample stands for it, which is code."""
     try:
-        if name in registry.packages()[0]:
-            dataset = registry.load(name, home)
-            return {name: f"{dataset.fingerprint} {datasets.ratings_fingerprint(dataset.ratings)}"}
         stored = datasets.note(home, name)
     except BadStore as error:
         return {name: str(error)}

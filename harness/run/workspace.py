@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.run.cache import Cache
+from harness.results.cache import Cache
 from harness.run.plan import Plan
 from harness.scoring.executors import open_executor
 from harness.scoring.executors.scheduler import Limits

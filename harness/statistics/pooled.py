@@ -29,7 +29,7 @@ from harness.statistics.mixtures import TOLERANCE
 from harness.statistics.panel import Array, Vector, alike
 from harness.statistics.permutation import least_p, mask_bits
 from harness.statistics.rank_intervals import TargetScores, by_dataset, correlations, resampled
-from harness.statistics.williams import PairTests
+from harness.statistics.williams import PairTests, numbered
 
 ALPHA = 0.05
 
@@ -59,7 +59,8 @@ def weights(datasets: Sequence[str], rule: str) -> Vector:
 def differences(targets: Sequence[TargetScores], pairs: Iterable[tuple[int, int]], rng: np.random.Generator,
                 rule: str = "dev", draws: int = 500, statistic: str = "spearman") -> list[Difference]:
     """The difference of two metrics' means for each pair of rows of the targets' scores."""
-    groups = [_rated(group) for group in by_dataset(targets)]
+    columns, places = numbered(np.array([*pairs], dtype=np.int64).reshape(-1, 2))
+    groups = [_rated(group) for group in by_dataset([replace(one, scores=one.scores[columns]) for one in targets])]
     ordered = [target for group in groups for target in group]
     weight = np.split(weights([target.dataset for target in ordered], rule),
                       np.cumsum([len(group) for group in groups])[:-1])
@@ -67,17 +68,19 @@ def differences(targets: Sequence[TargetScores], pairs: Iterable[tuple[int, int]
     drawn = [np.einsum("t,dtm->dm", own, resampled(group, draws, statistic, rng))
              for own, group in zip(weight, groups, strict=True)]
     freedom = np.array([_units(group) - 1 for group in groups])
-    return [_difference(float(np.subtract(*np.take(whole, pair))), [part[:, list(pair)] for part in drawn], freedom)
-            for pair in pairs]
+    return [_difference(float(np.subtract(*np.take(whole, pair))), [part[:, pair] for part in drawn], freedom)
+            for pair in places]
 
 
 def all_pairs(targets: Sequence[TargetScores], weight: Array, rng: np.random.Generator, draws: int = 1000,
-              statistic: str = "spearman", *, absolute: bool = False, one_sided: bool = False) -> list[PairTests]:
+              statistic: str = "spearman", *, one_sided: bool = False, leads: int | None = None) -> list[PairTests]:
     """PERM-BOTH of every two metrics' weighted means, to first order; weights (boards, targets), a result for each.
+
+    With `leads` only those pairs are tested of which one is among so many first metrics.
 
     A metric's mean is a sum over contexts, of what their rows add to each correlation to first order
     (`influence.INFLUENCE`). In a draw each context swaps the sums of two metrics, so that of all pairs are products of
-    one matrix: it serves hundreds of metrics. `absolute` takes correlations without their sign.
+    one matrix: it serves hundreds of metrics.
     """
     size, place = len(targets[0].scores), 0
     names = [target.dataset for target in targets]
@@ -89,13 +92,12 @@ def all_pairs(targets: Sequence[TargetScores], weight: Array, rng: np.random.Gen
         signs = 2.0 * np.unpackbits(mask_bits(_units(group), draws, rng), axis=1)[:, :_units(group)].T - 1
         for target in group:
             values, sums = _by_context(target, statistic, len(signs), prepared)
-            turned = np.sign(values) if absolute else np.ones(len(values))
             own = weight[:, place]
-            means += own[:, None] * (turned * values)
-            chance += own[:, None, None] * ((turned[:, None] * sums) @ signs)
+            means += own[:, None] * values
+            chance += own[:, None, None] * (sums @ signs)
             place += 1
         contexts += len(signs) * (weight[:, place - len(group):place] != 0).any(axis=1)
-    return [_tests(*each, one_sided) for each in zip(means, chance, least_p(contexts, one_sided), strict=True)]
+    return [_tests(*each, one_sided, leads) for each in zip(means, chance, least_p(contexts, one_sided), strict=True)]
 
 
 def _by_context(target: TargetScores, statistic: str, units: int,
@@ -120,10 +122,10 @@ def _by_context(target: TargetScores, statistic: str, units: int,
     return values, sums
 
 
-def _tests(means: Vector, chance: Array, least: float, one_sided: bool) -> PairTests:
-    """Every pair of means by what they are in each draw (metrics, draws), with the least p that there can be."""
+def _tests(means: Vector, chance: Array, least: float, one_sided: bool, leads: int | None) -> PairTests:
+    """The pairs of means by what they are in each draw (metrics, draws), with the least p that there can be."""
     tests, draws = PairTests.empty(len(means)), chance.shape[1]
-    for row, own in enumerate(chance):
+    for row, own in enumerate(chance[:leads]):
         delta, apart = (means[row] - means[row:])[:, None], own - chance[row:]
         if one_sided:
             counts = (apart >= delta - TOLERANCE).sum(axis=1), (apart <= delta + TOLERANCE).sum(axis=1)

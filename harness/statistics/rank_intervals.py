@@ -130,7 +130,7 @@ def ranked(values: Vector, drawn: Array, level: float = 0.95) -> Ranks:
 
 def ahead(ranks: Array, share: float) -> significance.Better:
     """Which metric is ahead of which in at least this share of the draws that rank both; ranks as (draws, metrics)."""
-    columns = np.ascontiguousarray(ranks.T)
+    columns = np.ascontiguousarray(ranks.T, dtype=np.float32)  # which holds every rank
     wins = np.array([(column < columns).sum(axis=1) for column in columns])  # a NaN is ahead of none
     known = np.isfinite(ranks).astype(np.float64)
     both = known.T @ known

@@ -162,8 +162,9 @@ def shared_rows(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs]]:
 
 def numbered(pairs: Pairs) -> tuple[Pairs, Pairs]:
     """The metrics that occur in pairs (k, 2), and the pairs by the places of their metrics among these."""
-    used, places = np.unique(pairs, return_inverse=True)
-    return used, places.reshape(pairs.shape)
+    occurs = np.zeros(pairs.max(initial=-1) + 1, dtype=np.bool_)
+    occurs[pairs] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[pairs]
 
 
 def correlation_matrix(values: Array, statistic: str) -> Array:

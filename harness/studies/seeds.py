@@ -1,8 +1,8 @@
 """How far chance goes in a training: each metric trained with three seeds, and what it reaches with each.
 
-A metric is trained by its own recipe on the corpora of this home. With options it is one of an ablation, such as
-`grade` beside `grade[branch=text]`: a difference within the spread of the seeds is none. The weights of a seed lie in
-HOME/seeds/SEED/checkpoints, so that a study that was stopped trains only what is left.
+A metric is trained by its own recipe, on its corpora or those of --corpus. With options it is one of an ablation, such
+as `grade` beside `grade[branch=utterances]`: a difference within the spread of the seeds is none. The weights of a seed
+lie in HOME/seeds/SEED/checkpoints, so that a study that was stopped trains only what is left.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from metrics.models.service import Choice
 from metrics.training import trainables
 
 TITLE = "How far chance goes in a training"
-FLAGS = ("metric", "dataset", "quality", "split")
+FLAGS = ("metric", "dataset", "quality", "split", "corpus")
 SEEDS = 3
 
 
@@ -117,7 +117,7 @@ def _home_of(seed: int, home: Path) -> Path:
 
 def _train(name: str, seed: int, home: Path, request: StudyRequest, load: functools._lru_cache_wrapper[object]) -> None:
     choice = request.choice or Choice()
-    asked = train.Request(choice.encoder, choice.lm, device=choice.device, precision=choice.precision, seed=seed,
+    asked = train.Request(choice.encoder, choice.lm, request.corpora, choice.device, choice.precision, seed,
                           offline=not choice.download)
     for part in trainables.parts(name):
         plan = train.plan(name, asked, home, load, part=part)  # type: ignore[arg-type]

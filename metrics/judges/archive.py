@@ -1,7 +1,6 @@
-"""What judges leave behind: every answer, and what each run was asked and cost.
+"""What judges leave behind, every answer, and what a run of one took.
 
     HOME/judge/answers/PROMPT-MODEL.jsonl     one line an answer, added as it comes: DIGEST {"key": ..., "text": ...}
-    HOME/judge/usage.jsonl                    a line with each answer, and one at the end: what that run took so far
 
 The key of an answer is the digest of the request and of the number of the sample, not of the host; no key of an account
 is in it. A line that was cut short by a kill, or changed since, does not fit its digest and is ignored.
@@ -17,7 +16,6 @@ import os
 import re
 import threading
 import time
-import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,16 +24,7 @@ from typing import Any
 from metrics.errors import MissingResource
 from metrics.judges.answer import Answer
 
-COUNTED = ("sent", "failed", "kept", "refused", "read", "weighted", "unreadable", "unread", "prompt_tokens",
-           "completion_tokens", "cost")
-"""The numbers of a line of usage."""
-
 _ONE_AT_A_TIME = threading.Lock()
-
-
-def folder(home: Path) -> Path:
-    """Where all that judges leave behind lies."""
-    return home / "judge"
 
 
 def answer_key(body: Mapping[str, Any], sample: int, attempt: int) -> str:
@@ -49,7 +38,7 @@ class AnswerArchive:
     def __init__(self, home: Path, prompt: str, model: str) -> None:
         own = hashlib.sha256(model.encode()).hexdigest()[:8]
         readable = re.sub(r"[^A-Za-z0-9.-]+", "-", model)[-60:]
-        self.path = folder(home) / "answers" / f"{prompt}-{readable}-{own}.jsonl"
+        self.path = home / "judge" / "answers" / f"{prompt}-{readable}-{own}.jsonl"
         self._known = dict(_read(self.path))
 
     def get(self, key: str) -> Answer | None:
@@ -69,9 +58,6 @@ class Usage:
 
     judge: str
     model: str
-    home: Path
-    price_in: float = 0.0
-    price_out: float = 0.0
     sent: int = 0
     """Requests, failed attempts among them."""
     failed: int = 0
@@ -87,10 +73,8 @@ class Usage:
     """Questions given up without an answer that could be read."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    served: set[str] = field(default_factory=set)
     last_refusal: str = ""
     start: float = field(default_factory=time.monotonic)
-    run: str = field(default_factory=lambda: uuid.uuid4().hex)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def count(self, what: str, *, weighted: bool = False, last_refusal: str = "") -> None:
@@ -101,26 +85,10 @@ class Usage:
             self.last_refusal = last_refusal or self.last_refusal
 
     def answered(self, answer: Answer) -> None:
-        """Count the tokens of an answer, and keep the counts so far."""
+        """Count the tokens of an answer."""
         with self._lock:
             self.prompt_tokens += answer.prompt
             self.completion_tokens += answer.completion
-            self.served.add(answer.served or self.model)
-            self.keep()
-
-    @property
-    def cost(self) -> float | None:
-        """What the answers of this run cost, in the currency of the prices; None without prices."""
-        if not (self.price_in or self.price_out):
-            return None
-        return (self.prompt_tokens * self.price_in + self.completion_tokens * self.price_out) / 1e6
-
-    def record(self) -> dict[str, Any]:
-        """The line that is kept."""
-        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        return {"at": at, "run": self.run, "judge": self.judge, "model": self.model,
-                **{name: getattr(self, name) for name in COUNTED},
-                "served": sorted(self.served), "seconds": round(time.monotonic() - self.start, 3)}
 
     def line(self) -> str:
         """The line that is printed at the end."""
@@ -128,29 +96,8 @@ class Usage:
                  f"{self.unreadable} answers not readable", f"{self.refused} requests refused",
                  f"{self.unread} questions given up", f"{self.weighted} of {self.read} weighted by probabilities",
                  f"{self.prompt_tokens} + {self.completion_tokens} tokens",
-                 *([] if self.cost is None else [f"cost {self.cost:.4f}"]), f"{time.monotonic() - self.start:.1f} s"]
+                 f"{time.monotonic() - self.start:.1f} s"]
         return f"{self.judge} ({self.model}): {', '.join(parts)}"
-
-    def keep(self) -> None:
-        """Add the line to the file, if anything was sent; of a run the last one counts."""
-        if self.sent:
-            _append(_usage(self.home), json.dumps(self.record()).encode())
-
-
-def usage_records(home: Path) -> Iterator[dict[str, Any]]:
-    """The usage of every run so far, killed ones among them; a line that was cut short is ignored."""
-    runs: dict[str, dict[str, Any]] = {}
-    for line in _usage(home).read_bytes().splitlines() if _usage(home).is_file() else ():
-        with contextlib.suppress(ValueError):
-            record = json.loads(line)
-            if isinstance(record, dict) and {"judge", "model", "run", *COUNTED} <= record.keys():
-                runs[record["run"]] = record
-    yield from runs.values()
-
-
-def _usage(home: Path) -> Path:
-    return folder(home) / "usage.jsonl"
-
 
 def _append(path: Path, line: bytes) -> None:
     """Add a line to a file, in one piece; it begins the line anew, since the last one may have been cut short."""

@@ -1,8 +1,7 @@
-"""Embeddings kept from run to run, as float16 in Arrow files under the home.
+"""What an encoder made of texts of trainings and topics, kept as float16 in Arrow files under the home.
 
 Each part holds digests of texts and the texts' vectors, is written beside and renamed, and is mapped into memory when
-the next run asks. Vectors come back rounded to float16; so that a score does not depend on whether it was computed or
-read back, everything is rounded so wherever embeddings are kept, and the signature of a score says it.
+it is asked for. Vectors come back rounded to float16, whether computed or read back.
 Several processes may write at once: a part is named by the sha256 of its content, one whose content does not match is
 removed and its texts are read anew, and a text that two processes kept is kept twice.
 """
@@ -28,11 +27,10 @@ PART = 64 << 20
 
 
 class EmbeddingCache:
-    """The embeddings of one encoder and layer, in a folder of their own; `hint` is what to do where it fails."""
+    """The embeddings of one encoder, in a folder of their own."""
 
-    def __init__(self, folder: Path, hint: str = "") -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._hint = hint
         self._parts: dict[bytes, tuple[_Part, int]] = {}
         self._fresh: dict[bytes, Half] = {}
         self._size = 0
@@ -65,8 +63,8 @@ class EmbeddingCache:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_atomically(path, content)
         except OSError as error:
-            raise MetricError(f"embeddings cannot be kept in {self.folder}: {error.strerror}; make room there"
-                              f"{', or ' if self._hint else ''}{self._hint}") from error
+            raise MetricError(f"embeddings cannot be kept in {self.folder}: {error.strerror}; make room "
+                              "there") from error
         self._fresh, self._size = {}, 0
         self._open(path)
 
@@ -93,8 +91,7 @@ class EmbeddingCache:
         with np.errstate(over="ignore"):
             rounded: Half = vectors.astype(np.float16)
         if np.isinf(rounded).any():
-            raise MetricError(f"embeddings cannot be kept: {np.abs(vectors).max():.3g} is more than float16 holds"
-                              f"{'; ' if self._hint else ''}{self._hint}")
+            raise MetricError(f"embeddings cannot be kept: {np.abs(vectors).max():.3g} is more than float16 holds")
         self._fresh[key] = rounded
         self._size += 2 * rounded.nbytes
         if self._size > PART:

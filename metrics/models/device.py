@@ -6,10 +6,12 @@ torch is loaded only where an accelerator may be present, so that a run which sc
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import platform
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,19 @@ def machine(device: str = "auto", precision: str = "auto", tokens: int | None = 
     for one in devices:
         _check(one)
     return Machine(devices, precision, tokens or TOKENS[kind])
+
+
+@contextlib.contextmanager
+def on_one_core() -> Iterator[None]:
+    """Have torch take one thread: those of a small network mostly wait for each other, and sum in another order."""
+    import torch
+
+    cores = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(cores)
 
 
 def _check(device: str) -> None:

@@ -42,13 +42,11 @@ TOGETHER = 32_768
 class Encoder:
     """A transformer that reads texts; `layer` 0 stands for its last, n for its n-th."""
 
-    def __init__(self, weights: Weights, machine: Machine, memory: Memory, layer: int = 0,
-                 cache: EmbeddingCache | None = None) -> None:
+    def __init__(self, weights: Weights, machine: Machine, memory: Memory, layer: int = 0) -> None:
         self.weights = weights
         self.machine = machine
         self.layer = layer
         self._memory = memory
-        self._cache = cache
         self._batches = Batches(machine.tokens, even=machine.kind == "cpu")
 
     @property
@@ -115,17 +113,9 @@ class Encoder:
         vectors: Vectors = table.float().cpu().numpy()
         return vectors
 
-    def close(self) -> None:
-        """Write what is kept for later runs."""
-        if self._cache is not None:
-            self._cache.flush()
-
     def _all(self, kind: str, texts: Sequence[Text], read: Callable[[list[Text]], list[Vectors]]) -> list[Vectors]:
-        """What was read of each text before, in this run or in one that kept it, else now; each distinct text once."""
-        def kept_or_read(missing: list[Text]) -> list[Vectors]:
-            return read(missing) if self._cache is None else self._cache.through(kind, missing, read)
-
-        return self._memory.through((self._key, kind), texts, kept_or_read)
+        """What was read of each text before in this run, else now; each distinct text once."""
+        return self._memory.through((self._key, kind), texts, read)
 
     def _whole(self, kind: str, texts: Sequence[Text], pooling: Pooling, limit: int | None,
                tokenized: Callable[[list[Text]], list[Tokenized]]) -> Vectors:

@@ -55,7 +55,6 @@ class Choice:
     device: str = "auto"
     precision: str = "auto"
     batch_tokens: int | None = None
-    keep_embeddings: bool = False
     download: bool = False
 
 
@@ -91,19 +90,11 @@ class Models:
         return self._encoder(name, layer)
 
     def _encoder(self, name: str, layer: int = 0) -> Encoder:
-        from metrics.models.cache import EmbeddingCache
         from metrics.models.encoder import Encoder
 
         weights = self._encoder_weights(name)
-
-        def load() -> Encoder:
-            cache = None
-            if self.choice.keep_embeddings:
-                own = f"{weights.digest[:16]}-{weights.settings[:8]}-layer{layer}-{self.machine.precision}"
-                cache = EmbeddingCache(self.home / "embeddings" / own, "run without --keep-embeddings")
-            return Encoder(weights, self.machine, self.memory, layer, cache)
-
-        return self._once(("encoder", weights.identity, layer), load)
+        return self.once(("encoder", weights.identity, layer),
+                          lambda: Encoder(weights, self.machine, self.memory, layer))
 
     def lm(self, name: str = "") -> LanguageModel:
         """The causal language model of that name."""
@@ -117,7 +108,7 @@ class Models:
                 return small_lm.load(self._small_lm(), self.machine, self.memory)
             return LanguageModel(weights, self._machine("lm", name), self.memory)
 
-        return self._once(("lm", weights.identity), load)
+        return self.once(("lm", weights.identity), load)
 
     def vectors(self, name: str = "") -> WordVectors:
         """The word vectors in that file; without one, the encoder's input embeddings."""
@@ -126,8 +117,8 @@ class Models:
 
         file = name or self.choice.vectors
         if not file:
-            return self._once(("vectors", ""), lambda: from_encoder(self._encoder("")))
-        return self._once(("vectors", file), lambda: from_file(self._vector_file(file), self.home))
+            return self.once(("vectors", ""), lambda: from_encoder(self._encoder("")))
+        return self.once(("vectors", file), lambda: from_file(self._vector_file(file), self.home))
 
     def trained(self, name: str, kind: Callable[..., Loaded], encoder: str = "") -> Loaded:
         """The network `kind(**config)` with the weights of that name that were trained for this encoder."""
@@ -135,7 +126,7 @@ class Models:
 
         self.requested.add(("checkpoint", name))
         trained = self.checkpoint(name, encoder)
-        network: Loaded = self._once(("trained", kind, trained.folder),
+        network: Loaded = self.once(("trained", kind, trained.folder),
                                      lambda: networks.own(kind, trained, self.machine))
         return network
 
@@ -146,7 +137,7 @@ class Models:
 
         read, head = self.encoder(encoder), self.trained("mlm", Adapted, encoder)
         trained = self.checkpoint("mlm", encoder)
-        return self._once(("masked", trained.folder),
+        return self.once(("masked", trained.folder),
                           lambda: MaskedModel(read, head.to(self.machine.dtype()), trained.identity, self.memory))
 
     def checkpoint(self, name: str, encoder: str = "") -> Checkpoint:
@@ -157,7 +148,7 @@ class Models:
         except MissingResource as error:
             identity, absent = "", error  # weights that read no encoder do without
         try:
-            trained: Checkpoint = self._once(("checkpoint", name, identity),
+            trained: Checkpoint = self.once(("checkpoint", name, identity),
                                            lambda: checkpoint.find(name, identity, self.home))
         except MissingResource as error:
             raise absent or error from error
@@ -176,8 +167,6 @@ class Models:
         parts = [weights.identity] if kind != "vectors" else [f"input embeddings of {weights.identity}"]
         if (precision := self._machine(kind, name).precision) != "fp32":
             parts.append(precision)
-        if self.choice.keep_embeddings and kind == "encoder":
-            parts.append("kept as fp16")
         return " ".join(parts)
 
     def display_name(self, kind: str, name: str = "") -> str:
@@ -199,12 +188,6 @@ class Models:
             return 0
         return files.parameters(weights.folder, "word_embeddings" if kind == "vectors" else "")
 
-    def close(self) -> None:
-        """Write what is to be kept for later runs."""
-        for key, loaded in self._loaded.items():
-            if key[0] == "encoder":
-                loaded.close()
-
     def _language_model(self, name: str) -> Weights:
         model = name or self.choice.lm or small_lm.SHOWN
         return small_lm.weights(self._small_lm()) if model == small_lm.SHOWN else self._weights(model, "lm")
@@ -216,14 +199,14 @@ class Models:
         if not plus or (files.is_path(name) and Path(name).expanduser().is_dir()):
             return self._weights(name, "encoder")
         weights = self._weights(base, "encoder")
-        return self._once(("tuned", base, trained),
+        return self.once(("tuned", base, trained),
                           lambda: weights.tuned(checkpoint.find(trained, weights.identity, self.home)))
 
     def _small_lm(self) -> Checkpoint:
         """The language model that was trained here: the user's own, else the one that comes with this package."""
-        self._once(("installed",), _check_installed)
+        self.once(("installed",), _check_installed)
         try:
-            trained: Checkpoint = self._once(("checkpoint", small_lm.NAME, ""),
+            trained: Checkpoint = self.once(("checkpoint", small_lm.NAME, ""),
                                            lambda: checkpoint.find(small_lm.NAME, "", self.home))
         except MissingResource as error:
             raise MissingResource(f"{error}; or name another language model by --lm (gpt2, microsoft/DialoGPT-small, "
@@ -232,8 +215,8 @@ class Models:
 
     def _weights(self, name: str, kind: str) -> Weights:
         catalogue.check_kind(name, kind)
-        self._once(("installed",), _check_installed)
-        weights = self._once(("weights", name), lambda: self._found(name))
+        self.once(("installed",), _check_installed)
+        weights = self.once(("weights", name), lambda: self._found(name))
         if isinstance(weights, str):
             raise MissingResource(weights)
         return weights
@@ -275,7 +258,8 @@ class Models:
         write_atomically(note, resource.digest.encode())
         return resource
 
-    def _once(self, key: tuple[Any, ...], load: Callable[[], Loaded]) -> Loaded:
+    def once(self, key: tuple[Any, ...], load: Callable[[], Loaded]) -> Loaded:
+        """What was loaded under a key, loaded now if it was not."""
         if key not in self._loaded:
             with READING.loads():
                 self._loaded[key] = load()

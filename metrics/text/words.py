@@ -15,11 +15,15 @@ only the length that BLEU compares with can tell. Without any reference that hol
 from __future__ import annotations
 
 import functools
+import importlib.util
 import math
 import re
+import sys
+import types
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, repeat
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -187,6 +191,14 @@ def _sacrebleu(name: str) -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _porter() -> Any:
-    from nltk.stem.porter import PorterStemmer
-
-    return PorterStemmer()
+    """NLTK's stemmer, without the rest of NLTK, which takes a second to import."""
+    before, found = set(sys.modules), importlib.util.find_spec("nltk")
+    if "nltk" not in before and found:
+        for name in ("nltk", "nltk.stem"):
+            sys.modules[name] = package = types.ModuleType(name)
+            package.__path__ = [str(Path(str(found.origin)).parent.joinpath(*name.split(".")[1:]))]
+    try:
+        return importlib.import_module("nltk.stem.porter").PorterStemmer()
+    finally:  # whoever imports NLTK later gets all of it
+        for name in [name for name in sys.modules.keys() - before if name.partition(".")[0] == "nltk"]:
+            del sys.modules[name]

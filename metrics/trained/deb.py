@@ -113,6 +113,9 @@ class Deb:
             *dialogue.labels.get(ADVERSARIAL, ()))), data.vectors)
         training, held = ((pairs([dialogue for dialogue in dialogues if GOOD not in dialogue.labels], table),
                            answers(table, dialogues)) for dialogues in both)
+        if not all(len(some) for some, _ in (training, held)):
+            raise MetricError("none of the corpora has whole dialogues, among whose replies the own one is found; take "
+                              "dailydialog as well")
         if self.negatives != "random" and not all(any(map(len, rated.adversarial)) for _, rated in (training, held)):
             raise MetricError("none of the corpora has adversarial replies; the dev or train split of dailydialog_pp "
                               "has some")

@@ -165,6 +165,8 @@ class TrainingData:
     read: Callable[[Sequence[str]], Vectors] | None = None
     recipe: Recipe = Recipe((), 1)
     part: str = ""
+    frozen: bool = False
+    """Whether vectors were read, so that what is trained is a head on them."""
     _split: dict[str, tuple[list[Dialogue], list[Dialogue]]] = field(default_factory=dict)
 
     @property
@@ -185,6 +187,7 @@ class TrainingData:
 
         What was read of a text is kept on disk, so that all trainings with one encoder read it once.
         """
+        self.frozen = True
         if self.read is None:
             encoder = self.models.encoder(self.encoder)
             return np.hstack([encoder.sentences(texts, "mean"), encoder.sentences(texts, "max")]).astype(np.float16)

@@ -3,8 +3,6 @@
 `python tests/bench/challenge.py [--submissions N] [--per-team N]`. The data is made up: five datasets with the numbers
 of qualities of the challenge's test sets, enlarged to the 18,641 items that its organisers name; ratings are whole
 numbers from 1 to 5, scores are ratings with noise.
-
-`--alike` publishes 200 teams on ten sets with 4,660 items and 41 targets instead, whose scores all have the same noise.
 """
 
 import argparse
@@ -19,19 +17,17 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from harness import cli
 from harness.challenge import folder, outcome
 
 SETS = {"one": (741, 1), "two": (1242, 1), "three": (2461, 1), "four": (7000, 4), "five": (7197, 4)}
-ALIKE = {f"set{place}": (466, 5 if place == 0 else 4) for place in range(10)}
 
 
-def make(root: Path, submissions: int, per_team: int, sets: dict[str, tuple[int, int]], spread: float) -> None:
-    """Write the challenge; `spread` is how far the noise of submissions differs."""
+def make(root: Path, submissions: int, per_team: int) -> None:
+    """Write the challenge."""
     rng = np.random.default_rng(0)
     lines = ['title = "Made up"', f"submissions = {per_team}"]
     people, names = [], []
-    for name, (size, qualities) in sets.items():
+    for name, (size, qualities) in SETS.items():
         ratings = {f"q{place}": rng.integers(1, 6, size=(size, 3)) for place in range(qualities)}
         rows = [{"dialogue_id": f"{name}_{at:05d}", "context": f"said {at}", "response": f"answer {at}",
                  "annotations": {quality: votes[at].tolist() for quality, votes in ratings.items()}}
@@ -47,7 +43,7 @@ def make(root: Path, submissions: int, per_team: int, sets: dict[str, tuple[int,
         team, number = divmod(place, per_team)
         at = root / "submissions" / f"team {team + 1}" / str(number + 1)
         at.mkdir(parents=True)
-        scores = truth + rng.normal(0, 1 + spread * rng.random(), size=len(truth))
+        scores = truth + rng.normal(0, 1 + 4 * rng.random(), size=len(truth))
         (at / "scores.csv").write_text("dialogue_id,score\n" + "".join(
             f"{name},{score:.6f}\n" for name, score in zip(names, scores, strict=True)))
 
@@ -62,19 +58,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--submissions", type=int, default=500)
     parser.add_argument("--per-team", type=int, default=1)
-    parser.add_argument("--alike", action="store_true")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
-        if args.alike:
-            make(root, 200, 1, ALIKE, 0)
-            start = time.perf_counter()
-            status = cli.main(["challenge", "publish", str(root)])
-            page = root / "site" / "challenge.html"
-            print(f"published with status {status}: {time.perf_counter() - start:.1f} s, peak {peak():.2f} GiB; "
-                  f"challenge.html {page.stat().st_size / 2**20:.2f} MiB")
-            return
-        make(root, args.submissions, args.per_team, SETS, 4)
+        make(root, args.submissions, args.per_team)
         start = time.perf_counter()
         _, _, taken, _ = outcome.validated(root, root)
         print(f"validated alone: {len(taken.whole.entries)} taken, {time.perf_counter() - start:.1f} s")

@@ -1,7 +1,6 @@
 """The lexical metrics against the packages they equal, side by side in one run.
 
     python tests/bench/lexical.py [--items N] [--repeat R] [--json]
-    python tests/bench/lexical.py --memory
 
 Each package is called once per item, with its objects made once; ours score the same items. Both sides have
 imported their packages and read WordNet before the clock starts, and take turns, in an order that alternates.
@@ -14,7 +13,6 @@ import argparse
 import json
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +28,7 @@ from metrics.metric import Metric
 from metrics.models.service import Models
 from metrics.registry import choose
 from metrics.text.words import stem
-from tests.bench.processes import DATA, ROOT, Rows, peak, race, show
+from tests.bench.processes import DATA, ROOT, Rows, race, show
 
 os.environ.setdefault("NLTK_DATA", str(DATA / "resources" / "nltk_data"))
 Scores = Callable[[Sequence[Item]], Any]
@@ -44,11 +42,10 @@ def main() -> None:
     parser.add_argument("--items", type=int, help="score only the first N")
     parser.add_argument("--repeat", type=int, default=3, help="runs of either side; the fastest counts")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--memory", action="store_true", help="score 40,000 items with 11 references each")
     given = parser.parse_args()
-    report = memory() if given.memory else compare(dstc7()[: given.items], given.repeat)
+    report = compare(dstc7()[: given.items], given.repeat)
     show(report, given.json)
-    if any(row.get("largest difference", 0) for row in report):
+    if any(row["largest difference"] for row in report):
         sys.exit("values differ")
 
 
@@ -158,21 +155,6 @@ def per_item(score: Callable[[str, list[str]], float]) -> Scores:
     """A package's function of one response and its references as a function of the items."""
     return lambda items: np.array([score(item.response.text, [reference.text for reference in item.references])
                                    for item in items if item.response])
-
-
-def memory() -> Rows:
-    """The most memory ever held while all metrics score 40,000 items with 11 references that nobody shares."""
-    texts = [reference.text for item in dstc7() for reference in item.references]
-    start = peak()
-    items = [Item(str(number), (), Utterance("system", texts[number % len(texts)]),
-                  tuple(Reference(f"{texts[(11 * number + k) % len(texts)]} {number} {k}") for k in range(11)))
-             for number in range(40_000)]
-    report = [{"step": "start", "peak MiB": start}, {"step": "40,000 items", "peak MiB": peak()}]
-    for metric in available():
-        before = time.perf_counter()
-        metric.score(items, MODELS)
-        report.append({"step": metric.card.name, "peak MiB": peak(), "s": round(time.perf_counter() - before, 1)})
-    return report
 
 
 if __name__ == "__main__":

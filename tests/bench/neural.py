@@ -1,12 +1,11 @@
 """The metrics on encoders against the packages they equal, side by side.
 
-    python tests/bench/neural.py [bert-score] [encoding] [products] [likelihood] [--encoder NAME] [--lm NAME]
+    python tests/bench/neural.py [bert-score] [encoding] [likelihood] [--lm NAME]
                                  [--items N] [--full] [--repeat R] [--json]
 
 bert-score   BERTScore against the bert-score package on DSTC7, 1,000 items unless told otherwise
 encoding     sentence vectors against SentenceTransformer.encode: the utterances of the turn-level sets as they come,
              and the distinct ones; then our lower precisions, with the least and the mean cosine to fp32
-products     an encoder's pass over N of the distinct utterances, against the products with its weights alone
 likelihood   log p of responses after contexts and of FED's follow-ups, against transformers' loss pair by pair; a tenth
              of the items
 
@@ -32,7 +31,6 @@ from benchmarks.registry import card
 from metrics import registry
 from metrics.likelihood.fed import UTTERANCES
 from metrics.models.causal import LanguageModel
-from metrics.models.encoder import Encoder
 from metrics.models.hub import quiet
 from metrics.models.service import Choice, Models
 from metrics.text.similarity import cosines, unit
@@ -51,7 +49,6 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=1_000, help="how many items of DSTC7")
     parser.add_argument("--full", action="store_true", help="all items of DSTC7")
     parser.add_argument("--lm", default="", help="the language model of likelihood (default: the one that is shipped)")
-    parser.add_argument("--encoder", default="", help="the encoder of products (default: the embedded one)")
     parser.add_argument("--repeat", type=int, default=2, help="turns of either side")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args()
@@ -147,35 +144,6 @@ def sentence_transformer(texts: list[str]) -> Side:
     return lambda: lambda: model.encode(texts, show_progress_bar=False)
 
 
-def products(given: argparse.Namespace) -> Rows:
-    """A pass, and its linear layers on as many rows of zeros, in turns; with OMP_NUM_THREADS=1 one core does either."""
-    import torch
-
-    texts = list(dict.fromkeys(turn_level_utterances()))[:: max(1, 8_000 // given.items)]
-    home = Path(os.environ.get("HARNESS_HOME", "no-home"))
-
-    def encoder() -> Encoder:
-        loaded = Models(home, Choice(encoder=given.encoder)).encoder()
-        loaded.sentences(["warm"])
-        return loaded
-
-    def alone() -> Callable[[], Any]:
-        loaded, calls = encoder(), []
-        for layer in loaded.networks[0].encoder.modules():
-            if hasattr(layer, "weight") and layer.weight.ndim == 2 and not isinstance(layer, torch.nn.Embedding):
-                layer.register_forward_pre_hook(lambda layer, rows: calls.append((layer.forward, rows[0].shape)))
-        loaded.sentences(texts)
-        return lambda: [forward(torch.zeros(shape)).shape for forward, shape in calls]
-
-    def ours() -> Callable[[], Any]:
-        loaded = encoder()
-        return lambda: loaded.sentences(texts)
-
-    with torch.inference_mode():
-        seconds, _ = race({"package": alone, "ours": ours}, given.repeat)
-    return [row(f"pass against products, {encoder().name}", len(texts), seconds["package"], seconds["ours"])]
-
-
 def turn_level_utterances() -> Iterator[str]:
     """Every line of every context, every response, and the references that are a text and no list."""
     for path in sorted((DATA / "human_evaluation_data").glob("*_eval.json")):
@@ -258,7 +226,7 @@ def one_by_one(name: str, pairs: list[tuple[str, str]]) -> Side:
 
 
 REPORTS: dict[str, Callable[[argparse.Namespace], Rows]] = {
-    "bert-score": bert_score, "encoding": encoding, "products": products, "likelihood": likelihood}
+    "bert-score": bert_score, "encoding": encoding, "likelihood": likelihood}
 
 if __name__ == "__main__":
     main()

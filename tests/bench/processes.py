@@ -17,6 +17,9 @@ ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("HARNESS_REAL_DATA") or ROOT.parent / "shared" / "data")
 """Where the real data would be."""
 
+COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Modules are compiled once, as where the harness is installed."""
+
 Rows = list[dict[str, Any]]
 
 
@@ -34,7 +37,7 @@ def watched(argv: Sequence[str], log: Path | None = None, **environment: str) ->
     start, seen, over = time.perf_counter(), [0.0], threading.Event()
     with (log or Path(os.devnull)).open("wb") as stream:
         child = subprocess.Popen([sys.executable, "-m", "dialogue_harness", *argv], stdout=stream, stderr=stream,
-                                 cwd=ROOT, env={**os.environ, **environment})
+                                 cwd=ROOT, env={**os.environ, **COMPILED, **environment})
 
     def look() -> None:
         while not over.wait(0.1):

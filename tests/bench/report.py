@@ -17,8 +17,8 @@ import numpy as np
 
 from benchmarks import registry
 from benchmarks.dataset import DatasetCard
+from harness.results.cache import Cache
 from harness.run import compare
-from harness.run.cache import Cache
 from harness.run.correlate import Judged, TargetData
 from harness.run.intervals import RankIntervals
 from harness.run.plan import Draws

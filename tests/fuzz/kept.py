@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.run.cache import Cache
+from harness.results.cache import Cache
 from harness.scoring.score import Scores
 from harness.scoring.store import ScoreStore, _stem, _to_parquet
 from metrics.judges import archive as answers

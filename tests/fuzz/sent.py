@@ -67,23 +67,20 @@ WANTED = scorefile.Expected({"toy": tuple(item.id for item in ITEMS)}, {"toy": (
 def _scores() -> dict[str, list[bytes]]:
     by_item = {item.id: number / 2 for number, item in enumerate(ITEMS)}
     pairs = {f"{name}|{quality}": value for name, value in by_item.items() for quality in ("overall", "Natural")}
-    rows = [{"dialogue_id": name, "score": value} for name, value in pairs.items()]
 
     def table(sign: str, given: Mapping[str, float]) -> bytes:
         lines = (f"{name}{sign}{value}\n" for name, value in given.items())
         return f"dialogue_id{sign}score\n{''.join(lines)}".encode()
 
     quoted = b'\xef\xbb\xbfid;score;more\n"toy_0";"1e-3";"a\nb"\n'
-    return {".csv": [table(",", by_item), table(",", pairs), quoted], ".tsv": [table("\t", by_item)],
-            ".jsonl": ["".join(json.dumps(row) + "\n" for row in rows).encode()],
-            ".json": [json.dumps(rows).encode(), json.dumps(by_item).encode()]}
+    return {".csv": [table(",", by_item), table(",", pairs), quoted], ".tsv": [table("\t", by_item)]}
 
 
 def _read_scores(folder: Path, form: str, content: bytes) -> None:
     path = folder / f"scores{form}"
     path.write_bytes(content)
     found = scorefile.read(path, WANTED)
-    for line in scorefile.describe(found.problems, found.unit):
+    for line in scorefile.describe(found.problems):
         sound(line.isprintable(), f"a problem described as {line!r}")
     for scores in found.scores.values():
         sound(len(scores) == len(ITEMS) and not np.isinf(scores).any(), "scores that are not one a item, or infinite")
@@ -119,7 +116,6 @@ metric = ["bleu", "rouge-l[references=mean]"]
 with = "length"
 limit = 40
 batch-tokens = 4096
-keep_embeddings = true
 timeout = 2.5
 memory = "4GiB"
 executor = "local:2"

@@ -2,17 +2,15 @@
 
 import csv
 import json
-import sys
-import tomllib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import registry
-from benchmarks.dataset import SYSTEM, USER, Dataset
+from benchmarks.dataset import USER, Dataset
 from benchmarks.errors import BenchmarkError
 from harness import own
 from harness.api import hub
@@ -100,33 +98,12 @@ columns = ["f"]
 """)
 
 
-def saved(folder: Path) -> Path:
-    """As `datasets` leaves it on disk, in two parts."""
-    datasets = pytest.importorskip("datasets")
-    rows = [{"item": item, "context": [{"speaker": "bot", "text": turn} for turn in context.split("\n")],
-             "response": {"speaker": "bot", "text": response}, "reference": [{"text": text} for text in references],
-             "overall": list(overall), "fit": list(fit)} for item, context, response, references, overall, fit in ITEMS]
-    parts = {"train": datasets.Dataset.from_list(rows[:1]), "test": datasets.Dataset.from_list(rows)}
-    datasets.DatasetDict(parts).save_to_disk(folder / "tea.hf")
-    (folder / "tea.toml").write_text(CARD.replace("FORM", "hf") + 'part = "test"\n')
-    return folder / "tea.toml"
-
-
-def of_hub(folder: Path) -> Path:
-    """A dataset that `datasets` finds by its name, here that of a folder."""
-    pytest.importorskip("datasets")
-    (folder / "hub").mkdir(exist_ok=True)
-    (folder / "hub" / "train.jsonl").write_text(lines())
-    (folder / "tea.toml").write_text(CARD.replace('file = "tea.FORM"', f'hub = "{folder / "hub"}"'))
-    return folder / "tea.toml"
-
-
 FORMS: dict[str, Callable[[Path], Path]] = {
     "long .csv": lambda folder: table(folder, "csv", long()), "wide .csv": lambda folder: table(folder, "csv", wide()),
     "long .tsv": lambda folder: table(folder, "tsv", long()),
     ".jsonl": lambda folder: write(folder, "jsonl", lines()),
     "a column per rater": lambda folder: table(folder, "csv", raters(), RATERS),
-    "objects": nested, "a folder of datasets": saved, "a dataset of the hub": of_hub,
+    "objects": nested,
     "the organisers' .json": lambda folder: write(folder, "json", official())}
 
 
@@ -144,29 +121,25 @@ def test_every_format_gives_the_same_dataset(tmp_path: Path) -> None:
     for name, form in FORMS.items():
         again = load(form(tmp_path))
         votes = {(rating.item, rating.quality, rating.votes) for rating in again.ratings if rating.votes}
-        if name == "a folder of datasets":  # which names who speaks
-            assert {turn.speaker for item in again.items for turn in item.context} == {SYSTEM}
-            again = replace(again, items=tuple(replace(item, context=own.context) for item, own in zip(
-                again.items, first.items, strict=True)))
         assert again.items == first.items, name
         assert votes == {(rating.item, rating.quality, rating.votes) for rating in first.ratings if rating.votes}, name
 
 
-def test_what_is_exported_is_read_again(tmp_path: Path, home: Path) -> None:
-    """A folder for the hub, itself and through `datasets`, and what `save_to_disk` makes of it."""
+def test_what_is_exported_holds_every_item_and_vote(tmp_path: Path, home: Path) -> None:
+    """A folder for the hub, and the same as tables of `datasets`."""
     for name in ("persona-usr", "fed-dial"):
         first = registry.sample(registry.card(name))
-        folder = f"of-{first.fingerprint[:12]}"  # `datasets` caches by a folder's last name
-        hub.export(first, tmp_path / name / folder)
-        hub.to_datasets(name, home).save_to_disk(tmp_path / name / "saved")
-        for place in (f'file = "{folder}"', 'file = "saved"', f'hub = "{tmp_path / name / folder}"'):
-            qualities = json.dumps([quality.name for quality in first.card.qualities])
-            card = tmp_path / name / "again.toml"
-            card.write_text(f'name = "again"\n{place}\nlevel = "{first.card.level}"\nqualities = {qualities}\n')
-            again = load(card)
-            assert again.items == first.items, place
-            assert {rating for rating in again.ratings if rating.votes} == {
-                rating for rating in first.ratings if rating.votes}
+        hub.export(first, tmp_path / name)
+        tables = hub.to_datasets(name, home)
+        items, votes = (pq.read_table(tmp_path / name / f"{part}.parquet").to_pylist() for part in ("items", "votes"))
+        assert (tables["items"].to_list(), tables["votes"].to_list()) == (items, votes)
+        for row, item in zip(items, first.items, strict=True):
+            turns = row["dialogue"] if name == "fed-dial" else row["context"]
+            assert (row["id"], turns, row["facts"]) == (item.id, list(item.record["context"]), list(item.facts))
+            assert name == "fed-dial" or (item.response and row["response"] == item.response.text)
+            assert [one["text"] for one in row["references"]] == [one.text for one in item.references]
+        assert [(row["item"], row["quality"], row["vote"]) for row in votes] == [
+            (rating.item, rating.quality, vote) for rating in first.ratings for vote in rating.votes]
 
 
 def test_a_dialogue_names_the_speaker_of_each_turn(tmp_path: Path) -> None:
@@ -193,7 +166,7 @@ BAD: tuple[tuple[str, str, str, str], ...] = (
     ("csv", "item,context,response,quality,rating\n1,a,b,fitt,1\n", "", "'fitt' is no quality of the card"),
     ("csv", "item,context,response,quality\n1,a,b,fit\n", "", "line 1: field 'rating': is missing"),
     ("csv", "item,context,response,f,r0,r2\n1,a,b,1,1,1\n", RATERS.replace('{item = "id", context = "history"}', "{}"),
-     "tea.csv, line 1: field 'r1': is missing, and the card says that it holds votes on 'overall'; known: item"),
+     "tea.csv, line 1: field 'r1': is missing, and the card says that it holds votes on 'overall'; did you mean"),
     ("csv", "item,context,response,fit,fit\n1,a,b,1,1\n", "", "line 1: field 'fit': is the name of two columns"),
     ("csv", "item,context,response,overall,fit\n1,a,b,5,1\n2,a,b,9,1\n", SCALE,
      "tea.csv, line 3: field 'overall': 9 is outside the scale of 'overall', 1 to 5"),
@@ -233,32 +206,21 @@ BAD: tuple[tuple[str, str, str, str], ...] = (
     ("csv", "", 'level = "turn"', "needs a name and a file"),
     ("csv", "", 'name = "tea"\nfile = "x.csv"', "needs its qualities"),
     ("csv", "", CARD.replace('"turn"', '"word"'), "level should be one of turn, dialogue, not 'word'"),
-    ("csv", "", CARD.replace("level", "levle"), "'levle' is no setting; known: "),
+    ("csv", "", CARD.replace("level", "levle"), "'levle' is no setting; did you mean 'level'? known: "),
     ("csv", "", CARD.replace('"tea"', '"Tea time"'), "name should be small letters, digits and hyphens"),
     ("csv", "", CARD.replace('"tea"', '"fed-turn"'), "the project has a dataset 'fed-turn'"),
     ("csv", "", CARD.replace('"fit"', '"overall"'), "the quality 'overall' is named twice"),
-    ("csv", "", CARD.replace('file = "tea.FORM"', 'hub = "/nowhere/at-all"'), "`datasets` cannot load it"),
-    ("csv", "", CARD + 'hub = "org/name"\n', "needs a name and a file (or a dataset of the hub)"),
-    ("csv", "", CARD.replace("tea.FORM", "."), "is no dataset that `save_to_disk` wrote"),
-    ("csv", "", CARD.replace("tea.FORM", "parts"), 'parts: has the parts train, test; say in the card which'),
     ("csv", "", CARD.replace("tea.FORM", "gone.csv"), "gone.csv: no such file"),
     ("csv", "", "name = ", "is not TOML"))
 
 
-def test_what_is_wrong_is_refused_with_its_place_and_nothing_is_kept(
-        tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    datasets = pytest.importorskip("datasets")
-    part = datasets.Dataset.from_list([{"item": "1"}])
-    datasets.DatasetDict({"train": part, "test": part}).save_to_disk(tmp_path / "parts")
+def test_what_is_wrong_is_refused_with_its_place_and_nothing_is_kept(tmp_path: Path, home: Path) -> None:
     for form, content, card, message in BAD:
         path = write(tmp_path, form, content, card or CARD)
         with pytest.raises((BenchmarkError, BadConfig)) as refused:
             own.keep(path, home)
         assert message in str(refused.value), (form, content or card)
         assert not (home / "datasets").exists()
-    monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(BenchmarkError, match="package datasets, which is not installed; pip install"):
-        own.keep(write(tmp_path, "csv", "", CARD.replace('file = "tea.FORM"', 'hub = "org/name"')), home)
 
 
 def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -309,7 +271,7 @@ def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.Capt
     table(tmp_path, "csv", [{**long()[0], "quality": f"overal{place % 23}"} for place in range(24)])
     assert main(["check", str(path)]) == 1
     first, *printed = capsys.readouterr().out.splitlines()
-    assert "'overal0' is no quality of the card; known: overall, fit; did you mean 'overall'?; and 1 more" in first
+    assert "'overal0' is no quality of the card; did you mean 'overall'? known: overall, fit; and 1 more" in first
     assert (len(printed), printed[-1]) == (20, "and 3 more")
     for form, head in (("csv", b"item,context\n"), ("json", b"[\n")):
         write(tmp_path, form, "")
@@ -331,52 +293,6 @@ def test_an_empty_turn_is_left_out_and_its_line_is_said(tmp_path: Path, capsys: 
         assert main(["import", str(path)]) == 0
         assert f"look at this: a turn among others is empty, and left out ({place})" in capsys.readouterr().out
         assert all(turn.text.strip(" :") not in ("", "System") for item in load(path).items for turn in item.context)
-
-
-def test_a_package_that_is_installed_is_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                  capsys: pytest.CaptureFixture[str]) -> None:
-    """As pip leaves it behind an editable install."""
-    assert main(["new", "dataset", "green-tea", "--into", str(tmp_path)]) == 0
-    written = tmp_path / "green-tea"
-    assert main(["check", str(written)]) == 0
-    info = tmp_path / "site" / "green_tea-0.1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: green-tea\nVersion: 0.1.0\n")
-    points = tomllib.loads((written / "pyproject.toml").read_text())["project"]["entry-points"]["harness.datasets"]
-    (info / "entry_points.txt").write_text("\n".join([
-        "[harness.datasets]", *(f"{name} = {value}" for name, value in points.items()), "broken = green_tea:gone"]))
-    for place in (tmp_path / "site", written / "src"):
-        monkeypatch.syspath_prepend(str(place))
-    registry.packages.cache_clear()
-    try:
-        run = ["run", "--dataset", "green-tea", "--metric", "length", "--metric", "distinct", "--out",
-               str(tmp_path / "out")]
-        assert main(run) == 0
-        assert [entry.name for entry in files.read(tmp_path / "out" / "report").datasets] == ["green-tea"]
-        assert main(run) == 0
-        assert "nothing has changed" in capsys.readouterr().out
-        table = written / "src" / "green_tea" / "green-tea.csv"
-        table.write_text(table.read_text().replace(",2\n", ",3\n"))
-        assert main(run) == 0
-        assert "nothing has changed" not in capsys.readouterr().out
-        assert main(["list", "datasets"]) == 0
-        printed = capsys.readouterr().out
-        assert "     4 rows   2 qualities  package   Green tea" in printed
-        assert "broken (green_tea:gone, green-tea 0.1.0) is left out: it cannot be loaded" in printed
-        for words, part in (("show", "relevant (0 to 1, on the board"), ("check", "4 items of the level")):
-            assert main([words, "green-tea"]) == 0
-            assert part in capsys.readouterr().out
-        table.write_text("item\n")
-        assert main(run) == 1
-        assert "its package cannot give it: green-tea.csv" in capsys.readouterr().out
-        for words, part in ((["run", "--dataset", str(written), "--metric", "length"], "holds no records"),
-                            (["new", "dataset", "green-tea"], "name of a dataset that is here"),
-                            (["run", "--dataset", "broken", "--metric", "length"], "is left out")):
-            assert main(words) == 2
-            assert part in capsys.readouterr().err
-    finally:
-        registry.packages.cache_clear()
-        sys.modules.pop("green_tea", None)
 
 
 def test_a_dataset_by_its_card_has_a_board_of_its_own(tmp_path: Path, home: Path,

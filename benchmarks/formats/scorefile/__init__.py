@@ -1,4 +1,4 @@
-"""Score files: the scores of those who cannot share code, as CSV, TSV, JSON Lines or JSON.
+"""Score files: the scores of those who cannot share code, as CSV or TSV.
 
     dialogue_id,score
     persona-usr_00000|Natural,0.5        one quality of an item
@@ -36,15 +36,11 @@ SUGGESTIONS = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreFile:
-    """The scores by dataset and quality (EVERY: for all qualities), in the order of the items; NaN: missing.
-
-    `unit` is what the lines of the problems count: lines or records; `rows` is how many there are.
-    """
+    """The scores by dataset and quality (EVERY: for all qualities), in the order of the items; NaN: missing."""
 
     scores: Mapping[tuple[str, str], npt.NDArray[np.float64]]
     problems: tuple[Problem, ...]
     digest: str
-    unit: str = "line"
     rows: int = 0
 
     @property
@@ -76,7 +72,7 @@ def read(path: Path, wanted: Expected, *, whole: bool = True, column: str = "") 
         joined = _Joined(rows(content, ending, wanted.limit, column), wanted, whole)
     except Unreadable as error:
         return ScoreFile({}, tuple(each.problem for each in (*error.before, error)), digest)
-    return ScoreFile(joined.scores, joined.problems(), digest, joined.rows.unit, len(joined.rows.ids))
+    return ScoreFile(joined.scores, joined.problems(), digest, len(joined.rows.ids))
 
 
 @dataclass(frozen=True)  # without slots, for the cached properties
@@ -141,7 +137,7 @@ class _Joined:
         for row in np.flatnonzero((self.numbers >= 0) & (self.times[self.numbers] > 1)).tolist():
             number = int(self.numbers[row])
             if number in first:
-                text = f"stands on {self.rows.unit} {self.rows.lines[first[number]]} already"
+                text = f"stands on line {self.rows.lines[first[number]]} already"
                 yield Problem("duplicate", self.rows.lines[row], printable(self.rows.ids[row]), text)
             else:
                 first[number] = row

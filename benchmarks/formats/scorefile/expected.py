@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -134,35 +134,19 @@ def template_keys(datasets: Iterable[Dataset], by: Literal["item", "quality"] | 
     return tuple(names)
 
 
-def texts(datasets: Iterable[Dataset], ending: str) -> bytes:
-    """The items of datasets with what is said, for who scores elsewhere; in .csv and .tsv lists stand one a line."""
-    rows: list[dict[str, Any]] = [{
+def texts(datasets: Iterable[Dataset]) -> bytes:
+    """The items of datasets with what is said, for who scores elsewhere, as JSON Lines."""
+    rows = ({
         "dialogue_id": item.id, "dataset": dataset.card.name,
         "context": [{"speaker": turn.speaker, "text": turn.text} for turn in item.context],
         "response": item.response and item.response.text,
         "references": [reference.text for reference in item.references], "facts": list(item.facts),
-    } for dataset in datasets for item in dataset.items]
-    if ending in {".jsonl", ".ndjson"}:
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
-    if ending == ".json":
-        return (json.dumps(rows, ensure_ascii=False, indent=0) + "\n").encode()
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(rows[0]), delimiter="\t" if ending == ".tsv" else ",", lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        said = "\n".join(f"{turn['speaker']}: {turn['text']}" for turn in row["context"])
-        lists = {name: "\n".join(row[name]) for name in ("references", "facts")}
-        writer.writerow({**row, **lists, "context": said})
-    return text.getvalue().encode()
+    } for dataset in datasets for item in dataset.items)
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
 def template(names: Sequence[str], ending: str) -> bytes:
-    """The empty file, as .csv, .tsv, .jsonl (or .ndjson) or .json."""
-    if ending in {".jsonl", ".ndjson"}:
-        lines = (json.dumps({"dialogue_id": name, "score": None}, ensure_ascii=False) + "\n" for name in names)
-        return "".join(lines).encode()
-    if ending == ".json":
-        return (json.dumps(dict.fromkeys(names), ensure_ascii=False, indent=0) + "\n").encode()
+    """The empty file, as .csv or .tsv."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter="\t" if ending == ".tsv" else ",", lineterminator="\n")
     writer.writerow(("dialogue_id", "score"))

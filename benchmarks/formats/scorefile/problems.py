@@ -56,17 +56,17 @@ def counts(problems: Iterable[Problem]) -> dict[Kind, int]:
     return dict(totals)
 
 
-def describe(problems: Iterable[Problem], unit: str, most: int = 20) -> Iterator[str]:
+def describe(problems: Iterable[Problem], most: int = 20) -> Iterator[str]:
     """A line for each problem; of a kind with more than `most` problems, how many more there are, and where."""
     kinds: defaultdict[Kind, list[Problem]] = defaultdict(list)
     for problem in problems:
         kinds[problem.kind].append(problem)
         if len(kinds[problem.kind]) <= most:
-            place = f"{unit} {problem.line}: " if problem.line else ""
+            place = f"line {problem.line}: " if problem.line else ""
             yield f"{problem.kind}: {place}{problem.id + ': ' if problem.id else ''}{problem.text}"
     for kind, (*_, last) in kinds.items():
         if (more := kinds[kind][most:]):
-            lines = f" ({unit}s {listed([str(problem.line) for problem in more], 60)})" if last.line else ""
+            lines = f" (lines {listed([str(problem.line) for problem in more], 60)})" if last.line else ""
             yield f"{kind}: and {len(more):,} more{lines}"
 
 

@@ -1,8 +1,8 @@
 """The rows of a score file: ids with their numbers, decimal and finite.
 
-A file is a plain file of bounded size. It is UTF-8, with or without a byte order mark: CSV, TSV, JSON Lines, or JSON
-as one list of records or one object of ids. A line may hold a megabyte, so that no file needs more memory than a few
-times its size. The parsers are Python's own, so that there is one answer to where a quote ends.
+A file is a plain file of bounded size. It is UTF-8, with or without a byte order mark: CSV or TSV. A line may hold a
+megabyte, so that no file needs more memory than a few times its size. The parser is Python's own, so that there is one
+answer to where a quote ends.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import contextlib
 import csv
 import io
 import itertools
-import json
 import math
 import os
 import re
@@ -19,14 +18,13 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.formats.scorefile.problems import LONGEST, Kind, Unreadable, listed, printable
 
-FORMS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
+FORMS = (".csv", ".tsv")
 """The endings of the files that are read."""
 IDS = ("dialogue_id", "item", "id")
 """What the column of ids is called: the first, or one of the others."""
@@ -39,7 +37,6 @@ RATINGS = "annotations."
 """How the columns begin that hold the ratings of people in the organisers' own tables of results."""
 
 LIMIT = 256 << 20  # bytes of a file
-JSON = 32 << 20  # bytes of a JSON file: read at once, it takes up to seventy times as many
 LINE = 1 << 20  # characters of a line
 LINES = 20  # lines to a row that may be, over the whole file: blank ones, and those within quotes
 
@@ -69,14 +66,13 @@ Header = tuple[int, int, tuple[str, ...]]
 class ScoreRows:
     """One id and one number a row (NaN where there is none, with the reason in `wrong`) and the line each stands on.
 
-    `unit` is what `lines` counts: lines, or the records of a list. `broken` are the rows that could not be read.
+    `broken` are the rows that could not be read.
     """
 
     ids: Sequence[str]
     numbers: npt.NDArray[np.float64]
     wrong: Mapping[int, Wrong]
     lines: Sequence[int]
-    unit: str = "line"
     extra: tuple[str, ...] = ()
     broken: tuple[Unreadable, ...] = ()
 
@@ -112,19 +108,9 @@ def rows(content: bytes, ending: str, limit: int, column: str = "") -> ScoreRows
             raise Unreadable(1, f"is {what} by its first bytes, whatever its name says")
     if (position := content.find(b"\0")) >= 0:
         raise Unreadable(content.count(b"\n", 0, position) + 1, "holds a null byte, which no text has")
-    if ending == ".json" and len(content) > JSON:
-        raise Unreadable(0, f"has {len(content):,} bytes; as JSON at most {JSON:,} are read, as JSON Lines more")
     text, bad = _decoded(content.removeprefix(BOM))
-    if bad and ending == ".json":
-        raise bad[0]
     try:
-        if ending == ".json":
-            read = _records(_json(text), "record", limit, column)
-        elif ending in {".jsonl", ".ndjson"}:
-            lines = ((number, line) for number, line in enumerate(_lines(text, limit), 1) if not line.isspace())
-            read = _records(lines, "line", limit, column)
-        else:
-            read = _table(text, "\t" if ending == ".tsv" else None, limit, column)
+        read = _table(text, "\t" if ending == ".tsv" else None, limit, column)
     except Unreadable as error:
         raise Unreadable(error.line, error.text, bad) from error
     return replace(read, broken=(*bad, *read.broken))
@@ -187,65 +173,7 @@ def _table(text: str, separator: str | None, limit: int, column: str) -> ScoreRo
     return ScoreRows(ids, *numbers(texts), starts, extra=extra, broken=tuple(broken))
 
 
-def _json(text: str) -> Iterator[tuple[int, Any]]:
-    """The records of a list, numbered; of one object, each id with its score as a record."""
-    whole = _parsed(text, 0)
-    if isinstance(whole, tuple):
-        whole = [(("id", name), (SCORE, value)) for name, value in whole]
-    if not isinstance(whole, list):
-        raise Unreadable(1, "is neither a list of records nor an object of ids and scores")
-    return enumerate(whole, 1)
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=tuple)
-"""An object becomes the tuple of its fields in their order, so that a field that is named twice is noticed."""
-
-
-def _parsed(text: str, line: int) -> Any:
-    try:
-        return _DECODER.decode(text)
-    except json.JSONDecodeError as error:
-        raise Unreadable(line or error.lineno, f"is no JSON: {error.msg} at column {error.colno}") from error
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or depth
-        raise Unreadable(line, f"is no JSON that can be read: {printable(str(error))}") from error
-
-
-def _records(records: Iterable[tuple[int, Any]], unit: str, limit: int, column: str) -> ScoreRows:
-    """The ids and scores of numbered records, taken one by one so that none outlives its line; lines are parsed here.
-
-    A record is an object, as the tuple of its fields; a broken one is noted.
-    """
-    ids, values, lines = list[str](), list[float | Wrong](), list[int]()
-    broken, headers = list[Unreadable](), dict[tuple[str, ...], Header]()
-    for line, record in records:
-        if len(lines) + len(broken) == limit:
-            raise _too_many(line, limit)
-        try:
-            name, value = _fields(_parsed(record, line) if unit == "line" else record, line, column, headers)
-        except Unreadable as error:
-            broken.append(error)
-        else:
-            ids.append(name.strip(BLANK))
-            values.append(number(value))
-            lines.append(line)
-    extra = dict.fromkeys(name for _, _, others in headers.values() for name in others)
-    return ScoreRows(ids, *_columns(values), lines, unit, tuple(extra), tuple(broken))
-
-
-def _fields(record: Any, line: int, column: str, headers: dict[tuple[str, ...], Header]) -> tuple[str, Any]:
-    if not isinstance(record, tuple):
-        raise Unreadable(line, "is no object with dialogue_id and score")
-    names, values = zip(*record, strict=True) if record else ((), ())
-    if names not in headers:
-        headers[names] = header(names, column, [values], "field", line)
-    at_id, at_score, _ = headers[names]
-    if not isinstance(values[at_id], str):
-        raise Unreadable(line, "its id is no text")
-    return values[at_id], values[at_score]
-
-
-def header(names: Sequence[str], column: str = "", sample: Iterable[Sequence[object]] = (), unit: str = "column",
-           line: int = 1) -> Header:
+def header(names: Sequence[str], column: str = "", sample: Iterable[Sequence[str]] = ()) -> Header:
     """Find the two columns by their names; Unreadable where one is missing or named twice.
 
     Where none holds the scores, the message names those with numbers in the first rows of a `sample`.
@@ -253,23 +181,23 @@ def header(names: Sequence[str], column: str = "", sample: Iterable[Sequence[obj
     plain = [name.strip(BLANK).casefold() for name in names]
     wanted = column.strip(BLANK).casefold()
     if wanted.startswith(RATINGS):
-        raise Unreadable(line, f"{unit}s {RATINGS}* hold what people said, and are never read as scores")
+        raise Unreadable(1, f"columns {RATINGS}* hold what people said, and are never read as scores")
     known, score = [name for name in IDS if name in plain], wanted if wanted in plain else SCORE
     if not known or score not in plain:
         lacking = " and ".join([*(() if known else (IDS[0],)), *(() if score in plain else (column or SCORE,))])
-        why = _numeric(names, sample, unit) if known else f"it has: {listed(names) or 'none'}"
-        raise Unreadable(line, f"has no {unit} {lacking}; {why}")
+        why = _numeric(names, sample) if known else f"it has: {listed(names) or 'none'}"
+        raise Unreadable(1, f"has no column {lacking}; {why}")
     chosen = known[0]
     if chosen != IDS[0] and len(known) > 1:
-        raise Unreadable(line, f"has the {unit}s {' and '.join(known)}; call the one with the ids {IDS[0]}")
+        raise Unreadable(1, f"has the columns {' and '.join(known)}; call the one with the ids {IDS[0]}")
     for name in (chosen, score):
         if plain.count(name) > 1:
-            raise Unreadable(line, f"has the {unit} {printable(name)} twice")
+            raise Unreadable(1, f"has the column {printable(name)} twice")
     two = plain.index(chosen), plain.index(score)
     return (*two, tuple(name for position, name in enumerate(names) if position not in two))
 
 
-def _numeric(names: Sequence[str], sample: Iterable[Sequence[object]], unit: str) -> str:
+def _numeric(names: Sequence[str], sample: Iterable[Sequence[str]]) -> str:
     """Which columns could be the scores: those with numbers and nothing else, the shortest names first."""
     rows = [row for row in itertools.islice(sample, SAMPLE) if len(row) == len(names)]
     columns = zip(names, zip(*rows, strict=True), strict=True) if rows else ()
@@ -277,9 +205,9 @@ def _numeric(names: Sequence[str], sample: Iterable[Sequence[object]], unit: str
     numeric = [name for name, own in values.items() if own and all(isinstance(value, float) for value in own)]
     people = [name for name in names if name.casefold().startswith(RATINGS)]
     if choice := sorted(set(numeric) - set(people), key=lambda name: (len(name), name)):
-        return f"{unit}s with numbers: {listed(choice)}; say which: --column NAME, or column = in challenge.toml"
-    never = f"; {unit}s {RATINGS}* hold what people said, and are never read as scores" if people else ""
-    return f"no other {unit} holds numbers (it has: {listed(names)}){never}"
+        return f"columns with numbers: {listed(choice)}; say which: --column NAME, or column = in challenge.toml"
+    never = f"; columns {RATINGS}* hold what people said, and are never read as scores" if people else ""
+    return f"no other column holds numbers (it has: {listed(names)}){never}"
 
 
 def _too_many(line: int, limit: int) -> Unreadable:
@@ -301,24 +229,10 @@ def _columns(values: Sequence[float | Wrong]) -> tuple[npt.NDArray[np.float64], 
     return np.array(scores, np.float64), {row: value for row, value in enumerate(values) if isinstance(value, tuple)}
 
 
-def number(value: object) -> float | Wrong:
-    """The number that a text or a value of JSON is; else what is wrong with it."""
-    if type(value) is float and math.isfinite(value):
-        return value
-    if isinstance(value, str):
-        text = value.strip(BLANK)
-        plain = float(text) if len(text) <= DIGITS and DECIMAL.fullmatch(text) else math.nan
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        try:
-            plain = float(value)
-        except OverflowError:
-            plain = math.inf
-        text = repr(plain)
-    elif value is None:
-        plain, text = math.nan, ""
-    else:
-        kind = "true or false" if isinstance(value, bool) else "a list" if isinstance(value, list) else "an object"
-        return "no number", f"its score is {kind}, not a number"
+def number(value: str) -> float | Wrong:
+    """The number that a text is; else what is wrong with it."""
+    text = value.strip(BLANK)
+    plain = float(text) if len(text) <= DIGITS and DECIMAL.fullmatch(text) else math.nan
     if math.isfinite(plain):
         return plain
     if not text:

@@ -72,10 +72,6 @@ class Actor:
         except (BenchmarkError, HarnessError, OSError) as error:  # the home or the store, not the metric
             return StoreError(f"node {socket.gethostname()}: {error}")
 
-    def close(self) -> None:
-        """Write what the models keep for later runs."""
-        self._worker.models.close()
-
 
 @dataclass(slots=True)
 class _Assigned:
@@ -149,10 +145,7 @@ class Cluster:
         return 0
 
     def close(self) -> None:
-        """End all workers, idle ones when they have written what their models keep; and the cluster if it is ours."""
-        idle = [actor.close.remote() for worker, (actor, _) in self._actors.items() if worker not in self._assigned]
-        if idle:
-            self._ray.wait(idle, num_returns=len(idle), timeout=30)
+        """End all workers, and the cluster if it is ours."""
         for actor in [*self._coming.values(), *(actor for actor, _ in self._actors.values())]:
             self._ray.kill(actor)
         if self._ours:

@@ -201,7 +201,6 @@ def serve(pipe: Connection, setup: Setup, prints: Connection) -> None:
                     pipe.send(event)
             except StoreError as error:
                 pipe.send(error)
-    worker.models.close()
 
 
 def _end_with_parent(parent: int) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.corpora import dailydialogpp as data
 from harness.errors import BadConfig
-from harness.run.cache import Cache
+from harness.results.cache import Cache
 from harness.scoring.progress import Progress
 from harness.studies import Findings, StudyRequest
 from harness.studies.dailydialogpp.changes import changes, lexicon
@@ -54,7 +54,6 @@ def compare(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Fin
         if own:
             scores.progress.line(f"{chosen.label:<24} {time.monotonic() - start:6.1f} s")
     cones = dict(spaces(metrics, scores, cache))
-    scores.models.close()
     if not rows:
         raise BadConfig("; ".join(("no metric could be scored", *(
             f"{what}: {why}" for what, why in (*scores.failures.items(), *scores.skips.items())))))

@@ -17,7 +17,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from benchmarks.dataset import Item
-from harness.run.cache import Cache
+from harness.results.cache import Cache
 from harness.studies.dailydialogpp.columns import ReplyScores
 from harness.studies.dailydialogpp.replies import Replies
 from metrics.errors import MissingResource

@@ -77,7 +77,7 @@ def printed_share(column: str, change: str) -> Decimal | None:
 
 def key(row: ScoredColumn) -> str:
     """The name by which a column is looked up; another size and another stage of training have their own."""
-    return "-".join([row.column, *(own for own in VARIANTS if row.column in METRICS and own in row.label)])
+    return "-".join([row.column, *(own for own in VARIANTS if row.column in METRICS and f"={own}" in row.label)])
 
 
 def findings(rows: Sequence[ScoredColumn], cones: Mapping[str, Mapping[str, float]], scores: ReplyScores) -> Findings:

@@ -15,13 +15,15 @@ from decimal import Decimal
 import numpy as np
 
 from benchmarks.corpora import corpora
-from harness.errors import BadConfig
+from benchmarks.errors import BenchmarkError
+from harness.errors import BadConfig, HarnessError
 from harness.published import Tables
 from harness.results.rows import Grid
 from harness.scoring.progress import Progress
 from harness.studies import Findings, StudyRequest
 from harness.studies.discrimination import trainings
 from harness.studies.discrimination.trainings import KINDS, PARTS, STRATEGIES, Training
+from metrics.errors import MetricError
 
 TITLE = "Dialogues told from worse ones"
 FLAGS = ("metric",)
@@ -51,19 +53,19 @@ def study(request: StudyRequest) -> Findings:
     planned = [Training(chosen.label, chosen.metric, part, kind, request.seed, request.selection.limit, request.home,
                         space.cache.root, space.models.choice)
                for part in parts for kind in KINDS for chosen in systems]
-    trainings.encode_all(space.models, planned)
     progress, start = Progress(), time.monotonic()
     accuracies: dict[Training, list[float]] = {}
     failures = list(request.broken)
-    for training, values in trainings.run_all(planned, trainings.workers()):
-        if isinstance(values, str):
-            failures.append(f"{training.label} on {training.part.title}, {training.kind}: {values}")
+    for training in planned:
+        try:
+            values = accuracies[training] = trainings.accuracies(training)
+        except (BenchmarkError, MetricError, HarnessError) as error:
+            reason = " ".join(str(error).split())
+            failures.append(f"{training.label} on {training.part.title}, {training.kind}: {reason}")
         else:
-            accuracies[training] = values
             progress.line(f"{training.label:<12} {training.part.title:<20} {training.kind} {_percent(values):<14} "
                           f"{time.monotonic() - start:6.0f} s")
-    return findings({training: accuracies[training] for training in planned if training in accuracies},
-                    [part.title for part in PARTS if part not in parts], tuple(failures))
+    return findings(accuracies, [part.title for part in PARTS if part not in parts], tuple(failures))
 
 
 def findings(accuracies: Accuracies, absent: Sequence[str] = (), failures: tuple[str, ...] = ()) -> Findings:

@@ -1,4 +1,4 @@
-"""The trainings of the study of discrimination: a system, corpus and strategy, with several seeds, in a process each.
+"""The trainings of the study of discrimination: a system, corpus and strategy, with several seeds.
 
 What a training reaches is kept in the cache at once, so that a study that was stopped trains only what is left.
 
@@ -11,12 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import multiprocessing
-import os
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,9 +24,7 @@ from benchmarks.corpora import corpora, files
 from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Utterance
 from benchmarks.errors import BenchmarkError
-from harness.errors import HarnessError
-from harness.run.cache import Cache
-from metrics.errors import MetricError
+from harness.results.cache import Cache
 from metrics.graph.dynaeval import metric as graphs
 from metrics.graph.dynaeval.metric import PERTURBATIONS, DialogueRows, Negatives, usable, worse
 from metrics.models.encoder import PooledVectors
@@ -99,7 +92,7 @@ def adjacent(some: Sequence[DialogueRows], table: TextTable) -> Scores:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What one process does: everything it needs to know, as it is sent to it."""
+    """A system on a corpus with a strategy."""
 
     label: str
     metric: Any
@@ -120,55 +113,6 @@ class Training:
     def reads(self) -> bool:
         """Whether the system reads the texts, and does not guess."""
         return "encoder" in self.metric.card.models
-
-
-def run_all(planned: Sequence[Training], workers: int) -> Iterator[tuple[Training, list[float] | str]]:
-    """The trainings as they are done, each worker on a core of its own; of a failed one the error."""
-    if workers < 2:
-        yield from ((training, _attempt(training)) for training in planned)
-        return
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _one_thread) as pool:
-        waiting = {pool.submit(_attempt, training): training for training in planned}
-        try:
-            for done in as_completed(waiting):
-                yield waiting[done], done.result()
-        except BrokenProcessPool as error:
-            raise HarnessError("a training's process was killed, for want of memory perhaps; the same command goes on "
-                               "with what is left") from error
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _attempt(training: Training) -> list[float] | str:
-    try:
-        return accuracies(training)
-    except (BenchmarkError, MetricError, HarnessError) as error:
-        return " ".join(str(error).split())
-
-
-def _one_thread() -> None:
-    """A worker computes with one thread, and ends at once when the study is stopped."""
-    import torch
-
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    torch.set_num_threads(1)
-
-
-def workers() -> int:
-    """How many trainings run side by side."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def encode_all(models: Models, planned: Sequence[Training]) -> None:
-    """Let the encoder read all texts once and keep the vectors, or each training would read them by itself."""
-    reading = [training for training in planned if training.reads]
-    for part, encoder in dict.fromkeys((training.part, training.metric.encoder) for training in reading):
-        own = [training for training in reading if (training.part, training.metric.encoder) == (part, encoder)]
-        some = dialogues(part, own[0].home, own[0].limit)
-        if any(training.learns for training in own):
-            some += corpora.load(part.corpus, own[0].home).dialogues
-        features = PooledVectors(own[0].home / "training", models.encoder(encoder))
-        features(list(dict.fromkeys(turn.text for dialogue in some for turn in dialogue.utterances)))
 
 
 def accuracies(training: Training) -> list[float]:

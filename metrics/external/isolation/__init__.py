@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
+from urllib.parse import unquote, urlsplit
 
 from benchmarks.dataset import Item
 from metrics import errors
 from metrics.errors import BrokenPlugin, CannotScore, MetricError, MissingResource, WorkerFailed
-from metrics.external.isolation import env
 from metrics.external.isolation.process import Child
 from metrics.external.isolation.settings import Settings, digest, metric_of
 from metrics.external.isolation.settings import read as settings_of
@@ -49,15 +50,16 @@ def metric_class(folder: Path, name: str = "") -> type[Metric]:
     return kind
 
 
-def adapter_of(kind: type[Metric]) -> Adapter:
-    """The adapter that talks to the process of such a class."""
-    return cast("type[Isolated]", kind).adapter
-
-
 def plugged_in(point: EntryPoint) -> type[Metric] | None:
     """The class of a plug-in that is installed from a folder and runs apart; None where it does not."""
-    folder = env.source(point)
+    folder = _source(point)
     return metric_class(folder, point.name) if folder is not None and settings_of(folder).apart else None
+
+
+def _source(point: EntryPoint) -> Path | None:
+    """The folder that a plug-in is installed from so that an edit of it counts; None where it was copied."""
+    origin = json.loads((point.dist and point.dist.read_text("direct_url.json")) or "{}")
+    return Path(unquote(urlsplit(origin["url"]).path)) if origin.get("dir_info", {}).get("editable") else None
 
 
 @dataclass(slots=True)
@@ -171,7 +173,7 @@ def _adapter(settings: Settings, name: str) -> Adapter:
         return Adapter(name, (str(settings.python), "-P", str(script), str(settings.folder), name, place), settings)
     if not settings.command:
         raise BrokenPlugin(f"{settings.folder}: nothing says that it runs in a process of its own; "
-                           f"`harness env create {settings.folder}` lets it")
+                           "say which Python or command, in pyproject.toml, [tool.harness]")
     return Adapter(name or settings.folder.name, settings.command, settings)
 
 

@@ -5,8 +5,6 @@
     timeout = 600                     # seconds that one dataset may take
     memory = "4GiB"                   # of the process and what it starts, together
     env = ["HF_TOKEN"]                # variables that it gets although they look like keys
-
-A folder whose `.venv` was made by `harness env create` needs none of these settings.
 """
 
 from __future__ import annotations
@@ -24,8 +22,6 @@ from metrics.errors import BrokenPlugin
 from metrics.metric import GROUP
 from metrics.models.resources import digest_of
 
-MARK = ".made-by-harness"
-"""A file that tells a `.venv` made by `harness env create` from one of the user's."""
 TIMEOUT = 3600.0
 KEYS = ("python", "command", "timeout", "memory", "env")
 SKIPPED = frozenset({"__pycache__", "build", "dist", "node_modules", "tests", "results", "report", "scores", "site",
@@ -124,9 +120,8 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _python(folder: Path, value: Any, where: str) -> Path | None:
     if value is None:
-        made = folder / ".venv"
-        return made / "bin" / "python" if (made / MARK).is_file() else None
+        return None
     path = folder / Path(str(value)).expanduser()  # not resolved: a link is what makes an environment one
     if not path.is_file():
-        raise BrokenPlugin(f"{where} python: there is no {path}; `harness env create {folder}` makes one in .venv")
+        raise BrokenPlugin(f"{where} python: there is no {path}; make it, as docs/protocol.md says")
     return path

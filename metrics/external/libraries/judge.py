@@ -36,8 +36,7 @@ from metrics.paths import label
 ALTERNATIVES = 20
 """Tokens whose probabilities are asked for in place of each; the most that endpoints give."""
 BOUNDS = {"samples": (1, 1000), "tries": (1, 100), "concurrency": (1, 256), "max_tokens": (0, 1e6), "seed": (0, 1e12),
-          "temperature": (0, 10), "per_minute": (0, 1e6), "timeout": (0.01, 3600), "price_in": (0, 1e9),
-          "price_out": (0, 1e9)}
+          "temperature": (0, 10), "per_minute": (0, 1e6), "timeout": (0.01, 3600)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +45,7 @@ class Judge:
 
     card: ClassVar[MetricCard]
     prompt: ClassVar[Prompt]
-    unsigned: ClassVar[tuple[str, ...]] = (
-        "lm", "url", "key_from", "concurrency", "per_minute", "timeout", "price_in", "price_out")
+    unsigned: ClassVar[tuple[str, ...]] = ("lm", "url", "key_from", "concurrency", "per_minute", "timeout")
     model: str = ""
     lm: str = ""
     samples: int = 1
@@ -61,8 +59,6 @@ class Judge:
     concurrency: int = 8
     per_minute: float = 0.0
     timeout: float = 60.0
-    price_in: float = 0.0
-    price_out: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse values that no judge can use, before anything is sent."""
@@ -98,9 +94,9 @@ class Judge:
         return prompt.columns(self.prompt, table)
 
     def read(self, questions: Sequence[Question], models: Models) -> list[list[Reading]]:
-        """The scores of every sample of every question; what that took is printed and kept."""
+        """The scores of every sample of every question; what that took is printed."""
         self.depends(models)
-        usage = Usage(self.card.name, self.model, models.home, self.price_in, self.price_out)
+        usage = Usage(self.card.name, self.model)
         archive = AnswerArchive(models.home, f"{self.prompt.name}-{self.prompt.digest}", self.model)
         options = SamplingOptions(self._body(), self.samples, self.tries, self.concurrency, self.per_minute, self.seed)
         try:
@@ -109,7 +105,6 @@ class Judge:
         finally:
             if usage.sent or usage.kept:
                 sys.stderr.write(usage.line() + "\n")
-            usage.keep()
 
     def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
         """The prompt as it reads."""

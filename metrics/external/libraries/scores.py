@@ -1,4 +1,4 @@
-"""`scores:FILE`: scores that were made elsewhere, as CSV, TSV, JSON Lines or JSON (benchmarks/formats/scorefile).
+"""`scores:FILE`: scores that were made elsewhere, as CSV or TSV (benchmarks/formats/scorefile).
 
 The row on the board bears the name of the file without its folder. What the file holds is read once, when the metric is
 asked for, and its digest is in the signature. A file with anything in it that is no finite number, or with an id twice,
@@ -82,13 +82,13 @@ def _check(metric: str, rows: scorefile.ScoreRows) -> None:
     """Refuse what is no number, and an id that stands there twice."""
     for row, (kind, text) in rows.wrong.items():
         if kind != "missing":
-            raise MetricError(f"{metric}: {rows.unit} {rows.lines[row]}: {scorefile.printable(rows.ids[row])}: {text}; "
+            raise MetricError(f"{metric}: line {rows.lines[row]}: {scorefile.printable(rows.ids[row])}: {text}; "
                               "harness validate says all that is wrong")
     first: dict[str, int] = {}
     for item, line in zip(rows.ids, rows.lines, strict=True):
         if first.setdefault(item, line) != line:
-            raise MetricError(f"{metric}: {rows.unit} {line}: {scorefile.printable(item)} stands on {rows.unit} "
-                              f"{first[item]} already; harness validate says all that is wrong")
+            raise MetricError(f"{metric}: line {line}: {scorefile.printable(item)} stands on line {first[item]} "
+                              "already; harness validate says all that is wrong")
 
 
 def _by_quality(scores: Mapping[str, float]) -> dict[str, dict[str, float]]:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from benchmarks.dataset import Item
 from metrics.metric import Column
+from metrics.models.device import on_one_core
 from metrics.models.memory import Vectors
 from metrics.text.words import Aggregation, over_references, reply, sharing
 
@@ -190,20 +191,14 @@ def stable(rows: Rows, compute: Callable[[Rows], Column]) -> Column:
     """What is computed of the rows, rounded to DECIMALS: the same in any batch and on any number of cores.
 
     Rounding hides what a batch changes, unless a value lies where its last bits decide how it is rounded: such a row is
-    computed once more, alone. All of it on one core, since threads of networks this small mostly wait for each other.
+    computed once more, alone.
     """
-    import torch
-
-    cores = torch.get_num_threads()
-    try:
-        torch.set_num_threads(1)
+    with on_one_core():
         scores = compute(rows)
         scaled = scores.reshape(len(rows), -1) * 10.0**DECIMALS
         doubtful = (np.abs(scaled - np.floor(scaled) - 0.5) < DOUBTFUL).any(axis=1)
         for place in np.flatnonzero(doubtful):
             scores[place] = compute(rows[place : place + 1])[0]
-    finally:
-        torch.set_num_threads(cores)
     return scores.round(DECIMALS)
 
 

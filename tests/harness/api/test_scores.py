@@ -57,11 +57,6 @@ def test_scores_are_those_of_a_run(tmp_path: Path, home: Path, dataset: Dataset,
     assert len(loaded) == 1
 
 
-def test_nothing_is_written(home: Path) -> None:
-    score("bleu", [TEA])
-    assert list(home.rglob("*")) == []
-
-
 def test_turns_alternate_back_from_the_response() -> None:
     item = api._item(0, TEA)
     assert [turn.speaker for turn in item.context] == [SYSTEM, USER]

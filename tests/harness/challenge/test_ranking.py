@@ -11,9 +11,7 @@ import pytest
 from harness.challenge import folder, outcome, ranking, tables
 from harness.challenge.report import report
 from harness.errors import BadConfig
-from harness.run import correlate
 from harness.run.intervals import VECTORISED
-from harness.scoring.score import Scores
 from harness.statistics import estimates, fixed_ranks, rank_intervals
 from leaderboard.model import boards
 from tests.harness.challenge.folders import SIZE, challenge, items, scores, submit, three_teams
@@ -42,13 +40,6 @@ def test_the_best_or_the_last_submission_counts(root: Path, home: Path) -> None:
     assert places(outcome.outcome(root, home)) == {"alpha/2": 1, "beta/1": 2, "gamma/1": 3}
     edit(root, 'counts = "last"')
     assert "alpha/3" in places(outcome.outcome(root, home))
-    # a missing score may be left out
-    edit(root, 'missing = "leave-out"')
-    submit(root, "gaps", 1, dict(list(scores(1, 17).items())[:-4]))
-    found = outcome.outcome(root, home)
-    (entry,) = [one for one in found.entries.entries if one.name == "gaps/1"]
-    assert entry.missing == {"second": 4}
-    assert found.pairs["second", "wit"].n[0, -1] == SIZE - 4
 
 
 def test_late_early_undated_and_surplus_submissions_are_refused(root: Path, home: Path) -> None:
@@ -138,17 +129,6 @@ def test_any_statistic_ranks(root: Path, home: Path) -> None:
     assert {row.statistic for row in report(found, root).ranking if row.low >= 1} == {"pairwise-accuracy"}
 
 
-def test_values_are_those_of_a_run_on_the_same_scores(root: Path, home: Path) -> None:
-    found = outcome.outcome(root, home)
-    for one in found.ground.fields:
-        own = dict(scores(1, 12))
-        ids = tuple(item.id for item in one.dataset.items)
-        given = {("m", ""): Scores(ids, {"m": np.array([own[name] for name in ids])}, 0.0)}
-        for cell in correlate.targets(correlate.item_scores(one.dataset, one.judged, given), one.judged):
-            expected = estimates.estimate(cell.panel(0), "spearman").value
-            assert found.ranking.rows[0][one.name, cell.quality] == expected
-
-
 def test_draws_with_ranks_kept_are_near_those_ranked_anew(root: Path, home: Path) -> None:
     found = outcome.outcome(root, home)
     people, scores, rule = found.ground.ratings_by_target, found.entries.scores, VECTORISED["test"]
@@ -202,7 +182,7 @@ def test_tables_are_for_machines_and_a_baseline_has_no_rank(root: Path, home: Pa
     submit(root, "gaps", 1, dict(list(scores(0.5, 17).items())[:-1]))
     ranked = outcome.outcome(root, home)
     folder.write(ranked, root / "ranking")
-    for name in ("official", "rules", "treatments", "submissions", "refused"):
+    for name in ("official", "rules", "submissions", "refused"):
         text = (root / "ranking" / f"{name}.csv").read_text()
         head, *rows = csv.reader(text.splitlines())
         assert len(set(head)) == len(head)
@@ -235,30 +215,6 @@ def test_the_report_ranks_by_the_rule_of_the_challenge_and_rounds(root: Path, ho
               *(row.delta for own in made.comparisons for row in own), *(row.value for row in made.reliability)]
     assert all(value == round(value, 4) for value in values if np.isfinite(value))
     assert (made.points, made.examples) == ((), ())
-
-
-def test_treatments_are_off_and_their_effect_is_shown(root: Path, home: Path) -> None:
-    submit(root, "delta", 1, {name: -value for name, value in scores(0.5, 18).items()})
-    submit(root, "gaps", 1, dict(list(scores(0.5, 17).items())[:-1]))
-    found = outcome.outcome(root, home)
-    assert places(found)["delta/1"] == 4
-    effects = {one.name: one for one in found.effects}
-    delta = [entry.name for entry in found.ranking.counting.entries].index("delta/1")
-    assert effects["absolute"].ranks[delta] == 1
-    ((name, value, rank),) = effects["zero"].would_be
-    assert (name, rank) == ("gaps/1", 1)
-    assert value > 0
-    assert effects["drop"].values != effects["absolute"].values
-    grid = next(grid for grid in tables.exhibit(found).grids if grid.name == "treatments")
-    assert grid.rows[-1][0] == "gaps/1 (refused)"
-    # a treatment that is on makes the official table
-    edit(root, 'sign = "absolute"', 'missing = "zero"', 'empty = "drop"')
-    found = outcome.outcome(root, home)
-    assert set(places(found)) == {"alpha/2", "beta/1", "gamma/1", "delta/1", "gaps/1"}
-    assert places(found)["delta/1"] <= 2
-    for one in found.effects:
-        assert one.official
-        assert one.ranks == tuple(place.rank for place in found.ranking.places["test"])
 
 
 def test_rules_that_cannot_be_are_refused(root: Path, home: Path) -> None:

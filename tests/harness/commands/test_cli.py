@@ -26,8 +26,8 @@ REFUSED = (
     ("run --all --ratings absent.csv", "absent.csv"), ("show blue", "did you mean 'bleu'"),
     ("check bleu --timeout 0", "--timeout should be more than 0"), ("check blue", "did you mean 'bleu'"),
     ("report --out nowhere", "nowhere"), ("publish --out nowhere", "nowhere"), ("import nowhere", "nowhere"),
-    ("fetch fed-trun", "did you mean 'fed-turn'"), ("env create nowhere", "neither a folder nor"),
-    ("judge try bleu --dataset fed-turn", "judge:PROMPT"), ("reproduce dstc", "did you mean 'dstc10'"))
+    ("fetch fed-trun", "did you mean 'fed-turn'"),
+    ("judge try bleu --dataset fed-turn", "judge:PROMPT"))
 
 
 def refused(capsys: pytest.CaptureFixture[str], *argv: object) -> str:

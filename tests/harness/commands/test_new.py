@@ -55,24 +55,9 @@ def test_what_is_installed_is_listed_and_its_name_is_taken(tmp_path: Path, monke
     assert "the name of a metric of green-tea 0.1.0" in capsys.readouterr().err
 
 
-def test_every_kind_is_a_metric_of_its_own_name(tmp_path: Path) -> None:
-    for kind in KINDS:
-        folder = new(tmp_path / kind, kind)
-        assert registry.choose(str(folder)).label == "green-tea"
-        files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-        assert sorted(files) == [".github/workflows/test.yml", "README.md", "pyproject.toml", "src/green_tea.py",
-                                 "tests/test_green_tea.py"]
-        for path in files.values():
-            text = path.read_text().casefold()
-            assert not [mine for mine in ("my-metric", "my_metric", "mymetric", "my metric", "{first}") if mine in text]
-        sys.modules.pop("green_tea", None)
-
-
 @pytest.mark.slow
 def test_every_kind_passes_its_own_test(tmp_path: Path) -> None:
     made = [new(tmp_path, kind, f"tea-{kind}") for kind in KINDS]
-    assert main(["new", "dataset", "tea-talk", "--into", str(tmp_path)]) == 0
-    made.append(tmp_path / "tea-talk")
     path = os.pathsep.join([*(str(folder / "src") for folder in made), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, made)],
                           cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)

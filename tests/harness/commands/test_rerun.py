@@ -86,7 +86,7 @@ def test_what_is_ones_own_is_found_again_by_what_it_holds(
     """A dataset by its card, a metric in a file, a model in a folder: repeated elsewhere, packed and verified."""
     pytest.importorskip("sentence_transformers")
     assert main(["new", "dataset", "tea-talk", "--into", str(tmp_path)]) == 0
-    card = tmp_path / "tea-talk" / "src" / "tea_talk" / "tea-talk.toml"
+    card = tmp_path / "tea-talk" / "tea-talk.toml"
     mine, made, packed = tmp_path / "mine" / "size.py", tmp_path / "made", tmp_path / "packed.zip"
     mine.parent.mkdir()
     metric(mine.parent, "size")

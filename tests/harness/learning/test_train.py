@@ -7,7 +7,6 @@ import re
 import sys
 import time
 import types
-import xml.etree.ElementTree as ET
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -100,9 +99,6 @@ def test_from_corpus_to_score(command: list[str], home: Path, tiny_encoder: Path
     assert not list((home / "training").glob("*.state"))
     items = [make_item("a", "i like tea", context=("do you like tea",)), make_item("b", "x", context=())]
     models = Models(home, Choice(encoder=str(tiny_encoder), device="cpu"))
-    picture = ET.fromstring((folder(home) / "curve.svg").read_text())  # noqa: S314, our own
-    lines = [node for node in picture.iter() if node.tag.endswith("polyline")]
-    assert [len(line.attrib["points"].split()) for line in lines] == [2, 2]
     column = follows.Follows().score(items, models)["follows"]
     assert 0 < column[0] < 1
     assert np.isnan(column[1])

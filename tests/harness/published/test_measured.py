@@ -12,12 +12,12 @@ import pytest
 
 from harness import studies
 from harness.cli import main
-from harness.commands import _published, study
+from harness.commands import study
 from harness.commands._output import with_exhibits
 from harness.errors import BadReport
 from harness.published import measured
 from harness.published.exhibit import challenge as exhibit_of_challenge
-from harness.published.measured import challenge, plain, printed_systems
+from harness.published.measured import challenge, plain
 from harness.results import exhibits, files
 from harness.results.rows import Correlation, DatasetEntry, Exhibit, Grid, MetricEntry, QualityEntry, Results, Run
 from harness.studies import Findings
@@ -84,58 +84,20 @@ def test_a_printed_quality_is_found_by_its_name_or_dimension_and_one_not_stated_
     assert not list(measured.printed_beside(make({"grade": (0.5, 0.2, 0.6)}, origin="sample")))
 
 
-def test_published_figures_stand_beside_the_columns_of_their_metrics() -> None:
-    found = rows(make({"deb": (0.5, 0.1, 0.3), "deb[negatives=both]": (0.5, 0.1, 0.3), "am": (0, 0, 0),
-                       "deep-am-fm": (0, 0, 0)}))
-    deb = found["deb"].published
-    assert deb is not None
-    assert deb == found["deb[negatives=both]"].published
-    assert (deb.source, deb.sets["convai2-grade"].value, deb.sets["convai2-grade"].same) == ("yeh2021", 0.504, True)
-    assert (deb.sets["fed-turn"].value, deb.sets["fed-turn"].same) == (0.187, False), "of one of its qualities"
-    assert math.isnan(deb.mean(("convai2-grade", "fed-turn")))
-    assert found["am"].published is None
-    baseline = found["deep-am-fm"].published
-    assert baseline is not None
-    assert baseline.source == "dstc10", "which prints it as it is measured here"
-    assert baseline.mean(("convai2-grade", "fed-turn")) == pytest.approx((0.0938 + 0.0509) / 2)
-    printed = printed_systems(dict.fromkeys(measured.TURNS, 1))
-    for column, name in (("bert-score-f", "BERTScore"), ("holistic-coherence", "HolisticEval"), ("usl-h", "USL-H"),
-                         ("bleu-4[references=max]", "BLEU-4")):
-        assert printed[plain(column)].name == name
+def test_the_teams_stand_by_their_mean_over_the_turn_level_datasets() -> None:
     means = {one.name: round(one.mean(measured.TURNS), 3) for one in challenge(measured.TURNS)}
     assert (means["MME-CRS"], means["Team 8"], means["Deep AM-FM"], len(means)) == (0.450, 0.447, 0.164, 10)
     assert list(means.values()) == sorted(means.values(), reverse=True)
+    assert math.isnan(challenge(measured.TURNS)[0].mean(("fed-turn", "nowhere")))
+    for column, name in (("bert-score-f", "BERTScore"), ("holistic-coherence", "HolisticEval"), ("usl-h", "USL-H"),
+                         ("bleu-4[references=max]", "BLEU-4")):
+        assert plain(column) == plain(name)
 
 
 def test_a_run_of_a_part_cannot_stand_beside_print() -> None:
     for options, flag in (({"limit": 5}, "--limit"), ({"qualities": ["relevance"]}, "--quality")):
         with pytest.raises(BadReport, match=flag):
             measured.gather(make({"deb": (0, 0, 0)}, options=options))
-
-
-def test_a_screenful_keeps_controls_and_what_is_in_print() -> None:
-    many = {f"m{number:02}": (0.9, 0.9, 0.9) for number in range(50)}
-    found = measured.gather(make({**many, **CONTROLS, "deb": (-0.5, 0.1, 0.3), "bleu-4": (0.5, 0.1, math.nan)}))
-    lines = _published.short(found).splitlines()
-    names = [line.split("  ")[0] for line in lines]
-    assert {"cosine", "length", "deb", "(published)", "challenge: MME-CRS"} <= set(names)
-    assert sum(name.startswith("m") for name in names) == _published.MOST - 3
-    assert "bleu-4" not in names
-    assert len(lines) <= 40
-    assert max(map(len, lines)) <= 110
-    assert "bleu-4" in _published.text(found, found.rows)
-
-
-def test_the_table_of_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files.write(make({"deb": (0.5, 0.1, 0.3)}), tmp_path / "a" / "report")
-    assert main(["report", "--out", str(tmp_path / "a"), "--published"]) == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["deb", "0.350", "0.500", "0.200"] in lines
-    assert ["(published)", "–", "0.504", "0.187*"] in lines
-    assert ["challenge:", "MME-CRS", "0.444", "0.584", "0.304"] in lines
-    files.write(make(CONTROLS, origin="sample"), tmp_path / "sample" / "report")
-    assert main(["report", "--published", "--out", str(tmp_path / "sample")]) == 2
-    assert "none of its turn-level datasets is real" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -243,15 +205,6 @@ def test_a_run_stands_beside_the_challenge_on_the_same_real_datasets_alone() -> 
     (baseline,) = [row for row in shown.rows if row[0] == "Deep AM-FM"]
     assert baseline == ("Deep AM-FM", "challenge, as printed", "0.098", "0.144", "0.051")  # of 0.1442 and 0.0509
     assert "2 of the challenge's 14 development datasets" in shown.data
-
-
-def test_a_picture_has_the_printed_mean_of_a_metric_beside_that_of_the_run() -> None:
-    run = report("fed-turn", "persona-usr", columns={"deep-am-fm": 0.9, "y": 0.8})
-    named = replace(run, metrics=(replace(run.metrics[0], parameters=3_000_000), run.metrics[1]))
-    ((svg, words),) = exhibit_of_challenge(named).pictures
-    assert words.endswith("deep-am-fm, 3 M here printed 0.10, here 0.90 on 2.")  # of 0.1442 and 0.0509
-    assert svg.count("<circle") == 4, "two of the line, two of the key"
-    assert exhibit_of_challenge(report("fed-turn", "persona-usr")).pictures == ()
 
 
 def test_the_sample_and_parts_of_datasets_stand_beside_nothing() -> None:

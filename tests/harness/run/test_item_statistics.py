@@ -86,18 +86,6 @@ def test_comparisons_by_other_tests(suite_run: SuiteRun, capsys: pytest.CaptureF
     assert "--test bootstrap" in capsys.readouterr().err
 
 
-def test_tables_for_people(suite_run: SuiteRun, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", "--out", str(suite_run.out), "--dataset", "jsalt", "--level", "over-systems"]) == 0
-    printed = capsys.readouterr().out
-    assert "Spearman over-systems" in printed
-    assert "length" in printed
-    assert main(["report", "--out", str(suite_run.out), "--dataset", "jsalt", "--clusters", "--statistic", "kendall",
-                 "--test", "bootstrap", "--draws", "30"]) == 0
-    assert "paired bootstrap over contexts" in capsys.readouterr().out
-    assert main(["report", "--out", str(suite_run.out), "--dataset", "jsalt", "--compare"]) == 0
-    assert "8 contexts can be swapped in 256 ways, so that no p is below 0.0078" in capsys.readouterr().out
-
-
 def test_a_column_of_its_own_for_a_quality_counts_there() -> None:
     from harness.results.rows import ItemScores
 

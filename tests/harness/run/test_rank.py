@@ -71,16 +71,6 @@ def test_ranks_ties_and_incomplete_rows() -> None:
     assert math.isnan(found[-1].value)
 
 
-def test_who_wins_depends_on_the_rule() -> None:
-    """One metric better on the dataset with many qualities, the other on the dataset with one."""
-    many = [agreement(("a", f"q{number}"), name, value)
-            for number in range(4) for name, value in (("x", 0.4), ("y", 0.2))]
-    one = [agreement(("b", "q"), "x", 0.1), agreement(("b", "q"), "y", 0.5)]
-    cells = [(row.dataset, row.quality) for row in many + one]
-    first = {row.rule: row.column for row in ranking(board(*cells), many + one) if row.rank == 1}
-    assert first == {"dev": "y", "test": "x"}
-
-
 names = st.tuples(st.sampled_from("abc"), st.sampled_from("pqrs"))
 values = st.floats(-1, 1, allow_subnormal=False)
 rows = st.dictionaries(names, values, min_size=1)

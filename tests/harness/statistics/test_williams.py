@@ -76,6 +76,7 @@ def test_by_context_equals_a_jackknife_of_contexts_and_any_order_of_rows(rng: np
         order = rng.permutation(600)
         again = all_pairs_by_context(human[order], scores[:, order], context[order], statistic)
         assert again.value[0, 1] == pytest.approx(tests.value[0, 1])
+    assert np.isnan(all_pairs_by_context(human[:2], scores[:, :2], context[:2]).p).all(), "two rows say nothing"
     twice = all_pairs_by_context(human, np.stack([scores[0], scores[0], np.ones(600)]), context)
     assert (twice.value[0, 1], twice.p[0, 1]) == (0, 1)
     assert np.isnan(twice.p[0, 2])

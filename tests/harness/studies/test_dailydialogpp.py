@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import ClassVar
+from types import SimpleNamespace
+from typing import Any, ClassVar
 from zipfile import ZipFile
 
 import numpy as np
@@ -18,7 +19,7 @@ from benchmarks.corpora import dailydialogpp as data
 from benchmarks.dataset import Item, Reference
 from benchmarks.errors import BadRecord
 from harness.cli import main
-from harness.run.cache import Cache
+from harness.results.cache import Cache
 from harness.scoring.progress import Progress
 from harness.scoring.store import ScoreStore
 from harness.studies import dailydialogpp
@@ -195,6 +196,8 @@ def test_printed_numbers_are_found() -> None:
         (page.printed_share("deb", "nouns only"), "0.601"),
     ):
         assert found == (None if printed is None else Decimal(printed))
+    other: Any = SimpleNamespace(column="bert-dnn", label="bert-dnn[encoder=roberta-large]")
+    assert page.key(other) == "bert-dnn"
     assert set(page.METRICS.values()) <= {row.metric for row in page.PAPER.rows}
     assert set(page.CHANGES.values()) <= {row.quality for row in page.PAPER.rows}
 

@@ -95,7 +95,6 @@ def test_the_paper_stands_beside(home: Path) -> None:
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discrimination, "PARTS", [dataclasses.replace(part, steps=1) for part in PARTS])
     monkeypatch.setattr(trainings, "SEEDS", 1)
-    monkeypatch.setattr(trainings, "workers", lambda: 1)
     monkeypatch.setattr(_dialogues, "BATCH", 8)
 
 

@@ -12,16 +12,12 @@ from harness.cli import main
 from harness.run.correlate import Judged, TargetData
 from harness.studies import judges, seeds
 from harness.studies.compositions import agreement
-from harness.studies.judges import PROMPT, WAYS, Judgement
+from harness.studies.judges import WAYS, Judgement
 from harness.studies.mme_crs import TABLES, measured
 from harness.studies.seeds import SeedResult
-from metrics import registry
 from metrics.evidence import DatasetEvidence, QualityEvidence
-from metrics.judges import prompt_file
 from metrics.models import gguf
 from tests import tiny
-
-ALIKE = np.array([[1.0, 0.5], [0.5, 1.0]])
 
 
 def test_agreement_is_that_of_the_weighted_sum_itself() -> None:
@@ -64,15 +60,6 @@ def test_means_are_over_the_qualities_of_a_dataset_then_over_datasets() -> None:
     assert "smollm2-135m 135 M" in gone.remarks[0]
 
 
-def test_the_first_way_is_the_shipped_question() -> None:
-    shipped, own = prompt_file.find("relevance"), prompt_file.find(str(PROMPT))
-    first = own.qualities[0]
-    assert own.system == shipped.system
-    assert own.turn.replace("{description}", first.description) == shipped.turn
-    assert own.dialogue.replace("{steps}", first.steps) == shipped.dialogue
-    assert [quality.name for quality in own.qualities] == list(WAYS)
-
-
 def test_a_model_is_asked_in_three_ways(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = home / "models" / "tiny"
     folder.mkdir(parents=True)
@@ -109,12 +96,6 @@ def test_means_are_over_the_targets_that_all_can_score() -> None:
     printed = {row.system: row.printed for row in rows if row.table == "Table 5"}
     assert (printed["MME-CRS"], printed["MME-CRS w/o RM+TCM"]) == (0.3104, 0.1107)
     assert not list(measured("real data", [target(incomplete)]))
-
-
-def test_every_system_is_a_column_that_its_metric_gives() -> None:
-    for column in COLUMNS:
-        chosen = registry.choose(column.replace("-single", ""))
-        assert column.partition("[")[0] in chosen.metric.card.columns
 
 
 def test_whole_dialogues_alone_are_nothing_to_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from harness.results.pooled import Pool
 from harness.results.rows import Example, Results, Timing
 from leaderboard.blocks.boards import cost_cell
 from leaderboard.blocks.costs import cost_picture
-from leaderboard.blocks.tables import Ask, Dots
+from leaderboard.blocks.tables import Ask
 from leaderboard.model import pairs
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import make_index
@@ -138,19 +138,6 @@ def test_a_column_that_ties_the_leader_is_shown_and_one_that_equals_it_everywher
         assert {name for name, _ in best_of_each(make_index(tied), first, front.PLAIN)[:2]} == shown
 
 
-def test_columns_of_a_metric_are_shown_once(full: Results) -> None:
-    first = default(questions(full))
-    assert first is not None
-    (page,) = front.build(full)
-    (shown, others) = table(page, "board").groups
-    metrics = [cells[1].link for cells in shown.rows]
-    assert len(set(metrics)) == len(metrics)
-    assert not [cells for cells in shown.rows if "fitted on ratings" in cells[1].model]
-    assert len(shown.rows) + len(others.rows) == len(first.board.columns)
-    (dots,) = (block for block in page.sections[0].blocks if isinstance(block, Dots))
-    assert [cell.text for cell in dots.names] == [cells[1].text for cells in shown.rows][:12]
-
-
 def test_a_drawer_has_the_reply_that_a_metric_rates_furthest_from_people(full: Results) -> None:
     near, far = (Example("dev-made-up-01", "Overall", name, "b", ("One.", "Two.", "Three."), name, 4.5, people, 0.1, (),
                          "length") for name, people in (("near", 0.4), ("far", 0.9)))
@@ -180,12 +167,6 @@ def test_cost_is_all_seconds_over_all_items_with_those_of_inputs(results: Result
     assert cost_cell(found["grade", "grade"]).text == "–"
     seconds = {0.0: "< 0.01", 0.014: "0.01", 0.62: "0.62", 0.996: "1.0", 9.94: "9.9", 9.96: "10", 60.1: "60"}
     assert {value: cost_cell(Cost("", False, value)).text for value in seconds} == seconds
-
-
-def test_every_question_is_answered_without_ratings_and_with_them(results: Results) -> None:
-    found = row(table(front.build(results)[0], "answers-table"), "overall")
-    assert (found["Datasets"].text, found["Without ratings"].text, found["Score"].text) == ("3", "bleu1", "0.400")
-    assert (found["With ratings"].text, found["Its lead"].text) == ("bleu1", "not tested")
 
 
 def test_the_line_of_the_picture_of_costs_is_of_those_that_none_betters_in_both(full: Results) -> None:

@@ -68,13 +68,6 @@ def test_a_metric_no_better_than_counting_words_is_told_so_with_both_numbers(res
     assert "For overall it is no better than counting words: −0.500 against −0.013." in text
 
 
-def test_every_target_has_what_one_rater_reaches_and_the_reason_of_a_missing_value(results: Results) -> None:
-    cells = row(table(find_page(metric.build(results), "bleu"), "targets-table"), "fed-turn", "Overall")
-    assert (cells["Spearman"].text, cells["One rater"].text) == ("0.300", "0.512")
-    cells = row(table(find_page(metric.build(results), "grade"), "targets-table"), "fed-turn", "Overall")
-    assert cells["Spearman"].why == "skipped: weights are not on this machine"
-
-
 def test_where_people_hardly_agree_no_value_is_corrected(results: Results) -> None:
     for reliability, shown in ((0.29, "–"), (0.31, "0.600")):
         made = replace(results, correlations=tuple(replace(row, corrected=0.6) for row in results.correlations),

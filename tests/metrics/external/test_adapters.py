@@ -124,7 +124,7 @@ RESULTS: tuple[tuple[str, str, float], ...] = (
 )
 NO_NUMBER = (
     ("{'a': 2, 'b': 3}", "", "several numbers, so say which as NAME:FIELD; known: a, b"),
-    ("{'recall': 2, 'b': 3}", ":recal", "no number 'recal'; known: recall, b; did you mean 'recall'"),
+    ("{'recall': 2, 'b': 3}", ":recal", "no number 'recal'; did you mean 'recall'"),
     ("{'a': 'x', 'b': [1, 2]}", "", "gives no number"), ("None", "", "gives no number"),
 )
 

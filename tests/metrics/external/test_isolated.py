@@ -38,7 +38,7 @@ def _nothing_is_left() -> Iterator[None]:
     before, family_before = open_files(), set(family(os.getpid()))
     yield
     for _, kind, _ in isolation._made.values():
-        isolation.adapter_of(kind).close()
+        kind.adapter.close()
     isolation._made.clear()
     assert not process._running
     assert set(family(os.getpid())) <= family_before, "other tests of this process may have left some of their own"
@@ -122,7 +122,7 @@ def test_a_failure_fails_one_dataset_and_leaves_nothing(tmp_path: Path, monkeypa
         assert len(set(family(os.getpid())) - others) == (how == "raises"), how  # an answer as good as any
         assert score(metric) == [3, 0, 2]
         assert open_files() <= files
-        isolation.adapter_of(type(metric)).close()
+        type(metric).adapter.close()
 
 
 def test_time_and_memory_have_an_end(tmp_path: Path) -> None:
@@ -135,12 +135,12 @@ def test_time_and_memory_have_an_end(tmp_path: Path) -> None:
         assert time.monotonic() - start < 10
         assert set(family(os.getpid())) <= others, how
         assert score(metric) == [3, 0, 2]
-        isolation.adapter_of(type(metric)).close()
+        type(metric).adapter.close()
 
 
 def test_a_process_that_ends_while_nobody_asks_is_replaced(tmp_path: Path) -> None:
     metric, files = misbehaving(tmp_path, "nothing"), open_files()
-    child = isolation.adapter_of(type(metric)).child
+    child = type(metric).adapter.child
     assert child is not None
     os.kill(child._process.pid, signal.SIGKILL)
     child._process.wait()
@@ -278,7 +278,7 @@ def test_a_harness_that_ends_or_is_killed_leaves_no_process(tmp_path: Path) -> N
     code = ("import os, signal, threading; from pathlib import Path; from metrics.external import isolation; "
             "from metrics.models.service import Models; "
             f"kind = isolation.metric_class(Path({str(tmp_path)!r})); "
-            "print(isolation.adapter_of(kind).child._process.pid, flush=True); ")
+            "print(kind.adapter.child._process.pid, flush=True); ")
     killed = ("threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start(); "
               "kind().score([], Models(Path('.')))")
     for ending, status in ((code, 0), (code + killed, -signal.SIGKILL)):

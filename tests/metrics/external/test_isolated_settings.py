@@ -1,6 +1,7 @@
 """What a folder says of how its metric runs, what a process says of itself, and what goes over the pipe."""
 
 import math
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 
 from benchmarks.dataset import Item, Reference, Utterance
 from metrics.errors import BrokenPlugin
+from metrics.external import isolation
 from metrics.external.isolation import settings, wire
-from metrics.external.isolation.settings import MARK, digest
+from metrics.external.isolation.settings import digest
 from metrics.external.isolation.wire import WireError, columns_of, description
 
 CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "control"}
@@ -23,7 +25,7 @@ def written(folder: Path, text: str) -> settings.Settings:
 
 
 def test_everything_that_can_be_said(tmp_path: Path) -> None:
-    """A folder that says nothing runs with the harness; its environment counts where it was made here."""
+    """A folder that says nothing runs with the harness, though a .venv lies in it."""
     said = written(tmp_path, "[tool.harness]\ncommand = ['perl', 'x.pl']\ntimeout = 1.5\nmemory = '1.5GiB'\n"
                              "env = ['A']")
     assert (said.command, said.timeout, said.memory, said.env) == (("perl", "x.pl"), 1.5, 3 << 29, ("A",))
@@ -33,14 +35,12 @@ def test_everything_that_can_be_said(tmp_path: Path) -> None:
         assert not written(tmp_path, text).apart
     (tmp_path / "pyproject.toml").unlink()
     assert not settings.read(tmp_path).apart
-    (tmp_path / ".venv" / MARK).touch()
-    assert settings.read(tmp_path).python == tmp_path / ".venv" / "bin" / "python"
 
 
 WRONG = {
     "x": "cannot be read", "[tool]\nharness = 1": "is a table",
-    "[tool.harness]\npyhton = 'x'": "has no 'pyhton'; known: python, .*; did you mean 'python'",
-    "[tool.harness]\npython = 'nowhere'": "there is no .*nowhere; `harness env create",
+    "[tool.harness]\npython = 'nowhere'": "there is no .*nowhere; make it",
+    "[tool.harness]\npyhton = 'x'": "has no 'pyhton'; did you mean 'python'. known: python, ",
     "[tool.harness]\npython = 'x'\ncommand = ['x']": "python or command, not both",
     "[tool.harness]\ncommand = 'perl x.pl'": "a list of words is needed",
     "[tool.harness]\ncommand = []": "a list of words is needed",
@@ -165,3 +165,20 @@ def test_what_holds_no_scores_and_no_items_is_refused() -> None:
     for records in ([{}], [1], {"a": 1}, [{"id": "a", "context": [1]}], 7):
         with pytest.raises(WireError):
             wire.items_of(records)
+
+
+def test_plug_ins_that_are_installed_from_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, site = tmp_path / "my metric", tmp_path / "site"
+    info = site / "words-1.dist-info"
+    folder.mkdir()
+    info.mkdir(parents=True)
+    (folder / "pyproject.toml").write_text("[tool.harness]\ncommand = ['perl', 'metric.pl']")
+    (info / "METADATA").write_text("Name: words\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[harness.metrics]\nwords = words:Words\n")
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setattr(isolation, "metric_class", lambda folder, name: (folder, name))
+    for editable, kind in (("true", (folder, "words")), ("false", None)):
+        (info / "direct_url.json").write_text(
+            f'{{"url": "{folder.as_uri()}", "dir_info": {{"editable": {editable}}}}}')
+        (point,) = entry_points(group="harness.metrics", name="words")
+        assert isolation.plugged_in(point) == kind

@@ -122,17 +122,6 @@ def test_a_package_of_several_files_is_read_whole(tmp_path: Path, home: Path) ->
     assert signature(registry.choose(asked).metric, Models(home)) != before
 
 
-def test_a_run_tells_the_files_name_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path, out = file(tmp_path / "mine", source()), tmp_path / "out"
-    assert main(["run", "--metric", f"{path}[mark=?]", "--metric", "length", "--dataset", "dstc7", "--draws", "0",
-                 "--out", str(out)]) == 0
-    assert "marks[mark=?]" in capsys.readouterr().out
-    written = [one for one in out.rglob("*") if one.is_file() and "scores" not in one.parts]
-    assert written
-    assert not [one for one in written if str(tmp_path).encode() in one.read_bytes()]
-    assert "--metric './marks.py[mark=?]'" in (out / "report" / "report.json").read_text()
-
-
 def test_two_metrics_of_one_name_are_refused_and_one_with_two_options_is_not(
         tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, other = file(tmp_path / "a", source()), file(tmp_path / "b", source(times=2))
@@ -189,13 +178,6 @@ def test_a_folder_that_is_no_metric_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(BrokenPlugin, match="no pyproject"):
         registry.choose(f"{tmp_path}/empty")
-
-
-def test_a_path_is_not_taken_for_a_column_nor_for_another_library() -> None:
-    for name in ("a.py", "./a", "a/b", "../a/"):
-        assert registry.is_path(name)
-    for name in ("bleu", "bleu/bleu-1", "./a.py/marks", "st:a/b", "evaluate:./a.py"):
-        assert not registry.is_path(name)
 
 
 SERVICE = Models(Path())

@@ -13,7 +13,6 @@ import pytest
 from benchmarks.dataset import Item
 from metrics.errors import BadOption, CannotScore, MissingResource
 from metrics.judges import endpoint, sampling
-from metrics.judges.archive import folder
 from metrics.judges.prompt import questions
 from metrics.judges.prompt_file import find
 from metrics.metric import signature
@@ -210,7 +209,7 @@ def test_kept_answers_that_were_damaged_are_asked_for_again(home: Path) -> None:
     some = items(4)
     with serving() as server:
         judged(server, home, some)
-        (kept,) = (folder(home) / "answers").glob("*.jsonl")
+        (kept,) = (home / "judge" / "answers").glob("*.jsonl")
         lines = kept.read_bytes().split(b"\n")[1:]
         assert len(lines) == 4
         flipped = lines[0].replace(b'"text":"{', b'"text":"[')
@@ -231,7 +230,7 @@ def test_the_signature_names_what_scores_depend_on(home: Path) -> None:
     plain = signed("")
     assert plain.startswith("judge|r1|model=toy|samples=1|temperature=0.0|")
     assert f"prompt=llm-eval@{find('llm-eval').digest}" in plain
-    assert plain == signed(",url=http://localhost:1/v1,concurrency=2,timeout=5,price_in=1,key_from=KEY,per_minute=3")
+    assert plain == signed(",url=http://localhost:1/v1,concurrency=2,timeout=5,key_from=KEY,per_minute=3")
     options = ("samples=2", "temperature=1", "max_tokens=9", "logprobs=true", "tries=2")
     others = {signed(f",{option}") for option in options}
     assert len(others - {plain}) == 5

@@ -17,8 +17,6 @@ from harness.cli import main
 from metrics import registry
 from metrics.errors import BadOption, MissingResource
 from metrics.judges import endpoint, sampling
-from metrics.judges.answer import Answer
-from metrics.judges.archive import Usage, usage_records
 from metrics.judges.endpoint import Secret
 from metrics.metric import signature
 from metrics.models.service import Models
@@ -56,25 +54,21 @@ def everything(folder: Path) -> bytes:
 
 def test_every_item_is_scored_once(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(mischief()) as server:
-        assert main(command(server, tmp_path / "a", options=",timeout=1,price_in=0.15,price_out=0.6")) == 0
+        assert main(command(server, tmp_path / "a", options=",timeout=1")) == 0
         found = scores(tmp_path / "a")
         assert len(found) == 20 * 5
         assert all(map(math.isfinite, found))
         assert len(server.behaved) == 14, "each kind of mischief was met"
         assert list(server.answered.values()) == [1] * 20
         asked = len(server.bodies)
-        assert f"{asked} requests" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert f"judge:llm-eval (toy): {asked} requests" in said
+        unreadable = server.behaved["beyond"] + server.behaved["prose"]
+        assert f"{unreadable} answers not readable" in said
+        assert "of 20 weighted by probabilities" in said
         assert main(command(server, tmp_path / "b", "--rescore")) == 0
         assert len(server.bodies) == asked, "a second run asks for nothing"
         assert scores(tmp_path / "b") == found
-    (told,) = usage_records(home)
-    assert told["read"] == 20
-    assert told["unreadable"] == server.behaved["beyond"] + server.behaved["prose"]
-    assert told["completion_tokens"] * 10 == told["prompt_tokens"]
-    assert told["cost"] == pytest.approx((told["prompt_tokens"] * 0.15 + told["completion_tokens"] * 0.6) / 1e6)
-    capsys.readouterr()
-    assert main(["judge", "usage"]) == 0
-    assert f"judge:llm-eval (toy): {asked} requests" in capsys.readouterr().out
 
 
 def test_the_key_goes_to_the_server_and_nowhere_else(
@@ -185,26 +179,13 @@ def test_a_killed_run_goes_on(tmp_path: Path, home: Path) -> None:
         time.sleep(0.2)
         before = len(server.bodies)
         assert 8 <= before < 20
-        (killed,) = usage_records(home)
         kept = len([line for path in (home / "judge" / "answers").iterdir() for line in path.read_text().split("\n")
                     if line.endswith("}")])
-        assert kept <= killed["prompt_tokens"] // 100 <= before, "what it paid for and kept is counted"
-        assert killed["prompt_tokens"] >= 600, "all but two that were under way"
+        assert 6 <= kept <= before, "all but two that were under way"
         assert main(asked) == 0
-        assert sum(one["prompt_tokens"] for one in usage_records(home)) == 2000 + killed["prompt_tokens"] - 100 * kept
         assert len(server.times) == 20
         assert sum(times > 1 for times in server.times.values()) <= 2, "only what was under way is asked again"
         assert all(map(math.isfinite, scores(tmp_path)))
-
-
-def test_a_run_is_counted_once_as_of_its_last_whole_line(home: Path) -> None:
-    usage = Usage("judge:x", "toy", home)
-    usage.count("sent")
-    for _ in range(2):
-        usage.answered(Answer("4", prompt=7))
-    with (home / "judge" / "usage.jsonl").open("a") as stream:
-        stream.write('\n{"run": "cut')
-    assert [one["prompt_tokens"] for one in usage_records(home)] == [14]
 
 
 def test_try_shows_what_is_asked_and_what_was_read(capsys: pytest.CaptureFixture[str]) -> None:

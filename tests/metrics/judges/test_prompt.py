@@ -67,7 +67,7 @@ WRONG = (
     ('answer = "number"', 'answer = "ja"', "json, number or yes"),
     ('answer = "number"', 'answer = "yes"', "logprobs = true"),
     ('answer = "number"', 'answer = "json"', "holds {low}"),
-    ("{response}", "{respone}", "holds {respone}; known: .*did you mean 'response'"),
+    ("{response}", "{respone}", "holds {respone}; did you mean 'response'"),
     ("turn =", "tern =", "has a field 'tern'.*did you mean 'turn'"),
     ("turn =", "# turn =", "has neither a template"),
     ("high = 5", "high = 1", "low should be below high"),

@@ -110,17 +110,6 @@ def test_holistic_is_the_released_arithmetic(models: Models) -> None:
         np.testing.assert_allclose(found[column], (np.maximum(raw, cutoff) - cutoff) / abs(cutoff), atol=1e-5)
 
 
-def test_holistic_of_what_lacks_a_context_or_a_word(models: Models) -> None:
-    found = scores("holistic", models)
-    np.testing.assert_array_equal(np.isnan(found["holistic-coherence"]), [0, 0, 0, 0, 1, 1, 0])
-    assert np.isfinite(found["holistic-fluency"]).all()
-    assert found["holistic-coherence"][2] == found["holistic-fluency"][2] == 0
-    for column in found.values():
-        there = column[np.isfinite(column)]
-        assert there.min() >= 0
-        assert there.max() <= 1
-
-
 def test_am_is_the_cosine_with_the_last_utterance(models: Models) -> None:
     found = scores("deep-am-fm", models)["am"]
     vectors = models.encoder().sentences(["I like tea.", "what do you like?"]).astype(float)

@@ -5,7 +5,6 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -101,20 +100,6 @@ def test_any_other_error_passes_through_and_the_other_devices_stop() -> None:
             with pytest.raises(type(error)):
                 Batches(1).run([1] * 10_000, devices)
         assert len(computed) < 10_000
-
-
-def test_devices_share_the_work_and_the_results_keep_their_places() -> None:
-    meet = threading.Barrier(2)  # broken unless both devices take part
-    first = threading.local()
-
-    def forward(batch: Positions) -> list[int]:
-        if not hasattr(first, "met"):
-            first.met = True
-            meet.wait(10)
-        return [3 * int(position) for position in batch]
-
-    lengths = np.random.default_rng(0).integers(1, 30, 200).tolist()
-    assert Batches(50).run(lengths, [forward, forward]) == [3 * place for place in range(200)]
 
 
 def test_what_a_failed_batch_held_is_free_before_the_next() -> None:

@@ -1,17 +1,16 @@
 """Causal language models: likelihoods against transformers' own loss, whatever the batches, devices and lengths."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from metrics.errors import BadOption, CannotScore, MissingResource
+from metrics.errors import BadOption, MissingResource
 from metrics.models import causal, continuations
 from metrics.models.causal import LanguageModel
-from metrics.models.continuations import Following, Reader
+from metrics.models.continuations import Following
 from metrics.models.service import Choice, Models
 from tests import tiny
 
@@ -116,16 +115,6 @@ def counted(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-def test_what_was_read_is_not_read_again(model: LanguageModel, counted: list[int]) -> None:
-    pairs, table = model.log_likelihoods(PAIRS), model.after_each(BEFORES, AFTER)
-    assert counted
-    counted.clear()
-    again = model.log_likelihoods(PAIRS[::-1])[::-1]
-    assert all(left is right for left, right in zip(pairs, again, strict=True))
-    np.testing.assert_array_equal(model.after_each(BEFORES[:2], AFTER), table[:2])
-    assert counted == []
-
-
 def test_scores_are_computed_for_what_follows_alone_and_within_their_bytes(
         model: LanguageModel, counted: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     model.after_each([CONTEXT], [f"{letter}b" for letter in tiny.LETTERS])
@@ -140,29 +129,6 @@ def test_scores_are_computed_for_what_follows_alone_and_within_their_bytes(
     model.log_likelihoods([(f"{number} and on it goes", " a reply") for number in range(20)])
     assert len(counted) > 1
     assert max(counted) <= 100
-
-
-def short_of_memory(most: int) -> Callable[..., Any]:
-    read = Reader.read
-
-    def failing(self: Reader, units: list[Following]) -> Any:
-        if len(units) > most:
-            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
-        return read(self, units)
-
-    return failing
-
-
-def test_batches_are_halved_where_memory_runs_out(
-        home: Path, tiny_lm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = fresh(home, tiny_lm).log_likelihoods(PAIRS), fresh(home, tiny_lm).after_each(BEFORES, AFTER)
-    monkeypatch.setattr(Reader, "read", short_of_memory(1))
-    for left, right in zip(expected[0], fresh(home, tiny_lm).log_likelihoods(PAIRS), strict=True):
-        np.testing.assert_allclose(right, left, **CLOSE)
-    np.testing.assert_allclose(fresh(home, tiny_lm).after_each(BEFORES, AFTER), expected[1], **CLOSE)
-    monkeypatch.setattr(Reader, "read", short_of_memory(0))
-    with pytest.raises(CannotScore, match="out of memory"):
-        fresh(home, tiny_lm).log_likelihoods(PAIRS)
 
 
 def network_of(kind: str) -> Any:

@@ -135,4 +135,3 @@ def test_a_model_that_also_decodes_is_refused(home: Path, tiny_encoder: Path, tm
         shutil.copy(path, tmp_path / "t5")
     with pytest.raises(BadOption, match="an encoder and a decoder; only encoders are read"):
         made(home, tmp_path / "t5").sentences(["hello"])
-

@@ -78,16 +78,6 @@ def test_a_long_text_is_read_only_so_often(model: MaskedModel) -> None:
         model.log_likelihoods([("", text)], 0)
 
 
-def test_order_company_and_memory_change_nothing_and_long_texts_are_cut(model: MaskedModel, models: Models) -> None:
-    pairs = [("", "tea"), ("hello", "tea"), ("", ""), ("", "a " * 500), ("b " * 500, "c d"), ("", "tea")]
-    together = model.log_likelihoods(pairs)
-    for pair, values in zip(pairs, together, strict=True):
-        [alone] = Models(models.home, models.choice).masked().log_likelihoods([pair])
-        np.testing.assert_allclose(alone, values, atol=1e-5)
-    assert together[0] is together[5]  # remembered
-    assert [values.size for values in together[2:5]] == [0, model.encoder.tokenizer.limit - 2, 2]
-
-
 def test_a_text_of_one_token_has_the_same_bits_alone_and_in_company(home: Path) -> None:
     """The shipped weights on a processor; a matrix product of a single row may add in another order."""
     pairs = [("", "yes"), ("", "no"), ("", "tea")]

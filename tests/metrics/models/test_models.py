@@ -46,12 +46,10 @@ def test_without_a_choice_the_encoder_is_the_embedded_one_and_the_language_model
     assert bare.display_name("lm") == ""
 
 
-def test_precision_and_keeping_are_part_of_the_identity(home: Path, tiny_encoder: Path) -> None:
-    told = {(precision, keep): Models(home, Choice(str(tiny_encoder), precision=precision, device="cpu",
-                                                   keep_embeddings=keep)).identity("encoder")
-            for precision in ("fp32", "bf16") for keep in (False, True)}
-    assert len(set(told.values())) == len(told)
-    assert told["bf16", True] == f"{told['fp32', False]} bf16 kept as fp16"
+def test_precision_is_part_of_the_identity(home: Path, tiny_encoder: Path) -> None:
+    told = {precision: Models(home, Choice(str(tiny_encoder), precision=precision, device="cpu")).identity("encoder")
+            for precision in ("fp32", "bf16")}
+    assert told["bf16"] == f"{told['fp32']} bf16"
     for precision, expected in (("auto", "bf16"), ("fp32", "fp32")):  # as the model's card says, unless one is named
         models = Models(home, Choice(precision=precision, device="cpu"))
         assert models._machine("lm", "qwen2.5-coder-1.5b").precision == expected
@@ -61,15 +59,6 @@ def test_precision_and_keeping_are_part_of_the_identity(home: Path, tiny_encoder
 def test_an_unknown_resource_is_refused_with_the_known(models: Models) -> None:
     with pytest.raises(MissingResource, match=f"no resource 'nothing' is known; known: {next(iter(LOCATIONS))}"):
         models.resource("nothing")
-
-
-def test_without_the_neural_extra_it_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib.util
-
-    there = importlib.util.find_spec
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "torch" else there(name))
-    with pytest.raises(MissingResource, match=r"torch is not installed; the extra \[neural\] brings it"):
-        Models(home).identity("encoder")
 
 
 def test_a_model_that_could_not_be_found_is_not_looked_for_again(

@@ -164,4 +164,3 @@ class TestShipped:
         for place in (0, 7, 99):
             [alone] = Models(home, Choice(device="cpu")).lm().log_likelihoods([pairs[place]])
             assert alone.tobytes() == together[place].tobytes()
-

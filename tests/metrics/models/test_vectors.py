@@ -25,7 +25,6 @@ from metrics.models.service import Choice, Models
 from metrics.models.vectors import WordVectors, from_encoder, from_file
 
 PLAIN = "the 0.5 1 -2\ntea 1 0 0\nTea 0 1 0\ndo 0 2 4\nn't 2 4 0\nit 1 1 1\n's 3 1 5\n"
-FORMATS = ("headed.txt", "headless.txt", "binary.bin")
 
 
 def resource(path: Path) -> Resource:

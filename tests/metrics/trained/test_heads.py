@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -204,6 +205,11 @@ def test_a_corpus_without_what_an_objective_reads_is_refused() -> None:
     adversarial: Any = registry.choose("deb[negatives=both]").metric
     with pytest.raises(MetricError, match="none of the corpora has adversarial replies"):
         adversarial.objective(data)
+    rated = tuple(each for each in toy.dialogues if "positive_responses" in each.labels)
+    data = TrainingData({"toy": dataclasses.replace(toy, dialogues=rated)}, None, seed=0,  # type: ignore[arg-type]
+                        read=vectors)
+    with pytest.raises(MetricError, match="none of the corpora has whole dialogues"):
+        adversarial.objective(data)
 
 
 def test_company_and_cores_never_decide_how_a_score_is_rounded() -> None:
@@ -254,7 +260,7 @@ def test_a_training_brings_the_loss_down_and_scores_what_can_be_scored(
 
 
 def test_what_is_shipped_stays_small() -> None:
-    """All weights under 2 MB but the language model's and a large encoder's adapters, the whole folder under 20 MB."""
+    """All weights under 2 MB but the language model's and a large encoder's adapters, the whole folder under 25 MB."""
     sizes = {path: path.stat().st_size for path in checkpoint.SHIPPED.rglob("*") if path.is_file()}
     names = {folder.name for folder in checkpoint.SHIPPED.iterdir()}
     weights = {name for name in names if (checkpoint.SHIPPED / name / checkpoint.WEIGHTS).exists()}
@@ -263,7 +269,7 @@ def test_what_is_shipped_stays_small() -> None:
     large = {path.parent.name: size for path, size in sizes.items() if size >= 2_000_000}
     assert set(large) == {"lm", "dialogue"}
     assert large["dialogue"] < 6_000_000
-    assert sum(sizes.values()) < 20_000_000
+    assert sum(sizes.values()) < 25_000_000
 
 
 def test_what_is_trained_otherwise_has_weights_of_its_own() -> None:

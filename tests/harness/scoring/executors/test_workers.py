@@ -115,7 +115,6 @@ def test_an_actor_names_what_is_wrong_on_its_node(tmp_path: Path, home: Path) ->
     actor = Actor(setup(home, tmp_path, "length"))
     assert isinstance(actor.ready(), place.ActorPlace)
     assert actor.score(TASK, "length") == Ended("length")
-    actor.close()
     (tmp_path / "none").touch()
     full = Actor(setup(home, tmp_path / "none" / "scores", "length"))
     full.ready()

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from harness import published
 from harness.published import DatasetSize, Tables
-from harness.published.reproduce.check import (
+from harness.published.check import (
     Claim,
     Number,
     PrintedBoard,
@@ -21,8 +21,6 @@ from harness.published.reproduce.check import (
     wins,
 )
 from harness.run.rank import CountedMean, Rule, cell_mean, dataset_mean
-
-TITLE = "DSTC10 Track 5, sub-task 1: the organisers' paper and MME-CRS"
 
 AVERAGED = {"jsalt": 1, "esl": 1, "ncm": 1, "dstc10-topical": 4, "dstc10-persona": 4}
 """How many targets stand behind each dataset of Table 2: eleven in all."""

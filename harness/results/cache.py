@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import numpy as np
 from benchmarks.storage.files import write_atomically
 from harness.statistics.panel import Array, Codes
 
-REVISION = 3
+REVISION = 4
 """Raised when a statistic changes."""
 
 
@@ -33,7 +34,7 @@ class Cache:
     def get(self, kind: str, key: object, make: Callable[[], Any]) -> Any:
         """The value for a key, made if it is not there; whatever JSON can hold, NaN included."""
         stem = _stem(kind, key)
-        for content in self._whole(f"{stem}-*.json"):
+        for content in self._whole(stem, "json"):
             with contextlib.suppress(ValueError, RecursionError):  # whole, and yet no JSON
                 return json.loads(content)
         content = json.dumps(make()).encode()
@@ -43,7 +44,7 @@ class Cache:
     def rows(self, kind: str, key: object, names: Sequence[str], make: Callable[[list[int]], Array]) -> Array:
         """A row of numbers for each name; `make` gets the places of those that are not there. Others are dropped."""
         stem, known = _stem(kind, key), dict[str, Array]()
-        for content in self._whole(f"{stem}-*.rows"):
+        for content in self._whole(stem, "rows"):
             head, _, body = content.partition(b"\n")
             with contextlib.suppress(ValueError):
                 before = json.loads(head)
@@ -56,9 +57,16 @@ class Cache:
             self._write(stem, "rows", json.dumps(list(names)).encode() + b"\n" + table.tobytes())
         return table
 
-    def _whole(self, pattern: str) -> Iterator[bytes]:
+    def _paths(self, stem: str, ending: str) -> list[Path]:
+        """The files with a stem."""
+        with contextlib.suppress(FileNotFoundError):
+            names = sorted(entry.name for entry in os.scandir(self.root) if entry.name.startswith(f"{stem}-"))
+            return [self.root / name for name in names if name.endswith(ending)]
+        return []
+
+    def _whole(self, stem: str, ending: str) -> Iterator[bytes]:
         """The contents of the files that match their digest."""
-        for path in sorted(self.root.glob(pattern)):
+        for path in self._paths(stem, ending):
             with contextlib.suppress(FileNotFoundError):  # another run has just replaced it
                 content = path.read_bytes()
                 if path.stem.rpartition("-")[2] == _digest(content):
@@ -68,8 +76,8 @@ class Cache:
         """Write a file in place of those with the same stem."""
         self.root.mkdir(parents=True, exist_ok=True)
         path = self.root / f"{stem}-{_digest(content)}.{ending}"
-        write_atomically(path, content)
-        for other in self.root.glob(f"{stem}-*.{ending}"):
+        write_atomically(path, content, lasting=False)
+        for other in self._paths(stem, ending):
             if other != path:
                 other.unlink(missing_ok=True)
 
