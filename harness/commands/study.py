@@ -1,9 +1,8 @@
-"""`harness study NAME`: ask how much the way metrics are compared matters, or what DailyDialog++ says of metrics."""
+"""`harness study NAME`: answer a question about metrics or ratings that a paper asks, with its tables beside."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 import textwrap
@@ -50,7 +49,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offline", action="store_true", help="never ask the hub for a model")
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR",
                         help="scores are taken from here and kept here, studies go here (default: ./results)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object a line in place of the tables")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -69,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     kept = files(args.study, command(args), found)
     for name, content in kept.items():
         write_atomically(folder / name, content)
-    _print(found, args.json)
+    _print(found)
     for failure in found.failures:
         print(f"failed: {failure}", file=sys.stderr)
     print(f"kept in {folder.resolve()}: {', '.join(kept)}; "
@@ -102,16 +100,11 @@ def command(args: argparse.Namespace) -> str:
         flag: value for name, flag in FLAGS.items() if (value := getattr(args, name)) != parser.get_default(name)})
 
 
-def _print(found: Findings, as_json: bool) -> None:
+def _print(found: Findings) -> None:
     from harness.commands._output import table
     from leaderboard.blocks.tables import Kind
     from leaderboard.render.text import WIDTH
 
-    if as_json:
-        for kind, entries in found.plain().items():
-            for entry in entries:
-                print(json.dumps({"kind": kind, **entry}, ensure_ascii=False))
-        return
     for grid in found.tables:
         first, *others = grid.head
         heads: list[tuple[str, Kind]] = [(first, "stub"), *((name, "number") for name in others)]

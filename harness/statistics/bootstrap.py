@@ -20,7 +20,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import islice
 
 import numpy as np
 import scipy
@@ -99,18 +99,6 @@ def resampled_by_context(rows: Panel, scores: Array, statistic: str | Statistic,
         return _values(rows, scores, statistic, drawn, units)
     return _values(rows, scores, lambda part: statistic(part.take(np.isfinite(part.human) & np.isfinite(part.metric))),
                    drawn, units)
-
-
-def all_p_values(drawn: Array) -> Array:
-    """Two-sided p that two metrics are equally good, for every pair (metrics, metrics), from draws (r, metrics).
-
-    NaN for a metric and itself, and where most draws lack a value of one of the two.
-    """
-    size = drawn.shape[1]
-    p = np.full((size, size), np.nan)
-    for i, j in combinations(range(size), 2):
-        p[i, j] = p[j, i] = two_sided(drawn[:, i] - drawn[:, j])
-    return p
 
 
 def two_sided(differences: Vector) -> float:

@@ -28,7 +28,7 @@ as in the authors' program, so that a metric that equals people has exactly 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -85,15 +85,15 @@ def threshold(groups: Sequence[Panel]) -> float:
     known = [part for part in groups if not why_not(part)]
     if len(known) == 1:
         return calibrated(known[0]).epsilon
-    return shared_threshold((part.human[None], part.metric[None]) for part in known) if known else math.nan
+    return _shared_threshold(known) if known else math.nan
 
 
-def shared_threshold(groups: Iterable[tuple[Array, Array]]) -> float:
-    """The smallest threshold with the best mean accuracy over groups: ratings and scores (G, s) of each size s."""
+def _shared_threshold(groups: Sequence[Panel]) -> float:
+    """The smallest threshold with the best mean accuracy over groups."""
     gaps, steps = [np.zeros(1)], [np.zeros(1)]
-    for human, metric in groups:
-        first, second = np.triu_indices(human.shape[1], 1)
-        rated, apart = human[:, first] - human[:, second], metric[:, first] - metric[:, second]
+    for part in groups:
+        first, second = np.triu_indices(part.n, 1)
+        rated, apart = part.human[first] - part.human[second], part.metric[first] - part.metric[second]
         gained = (rated == 0).astype(np.float64) - (np.sign(rated) * np.sign(apart) > 0)
         untied = apart != 0
         gaps.append(np.abs(apart[untied]))

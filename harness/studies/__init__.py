@@ -62,11 +62,6 @@ class Findings:
     pictures: tuple[tuple[str, str], ...] = ()
     failures: tuple[str, ...] = ()
 
-    def plain(self) -> dict[str, list[dict[str, object]]]:
-        """The objects with numbers to nine figures, and None for what is missing."""
-        return {kind: [{name: _plain(value) for name, value in entry.items()} for entry in entries]
-                for kind, entries in self.objects.items()}
-
 
 @dataclass(frozen=True)
 class StudyRequest:
@@ -151,17 +146,19 @@ def files(name: str, command: str, findings: Findings) -> dict[str, bytes]:
                       findings.tables, findings.pictures, (*findings.remarks, *failed))
     return {
         f"{name}.md": exhibits.markdown(exhibit), exhibits.FILE: exhibits.encoded(exhibit),
-        **{f"{kind}.csv": exhibits.csv_of([entries[0], *map(_cells, entries)])
-           for kind, entries in findings.plain().items() if entries},
+        **{f"{kind}.csv": exhibits.csv_of([entries[0], *(map(_cell, entry.values()) for entry in entries)])
+           for kind, entries in findings.objects.items() if entries},
         **{f"{name}.svg": picture.encode() for picture, _ in findings.pictures}}
 
 
-def _cells(entry: Mapping[str, object]) -> Iterator[object]:
-    yield from (json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
-                for value in entry.values())
+def _cell(value: object) -> object:
+    """A value as a cell, a list as JSON."""
+    plain = _plain(value)
+    return json.dumps(plain, ensure_ascii=False) if isinstance(plain, list) else plain
 
 
 def _plain(value: object) -> object:
+    """Numbers to nine figures, and None for what is missing."""
     if isinstance(value, list | tuple):
         return list(map(_plain, value))
     if not isinstance(value, float):
@@ -170,13 +167,9 @@ def _plain(value: object) -> object:
 
 
 def target_groups(targets: Iterable[TargetData], datasets: Iterable[DatasetEntry]) -> Iterator[TargetGroup]:
-    """The targets by kind of data; those with references once more alone, since all metrics can score them."""
-    entries = {entry.name: entry for entry in datasets}
+    """The targets by kind of data."""
+    kinds = {entry.name: entry.kind for entry in datasets}
     usable = [target for target in targets if target.judged.usable]
     for origin, title in ORIGINS.items():
-        own = tuple(target for target in usable if entries[target.dataset].kind == origin)
-        with_references = tuple(target for target in own if "references" in entries[target.dataset].has)
-        if own:
+        if own := tuple(target for target in usable if kinds[target.dataset] == origin):
             yield TargetGroup(origin, title, own)
-        if with_references and len(with_references) < len(own):
-            yield TargetGroup(f"{origin}-references", f"{title}, datasets with references", with_references)

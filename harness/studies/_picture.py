@@ -1,4 +1,4 @@
-"""Heat maps of agreement between rankings as one SVG picture: orange for -1, white for 0, blue for 1, and the number.
+"""Heat maps of correlations as one SVG picture: orange for -1, white for 0, blue for 1, and the number.
 
 The picture has a title and a description for those who do not see it; every square says itself what it is.
 """
@@ -26,7 +26,7 @@ class Map:
     title: str
     labels: tuple[str, ...]
     values: Array
-    told: str = ""
+    told: str
 
 
 def heat_maps(title: str, maps: Sequence[Map]) -> tuple[str, str]:
@@ -35,24 +35,12 @@ def heat_maps(title: str, maps: Sequence[Map]) -> tuple[str, str]:
     width = LABEL + SQUARE * max(len(one.labels) for one in maps) + 20
     parts = [f'<g transform="translate(0 {sum(heights[:number])})">\n{_map(one)}</g>\n'
              for number, one in enumerate(maps)]
-    described = " ".join(_described(one) for one in maps)
+    described = " ".join(one.told for one in maps)
     picture = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {sum(heights) + 20}" role="img" '
                f'aria-labelledby="title description" font-family="system-ui, sans-serif" font-size="12">\n'
                f'<title id="title">{escape(title)}</title>\n<desc id="description">{escape(described)}</desc>\n'
                f'<rect width="100%" height="100%" fill="#ffffff"/>\n{"".join(parts)}</svg>\n')
     return picture, f"{title}. {described}"
-
-
-def _described(one: Map) -> str:
-    if one.told:
-        return one.told
-    pairs = [(float(one.values[i, j]), first, second) for i, first in enumerate(one.labels)
-             for j, second in enumerate(one.labels) if j < i and math.isfinite(one.values[i, j])]
-    if not pairs:
-        return f"{one.title}: no two measures can be compared."
-    (low, *apart), (high, *near) = min(pairs), max(pairs)
-    return (f"{one.title}: Kendall's tau between the rankings of metrics by {len(one.labels)} measures, from {low:.2f} "
-            f"({' and '.join(apart)}) to {high:.2f} ({' and '.join(near)}). The numbers are in agreement.csv.")
 
 
 def _map(one: Map) -> str:

@@ -17,7 +17,7 @@ from harness.results.exhibits import number
 from harness.results.rows import Grid
 from harness.run.correlate import TargetData
 from harness.statistics.estimates import estimate
-from harness.studies import ORIGINS, Findings, StudyRequest
+from harness.studies import Findings, StudyRequest
 
 TITLE = "The tables of MME-CRS, on the datasets that are here"
 FLAGS = ("dataset", "quality", "split")
@@ -53,7 +53,7 @@ def study(request: StudyRequest) -> Findings:
     selection = dataclasses.replace(request.selection, metrics=metrics, datasets=turns)
     own = dataclasses.replace(request, selection=selection)
     groups, failures = own.targets("harness study mme-crs") if turns else ([], ())
-    rows = [row for group in groups if group.name in ORIGINS for row in measured(group.title, group.targets)]
+    rows = [row for group in groups for row in measured(group.title, group.targets)]
     if not rows:
         nothing = "nothing to study: no turn-level dataset that all its systems can score"
         raise BadConfig("; ".join((nothing, *failures)))

@@ -157,7 +157,7 @@ def test_what_cannot_be_repeated_is_refused(made: Path, tmp_path: Path, capsys: 
         assert main(["rerun", str(named), "--out", str(made)]) == 2
         assert "name another folder" in capsys.readouterr().err
     for command, part in (
-            ("harness study measures", "was not made by `harness run`"), ("harness run --all --frob", "--frob"),
+            ("harness study dimensions", "was not made by `harness run`"), ("harness run --all --frob", "--frob"),
             ("harness run --all --out /elsewhere", "never writes there"),
             ("harness run --all --store x", "never writes there"), ("harness run --metric no-such-one", "no metric")):
         altered(made, command=command)

@@ -113,9 +113,9 @@ HOSTILE = "<script>\u202e\x1b[31m\x00 „ü“ 𝔘"
 TEST = {"jsalt": 1, "esl": 1, "ncm": 1, "dstc10-topical": 4, "dstc10-persona": 4}
 
 
-def hostile(name: str = "measures") -> Exhibit:
+def hostile(name: str = "dimensions") -> Exhibit:
     grid = Grid(HOSTILE, "caption", ("a", HOSTILE), ((HOSTILE, "1"), ("", "")), HOSTILE)
-    return Exhibit(name, "study", HOSTILE, "lead", "harness study measures", (grid,), (("<svg/>", HOSTILE),),
+    return Exhibit(name, "study", HOSTILE, "lead", "harness study dimensions", (grid,), (("<svg/>", HOSTILE),),
                    (HOSTILE,))
 
 
@@ -139,7 +139,7 @@ def grid(found: Exhibit, name: str) -> Grid:
 
 def test_an_exhibit_reads_back_as_it_was_and_what_is_none_is_one_line_that_says_why(
         tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = put(tmp_path, "measures", exhibits.encoded(hostile()))
+    path = put(tmp_path, "dimensions", exhibits.encoded(hostile()))
     whole = exhibits.read(put(tmp_path, "whole", exhibits.encoded(hostile())))
     assert exhibits.gathered(tmp_path) == ((hostile(), whole), ())
     assert whole == hostile("whole"), "it is called what its folder is called"
@@ -158,21 +158,21 @@ def test_an_exhibit_reads_back_as_it_was_and_what_is_none_is_one_line_that_says_
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith("left out: ")
         assert why in line
-        assert "harness study measures" in line
+        assert "harness study dimensions" in line
 
 
 def test_what_is_kept_of_a_study(tmp_path: Path) -> None:
     table = Grid("real", "Caption", ("a",), (("<1>",),), "real data")
-    kept = studies.files("measures", "C", Findings(
+    kept = studies.files("dimensions", "C", Findings(
         (table,), ("remark",), {"pair": [{"a": math.nan, "b": [-0.0, "=x"], "c": "=x"}], "none": []},
         (("<svg/>", "In words."),), ("m: broke",)))
     assert {name: kept[name] for name in kept if not name.endswith(("md", "json"))} == {
-        "pair.csv": b"a,b,c\n,\"[0.0, \"\"=x\"\"]\",'=x\n", "measures.svg": b"<svg/>"}
-    assert "| \\<1\\> |" in kept["measures.md"].decode()
-    found = exhibits.read(put(tmp_path, "measures", kept[exhibits.FILE]))
-    assert found.lead.startswith("How much the choice of a measure matters:")
+        "pair.csv": b"a,b,c\n,\"[0.0, \"\"=x\"\"]\",'=x\n", "dimensions.svg": b"<svg/>"}
+    assert "| \\<1\\> |" in kept["dimensions.md"].decode()
+    found = exhibits.read(put(tmp_path, "dimensions", kept[exhibits.FILE]))
+    assert found.lead.startswith("How the qualities that people rate hang together,")
     assert replace(found, title="T", lead="L") == Exhibit(
-        "measures", "study", "T", "L", "C", (table,), (("<svg/>", "In words."),),
+        "dimensions", "study", "T", "L", "C", (table,), (("<svg/>", "In words."),),
         ("remark", "Failed, and not in the study: m: broke."))
 
 
@@ -180,8 +180,7 @@ def test_the_command_of_a_study_is_without_the_folders_of_a_machine() -> None:
     parser = argparse.ArgumentParser()
     study.configure(parser)
     args = parser.parse_args(["dailydialogpp", "--metric", "deb[negatives=both]", "--from", "/home/x/data/dd",
-                              "--limit", "3", "--encoder", "/models/bert", "--out", "/tmp/out", "--json", "--draws",
-                              "400"])
+                              "--limit", "3", "--encoder", "/models/bert", "--out", "/tmp/out", "--draws", "400"])
     assert study.command(args) == (
         "harness study dailydialogpp --metric 'deb[negatives=both]' --limit 3 --from dd --encoder ./bert")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.statistics import bootstrap as boot
-from harness.statistics.bootstrap import all_p_values, bootstrap, paired_bootstrap, two_sided
+from harness.statistics.bootstrap import bootstrap, paired_bootstrap, two_sided
 from harness.statistics.coefficients import kendall, pearson, spearman
 from harness.statistics.estimates import at_level
 from harness.statistics.panel import Panel, panel
@@ -150,9 +150,6 @@ def test_p_of_differences_by_hand() -> None:
     assert two_sided(np.array([1., 2, 3])) == 2 * 1 / 4
     assert two_sided(np.zeros(9)) == 1
     assert np.isnan(two_sided(np.zeros(0)))
-    p = all_p_values(np.array([[1., 0, np.nan], [2, 0, np.nan], [3, 0, 1]]))
-    assert p[0, 1] == p[1, 0] == 0.5
-    assert np.isnan(p[2]).all()
 
 
 CALL = {"spearman": stats.spearmanr, "pearson": stats.pearsonr}

@@ -1,7 +1,5 @@
 """The small studies: numbers by hand, print beside them, and end to end on the sample."""
 
-import csv
-import math
 from pathlib import Path
 
 import numpy as np
@@ -10,69 +8,9 @@ import pytest
 from benchmarks.dataset import Quality
 from harness.cli import main
 from harness.run.correlate import Judged, TargetData
-from harness.studies import judges, seeds
-from harness.studies.compositions import agreement
-from harness.studies.judges import WAYS, Judgement
+from harness.studies import seeds
 from harness.studies.mme_crs import TABLES, measured
 from harness.studies.seeds import SeedResult
-from metrics.evidence import DatasetEvidence, QualityEvidence
-from metrics.models import gguf
-from tests import tiny
-
-
-def test_agreement_is_that_of_the_weighted_sum_itself() -> None:
-    """Against Pearson's correlation of a sum of two columns made with those correlations."""
-    rng = np.random.default_rng(0)
-    human, *inputs = np.linalg.qr(rng.normal(size=(50, 4)) - rng.normal(size=(50, 4)).mean(0))[0].T[:3]
-    columns = np.array([one - one.mean() for one in (inputs[0] + 0.4 * human, inputs[1] + 0.1 * human)])
-    human = human - human.mean()
-    alike, ranked = np.corrcoef(columns), np.array([np.corrcoef(one, human)[0, 1] for one in columns])
-    quality = QualityEvidence("q", "q", 50, ranked, ranked)
-    part = DatasetEvidence("d", "turn", "f", "r", 50, np.zeros(2), np.ones(2), alike, (quality,))
-    weights = np.array([0.3, 0.7])
-    summed = weights @ (columns / columns.std(axis=1, keepdims=True))
-    assert agreement(part, quality, weights) == pytest.approx(np.corrcoef(summed, human)[0, 1])
-    assert agreement(part, quality, np.zeros(2)) == 0
-
-
-def test_the_study_of_the_shipped_weights(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["study", "compositions", "--metric", "mme-crs", "--out", str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
-    assert "a name that no dataset has" in printed
-    kept = (tmp_path / "studies" / "compositions" / "dataset.csv").read_text().splitlines()
-    rows = list(csv.DictReader(kept))
-    assert len(rows) == 6 * 10
-    assert all(row["known"] == row["unknown"] for row in rows[-10:]), "the weights of all are the same by any name"
-    assert any(row["known"] != row["unknown"] for row in rows[:10])
-
-
-pytest.importorskip("torch")
-
-
-def test_means_are_over_the_qualities_of_a_dataset_then_over_datasets() -> None:
-    rows = [Judgement(dataset, quality, "small", way, 9, agreement, agreement / 2, 0.1, 1.0)
-            for dataset, quality, agreement in (("a", "x", 0.1), ("a", "y", 0.3), ("b", "x", 0.6)) for way in WAYS]
-    found = judges.findings(rows, ["small"], {"small": 12.0})
-    assert found.tables[0].rows[0] == ("small", "as shipped", "12", "0.40", "0.20", "0.10", "1.00")
-    assert len(found.objects["judgement"]) == 9
-    gone = judges.findings([], ["smollm2-135m"], {"smollm2-135m": math.nan})
-    assert gone.tables[0].rows[0][2:4] == ("–", "–")
-    assert "smollm2-135m 135 M" in gone.remarks[0]
-
-
-def test_a_model_is_asked_in_three_ways(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = home / "models" / "tiny"
-    folder.mkdir(parents=True)
-    gguf.convert("tiny", tiny.gguf(tmp_path / "tiny.gguf", length=8192), folder)
-    argv = ["study", "judges", "--dataset", "convai2-grade", "--limit", "12", "--out", str(tmp_path / "out")]
-    assert main([*argv]) == 2
-    assert "say which models judge" in capsys.readouterr().err
-    assert main([*argv, "--lm", "tiny"]) == 0
-    with (tmp_path / "out" / "studies" / "judges" / "judgement.csv").open() as stream:
-        rows = list(csv.DictReader(stream))
-    assert {row["way"] for row in rows} == set(WAYS)
-    assert all(float(row["shipped"]) == pytest.approx(1) for row in rows if row["way"] == "as-shipped")
-
 
 COLUMNS = sorted({column for systems in TABLES.values() for column in systems.values()})
 

@@ -108,7 +108,7 @@ def within(content: str) -> str:
 def exhibit(kind: str = "study", name: str = "measures", picture: str = "", data: str = "real data") -> Exhibit:
     grid = Grid("real", "Caption <b>", ("measure", "power", "said"), (("<i>τ</i>", "−0.31 ± 0.02", "yes"),
                                                                        ("ρ", "–", "no")), data)
-    return Exhibit(name, kind, "Title <script>", "Lead.", "harness study measures", (grid,),
+    return Exhibit(name, kind, "Title <script>", "Lead.", "harness study dimensions", (grid,),
                    ((picture, "In words."),) if picture else (), ("A remark.",))
 
 
@@ -142,7 +142,7 @@ def test_what_is_no_picture_is_refused_and_said() -> None:
 
 
 def test_our_own_pictures_lose_nothing_that_is_seen() -> None:
-    picture = heat_maps("Title", [Map("Map", ("a", "b<"), np.array([[1, -0.5], [-0.5, 1]]))])[0]
+    picture = heat_maps("Title", [Map("Map", ("a", "b<"), np.array([[1, -0.5], [-0.5, 1]]), "")])[0]
     before, after = ET.fromstring(picture), ET.fromstring(sanitised(picture, "told"))  # noqa: S314
     assert after.get("aria-label") == "told"
     for one, other in zip(list(before.iter())[1:], list(after.iter())[1:], strict=True):
@@ -156,7 +156,7 @@ def test_an_exhibit_becomes_tables_with_numbers_to_sort_by_on_the_data_that_they
     assert isinstance(shown, Table)
     assert [heading.kind for heading in shown.headings] == ["stub", "number", "text"]
     assert [[cell.value for cell in cells] for cells in shown.rows] == [[None, -0.31, None], [None, None, None]]
-    assert (remarks.blocks, repeat.blocks) == ((Prose("A remark."),), (Prose("harness study measures", code=True),))
+    assert (remarks.blocks, repeat.blocks) == ((Prose("A remark."),), (Prose("harness study dimensions", code=True),))
     for data, sample in ((SAMPLE, True), (f"{SAMPLE}, datasets with references", True), ("real data", False),
                          ("Persona-See, sample, 40 items", True), ("USR, real, 3 items", False), ("", False)):
         assert on_sample(exhibit(data=data).grids[0]) == sample
