@@ -25,7 +25,7 @@ def of_quality(column: str, quality: str) -> str:
 def split_quality(name: str, columns: Collection[str]) -> tuple[str, str]:
     """The column and the quality of a name, where such a column is among `columns`; else the name and no quality.
 
-    The name of a column of another library (`st:MODEL@REVISION`) may hold an @ itself.
+    The name of a column of another library (`evaluate:PATH`) may hold an @ itself.
     """
     column, _, quality = name.rpartition(_AT)
     return (column, quality) if column in columns else (name, "")

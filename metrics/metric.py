@@ -156,7 +156,7 @@ def unsigned(kind: type) -> tuple[str, ...]:
 
 def signature(metric: Metric, models: Models) -> str:
     """Everything the scores depend on besides the items, as one line: `bleu|r1|references=standard|...`."""
-    parts = [metric.card.name.partition(":")[0], f"r{metric.card.revision}"]  # of st:MODEL the first part is st
+    parts = [metric.card.name.partition(":")[0], f"r{metric.card.revision}"]  # of judge:PROMPT the first part is judge
     for name, value in options(metric).items():
         if name in unsigned(type(metric)):
             continue

@@ -19,7 +19,7 @@ def last(path: str) -> str:
 
 
 def label(prefix: str, name: str) -> str:
-    """What the metric of a model or file is called: `st:my-model` for st:/models/my-model."""
+    """What the metric of a prompt or file is called: `judge:mine.toml` for judge:/prompts/mine.toml."""
     return f"scores:{last(name)}" if prefix == "scores" else bare(f"{prefix}:{name}")
 
 

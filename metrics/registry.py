@@ -5,8 +5,8 @@ package, with hyphens, is the metric's. Other packages add
 theirs by an entry point in the group `harness.metrics`, whose name is the metric's.
 
 A metric is named `NAME` or `NAME[option=value,...]`. A name with a colon is one of another library
-(metrics/external/libraries), such as `st:MODEL`; a path, such as `./my_metric.py`, is a metric that is not installed
-(metrics/external/files.py). Neither is listed, for there is no end to them.
+(metrics/external/libraries), such as `judge:PROMPT`; a path, such as `./my_metric.py`, is a metric that is not
+installed (metrics/external/files.py). Neither is listed, for there is no end to them.
 """
 
 from __future__ import annotations

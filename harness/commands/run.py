@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     many: dict[str, Any] = {"action": "append", "default": None, "metavar": "NAME"}
     parser.add_argument("--all", action="store_true", default=None, help="every metric on every dataset")
     parser.add_argument("--metric", help="NAME[option=value,...], FILE.py or FOLDER/ of one that is not installed, "
-                                         "evaluate:|st:|ce:|judge:|scores:NAME; may be repeated", **many)
+                                         "evaluate:|judge:|scores:NAME; may be repeated", **many)
     parser.add_argument("--with", dest="with_", help="a metric beside those, as for --metric; may be repeated", **many)
     parser.add_argument("--dataset", help="its name, or the path of a card of one's own (.toml); may be repeated",
                         **many)

@@ -14,7 +14,7 @@ from harness.results.rows import Run
 
 PACKAGES = (
     "datasets", "evaluate", "fsspec", "nltk", "numpy", "pandas", "pyarrow", "ray", "sacrebleu",
-    "safetensors", "scipy", "sentence-transformers", "tokenizers", "torch", "torch-geometric", "transformers",
+    "safetensors", "scipy", "tokenizers", "torch", "torch-geometric", "transformers",
 )
 
 

@@ -210,7 +210,7 @@ def check_files(name: str, folder: Path) -> list[Path]:
     config = folder / "config.json"
     if not config.is_file():
         raise MissingResource(f"model {name}: {folder} lacks config.json")
-    if not isinstance(json_of(name, config), dict):
+    if not isinstance(_json(name, config), dict):
         raise MissingResource(f"model {name}: {config} is no configuration of a model")
     if not any(any(folder.glob(pattern)) for pattern in _VOCABULARY):
         raise MissingResource(f"model {name}: {folder} lacks a tokenizer (tokenizer.json, or a vocabulary)")
@@ -229,7 +229,7 @@ def _parts(name: str, folder: Path) -> list[Path]:
     if whole.is_file() or not index.is_file():
         return [whole]
     try:
-        parts = [folder / part for part in sorted(set(json_of(name, index)["weight_map"].values()))]
+        parts = [folder / part for part in sorted(set(_json(name, index)["weight_map"].values()))]
     except (KeyError, AttributeError, TypeError) as error:
         raise MissingResource(f"model {name}: {index} does not say which files hold the weights") from error
     if not parts:
@@ -252,7 +252,7 @@ def _check_whole(name: str, path: Path) -> None:
         raise MissingResource(f"model {name}: {path} holds {size} bytes and should hold {expected}; fetch it again")
 
 
-def json_of(name: str, path: Path) -> Any:
+def _json(name: str, path: Path) -> Any:
     """What a JSON file of a model holds."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))

@@ -98,7 +98,7 @@ def test_a_broken_plug_in_fails_alone(monkeypatch: pytest.MonkeyPatch, capsys: p
 
 def test_options_stand_in_the_last_brackets() -> None:
     for requested, name, behind in (
-        (" bleu ", "bleu", ""), ("st:a/b[against=references]", "st:a/b", "against=references"),
+        (" bleu ", "bleu", ""), ("judge:a/b[model=references]", "judge:a/b", "model=references"),
         ("evaluate:a[b]/c.py:f1", "evaluate:a[b]/c.py:f1", ""),
         ("evaluate:a[b]/c.py[x=1]", "evaluate:a[b]/c.py", "x=1"),
     ):
@@ -111,7 +111,7 @@ def test_what_cannot_be_chosen_is_refused_with_what_to_do() -> None:
         ("bleu[reference=max]", BadOption, "did you mean 'references'"),
         ("rouge-l[beta=much]", BadOption, "type float"),
         ("bleu[references=max", BadOption, "NAME[option=value"), ("turns[x=1]", BadOption, "it has none"),
-        ("st:a\x1b[31m", BadOption, "one line of printable signs"),
+        ("judge:a\x1b[31m", BadOption, "one line of printable signs"),
         ("rouge", UnknownMetric, "did you mean 'rouge-l'"),
         ("bleu-4", UnknownMetric, "'bleu-4'; it is a column of 'bleu'"),
     ):

@@ -1,8 +1,6 @@
 """Metrics of other libraries, named by a prefix and a name; no file is written for them.
 
     evaluate:PATH-or-ID[:FIELD]   a module of Hugging Face evaluate          evaluate.py
-    st:MODEL                      cosine of sentence embeddings              pairs.py
-    ce:MODEL                      the score of a cross-encoder               pairs.py
     judge:PROMPT                  a language model behind an endpoint        judge.py
     scores:FILE                   scores that were made elsewhere            scores.py
 
@@ -17,9 +15,8 @@ from benchmarks.errors import nearest
 from metrics.errors import UnknownMetric
 from metrics.metric import Metric
 
-PREFIXES = {"evaluate": ("evaluate", "metric_class"), "st": ("pairs", "st"), "ce": ("pairs", "ce"),
-            "judge": ("judge", "metric_class"), "scores": ("scores", "metric_class")}
-"""The module of each, and its function that makes the class."""
+PREFIXES = ("evaluate", "judge", "scores")
+"""Each is a module here, whose `metric_class` makes the class."""
 
 
 def metric_class(requested: str) -> type[Metric]:
@@ -30,6 +27,5 @@ def metric_class(requested: str) -> type[Metric]:
                             f"{nearest(prefix[:80], PREFIXES)}")
     if not name:
         raise UnknownMetric(f"{prefix}: names nothing; {prefix}:NAME is asked for")
-    module, function = PREFIXES[prefix]
-    made: type[Metric] = getattr(importlib.import_module(f"{__name__}.{module}"), function)(name)
+    made: type[Metric] = importlib.import_module(f"{__name__}.{prefix}").metric_class(name)
     return made

@@ -103,7 +103,7 @@ def test_there_is_no_text_path_or_secret_in_it(suite_run: SuiteRun, tmp_path: Pa
 
 def test_a_metric_that_is_named_by_a_path_of_this_machine_is_not_packed(suite_run: SuiteRun) -> None:
     report = suite_run.results
-    for name in ("st:/models/mine", "cosine[encoder=~/mine]", "./x.py[file=C:\\mine]", "scores:file:///mine.csv"):
+    for name in ("judge:/models/mine", "cosine[encoder=~/mine]", "./x.py[file=C:\\mine]", "scores:file:///mine.csv"):
         renamed = dataclasses.replace(report, metrics=(dataclasses.replace(report.metrics[0], name=name),))
         with pytest.raises(BadBundle, match="holds a path of this machine"):
             bundle.of(renamed, (), "x")

@@ -84,17 +84,16 @@ def test_what_is_ones_own_is_found_again_by_what_it_holds(
         tmp_path: Path, tiny_encoder: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str]) -> None:
     """A dataset by its card, a metric in a file, a model in a folder: repeated elsewhere, packed and verified."""
-    pytest.importorskip("sentence_transformers")
     assert main(["new", "dataset", "tea-talk", "--into", str(tmp_path)]) == 0
     card = tmp_path / "tea-talk" / "tea-talk.toml"
     mine, made, packed = tmp_path / "mine" / "size.py", tmp_path / "made", tmp_path / "packed.zip"
     mine.parent.mkdir()
     metric(mine.parent, "size")
-    assert main(["run", "--dataset", str(card), "--metric", str(mine), "--with", f"st:{tiny_encoder}", "--with",
+    assert main(["run", "--dataset", str(card), "--metric", str(mine), "--with",
                  f"cosine[encoder={tiny_encoder}]", "--draws", "0", "--out", str(made)]) == 0
     results = files.read(made / "report")
     assert [entry.name for entry in results.metrics] == [
-        f"cosine[encoder={tiny_encoder.name}]", "size", f"st:{tiny_encoder.name}"]
+        f"cosine[encoder={tiny_encoder.name}]", "size"]
     assert str(tmp_path) not in (made / "report" / "report.json").read_text()
     again = ["rerun", str(made), "--out", str(tmp_path / "again"), "--from", str(mine.parent), "--from",
              str(tiny_encoder.parent)]
@@ -110,10 +109,8 @@ def test_what_is_ones_own_is_found_again_by_what_it_holds(
     assert "not as it was" not in capsys.readouterr().err
     assert main(["submit", str(packed), "--out", str(made)]) == 0
     verify = ["verify", str(packed), "--rescore", "always"]
-    assert main([*verify, "--with", str(mine), "--with", f"st:{tiny_encoder}"]) == 0
-    printed = capsys.readouterr().out
-    assert "scored again: size, 1 column" in printed
-    assert f"scored again: st:{tiny_encoder.name}, 1 column" in printed
+    assert main([*verify, "--with", str(mine)]) == 0
+    assert "scored again: size, 1 column" in capsys.readouterr().out
     metric(mine.parent, "size", "right = [-one for one in right]")
     table = card.with_suffix(".csv")
     table.write_text(table.read_text().replace(",2\n", ",3\n"))

@@ -56,7 +56,7 @@ def test_what_two_signatures_differ_in_has_a_kind() -> None:
             (DEB, ("all-MiniLM-L6-v2@53aa51172d14", "roberta-base@53aa51172d15"), "options", "encoder"),
             (DEB, (ENCODER, f"{ENCODER} bf16"), "options", "encoder"),
             (DEB, ("random", "adversarial"), "options", "negatives"),
-            ("st|r1|sentence-transformers=6.2.0", ("6.2.0", "6.3.0"), "environment", "sentence-transformers"),
+            ("evaluate|r1|evaluate=0.4.6", ("0.4.6", "0.4.7"), "environment", "evaluate"),
             (AVERAGE, ("ac5ec123f754", "966471a081a0"), "weights", "deb: weights deb"),
             (AVERAGE, ("a26317a54dde", "966471a081a0"), "weights", "weights rank-average")):
         (cause,) = signature_causes(old, old.replace(*change))

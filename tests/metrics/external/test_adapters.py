@@ -1,8 +1,6 @@
 """Metrics of other libraries: the library's own numbers, per item, under the name that was asked for."""
 
 import importlib.util
-import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from metrics.models.service import Models
 from tests.conftest import make_item
 
 evaluate = pytest.importorskip("evaluate", exc_type=ImportError)
-pytest.importorskip("sentence_transformers", exc_type=ImportError)
 
 pytestmark = pytest.mark.usefixtures("evaluate_cache")
 ITEMS = [
@@ -55,25 +52,6 @@ def script(folder: Path, body: str = SHARED, references: str = TEXTS, *, name: s
     path = folder / f"{name}.py"
     path.write_text(SCRIPT.format(kind="Metric", features=features, inputs=", ".join([*parts, arguments]), body=body))
     return path
-
-
-@pytest.fixture(scope="session")
-def cross_encoders(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: Path) -> dict[int, Path]:
-    """Cross-encoders with random weights, by their number of labels."""
-    import torch
-    from transformers import BertConfig, BertForSequenceClassification
-
-    made = {}
-    for labels in (1, 3):
-        folder = tmp_path_factory.mktemp("models") / f"cross-{labels}"
-        shutil.copytree(tiny_encoder, folder)
-        config = BertConfig.from_pretrained(tiny_encoder, num_labels=labels)
-        if labels == 3:
-            config.id2label = {0: "contradiction", 1: "entailment", 2: "neutral"}
-        torch.manual_seed(1)
-        BertForSequenceClassification(config).save_pretrained(folder)
-        made[labels] = folder
-    return made
 
 
 def scored(asked: str, items: Sequence[Item], home: Path) -> Any:
@@ -203,133 +181,17 @@ def test_a_module_that_cannot_be_used_is_refused_in_one_line(tmp_path: Path) -> 
         assert "\n" not in str(caught.value)
 
 
-def test_a_library_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+def test_a_library_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     there = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name in {
-        "evaluate", "sentence_transformers"} else there(name, *more))
+    monkeypatch.setattr(importlib.util, "find_spec",
+                        lambda name, *more: None if name == "evaluate" else there(name, *more))
     with pytest.raises(MissingResource, match=r"evaluate is not installed; the extra \[all\] brings it"):
         registry.choose("evaluate:wer")
-    with pytest.raises(MissingResource, match=r"sentence-transformers is not installed; the extra \[all\] brings it"):
-        signature(registry.choose("st:any").metric, Models(home))
-
-
-@pytest.fixture(scope="module")
-def pooled(tmp_path_factory: pytest.TempPathFactory, tiny_encoder: Path) -> Path:
-    """A sentence encoder with a pooling, a layer and a prompt of its own."""
-    import torch
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer import modules
-
-    torch.manual_seed(2)
-    network = modules.Transformer(str(tiny_encoder))
-    parts = [network, modules.Pooling(16, pooling_mode="cls"), modules.Dense(16, 4), modules.Normalize()]
-    folder = tmp_path_factory.mktemp("models") / "pooled"
-    SentenceTransformer(modules=parts, device="cpu").save_pretrained(str(folder), create_model_card=False)
-    return folder
-
-
-def test_of_several_labels_one_is_the_score(cross_encoders: dict[int, Path], home: Path) -> None:
-    from sentence_transformers import CrossEncoder
-
-    folder = cross_encoders[3]
-    model = CrossEncoder(str(folder), device="cpu", local_files_only=True)
-    expected = model.predict([("the tea", "hello you")], apply_softmax=True)[0]
-    for label, place in (("entailment", 1), ("Neutral", 2), ("0", 0)):
-        found = scored(f"ce:{folder}[label={label}]", ITEMS[:1], home)
-        np.testing.assert_allclose(found, [expected[place]], atol=1e-5)
-    for asked, part in ((f"ce:{folder}", "known: contradiction, entailment, neutral"),
-                        (f"ce:{folder}[label=entail]", "did you mean 'entailment'"),
-                        (f"ce:{cross_encoders[1]}[label=good]", "it has one output and none")):
-        with pytest.raises(BadOption, match=part):
-            scored(asked, ITEMS[:1], home)
-
-
-def test_a_models_signature_holds_all_that_is_read(pooled: Path, tmp_path: Path, home: Path) -> None:
-    folder = shutil.copytree(pooled, tmp_path / "pooled")
-    models = Models(home)
-    before = signature(registry.choose(f"st:{pooled}").metric, models)
-    assert before.startswith("st|r1|against=last|references=max|asked=st:")
-    same = signature(registry.choose(f"st:{folder}").metric, models)
-    assert same.replace(str(folder), str(pooled)) == before
-    (config,) = folder.glob("*_Pooling/config.json")
-    config.write_text(config.read_text().replace("cls", "mean"))
-    assert signature(registry.choose(f"st:{folder}").metric, models) != same
-
-
-def test_st_is_the_packages_cosine(tiny_encoder: Path, pooled: Path, home: Path,
-                                   monkeypatch: pytest.MonkeyPatch) -> None:
-    from sentence_transformers import SentenceTransformer
-
-    for folder in (tiny_encoder, pooled):
-        model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-
-        def cosine(left: str, right: str, model: Any = model) -> float:
-            return float(model.similarity(model.encode(left), model.encode(right)))
-
-        expected = [cosine("the tea", "hello you"), cosine("like tea", "good tea is good"), np.nan,
-                    cosine("the tea", "hello you")]
-        np.testing.assert_allclose(scored(f"st:{folder}", ITEMS, home), expected, atol=1e-5)
-    whole = scored(f"st:{folder}[against=context]", ITEMS[:1], home)
-    np.testing.assert_allclose(whole, [cosine("what is good the tea", "hello you")], atol=1e-5)
-    each = [cosine(text, "hello you") for text in ("hello there", "you like tea")]
-    for how, wanted in (("max", max(each)), ("mean", sum(each) / 2), ("first", each[0])):
-        column = scored(f"st:{folder}[against=references,references={how}]", ITEMS[:3], home)
-        np.testing.assert_allclose(column[0], wanted, atol=1e-5)
-        assert np.isnan(column[2])
-    read: list[str] = []
-    encode, models = SentenceTransformer.encode, Models(home)
-    monkeypatch.setattr(SentenceTransformer, "encode",
-                        lambda self, texts, **more: read.extend(texts) or encode(self, texts, **more))
-    for against in ("last", "context"):
-        registry.choose(f"st:{tiny_encoder}[against={against}]").metric.score(ITEMS, models)
-    assert len(read) == len(set(read)) == 5, "each distinct text is embedded once"
-
-
-def test_ce_is_the_packages_score(cross_encoders: dict[int, Path], tmp_path: Path, home: Path) -> None:
-    """With the activation that it names, or the sigmoid."""
-    from sentence_transformers import CrossEncoder
-
-    own = shutil.copytree(cross_encoders[1], tmp_path / "own")
-    config = json.loads((own / "config.json").read_text())
-    named = {"version": "4.0.0", "activation_fn": "torch.nn.modules.linear.Identity"}
-    (own / "config.json").write_text(json.dumps(config | {"sentence_transformers": named}))
-    pairs = [("the tea", "hello you"), ("like tea", "good tea is good")]
-    for folder in (cross_encoders[1], own):
-        model = CrossEncoder(str(folder), device="cpu", local_files_only=True)
-        expected = [*model.predict(pairs), np.nan, model.predict(pairs[:1])[0]]
-        column = scored(f"ce:{folder}", ITEMS, home)
-        np.testing.assert_allclose(column, expected, atol=1e-5)
-        assert column[0] == column[3]
-    np.testing.assert_allclose(scored(f"ce:{folder}[negated=true]", ITEMS, home), -column)
-    references = model.predict([("hello there", "hello you"), ("you like tea", "hello you")])
-    mean = scored(f"ce:{folder}[against=references,references=mean]", ITEMS[:1], home)
-    np.testing.assert_allclose(mean, [references.mean()], atol=1e-5)
-    assert registry.choose("ce:any[against=references]").metric.card.needs == ("references",)
-    assert registry.card("ce:any").needs == ("context",)
-
-
-def test_a_model_that_cannot_be_trusted_is_refused(pooled: Path, tiny_encoder: Path, tmp_path: Path,
-                                                  home: Path) -> None:
-    """A head drawn at random, weights that are a pickle, a module of code in the model's folder."""
-    for folder in (tiny_encoder, pooled):
-        with pytest.raises(MissingResource, match=r"no cross-encoder .*; a sentence encoder is asked for as st:MODEL"):
-            signature(registry.choose(f"ce:{folder}").metric, Models(home))
-    folder = shutil.copytree(pooled, tmp_path / "pickle")
-    (weights,) = folder.glob("*_Dense/*.safetensors")
-    weights.rename(weights.with_name("pytorch_model.bin"))
-    with pytest.raises(MissingResource, match="Dense are a pickle, which can run code"):
-        signature(registry.choose(f"st:{folder}").metric, Models(home))
-    folder = shutil.copytree(pooled, tmp_path / "code")
-    listed = json.loads((folder / "modules.json").read_text())
-    (folder / "own.py").write_text("raise SystemExit(3)\n")
-    (folder / "modules.json").write_text(json.dumps([*listed, {"idx": 9, "name": "9", "path": "", "type": "own.Own"}]))
-    with pytest.raises(MissingResource, match="cannot load it as SentenceTransformer"):
-        scored(f"st:{folder}", ITEMS, home)
 
 
 def test_what_names_nothing_is_refused_in_one_line(home: Path) -> None:
-    for requested, part in (("evalute:wer", "did you mean 'evaluate'"), ("bleu:max", "known: evaluate, st, ce"),
-                            ("st:", "names nothing"), (":x", "before the colon stands ''"),
+    for requested, part in (("evalute:wer", "did you mean 'evaluate'"), ("bleu:max", "known: evaluate, judge"),
+                            ("judge:", "names nothing"), (":x", "before the colon stands ''"),
                             ("x" * 900 + ":y", "known:")):
         with pytest.raises(UnknownMetric) as caught:
             registry.choose(requested)
