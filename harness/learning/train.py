@@ -233,7 +233,7 @@ def _fitted(plan: Training, data: TrainingData, tell: Callable[[str], None],
 
 def _reader(plan: Training, tell: Callable[[str], None]) -> Any:
     """What reads texts for this training and keeps what it read, made when the first text is to be read."""
-    from metrics.models.encoder import PooledVectors
+    from metrics.models.cache import PooledVectors
 
     made: list[PooledVectors] = []
 

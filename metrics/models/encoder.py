@@ -8,10 +8,8 @@ A text that holds no token (empty, or only signs that the tokenizer drops) has t
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -20,7 +18,6 @@ import numpy.typing as npt
 from metrics.errors import BadOption
 from metrics.models import networks
 from metrics.models.batches import Batches, Forward, Positions
-from metrics.models.cache import EmbeddingCache
 from metrics.models.device import Machine
 from metrics.models.memory import Memory, Text, Vectors
 from metrics.models.tokens import Tokenized, Tokenizer
@@ -35,8 +32,6 @@ POOLINGS: dict[str, Callable[[Vectors], Vectors]] = {
 Thing = TypeVar("Thing")
 BLOCK = 1 << 18
 """How many characters are read at a time where only pooled vectors are kept: some four thousand utterances."""
-TOGETHER = 32_768
-"""Texts of very many that are sorted by length, read and written together."""
 
 
 class Encoder:
@@ -160,37 +155,6 @@ class Encoder:
             return [of(read[row, : len(rows[position].ids)]) for row, position in enumerate(batch)]
 
         return forward
-
-
-class PooledVectors:
-    """For very many texts: the mean and the largest of an encoder's token states, side by side, read once and cached.
-
-    `report` receives how many of how many texts are read, and after how many seconds.
-    """
-
-    def __init__(self, root: Path, encoder: Encoder,
-                 report: Callable[[int, int, float], None] = lambda done, total, seconds: None) -> None:
-        self.encoder = encoder
-        self._report = report
-        self._cache = EmbeddingCache(
-            root / f"{encoder.weights.digest[:16]}-{encoder.weights.settings[:8]}-{encoder.machine.precision}")
-
-    def __call__(self, texts: Sequence[str]) -> Vectors:
-        """The vectors of the texts, float16: (texts, 2 · width); a killed reading loses the block it was at."""
-        missing, start = self._cache.lacking("pooled", texts), time.perf_counter()
-        for first in range(0, len(missing), TOGETHER):
-            block = missing[first : first + TOGETHER]
-            self._cache.through("pooled", block, self._read)
-            self._cache.flush()
-            self._report(first + len(block), len(missing), time.perf_counter() - start)
-        pooled = np.empty((len(texts), 2 * self.encoder.width), np.float16)
-        for first in range(0, len(texts), TOGETHER):
-            block = list(texts[first : first + TOGETHER])
-            pooled[first : first + TOGETHER] = [row[0] for row in self._cache.through("pooled", block, self._read)]
-        return pooled  # type: ignore[return-value]
-
-    def _read(self, texts: list[str]) -> list[Vectors]:
-        return list(self.encoder.means_and_maxima(texts)[:, None])
 
 
 _COUNT_FROM_PAD = {

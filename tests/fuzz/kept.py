@@ -1,4 +1,4 @@
-"""The readers of what is kept from before: scores, statistics, embeddings and answers of judges.
+"""The readers of what is kept from before: scores, statistics and answers of judges.
 
 The names of most parts hold the digest of what is in them, so that damage is seen without reading. Here the digest is
 always right: what is left to notice is another form, as an older version wrote it, or one who shares the folder.
@@ -18,7 +18,6 @@ from harness.scoring.score import Scores
 from harness.scoring.store import ScoreStore, _stem, _to_parquet
 from metrics.judges import archive as answers
 from metrics.judges.answer import Answer
-from metrics.models.cache import EmbeddingCache, _content
 from tests.fuzz.reading import FileReader, sound
 
 PRINT, SIGNATURE = "f" * 64, "toy|r1|references=max"
@@ -26,18 +25,16 @@ KEPT = Scores(("a", "b"), {"x": np.array([0.1, np.nan]), "y:sum": np.array([-0.0
 
 
 def _cache() -> dict[str, list[bytes]]:
-    vectors = {hashlib.sha256(f"text\0{text!r}".encode()).digest()[:16]: np.ones((2, 3), np.float16)
-               for text in ("a", "b")}
     answer = asdict(Answer("4", tokens=((0, "4", (("4", -0.5), ("5", -1.0))),)))
     cell = _to_parquet(KEPT, SIGNATURE)
     return {"cell": [cell], "part": [cell], "memo": [json.dumps({"p": [0.5, math.nan], "n": 3}).encode()],
-            "embeddings": [_content(vectors)], "answers": [json.dumps({"key": "k", **answer}).encode()]}
+            "answers": [json.dumps({"key": "k", **answer}).encode()]}
 
 
 def _read_cache(folder: Path, form: str, content: bytes) -> None:
     with contextlib.ExitStack() as stack:
-        {"cell": _read_cell, "part": _read_part, "memo": _read_memo, "embeddings": _read_embeddings,
-         "answers": _read_answers}[form](folder, content, stack)
+        read = {"cell": _read_cell, "part": _read_part, "memo": _read_memo, "answers": _read_answers}[form]
+        read(folder, content, stack)
 
 
 def _digest(content: bytes) -> str:
@@ -85,13 +82,6 @@ def _read_memo(folder: Path, content: bytes, stack: contextlib.ExitStack) -> Non
     memo.get("kind", "key", lambda: 1)
 
 
-def _read_embeddings(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
-    _placed(folder / "embeddings" / f"{_digest(content)}.arrow", content, stack)
-    cache = EmbeddingCache(folder / "embeddings")
-    found = cache.through("text", ("a", "b"), lambda texts: [np.zeros((1, 3), np.float32) for _ in texts])
-    sound(all(states.ndim == 2 and states.dtype == np.float32 for states in found), "states that are no table")
-
-
 def _read_answers(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
     kept = answers.AnswerArchive(folder, "prompt", "model")
     lines = b"".join(_digest(line)[:16].encode() + b" " + line + b"\n" for line in content.split(b"\n"))
@@ -102,6 +92,6 @@ def _read_answers(folder: Path, content: bytes, stack: contextlib.ExitStack) -> 
 
 READERS = (
     FileReader("cache", _cache, _read_cache,
-               ("PAR1", "ARROW1", "item", "score:x", "signature", "seconds", "key", "width", "states", "text", "finish",
+               ("PAR1", "ARROW1", "item", "score:x", "signature", "seconds", "key", "text", "finish",
                 "served", "prompt", "completion", "tokens", "NaN", "null", "pandas", "nan")),
 )

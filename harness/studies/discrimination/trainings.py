@@ -27,7 +27,7 @@ from benchmarks.errors import BenchmarkError
 from harness.results.cache import Cache
 from metrics.graph.dynaeval import metric as graphs
 from metrics.graph.dynaeval.metric import PERTURBATIONS, DialogueRows, Negatives, usable, worse
-from metrics.models.encoder import PooledVectors
+from metrics.models.cache import PooledVectors
 from metrics.models.memory import Vectors
 from metrics.models.service import Choice, Models
 from metrics.trained.heads.table import TextTable

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.errors import BadOption
-from metrics.models.encoder import PooledVectors
+from metrics.models.cache import PooledVectors
 from metrics.models.memory import Vectors
 from metrics.text import concepts, keywords
 from metrics.text.topic_graph import Graph, Hops, Nodes

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,121 +14,90 @@ from hypothesis import strategies as st
 
 from metrics.errors import MetricError
 from metrics.models import cache as module
-from metrics.models import encoder as encoders
-from metrics.models.cache import EmbeddingCache
-from metrics.models.encoder import PooledVectors
+from metrics.models.cache import PooledVectors
 from metrics.models.memory import ENTRY, Memory, Vectors
 from metrics.models.reading import READING
 from metrics.models.service import Choice, Models
 from tests import tiny
 
 
-def states(text: object) -> Vectors:
-    """Numbers that differ from text to text, as many rows as the text has characters."""
-    seed = [ord(sign) for sign in repr(text)]
-    return np.random.default_rng(seed).normal(size=(len(str(text)), 3)).astype(np.float32)
+class Numbers:
+    """An encoder of three dimensions whose vectors differ from text to text; `rows` are the texts it has read."""
+
+    width = 3
+    weights = SimpleNamespace(digest="d" * 16, settings="s" * 8)
+    machine = SimpleNamespace(precision="fp32")
+
+    def __init__(self) -> None:
+        self.rows: list[str] = []
+
+    def means_and_maxima(self, texts: Sequence[str]) -> Vectors:
+        self.rows += texts
+        return np.array([numbers(text) for text in texts], dtype=np.float32)
 
 
-def read(texts: Sequence[object]) -> list[Vectors]:
-    return [states(text) for text in texts]
+def numbers(text: str) -> Vectors:
+    return np.random.default_rng([ord(sign) for sign in text]).normal(size=6).astype(np.float32)
 
 
-def refuse(texts: Sequence[object]) -> list[Vectors]:
-    pytest.fail(f"{texts} should have been cached")
+def missing(folder: Path, *texts: str) -> list[str]:
+    """Those texts that have to be read; all must come back right, and are kept."""
+    encoder = Numbers()
+    pooled = PooledVectors(folder, encoder)(texts)  # type: ignore[arg-type]
+    assert pooled.dtype == np.float16
+    for text, vectors in zip(texts, pooled, strict=True):
+        assert (vectors == numbers(text).astype(np.float16)).all()
+    return encoder.rows
 
 
-def rounded(text: object) -> Vectors:
-    return states(text).astype(np.float16).astype(np.float32)
+def files(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.rows"))
 
 
-def filled(folder: Path, *texts: object) -> EmbeddingCache:
-    cache = EmbeddingCache(folder)
-    cache.through("states", texts, read)
-    return cache
-
-
-def missing(folder: Path, *texts: object) -> list[object]:
-    """Those texts that a cache on this folder has to read; all must come back right, and are kept."""
-    cache, lacking = EmbeddingCache(folder), list[object]()
-
-    def noted(some: list[object]) -> list[Vectors]:
-        lacking.extend(some)
-        return read(some)
-
-    for text, vectors in zip(texts, cache.through("states", texts, noted), strict=True):
-        assert (vectors == rounded(text)).all()
-    cache.flush()
-    return lacking
-
-
-TEXTS = (st.text(max_size=10) | st.text("\ud800\udfff\x00\\ud8'\"", max_size=6)
-         | st.tuples(st.text(max_size=4), st.text(max_size=4)))
+TEXTS = st.text(max_size=10) | st.text("\ud800\udfff\x00\\ud8'\"", max_size=6)
 
 
 @settings(max_examples=20)
 @given(texts=st.lists(TEXTS, max_size=12))
-def test_any_text_comes_back_bit_for_bit(tmp_path_factory: pytest.TempPathFactory, texts: list[object]) -> None:
+def test_any_text_comes_back_bit_for_bit(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
     folder = tmp_path_factory.mktemp("cache")
-    first = EmbeddingCache(folder)
-    fresh = first.through("states", texts, read)
-    first.flush()
-    cached = EmbeddingCache(folder).through("states", texts, refuse)
-    for text, one, two in zip(texts, fresh, cached, strict=True):
-        assert one.dtype == two.dtype == np.float32
-        assert one.tobytes() == two.tobytes() == rounded(text).tobytes()
+    assert missing(folder, *texts) == list(dict.fromkeys(texts))
+    assert missing(folder, *texts) == []
 
 
-def test_texts_and_kinds_that_look_alike_are_told_apart(tmp_path: Path) -> None:
-    for one, two in (("\ud800", "\\ud800"), ("\ud800", "\ufffd"), ("a", "a\x00"), (("a", "b"), ("ab", "")),
-                     (("a, b",), ("a", "b")), ("('a',)", ("a",)), ("é", "e\u0301")):
-        assert (filled(tmp_path, one).through("states", [two], read)[0] == rounded(two)).all()
-    words = filled(tmp_path, "ab").through("words", ["ab"], lambda texts: [np.ones((1, 3), np.float32)])
-    assert len(words[0]) == 1
-
-
-def test_only_what_is_missing_is_read_and_parts_of_several_writers_are_joined(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two writers keep parts of their own, one text in both; as processes they differ in nothing else."""
-    one, two = filled(tmp_path, "a", "b"), filled(tmp_path, "b", "c")
-    one.flush()
-    two.flush()
+def test_only_what_is_missing_is_read_and_files_of_several_writers_are_joined(tmp_path: Path) -> None:
+    """Two writers keep files of their own, one text in both; as processes they differ in nothing else."""
+    one, two = (PooledVectors(tmp_path, Numbers()) for _ in range(2))  # type: ignore[arg-type]
+    one(["a", "b"])
+    two(["b", "c"])
+    assert len(files(tmp_path)) == 2
     assert missing(tmp_path, "d", "c", "b", "a") == ["d"]
     assert missing(tmp_path / "nothing") == []
     assert not (tmp_path / "nothing").exists()
-    monkeypatch.setattr(module, "PART", 200)
-    texts = [f"text {number}" for number in range(40)]
-    filled(tmp_path / "parts", *texts).flush()
-    assert len(list((tmp_path / "parts").glob("*.arrow"))) > 5
-    assert missing(tmp_path / "parts", *texts) == []
 
 
-def part(folder: Path) -> Path:
-    filled(folder, "one", "two").flush()
-    only, = folder.glob("*.arrow")
-    return only
-
-
-def test_a_damaged_part_is_read_anew(tmp_path: Path) -> None:
-    for number, damage in enumerate((lambda whole: whole[:-1], lambda whole: b"", lambda whole: b"no Arrow",
-                                     lambda whole: whole[:200] + bytes([whole[200] ^ 1]) + whole[201:])):
-        path = part(tmp_path / str(number))
+def test_a_damaged_file_is_read_anew(tmp_path: Path) -> None:
+    for number, damage in enumerate((lambda whole: whole[:-1], lambda whole: b"", lambda whole: b"no rows",
+                                     lambda whole: whole[:30] + bytes([whole[30] ^ 1]) + whole[31:])):
+        folder = tmp_path / str(number)
+        missing(folder, "one", "two")
+        (path,) = files(folder)
         path.write_bytes(damage(path.read_bytes()))
-        assert missing(path.parent, "one", "two") == ["one", "two"]
-        assert missing(path.parent, "one", "two") == []
-    path = part(tmp_path / "renamed")
-    path.rename(path.with_name(f"{'0' * 64}.arrow"))
-    assert missing(path.parent, "one") == ["one"]
+        assert missing(folder, "one", "two") == ["one", "two"]
+        assert missing(folder, "one", "two") == []
+    path.rename(path.with_name(f"{'0' * 64}.rows"))
+    assert missing(folder, "one") == ["one"]
 
 
-def test_parts_that_come_and_go_meanwhile_are_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = part(tmp_path)
-    half = tmp_path / f".{path.name}.x.part"
+def test_files_that_come_and_go_meanwhile_are_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing(tmp_path, "one")
+    (path,) = files(tmp_path)
+    half = path.with_name(f".{path.name}.x.part")
     half.write_bytes(path.read_bytes()[:100])
     os.utime(half, (0, 0))
     assert missing(tmp_path, "one") == []
     assert not half.exists(), "an old one that was half written"
-    monkeypatch.setattr(Path, "glob", lambda *_: [path, tmp_path / "removed-by-another.arrow"])
+    monkeypatch.setattr(Path, "glob", lambda *_: [path, path.with_name("removed-by-another.rows")])
     assert missing(tmp_path, "one") == []
 
 
@@ -135,15 +105,13 @@ def test_what_cannot_be_kept_is_told_in_one_line(tmp_path: Path, monkeypatch: py
     def full(path: Path, content: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
-    cache = filled(tmp_path, "one")
     with monkeypatch.context() as disk:
         disk.setattr(module, "write_atomically", full)
         with pytest.raises(MetricError, match=rf"^.*{os.strerror(errno.ENOSPC)}; make room there$"):
-            cache.flush()
-    cache.flush()
-    assert missing(tmp_path, "one") == [], "nothing was lost"
+            missing(tmp_path, "one")
+    monkeypatch.setattr(Numbers, "means_and_maxima", lambda self, texts: np.full((len(texts), 6), 7e4, np.float32))
     with pytest.raises(MetricError, match=r"7e\+04 is more than float16 holds"):
-        cache.through("states", ["two"], lambda texts: [np.full((1, 1), 70_000, np.float32)])
+        missing(tmp_path, "two")
 
 
 MANY = ["hello there", "what", "", "you like tea", "a good reply to you", "what", "\ud800 not"]
@@ -153,7 +121,7 @@ def test_pooled_vectors_are_the_encoder_s_and_each_text_is_read_once(
     home: Path, tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In blocks; a reading that is stopped keeps the blocks it has read."""
-    monkeypatch.setattr(encoders, "TOGETHER", 2)
+    monkeypatch.setattr(module, "TOGETHER", 2)
     encoder = Models(home, Choice(encoder=str(tiny_encoder), device="cpu")).encoder()
     expected = np.hstack([encoder.sentences(MANY, "mean"), encoder.sentences(MANY, "max")])
     assert np.array_equal(encoder.means_and_maxima(MANY), expected)
