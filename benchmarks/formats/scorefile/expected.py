@@ -5,16 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Literal
-
-import numpy as np
-import numpy.typing as npt
 
 from benchmarks.dataset import Dataset
 
@@ -42,34 +38,20 @@ class Expected:
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
-    def numbers(self) -> dict[str, int]:
-        """A number for each `ID` and `ID|quality`; an item of two datasets has one number."""
-        numbers: dict[str, int] = {}
-        for dataset, ids in self.items.items():
-            for quality in (EVERY, *self.qualities[dataset]):
-                for name in ids:
-                    numbers.setdefault(key(name, quality), len(numbers))
-        return numbers
-
-    @cached_property
-    def positions(self) -> dict[tuple[str, str], npt.NDArray[np.int64]]:
-        """By dataset and quality, the numbers of its items in their order."""
-        return {(dataset, quality): np.array([self.numbers[key(name, quality)] for name in ids], dtype=np.int64)
-                for dataset, ids in self.items.items() for quality in (EVERY, *self.qualities[dataset])}
+    def names(self) -> frozenset[str]:
+        """Every `ID` and `ID|quality` that can be scored."""
+        return frozenset(key(name, quality) for dataset, ids in self.items.items()
+                         for quality in (EVERY, *self.qualities[dataset]) for name in ids)
 
     @cached_property
     def owners(self) -> dict[str, str]:
         """The dataset of each item."""
         return {name: dataset for dataset, ids in self.items.items() for name in ids}
 
-    @cached_property
+    @property
     def limit(self) -> int:
         """Rows that a file may have."""
-        return 4 * len(self.numbers) + SPARE
-
-    def lookalike(self, name: str) -> str | None:
-        """The known id or `ID|quality` that only looks the same: by case, Unicode form, or invisible characters."""
-        return self._folded.get(folded(name)) if len(name) <= LONGEST else None
+        return 4 * len(self.names) + SPARE
 
     def nearest(self, name: str) -> str | None:
         """The known id that was probably meant, among those that begin alike."""
@@ -80,10 +62,6 @@ class Expected:
         return best if similarity >= ALIKE else None
 
     @cached_property
-    def _folded(self) -> dict[str, str]:
-        return {folded(name): name for name in self.numbers}
-
-    @cached_property
     def _sorted(self) -> list[str]:
         return sorted(self.owners)
 
@@ -91,15 +69,6 @@ class Expected:
 def key(name: str, quality: str) -> str:
     """How an item is written for one quality, or for all of them."""
     return f"{name}{BAR}{quality}" if quality else name
-
-
-def folded(name: str) -> str:
-    """A text without what the eye does not see: case, Unicode form, blanks around it, characters of no width."""
-    if not name.isascii():
-        name = unicodedata.normalize("NFKC", name)
-    if not name.isprintable():
-        name = "".join(sign for sign in name if unicodedata.category(sign) not in {"Cf", "Cc"})
-    return name.strip().casefold()
 
 
 def expected(datasets: Iterable[Dataset]) -> Expected:

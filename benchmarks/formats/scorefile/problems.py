@@ -36,11 +36,11 @@ class Problem:
 
 
 class Unreadable(Exception):
-    """A file or a row of scores that cannot be read: where, why, and what was noticed `before`."""
+    """A file or a row of scores that cannot be read: where, and why."""
 
-    def __init__(self, line: int, text: str, before: Iterable[Unreadable] = ()) -> None:
+    def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
-        self.line, self.text, self.before = line, text, tuple(before)
+        self.line, self.text = line, text
 
     @property
     def problem(self) -> Problem:

@@ -71,7 +71,7 @@ def metric_class(name: str) -> type[Metric]:
         place = f"line {error.line}: " if error.line else ""
         raise MetricError(f"{metric}: {place}{error.text}") from error
     _check(metric, rows)
-    scores = {item: value for item, value in zip(rows.ids, rows.numbers.tolist(), strict=True) if not math.isnan(value)}
+    scores = {item: value for item, value in zip(rows.ids, rows.numbers, strict=True) if not math.isnan(value)}
     card = MetricCard(name=metric, title=f"Scores of the file {path.name}", columns=(metric,), family="scores",
                       levels=("turn", "dialogue"), notes="Made elsewhere: the harness has the numbers alone.")
     return variant(ScoresOfFile, card=card, digest=hashlib.sha256(content).hexdigest(), scores=scores,
