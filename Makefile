@@ -68,7 +68,6 @@ gpu: environment  ## on a machine with a GPU: gpu tests, matrix rates, the ten r
 
 bench: environment  ## speed and memory beside the reference packages
 	$(BIN)/python tests/bench/lexical.py
-	$(BIN)/python tests/bench/report.py
 	$(BIN)/python tests/bench/first_minute.py
 	$(BIN)/python tests/bench/neural.py
 

@@ -3,7 +3,6 @@
 import gc
 import json
 import os
-import resource
 import subprocess
 import sys
 import threading
@@ -74,14 +73,6 @@ def _held(process: int) -> float:
     except OSError:  # it has ended
         return 0.0
     return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
-
-
-def peak() -> int:
-    """The most memory that this process has had so far, in MiB; ru_maxrss counts that of the process before it."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        return int(next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:")).split()[1]) >> 10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> (20 if sys.platform == "darwin" else 10)
 
 
 def race(sides: Mapping[str, Callable[[], Callable[[], Any]]], repeat: int) -> tuple[dict[str, float], dict[str, Any]]:
