@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import registry
@@ -123,23 +122,6 @@ def test_every_format_gives_the_same_dataset(tmp_path: Path) -> None:
         votes = {(rating.item, rating.quality, rating.votes) for rating in again.ratings if rating.votes}
         assert again.items == first.items, name
         assert votes == {(rating.item, rating.quality, rating.votes) for rating in first.ratings if rating.votes}, name
-
-
-def test_what_is_exported_holds_every_item_and_vote(tmp_path: Path, home: Path) -> None:
-    """A folder for the hub, and the same as tables of `datasets`."""
-    for name in ("persona-usr", "fed-dial"):
-        first = registry.sample(registry.card(name))
-        hub.export(first, tmp_path / name)
-        tables = hub.to_datasets(name, home)
-        items, votes = (pq.read_table(tmp_path / name / f"{part}.parquet").to_pylist() for part in ("items", "votes"))
-        assert (tables["items"].to_list(), tables["votes"].to_list()) == (items, votes)
-        for row, item in zip(items, first.items, strict=True):
-            turns = row["dialogue"] if name == "fed-dial" else row["context"]
-            assert (row["id"], turns, row["facts"]) == (item.id, list(item.record["context"]), list(item.facts))
-            assert name == "fed-dial" or (item.response and row["response"] == item.response.text)
-            assert [one["text"] for one in row["references"]] == [one.text for one in item.references]
-        assert [(row["item"], row["quality"], row["vote"]) for row in votes] == [
-            (rating.item, rating.quality, vote) for rating in first.ratings for vote in rating.votes]
 
 
 def test_a_dialogue_names_the_speaker_of_each_turn(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from harness.cli import main
-from harness.scoring.estimate import Estimate
 from harness.scoring.progress import LOG, Progress, RunProgress, duration
 from metrics.models.reading import READING
 
@@ -64,16 +63,6 @@ def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
         assert progress.line() == "correlating toy"
     assert progress.summary() == ("time: 0:16 in all; scoring 0:14, correlating 0.00 s\n"
                                   "scoring by 2 workers: b 0:14, a 4.0 s\nread: 200 tokens, 20 tokens/s")
-
-
-def test_what_is_read_tells_more_than_an_earlier_run() -> None:
-    estimate = Estimate()
-    estimate.plan(PART, 1000, 500.0)
-    estimate.began(PART, 0.0)
-    assert estimate.left(10.0) == (490.0, True)
-    READING.asked += 400
-    READING.read(100)
-    assert estimate.left(10.0) == (30.0, False)
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.dataset import Item
-from harness.errors import BadConfig, ScoringFailed, StoreError
+from harness.errors import ScoringFailed, StoreError
 from harness.scoring import scorer
 from harness.scoring.score import Scores
 from harness.scoring.scorer import Scorer, dataset_of, first_waits
@@ -107,13 +107,6 @@ def test_why_a_metric_has_no_scores(own: Scorer) -> None:
     assert isinstance(failure, ScoringFailed)
     assert str(failure) == "ValueError: no such word"
     assert "ValueError: no such word" in failure.stack
-
-
-def test_items_of_two_levels_or_with_one_id_are_no_dataset() -> None:
-    with pytest.raises(BadConfig, match="score them apart"):
-        dataset_of([ITEMS[0], make_item("d", None)])
-    with pytest.raises(BadConfig, match="1 items have the id"):
-        dataset_of([ITEMS[0], ITEMS[0]])
 
 
 def signalled(said: list[str], *numbers: signal.Signals) -> None:

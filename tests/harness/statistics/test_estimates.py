@@ -53,13 +53,6 @@ def test_without_ties_value_and_p_equal_scipy(metric: list[int]) -> None:
         equals_scipy(name, list(map(float, range(len(metric)))), list(map(float, metric)))
 
 
-def test_tau_c_by_hand() -> None:
-    """Of 6 pairs 4 are concordant and none discordant: 2 * 4 / (4^2 * (2 - 1) / 2) = 1, where tau-b is 4 / sqrt(24)."""
-    rows = paired([1, 1, 2, 2], [1, 2, 3, 4])
-    assert estimate(rows, "kendall-c").value == pytest.approx(1, abs=1e-12)
-    assert estimate(rows, "kendall").value == pytest.approx(4 / 24**0.5, abs=1e-12)
-
-
 def test_where_there_is_none_the_reason_is_said() -> None:
     for human, metric, note in (
         ([1, 2], [1, 2], "2 rows"), ([3, 3, 3], [1, 2, 3], "every rating is the same"),
@@ -84,11 +77,6 @@ def test_many_columns_at_once_are_to_the_bit_what_each_is_alone(rng: np.random.G
         assert np.array_equal(of_rows(human, metrics), each, equal_nan=True)
     tau = [stats.kendalltau(human, row).statistic for row in metrics[1:]]
     assert np.array_equal(STATISTICS["kendall"].of_rows(human, metrics[1:]), tau)
-
-
-def test_only_rows_with_both_values_count() -> None:
-    rows = paired([1, 2, np.nan, 4, 5], [1, np.nan, 3, 4, 6])
-    assert (rows.n, list(rows.human), list(rows.context)) == (3, [1, 4, 5], [0, 3, 4])
 
 
 def test_scale_changes_nothing_and_perfect_agreement_has_no_width(rng: np.random.Generator) -> None:

@@ -131,16 +131,6 @@ def test_small_integers_with_many_ties(rows: list[tuple[int, int, int]]) -> None
         np.testing.assert_allclose([tests.delta[0, 1], tests.p[0, 1]], expected, atol=1e-12)
 
 
-def test_three_rows_by_hand() -> None:
-    """Of a = (1, 2, 3) and b = (3, 2, 1) beside h = a, delta is 2 where the outer rows go together, else 0: p = 1/2."""
-    human = np.array([1., 2, 3])
-    tests = all_pairs(human, np.array([human, human[::-1]]), draws=400, rng=seeded())
-    together = (masks(3, 400)[:, 0] == masks(3, 400)[:, 2]).sum()
-    assert tests.delta[0, 1] == pytest.approx(2)
-    assert tests.p[0, 1] == max((together + 1) / 401, 0.5)
-    assert abs(tests.p[0, 1] - .5) < .1
-
-
 @pytest.mark.parametrize("statistic", MIXTURES)
 def test_order_company_threads_and_blocks_change_nothing(statistic: str, monkeypatch: pytest.MonkeyPatch) -> None:
     human, scores = example(4, holes=.05)
