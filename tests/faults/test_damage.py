@@ -96,7 +96,7 @@ def test_a_damaged_report_is_refused_and_made_again(tmp_path: Path, undisturbed:
         assert main([*commands[0]]) == 0
         answer = capsys.readouterr().out
         if how == "a bit flipped":
-            del whole["report.json"]  # see below
+            del whole["report.json"]  # a word of it that is another is not noticed
         for name, content in whole.items():
             damage(out / "report" / name)
             for argv in commands:
@@ -109,18 +109,6 @@ def test_a_damaged_report_is_refused_and_made_again(tmp_path: Path, undisturbed:
     (out / "report" / "report.json").write_bytes(b"")
     assert main(["run", *ARGV, *QUICK, "--out", str(out)]) == 0
     assert report(out) == undisturbed(*ARGV)
-
-
-def test_a_word_of_the_report_that_is_another_is_not_noticed(tmp_path: Path, undisturbed: Whole) -> None:
-    out, whole = tmp_path / "out", undisturbed(*ARGV)
-    argv = ["run", *ARGV, *QUICK, "--out", str(out)]
-    assert main(argv) == 0
-    content = whole["report.json"]
-    place = content.index(b"length")
-    (out / "report" / "report.json").write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1:])
-    assert main(["report", "--out", str(out)]) == 0
-    assert main(argv) == 0
-    assert report(out) == whole
 
 
 @pytest.mark.parametrize("how", SOME)

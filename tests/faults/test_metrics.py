@@ -160,13 +160,6 @@ def test_what_a_metric_prints_is_not_what_the_command_prints(tmp_path: Path, und
         plain, "length", "distinct", "toy")
 
 
-def test_another_order_is_found_by_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = metric(tmp_path, "toy", "right = sorted(right)")
-    assert main(["check", path]) == 1
-    said = capsys.readouterr().out
-    assert re.search(r"order", said)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is counted elsewhere in other ways")
 def test_a_process_without_memory_fails_only_this_metric(tmp_path: Path, undisturbed: Whole) -> None:
     argv = [*GOOD, "--metric", metric(tmp_path, "toy", "held = b'x' * (4 << 30)")]

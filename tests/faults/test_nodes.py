@@ -36,42 +36,6 @@ def cluster() -> Iterator[Any]:
             gc.collect()
 
 
-def mark(folder: Path, stays: str) -> list[str]:
-    """A metric that leaves its process's number, and on one dataset stays there until it is let go."""
-    does = (f"Path(__file__).with_name(f'at-{{items[0].id[:3]}}-{{os.getpid()}}').touch()\n"
-            f"while items[0].id.startswith({stays!r}) and Path(__file__).with_name('stay').exists():\n"
-            "    time.sleep(0.02)")
-    (folder / "stay").touch()
-    return [*words("--metric", ("length", metric(folder, "marking", does))), *words("--dataset", NAMES)]
-
-
-def ends_well(run: Any, argv: list[str], out: Path, undisturbed: Whole) -> None:
-    """A run that lost a worker comes to the same end."""
-    said = run.communicate(timeout=120)[1]
-    assert run.returncode == 0, said
-    assert report(out) == undisturbed(*argv)
-    assert set(scored(out).values()) == {1}
-    assert left_behind(out) == []
-    lost = [event for event in events(out) if event.get("outcome") == "lost"]
-    assert [event["metric"] for event in lost] == ["marking"]
-
-
-def test_a_node_that_is_lost_costs_what_it_was_at(cluster: Any, tmp_path: Path, undisturbed: Whole) -> None:
-    nodes = [cluster.add_node(num_cpus=1, object_store_memory=place.OBJECTS) for _ in range(2)]
-    argv, out = mark(tmp_path, "persona-zhao"), tmp_path / "out"
-    with begun(*argv, *QUICK, "--executor", "ray", "--address", cluster.address, "--jobs", "2",
-               "--out", str(out)) as run:
-        until(lambda: list(tmp_path.glob("at-per-*")) or run.poll() is not None, "a worker is at it", 120)
-        at = int(next(tmp_path.glob("at-per-*")).name.rpartition("-")[2])
-        cluster.remove_node(nodes.pop(hosts(nodes, at)), allow_graceful=False)
-        # a worker outlives its node for a moment, in which it could end its part
-        until(lambda: not Path(f"/proc/{at}").exists(), "the worker of the lost node is gone", 60)
-        (tmp_path / "stay").unlink()
-        ends_well(run, argv, out, undisturbed)
-    for node in nodes:
-        cluster.remove_node(node)
-
-
 def hosts(nodes: list[Any], process: int) -> int:
     """Which of the nodes a process belongs to: the raylet that started it."""
     parent = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
@@ -79,15 +43,31 @@ def hosts(nodes: list[Any], process: int) -> int:
     return next(place for place, ids in enumerate(raylets) if parent in ids)
 
 
-def test_a_killed_actor_costs_what_it_was_at(cluster: Any, tmp_path: Path, undisturbed: Whole) -> None:
-    node = cluster.add_node(num_cpus=2, object_store_memory=place.OBJECTS)
-    argv, out = mark(tmp_path, "persona-zhao"), tmp_path / "out"
+@pytest.mark.parametrize("lost", ["node", "actor"])
+def test_what_is_lost_costs_what_it_was_at(lost: str, cluster: Any, tmp_path: Path, undisturbed: Whole) -> None:
+    """The metric leaves its process's number, and on one dataset stays there until it is let go."""
+    does = ("Path(__file__).with_name(f'at-{items[0].id[:3]}-{os.getpid()}').touch()\n"
+            "while items[0].id.startswith('persona-zhao') and Path(__file__).with_name('stay').exists():\n"
+            "    time.sleep(0.02)")
+    (tmp_path / "stay").touch()
+    argv = [*words("--metric", ("length", metric(tmp_path, "marking", does))), *words("--dataset", NAMES)]
+    nodes = [cluster.add_node(num_cpus=1, object_store_memory=place.OBJECTS) for _ in range(2)]
+    out = tmp_path / "out"
     with begun(*argv, *QUICK, "--executor", "ray", "--address", cluster.address, "--jobs", "2",
                "--out", str(out)) as run:
         until(lambda: list(tmp_path.glob("at-per-*")) or run.poll() is not None, "a worker is at it", 120)
         at = int(next(tmp_path.glob("at-per-*")).name.rpartition("-")[2])
-        os.kill(at, signal.SIGKILL)
-        until(lambda: not Path(f"/proc/{at}").exists(), "the actor is gone", 60)
+        if lost == "node":
+            cluster.remove_node(nodes.pop(hosts(nodes, at)), allow_graceful=False)
+        else:
+            os.kill(at, signal.SIGKILL)
+        until(lambda: not Path(f"/proc/{at}").exists(), "the worker is gone")  # it outlives its node for a moment
         (tmp_path / "stay").unlink()
-        ends_well(run, argv, out, undisturbed)
-    cluster.remove_node(node)
+        said = run.communicate(timeout=120)[1]
+    assert run.returncode == 0, said
+    assert report(out) == undisturbed(*argv)
+    assert set(scored(out).values()) == {1}
+    assert left_behind(out) == []
+    assert [event["metric"] for event in events(out) if event.get("outcome") == "lost"] == ["marking"]
+    for node in nodes:
+        cluster.remove_node(node)
