@@ -1,4 +1,4 @@
-"""BERTScore: by hand, and against the bert-score package.
+"""BERTScore against the bert-score package.
 
 The package (0.3.13) calls a method of tokenizers that transformers 5 no longer has, and asks for RoBERTa's space by an
 argument that it passes over: the oracle here is given a tokenizer with the method, made to put the space.
@@ -7,9 +7,7 @@ argument that it passes over: the oracle here is given a tokenizer with the meth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,12 +17,11 @@ pytest.importorskip("torch")
 bert_score = pytest.importorskip("bert_score")
 
 from benchmarks.dataset import Item  # noqa: E402  (what is needed may be absent)
-from metrics.embedding.bert_score import LAYERS, BertScore  # noqa: E402
+from metrics.embedding.bert_score import LAYERS, BertScore, _ReferenceTokens  # noqa: E402
 from metrics.errors import BadOption, MissingResource  # noqa: E402
 from metrics.metric import File  # noqa: E402
 from metrics.models import weights  # noqa: E402
 from metrics.models.service import Models  # noqa: E402
-from metrics.models.tokens import Tokenized  # noqa: E402
 from tests import tiny  # noqa: E402
 from tests.conftest import make_item  # noqa: E402
 
@@ -83,76 +80,31 @@ def table(metric: BertScore, items: Sequence[Item], home: Path = Path()) -> np.n
     return np.stack([found[column] for column in COLUMNS])
 
 
-def crossed(texts: Sequence[str] = TEXTS, many: int = 3) -> list[Item]:
+def crossed() -> list[Item]:
     """Each text as a response to others; some items share their references."""
-    return [make_item(str(row), text, *(texts[(row // 2 * 5 + 3 * k) % len(texts)] for k in range(1 + row // 2 % many)))
-            for row, text in enumerate(texts)
-            if any(texts[(row // 2 * 5 + 3 * k) % len(texts)].strip() for k in range(1 + row // 2 % many))]
+    items = [make_item(str(row), text, *(TEXTS[(row // 2 * 5 + 3 * k) % len(TEXTS)] for k in range(1 + row // 2 % 3)))
+             for row, text in enumerate(TEXTS)]
+    return [item for item in items if any(reference.text.strip() for reference in item.references)]
 
 
-# By hand: an encoder whose states are given. "[" and "]" stand around every text.
-STATES = {"[": (-1.0, 0.0), "]": (0.0, -1.0), "a": (2.0, 0.0), "b": (0.0, 3.0), "c": (0.5, 0.75**0.5),
-          "d": (-1.0, -1.0)}  # a at 0°, b at 90°, c at 60°, d at 225°
+def test_what_points_away_counts_0_and_what_stands_around_a_text_is_matched_and_not_counted() -> None:
+    """Of c at 60° and d at 225°, each between -x and -y: d finds -x at 45°, and nothing finds c."""
+    c, d = ((np.array([(-1, 0), token, (0, -1)], np.float32), np.array([0.0, 1, 0]))
+            for token in ((0.5, 0.75**0.5), (-1, -1)))
+    for reference, response, expected in ((c, d, (0.5**0.5, 0)), (d, c, (0, 0.5**0.5))):
+        assert np.ravel(_ReferenceTokens([reference]).matched(response)) == pytest.approx(expected, abs=1e-6)
 
 
-@dataclass
-class ByHand:
-    """An encoder that reads letters."""
+def test_several_references_and_those_of_no_weight(tiny_encoder: Path) -> None:
+    def scored(*references: str, how: Any = "standard", **options: Any) -> np.ndarray:
+        metric = BertScore(encoder=str(tiny_encoder), references=how, **options)
+        return table(metric, [make_item("1", "i like tea", *references)])
 
-    name: str = "by hand"
-    layer: int = 0
-    width: int = 2
-
-    def __post_init__(self) -> None:
-        self.tokenizer = SimpleNamespace(
-            whole=SimpleNamespace(cls_token_id=ord("["), sep_token_id=ord("]")),
-            texts=lambda texts: [Tokenized([ord(letter) for letter in f"[{text}]"]) for text in texts])
-
-    def encoder(self, name: str = "", layer: int = 0) -> ByHand:
-        return self
-
-    def states(self, texts: Sequence[str]) -> list[np.ndarray]:
-        return [np.array([STATES[letter] for letter in f"[{text}]"], dtype=np.float32) for text in texts]
-
-
-HALF, ROOT = 0.5, 0.75**0.5  # the cosines of 60° and 30°
-
-
-def by_hand(metric: BertScore, *items: Item) -> np.ndarray:
-    found = metric.score(items, ByHand())  # type: ignore[arg-type]
-    return np.stack([found[column] for column in COLUMNS]).T
-
-
-def test_by_hand() -> None:
-    for response, references, expected in (
-        ("ab", ["ab"], (1, 1, 1)),
-        ("a", ["c"], (HALF, HALF, HALF)),  # a has no match but c at 60°; c has a at 60°
-        # P: a finds c (1/2), b finds c (√3/2). R: c finds b (√3/2)
-        ("ab", ["c"], ((HALF + ROOT) / 2, ROOT, 2 * (HALF + ROOT) / 2 * ROOT / ((HALF + ROOT) / 2 + ROOT))),
-        # each of P and R from the reference where it is largest: P with "ab" is 1, with "a" 1/2 + 0; R with "a" is 1
-        ("ab", ["abc", "a"], (1, 1, 2 * 1 * (2 + ROOT) / 3 / (1 + (2 + ROOT) / 3))),
-        # d finds "[" at 45°, which only counts as a match; c finds nothing on its side
-        ("d", ["c"], (HALF**0.5, 0, 0)), ("c", ["d"], (0, HALF**0.5, 0)), ("", ["a"], (0, 0, 0)),
-        ("a", ["", "c"], (HALF, HALF, HALF)), (" a ", ["a"], (1, 1, 1)),
-    ):
-        np.testing.assert_allclose(by_hand(BertScore(), make_item("1", response, *references)), [expected], atol=1e-6)
-
-
-def test_rare_tokens_weigh_more_with_idf() -> None:
-    """Of 3 references all hold a and one holds b: a weighs log(4/4) = 0, b log(4/2), and c, unseen, log(4)."""
-    items = [make_item("1", "abc", "ab"), make_item("2", "b", "a", "aa")]
-    found = by_hand(BertScore(idf=True), *items)
-    b, c = np.log(2), np.log(4)
-    assert found[0, :2] == pytest.approx([(b * 1 + c * ROOT) / (b + c), 1])
-    assert found[1].tolist() == [0, 0, 0], "references of no weight are as good as empty"
-
-
-def test_several_references() -> None:
-    each = [by_hand(BertScore(), make_item("1", "ab", text)) for text in ("a", "c")]
-    ways: dict[Any, Any] = {"standard": np.maximum(*each), "mean": sum(each) / 2, "max": np.maximum(*each),
-                            "first": each[0]}
-    for references, expected in ways.items():
-        np.testing.assert_allclose(by_hand(BertScore(references=references), make_item("1", "ab", "a", "c")), expected)
+    each = [scored(text) for text in ("hello there", "you like tea")]
+    for how, expected in (("standard", np.maximum(*each)), ("mean", sum(each) / 2), ("max", np.maximum(*each)),
+                          ("first", each[0])):
+        np.testing.assert_allclose(scored("hello there", "you like tea", how=how), expected, atol=1e-6)
+    assert not scored("i like tea", "i like tea", idf=True).any(), "what all references hold weighs nothing"
 
 
 def test_equals_the_package_on_awkward_texts(tiny_encoder: Path, roberta: Path) -> None:

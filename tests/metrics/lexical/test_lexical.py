@@ -24,12 +24,13 @@ from metrics.metric import Metric
 from metrics.models.service import Models
 from tests.conftest import make_item
 
+AWKWARD = ["", " ", ".", "?!...", "a", "a a a a a", "the the", "na " * 900, "日本語 です", "<skipped>", "a..5 &amp;"]
 TEXT = st.one_of(
+    st.sampled_from(AWKWARD),
     st.lists(st.sampled_from(["a", "b", "c", "the", "The", ".", "!", "1,5", "🙂", "Running", "runs"]), max_size=9).map(
         " ".join), st.text(alphabet="aab .,(!A", max_size=12), st.text(max_size=20))
 TEXTS = st.lists(TEXT.filter(str.strip), min_size=1, max_size=4)
 SMOOTHING = st.sampled_from(["exp", "add-k", "floor", "none"])
-AWKWARD = ["", " ", ".", "?!...", "a", "a a a a a", "the the", "na " * 900, "日本語 です", "<skipped>", "a..5 &amp;"]
 
 
 def scores(metric: Metric, item: Item) -> list[float]:
@@ -43,37 +44,16 @@ def against(metric: Metric, response: str, *references: str) -> list[float]:
 HALF = 1 / 2
 
 
-def test_against_references_by_hand() -> None:
+def test_what_no_package_shows_against_references_by_hand() -> None:
     for requested, response, references, expected in (
-        ("bleu", "a b c d", ["a b c d"], [100, 100, 100, 100]),
-        # 3 of 4 words, 2 of 3 bigrams, 1 of 2 trigrams, and of one 4-gram smoothed to a half
-        ("bleu", "a b c x", ["a b c d"], [75, 100 * (3 / 4 * 2 / 3) ** HALF, 100 * (3 / 4 * 2 / 3 * HALF) ** (1 / 3),
-                                          100 * (3 / 4 * 2 / 3 * HALF * HALF) ** (1 / 4)]),
-        # "the" counts at most as often as one reference has it: twice of seven (Papineni et al.)
-        ("bleu", "the the the the the the the", ["the cat is on the mat", "there is a cat on the mat"], [100 * 2 / 7]),
-        # too short by half: BP = exp(1 - 4/2); orders 3 and 4 do not exist and are left out
-        ("bleu", "a b", ["a b c d"], [100 / math.e] * 4),
-        # the closest length counts, of two as close the shorter: no penalty
-        ("bleu", "a b c", ["a b", "a b c d"], [100, 100, 100, 100]),
-        ("bleu", "x y", ["a b"], [0, 0, 0, 0]), ("bleu", "", ["a b"], [0, 0, 0, 0]),
         ("bleu", "a b", [""], [np.nan] * 4),
-        ("chrf", "abcdef", ["abcdef"], [100]), ("chrf", "x", ["a"], [0]), ("chrf", "", ["a"], [0]),
-        ("chrf", "ab", ["a b"], [100]),  # space is no character
         ("chrf[char_order=1]", "ab", ["ac"], [50]),  # one of two letters, both ways
         # order 1: 2 of 2 and 2 of 3, order 2: 1 of 1 and 1 of 2; P = 1, R = (2/3 + 1/2)/2 = 7/12, F2 = 5PR/(4P + R)
         ("chrf[char_order=2]", "ab", ["abc"], [100 * 5 * 7 / 12 / (4 + 7 / 12)]),
         # characters 1/3 and 1, words (a b !) 1/3 and 1
         ("chrf[char_order=1,word_order=1,beta=1]", "a b!", ["b"], [50]),
         ("chrf[char_order=0,word_order=1,beta=1]", "a b", ["b c"], [50]),
-        # Lin (2004): LCS "police the gunman" is 3 of 4 and 3 of 4; "the gunman" is 2
-        ("rouge-l", "police kill the gunman", ["police killed the gunman"], [3 / 4]),
-        ("rouge-l", "the gunman kill police", ["police killed the gunman"], [2 / 4]),
-        ("rouge-l", "a c", ["a b c d"], [2 / 3]),  # P = 2/2, R = 2/4
         ("rouge-l[beta=1.2]", "a c", ["a b c d"], [2.44 * 0.5 / 1.94]),  # (1 + 1.44) * 1/2 / (1.44 + 1/2)
-        ("rouge-l", "A-b!", ["a_b"], [1]),  # case and punctuation are no matter, an underscore parts
-        # largest P is 1 (first), largest R is 1 (second): neither reference alone gives 1
-        ("rouge-l", "a b", ["a b c d", "b"], [1]),
-        ("rouge-l", "x", ["a"], [0]), ("rouge-l", "", ["a"], [0]), ("rouge-l", "!", ["?"], [0]),
     ):
         found = against(registry.choose(requested).metric, response, *references)
         assert found[: len(expected)] == pytest.approx(expected, nan_ok=True), (requested, response)
@@ -180,12 +160,6 @@ def test_bleu_equals_sacrebleu(response: str, references: list[str], smoothing: 
     each: dict[Any, Any] = np.array([sacrebleu(response, [reference]) for reference in references])  # type: ignore
     for how, combined in {"mean": np.mean, "max": np.max, "first": lambda every, axis: every[0]}.items():
         assert against(Bleu(how), response, *references) == pytest.approx(combined(each, axis=0))  # type: ignore
-
-
-def test_bleu_equals_sacrebleu_on_awkward_texts() -> None:
-    for response in AWKWARD:
-        for references in (["a a b", response or "x"], [*AWKWARD], ["", "a b c"]):
-            assert against(Bleu(), response, *references) == sacrebleu(response, references)
 
 
 @settings(max_examples=50, deadline=None)
