@@ -18,10 +18,12 @@ from pathlib import Path
 from benchmarks.dataset import SYSTEM, Dataset, DatasetCard, Item, Rating, Utterance
 from benchmarks.errors import BadRecord
 from benchmarks.formats.official import alternating, lines, number
-from benchmarks.sources import LANGUAGES, renamed, translated
 
 CITATION = ("Zhang, D'Haro, Tang, Shi, Tang and Li (2023). xDial-Eval: A Multilingual Open-Domain Dialogue Evaluation "
             "Benchmark. Findings of EMNLP.")
+LANGUAGES = {"arabic": "ar", "chinese": "zh", "english": "en", "french": "fr", "german": "de", "hindi": "hi",
+             "japanese": "ja", "korean": "ko", "russian": "ru", "spanish": "es"}
+"""The languages, with their codes."""
 RATED = {"convai2-grade": "relevance", "dailydialog-grade": "relevance", "empathetic-grade": "relevance",
          "dailydialog-gupta": "overall", "dailydialog-zhao": "appropriateness", "persona-zhao": "appropriateness",
          "persona-usr": "Maintains Context", "fed-turn": "Overall", "fed-dial": "Overall"}
@@ -41,11 +43,15 @@ def translations(files: Sequence[Path], cards: dict[str, DatasetCard]) -> Iterat
 
 def _dataset(file: str, rows: Sequence[dict[str, str]], card: DatasetCard, language: str, code: str) -> Dataset:
     quality = RATED[card.name]
-    own = translated(card, f"{card.name}-{code}", code, f"in {language.capitalize()}", CITATION)
-    own = replace(own, size=len(rows), qualities=tuple(one for one in card.qualities if one.name == quality))
+    own = replace(card, name=f"{card.name}-{code}", title=f"{card.title}, in {language.capitalize()}", split="more",
+                  language=code, sources=(), citation=f"{CITATION} {card.citation}",
+                  dialogues=card.dialogues or card.name, size=len(rows),
+                  qualities=tuple(one for one in card.qualities if one.name == quality),
+                  notes="Ratings are those of the English original; no translation was rated again.")
     items, ratings = [], []
     for place, row in enumerate(rows):
-        name = renamed(row.get("dialogue_id") or f"{card.name}_{place:05d}", card.name, own.name)
+        original = row.get("dialogue_id") or f"{card.name}_{place:05d}"
+        name = f"{own.name}_{original.removeprefix(f'{card.name}_')}"  # so that no score is taken for both
         rating = number(row["ratings"])
         fields = [f"{language}_dial"] if card.level == "dialogue" else [f"{language}_ctx", f"{language}_res"]
         if lacking := next((field for field in fields if row.get(field) is None), None):

@@ -17,7 +17,7 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.errors import BenchmarkError
 from benchmarks.formats import official
-from benchmarks.sources import dstc11, xdial
+from benchmarks.sources import xdial
 from benchmarks.storage.archive import unpack
 from benchmarks.storage.files import walk
 from benchmarks.storage.resources import check_wordnet
@@ -54,8 +54,7 @@ def read(path: Path, required: bool = True) -> Release:
                     for stem in reversed(registry.stems(name)) if f"{stem}.json" in by_name}
         wordnet = by_name.get(WORDNET)
         parsed = {file: official.parse(file, registry.card(name)) for name, file in datasets.items()}
-        more = (*xdial.translations(files, registry.built_in()),
-                *dstc11.translations(files, {dataset.card.name: dataset for dataset in parsed.values()}))
+        more = tuple(xdial.translations(files, registry.built_in()))
         if required and not (datasets or wordnet or more):
             expected = ", ".join(f"{name}_eval.json" for name in registry.names()[:3])
             raise BenchmarkError(f"{path}: holds no file of the organisers' release ({expected}, ...), and no corpus")

@@ -10,7 +10,8 @@ import pytest
 
 from benchmarks import registry
 from benchmarks.errors import BadArchive, BenchmarkError
-from benchmarks.sources import LANGUAGES, xdial
+from benchmarks.sources import xdial
+from benchmarks.sources.xdial import LANGUAGES
 from benchmarks.storage import fetch as fetching
 from benchmarks.storage import release, resources
 from harness.commands import import_
@@ -120,9 +121,8 @@ def test_the_real_release(real_data: Path) -> None:
     assert [found.remarks for found in read.datasets] == [()] * 10
 
 
-def test_translations_are_further_datasets_with_the_votes_of_the_originals(
-        tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Files in the forms of xDial-Eval and of DSTC11 Track 4."""
+def test_translations_are_further_datasets_with_the_votes_of_the_originals(tmp_path: Path, home: Path) -> None:
+    """Files in the form of xDial-Eval."""
     tables = tmp_path / "xdial"
     tables.mkdir()
     rows = [[f"{language}_ctx", f"{language}_res"] for language in LANGUAGES]
@@ -146,36 +146,6 @@ def test_translations_are_further_datasets_with_the_votes_of_the_originals(
     (tables / "fed-turn.csv.gz").write_bytes(gzip.compress(content.replace("2.5", "good").encode()))
     with pytest.raises(BenchmarkError, match=r"fed-turn\.csv\.gz: record fed-turn-ar_00000, field 'ratings'"):
         run(import_, home, str(tables))
-
-    track = tmp_path / "DSTC_11_Track_4"
-    for path in ("metadata/dev/en/fed-turn", "task1/dev/en_es", "task2/dev"):
-        (track / path).mkdir(parents=True)
-    records = [{"dialogue_id": f"fed-turn_0000{place}", "context": "User: Hi\n\nSystem: Tea?",
-                "response": "System: Yes", "annotations": {"Overall": [2, 3]}} for place in range(2)]
-    records.insert(1, {**records[0], "dialogue_id": "fed-turn_x", "annotations": {}})
-    (track / "metadata/dev/en/fed-turn/fed-turn_eval.json").write_text(json.dumps(records))
-    spanish = [("Hi", "Hola"), ("Tea?", "User: ¿Té?"), ("System: Yes", "Sí")]
-    es, back = track / "task1/dev/en_es/fed-turn_multilingual_en_es.csv", track / "task2/dev/fed-turn_paraphrases.csv"
-    lines = [f"fed-turn-000{one}-000{place},s,{seg},{text}" for one in range(2) for place, (seg, text) in
-             enumerate(spanish)]
-    es.write_text("\n".join(["UID,SID,SEG,TRANSLATION", *lines]) + "\n")
-    back.write_text("\n".join(["UID,SID,SEG,BACKTRANSLATION", *lines]) + "\n")
-    capsys.readouterr()
-    assert run(import_, home, str(track)) == 0
-    assert "fed-turn-dstc11-back" in capsys.readouterr().out
-    registry.know(home)
-    dataset = registry.load("fed-turn-dstc11-es", home)
-    assert [item.id for item in dataset.items] == ["fed-turn-dstc11-es_00000", "fed-turn-dstc11-es_00001"]
-    assert [(turn.speaker, turn.text) for turn in dataset.items[1].utterances] == [
-        ("user", "Hola"), ("system", "¿Té?"), ("system", "Sí")]
-    assert [rating.votes for rating in dataset.ratings if rating.quality == "Overall"] == [(2.0, 3.0)] * 2
-    for bad, part in ((lines[1:], "line 2: field 'SEG': should be 'Hi' of record fed-turn_00000, is 'Tea?'"),
-                      (lines[:-1], "should be 'Yes' of record fed-turn_00001, is ''"),
-                      ([*lines, lines[0]], "line 8: field 'SEG': 'Hi' is of no record of fed-turn")):
-        es.write_text("\n".join(["UID,SID,SEG,TRANSLATION", *bad]) + "\n")
-        with pytest.raises(BenchmarkError) as refused:
-            run(import_, home, str(track))
-        assert part in str(refused.value)
 
 
 def test_real_translations_have_ids_texts_and_mean_votes_of_the_originals(real_data: Path) -> None:
