@@ -146,10 +146,8 @@ def origin(name: str) -> str:
 
 def _load(point: EntryPoint) -> type[Metric]:
     """The class of a plug-in. It is foreign code: whatever its import raises becomes a BrokenPlugin."""
-    from metrics.external import isolation
-
     try:
-        loaded = isolation.plugged_in(point) or point.load()
+        loaded = point.load()
         kind = as_metric(loaded) if inspect.isclass(loaded) else class_in(loaded, point.name)
     except MetricError as error:
         raise BrokenPlugin(f"{point.name}{_package(point)}: {error}") from error

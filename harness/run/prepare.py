@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import re
 
 from benchmarks import registry as datasets
 from benchmarks.storage.files import sweep
@@ -17,12 +18,12 @@ from harness.run.workspace import Workers, Workspace, open_workspace
 from harness.scoring.executors.scheduler import Limits
 from harness.scoring.progress import LOG
 from metrics import registry
-from metrics.external.isolation.settings import size
 from metrics.models.service import Choice
 
 UNSAID = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "jobs", "gpus", "store", "timeout",
           "memory", "log_json"}
 """Settings that change no number, and are not part of the command in the results."""
+SIZES = {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 def prepare(requested: Settings) -> tuple[Plan, Workspace]:
@@ -84,6 +85,13 @@ def choice(requested: Settings) -> Choice:
         encoder=requested.encoder, lm=requested.lm, vectors=requested.vectors, device=requested.device,
         precision=requested.precision, batch_tokens=requested.batch_tokens,
         download=not (requested.offline or requested.dry_run))
+
+
+def size(text: str) -> int | None:
+    """A size as it is written, such as 4GiB, in bytes; None where it is none."""
+    matched = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)", text.strip())
+    number = float(matched[1]) * SIZES.get(matched[2].upper(), 0) if matched else 0.0
+    return int(number) if 1 <= number < float("inf") else None
 
 
 def workers(requested: Settings) -> Workers:

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import unquote, urlsplit
 
 from benchmarks.dataset import Item
 from metrics import errors
@@ -32,34 +29,22 @@ from metrics.models.service import Models
 STARTING = 300.0
 """Seconds in which a process has to say what it is; importing a large library takes its time."""
 _SKIPS: dict[str, type[Exception]] = {"CannotScore": CannotScore, "MissingResource": MissingResource}
-_made: dict[tuple[Path, str], tuple[str, type[Metric], Adapter]] = {}
+_made: dict[Path, tuple[str, type[Metric], Adapter]] = {}
 
 
-def metric_class(folder: Path, name: str = "") -> type[Metric]:
+def metric_class(folder: Path) -> type[Metric]:
     """The class of the metric in a folder; the same as long as no file of the folder changes."""
     settings = settings_of(folder)
     now = digest(settings.folder)
-    known = _made.get((settings.folder, name))
+    known = _made.get(settings.folder)
     if known is not None and known[0] == now:
         return known[1]
     if known is not None:
         known[2].close()
-    adapter = _adapter(settings, name)
+    adapter = _adapter(settings)
     kind = _class(adapter, now)
-    _made[settings.folder, name] = (now, kind, adapter)
+    _made[settings.folder] = (now, kind, adapter)
     return kind
-
-
-def plugged_in(point: EntryPoint) -> type[Metric] | None:
-    """The class of a plug-in that is installed from a folder and runs apart; None where it does not."""
-    folder = _source(point)
-    return metric_class(folder, point.name) if folder is not None and settings_of(folder).apart else None
-
-
-def _source(point: EntryPoint) -> Path | None:
-    """The folder that a plug-in is installed from so that an edit of it counts; None where it was copied."""
-    origin = json.loads((point.dist and point.dist.read_text("direct_url.json")) or "{}")
-    return Path(unquote(urlsplit(origin["url"]).path)) if origin.get("dir_info", {}).get("editable") else None
 
 
 @dataclass(slots=True)
@@ -166,15 +151,15 @@ class Isolated:
         return self.identity
 
 
-def _adapter(settings: Settings, name: str) -> Adapter:
+def _adapter(settings: Settings) -> Adapter:
     if settings.python is not None:
-        name, place = metric_of(settings.folder, name)
+        name, place = metric_of(settings.folder)
         script = Path(__file__).with_name("worker.py")
         return Adapter(name, (str(settings.python), "-P", str(script), str(settings.folder), name, place), settings)
     if not settings.command:
         raise BrokenPlugin(f"{settings.folder}: nothing says that it runs in a process of its own; "
                            "say which Python or command, in pyproject.toml, [tool.harness]")
-    return Adapter(name or settings.folder.name, settings.command, settings)
+    return Adapter(settings.folder.name, settings.command, settings)
 
 
 def _class(adapter: Adapter, code: str) -> type[Metric]:

@@ -1,9 +1,9 @@
 """One process that answers questions over its pipes, and everything it can do wrong.
 
 It leads a session of its own, so that Ctrl-C in a terminal meets the harness alone and whatever the process has started
-can be found and ended with it. Each question has a time and, where one is set, a limit of memory. A process that dies,
-hangs, grows too large or answers with garbage is ended with all it started, its pipes are closed, and the question
-ends in WorkerFailed, with what the process last wrote to its standard error.
+can be found and ended with it. Each question has a time. A process that dies, hangs or answers with garbage is ended
+with all it started, its pipes are closed, and the question ends in WorkerFailed, with what the process last wrote to
+its standard error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from metrics.external.isolation.settings import Settings
 from metrics.external.isolation.wire import LONGEST, WireError, decoded, encoded
 
 LOOK = 0.25
-"""Seconds between two looks at clock and memory."""
+"""Seconds between two looks at the clock."""
 PATIENCE = 2.0
 """Seconds in which a process may end by itself once its input is closed."""
 PIECE = 1 << 16
@@ -169,11 +169,6 @@ class Child:
             raise _Lost(f"answered with a line of more than {LONGEST >> 30} GiB")
         if time.monotonic() >= end:
             raise _Lost(f"gave no answer in {seconds:g} s")
-        if self.settings.memory is not None:
-            used = sum(family(self._process.pid).values())
-            if used > self.settings.memory:
-                allowed = self.settings.memory / 2**20
-                raise _Lost(f"took {used / 2**20:,.0f} MiB of memory, and pyproject.toml allows {allowed:,.0f}")
 
     def _ending(self) -> str:
         try:
@@ -205,22 +200,15 @@ def is_secret(name: str, value: str) -> bool:
     return bool(_SECRET.search(name) or _LOGIN.search(value))
 
 
-def family(leader: int) -> dict[int, int]:
-    """Resident bytes of a process and of all it has started, by number.
-
-    Those are its descendants, and what has stayed in its session after its own parent ended.
-    """
+def family(leader: int) -> set[int]:
+    """A process, its descendants, and what has stayed in its session after its own parent ended, by number."""
     import psutil  # which the environments of metrics have not
 
-    processes = {process.pid: process for process in psutil.process_iter(["ppid"])}
-    members = {number for number in processes if number == leader or _session(number) == leader}
-    while more := {number for number, process in processes.items() if process.info["ppid"] in members} - members:
+    parents = {process.pid: process.info["ppid"] for process in psutil.process_iter(["ppid"])}
+    members = {number for number in parents if number == leader or _session(number) == leader}
+    while more := {number for number, parent in parents.items() if parent in members} - members:
         members |= more
-    sizes = dict.fromkeys(members, 0)
-    for number in members:
-        with contextlib.suppress(psutil.Error):  # it has just ended
-            sizes[number] = int(processes[number].memory_info().rss)
-    return sizes
+    return members
 
 
 def _session(number: int) -> int | None:

@@ -3,14 +3,12 @@
     [tool.harness]
     python = ".venv/bin/python"       # relative to the folder; or command = ["perl", "metric.pl"]
     timeout = 600                     # seconds that one dataset may take
-    memory = "4GiB"                   # of the process and what it starts, together
     env = ["HF_TOKEN"]                # variables that it gets although they look like keys
 """
 
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,11 +21,10 @@ from metrics.metric import GROUP
 from metrics.models.resources import digest_of
 
 TIMEOUT = 3600.0
-KEYS = ("python", "command", "timeout", "memory", "env")
+KEYS = ("python", "command", "timeout", "env")
 SKIPPED = frozenset({"__pycache__", "build", "dist", "node_modules", "tests", "results", "report", "scores", "site",
                      "statistics"})
 """Folders that decide no score: what is built, tests, and what a run leaves; likewise hidden ones and *.egg-info."""
-_SIZES = {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +35,6 @@ class Settings:
     python: Path | None = None
     command: tuple[str, ...] = ()
     timeout: float = TIMEOUT
-    memory: int | None = None
     env: tuple[str, ...] = ()
 
     @property
@@ -58,24 +54,15 @@ def read(folder: Path) -> Settings:
         raise BrokenPlugin(f"{where} has no {unknown[0]!r}; {nearest(unknown[0], KEYS)}")
     if "python" in table and "command" in table:
         raise BrokenPlugin(f"{where} names python or command, not both")
-    timeout, memory = table.get("timeout", TIMEOUT), table.get("memory")
+    timeout = table.get("timeout", TIMEOUT)
     if type(timeout) not in (int, float) or not 0 < timeout < float("inf"):
         raise BrokenPlugin(f"{where} timeout: a number of seconds is needed, not {timeout!r:.80}")
-    if memory is not None and not size(str(memory)):
-        raise BrokenPlugin(f'{where} memory: a size such as "4GiB" is needed, not {memory!r:.80}')
     for key in ("command", "env"):
         words = table.get(key, ["a"])
         if not isinstance(words, list) or not words or not all(isinstance(word, str) and word for word in words):
             raise BrokenPlugin(f"{where} {key}: a list of words is needed, not {words!r:.80}")
     return Settings(folder, _python(folder, table.get("python"), where), tuple(table.get("command", ())),
-                    float(timeout), size(str(memory)), tuple(table.get("env", ())))
-
-
-def size(text: str) -> int | None:
-    """A size as it is written, such as 4GiB, in bytes; None where it is none."""
-    matched = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)", text.strip())
-    number = float(matched[1]) * _SIZES.get(matched[2].upper(), 0) if matched else 0.0
-    return int(number) if 1 <= number < float("inf") else None
+                    float(timeout), tuple(table.get("env", ())))
 
 
 def project(folder: Path) -> dict[str, Any]:
@@ -89,17 +76,15 @@ def project(folder: Path) -> dict[str, Any]:
         raise BrokenPlugin(f"{path} cannot be read: {error}") from error
 
 
-def metric_of(folder: Path, name: str = "") -> tuple[str, str]:
+def metric_of(folder: Path) -> tuple[str, str]:
     """Name and place (`module:Class`) of the metric that a folder's pyproject.toml holds under the entry points."""
     points = project(folder).get("project", {}).get("entry-points", {}).get(GROUP, {})
     where = f'{folder / "pyproject.toml"}: [project.entry-points."{GROUP}"]'
-    if name and name not in points:
-        raise BrokenPlugin(f"{where} has no {name!r}")
-    if not name and (len(points) != 1 or ":" not in str(next(iter(points.values())))):
+    if len(points) != 1 or ":" not in str(next(iter(points.values()))):
         raise BrokenPlugin(f'{where} should hold one line, NAME = "MODULE:CLASS", and names '
                            f"{', '.join(points) or 'none'}")
-    name = name or next(iter(points))
-    return name, str(points[name]).strip()
+    [(name, place)] = points.items()
+    return name, str(place).strip()
 
 
 def digest(folder: Path) -> str:

@@ -63,10 +63,6 @@ def chatters():
         os.write(2, b"x" * 65536)
 
 
-def lets_another_grow():
-    subprocess.run([sys.executable, "-c", f"held = bytearray(b'x' * (300 << 20)); {SLEEP}"], check=False)
-
-
 def leaves_the_pipe_to_another():
     subprocess.Popen([sys.executable, "-c", SLEEP])
     os._exit(4)
