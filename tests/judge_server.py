@@ -135,26 +135,11 @@ class Handler(BaseHTTPRequestHandler):
         words = json.dumps({"error": {"message": f"no {self.headers.get('Authorization')} {status}"}})
         self._send(words.encode(), int(status), **told)
 
-    def _hidden(self, body: dict[str, Any], status: str, between: str, form: str) -> None:
-        """An error that repeats the key, with signs in it that nobody sees, or as JSON escapes it."""
-        key = self.headers["Authorization"].removeprefix("Bearer ")
-        words = f"no {key[:5]}{chr(int(between, 16))}{key[5:]}!" if int(between, 16) else f"no {key}!"
+    def _hidden(self, body: dict[str, Any], status: str, form: str) -> None:
+        """An error that repeats the key."""
+        words = f"no {self.headers['Authorization'].removeprefix('Bearer ')}!"
         said: Any = {"object": {"error": {"message": words}}, "list": [{"error": words}], "name": {words: 1}}.get(form)
-        content = json.dumps(said) if said else words
-        if form == "broken":
-            content = '{"error": "' + "".join(f"\\u{ord(sign):04x}" for sign in words)
-        self._send(content.encode(), int(status))
-
-    def _escaped(self, body: dict[str, Any], how: str) -> None:
-        """A good answer that repeats the key in every text, in the escapes of `how`."""
-        key = self.headers["Authorization"].removeprefix("Bearer ")
-        told = {"whole": lambda sign: f"\\u{ord(sign):04X}", "first": lambda sign: sign, "php": lambda sign: sign}[how]
-        written = "".join(map(told, key)).replace("/", "\\/")
-        written = f"\\u0073{written[1:]}" if how == "first" else written
-        content = json.dumps(json.dumps(self._scores(body)) + " KEY")
-        listed = '{"token": "4KEY", "top_logprobs": [{"token": "4KEY", "logprob": -1}]}'
-        self._send(f'{{"model": "m KEY", "choices": [{{"message": {{"content": {content}}}, "finish_reason": "f KEY", '
-                   f'"logprobs": {{"content": [{listed}]}}}}]}}'.replace("KEY", written).encode())
+        self._send((json.dumps(said) if said else words).encode(), int(status))
 
     def _redirect(self, body: dict[str, Any], where: str) -> None:
         self._send(b"", 307, Location=where)

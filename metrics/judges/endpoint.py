@@ -5,8 +5,8 @@
     NoAnswer    nobody will be answered: no such host name in the certificate, 401, 403, 404, a redirect
 
 Each request has a connection of its own, through the proxy that HTTPS_PROXY or HTTP_PROXY names unless the server is on
-this machine. The key stands in one header of requests to the one host that was named, and
-in nothing that is returned, raised or shown: where a server's words repeat it, it is struck out.
+this machine. The key stands in one header of requests to the one host that was named; where a server's words repeat it,
+it is struck out of them first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import os
 import re
 import socket
 import ssl
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -84,43 +83,6 @@ def address(url: str) -> Address:
     return Address(whole.geturl(), parts.hostname, f"{parts.hostname}{port}")
 
 
-class Secret:
-    r"""A key, struck out of what a server says.
-
-    It is recognised whole, with anything between its characters that is no visible ASCII (spaces, line ends,
-    zero-width characters: what is dropped later would join it), and as JSON escapes it (`\u0073`, `\/`). Not
-    recognised, since a server that means to can write it in endless ways: a key in base64 or quoted for a URL, in
-    another case, or in parts.
-    """
-
-    def __init__(self, key: str) -> None:
-        self._pattern = None
-        if len(key) >= HIDDEN:
-            first = rf"(?:\\u(?i:{ord(key[0]):04x})|{re.escape(key[0])})"
-            self._pattern = re.compile(first + "".join(r"[^!-~]*" + _escaped(character) for character in key[1:]))
-
-    def struck(self, text: str) -> str:
-        """A text without the key."""
-        return self._pattern.sub("[key]", text) if self._pattern else text
-
-    def struck_json(self, value: Any) -> Any:
-        """What was decoded from JSON, with no key in any of its texts."""
-        if isinstance(value, str):
-            return self.struck(value)
-        if isinstance(value, list):
-            return [self.struck_json(each) for each in value]
-        if isinstance(value, dict):
-            return {self.struck(name): self.struck_json(each) for name, each in value.items()}
-        return value
-
-
-def _escaped(character: str) -> str:
-    r"""A character after some backslashes, or as JSON within JSON escapes it; `\` itself is taken as it stands."""
-    if character == "\\":
-        return re.escape(character)
-    return rf"\\{{0,8}}(?:(?<=\\)u(?i:{ord(character):04x})|{re.escape(character)})"
-
-
 def find(url: str, key_from: str, timeout: float) -> Endpoint:
     """The endpoint that was named, or that the environment names, with its key."""
     named = url or os.environ.get(URL_FROM, "")
@@ -145,7 +107,6 @@ class Endpoint:
     def __init__(self, where: Address, key: str, timeout: float, variable: str = KEY_FROM) -> None:
         self.where, self.timeout, self.variable = where, timeout, variable
         self._key = key
-        self._secret = Secret(key)
         self._open: set[_Exchange] = set()
         near = where.host in LOCAL  # no proxy, but certificates as SSL_CERT_FILE says
         self._client = httpx2.Client(headers=self.headers(), timeout=timeout, trust_env=not near,
@@ -154,17 +115,10 @@ class Endpoint:
 
     def ask(self, body: Mapping[str, Any]) -> Answer:
         """The answer to one request; Again, Refused or NoAnswer where there is none."""
-        try:
-            return self._ask(json.dumps(body).encode())
-        except (Again, Refused, NoAnswer) as error:  # the one place where a server's words leave as an error
-            error.args = tuple(self._secret.struck(str(argument)) for argument in error.args)
-            raise
-
-    def _ask(self, body: bytes) -> Answer:
-        status, headers, content = self._exchange(body)
+        status, headers, text = self._exchange(json.dumps(body).encode())
         if status == http.HTTPStatus.OK:
             try:
-                return received(self._secret.struck_json(json.loads(content.decode())))
+                return received(json.loads(text))
             except (ValueError, RecursionError):
                 raise Again(f"{self.where.name}: the answer is no chat completion") from None
         message = f"HTTP {status} from {self.where.name}"
@@ -176,7 +130,7 @@ class Endpoint:
         if status in {401, 403}:  # the server's own words can hold parts of the key
             what = f"the key in {self.variable}" if self._key else f"no key was sent; it would be in {self.variable}"
             raise NoAnswer(f"{message}: not allowed ({what})")
-        message += self._words(content)
+        message += _words(text)
         if status in REFUSALS:
             raise Refused(message)
         raise NoAnswer(f"{message}; is the model's name right, and does the url end as the server wants, in "
@@ -193,13 +147,10 @@ class Endpoint:
                  "Accept-Encoding": "identity", "Connection": "close"}
         return plain | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
 
-    def _exchange(self, body: bytes) -> tuple[int, httpx2.Headers, bytes]:
-        """Send a request and read what comes, within the time and the size."""
-        exchange, content = _Exchange(), bytearray()
+    def _exchange(self, body: bytes) -> tuple[int, httpx2.Headers, str]:
+        """Send a request and read what comes, within the time and the size; the text without the key."""
+        exchange, content, end = _Exchange(), bytearray(), time.monotonic() + self.timeout
         self._open.add(exchange)
-        watch = threading.Timer(self.timeout, exchange.cut)  # bytes that come now and then outlast every other timeout
-        watch.daemon = True
-        watch.start()
         try:
             with self._client.stream("POST", self.where.url, content=body,
                                      extensions={"trace": exchange.seen}) as response:
@@ -207,50 +158,52 @@ class Endpoint:
                     content += piece
                     if len(content) > LARGEST:
                         raise Again(f"{self.where.name}: an answer of more than {LARGEST >> 20} MiB")
+                    if time.monotonic() > end:  # bytes that come now and then outlast the client's timeout
+                        raise httpx2.ReadTimeout("no whole answer")
         except (httpx2.HTTPError, OSError, ValueError) as error:
-            if exchange.late or isinstance(error, httpx2.TimeoutException):
+            if isinstance(error, httpx2.TimeoutException):
                 raise Again(f"{self.where.name}: no whole answer in {self.timeout:g} s") from None
             if untrusted := _untrusted(error):
                 raise NoAnswer(f"{self.where.name}: its certificate is not trusted ({untrusted})") from None
             raise Again(f"{self.where.name}: {' '.join(str(error).split())[:120] or type(error).__name__}") from None
         finally:
-            watch.cancel()
             self._open.discard(exchange)
-        return response.status_code, response.headers, bytes(content)
-
-    def _words(self, content: bytes) -> str:
-        """What the server says of its error, in one short line."""
         text = content.decode(errors="replace")
-        with contextlib.suppress(ValueError, RecursionError):
-            value = self._secret.struck_json(json.loads(text))
-            for name in ("error", "message"):
-                value = value.get(name, value) if isinstance(value, dict) else value
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        plain = "".join(character for character in " ".join(text.split()) if character.isprintable())
-        plain = self._secret.struck(plain)  # last, since what was dropped may have parted it, and before it is cut
-        return f": {plain:.160}" if plain else ""
+        return response.status_code, response.headers, (
+            text.replace(self._key, "[key]") if len(self._key) >= HIDDEN else text)
 
 
 class _Exchange:
     """One request under way, which can be ended from another thread."""
 
     def __init__(self) -> None:
-        self.late = False
+        self._ended = False
         self._sock: socket.socket | None = None
 
     def seen(self, event: str, info: Mapping[str, Any]) -> None:
         """Keep the socket, and that of TLS in its place, from what the client tells of its steps."""
         if event.endswith(("connect_tcp.complete", "start_tls.complete")):
             self._sock = info["return_value"].get_extra_info("socket")
-            if self.late:
+            if self._ended:
                 self.cut()
 
     def cut(self) -> None:
         """End the connection under whoever waits for it."""
-        self.late = True
+        self._ended = True
         with contextlib.suppress(OSError):  # no more open
             if self._sock is not None:
                 self._sock.shutdown(socket.SHUT_RDWR)
+
+
+def _words(text: str) -> str:
+    """What the server says of its error, in one short line."""
+    with contextlib.suppress(ValueError, RecursionError):
+        value = json.loads(text)
+        for name in ("error", "message"):
+            value = value.get(name, value) if isinstance(value, dict) else value
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    plain = "".join(character for character in " ".join(text.split()) if character.isprintable())
+    return f": {plain:.160}" if plain else ""
 
 
 def _untrusted(error: BaseException | None) -> str:

@@ -47,40 +47,11 @@ class SamplingOptions:
     samples: int = 1
     tries: int = 6
     concurrency: int = 8
-    per_minute: float = 0.0
     seed: int = 0
 
 
 class Stopped(Exception):
     """Another thread has seen that there is no use in going on."""
-
-
-class Pace:
-    """When the next request may leave: at most so many a minute, and none while the server asks for quiet."""
-
-    def __init__(self, per_minute: float, stop: threading.Event) -> None:
-        self._gap = 60.0 / per_minute if per_minute else 0.0
-        self._next = 0.0
-        self._stop = stop
-        self._lock = threading.Lock()
-
-    def wait(self) -> None:
-        """Wait for the next turn."""
-        with self._lock:
-            now = time.monotonic()
-            turn = max(now, self._next)
-            self._next = turn + self._gap
-        self.rest(turn - now)
-
-    def hold(self, seconds: float) -> None:
-        """Let no turn come for a while."""
-        with self._lock:
-            self._next = max(self._next, time.monotonic() + seconds)
-
-    def rest(self, seconds: float) -> None:
-        """Wait; Stopped where there is nothing left to wait for."""
-        if self._stop.wait(seconds) if seconds > 0 else self._stop.is_set():
-            raise Stopped
 
 
 class Sampler:
@@ -93,7 +64,7 @@ class Sampler:
         self._endpoint: Endpoint | None = None
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._pace = Pace(options.per_minute, self._stop)
+        self._quiet_until = 0.0
         self._jitter = random.Random(options.seed)  # noqa: S311  (spreads waits, hides nothing)
         self._failed_in_a_row = 0
         self._unanswered: list[str] = []
@@ -173,9 +144,9 @@ class Sampler:
         failures: list[Again] = []
         for attempt in range(self.options.tries):
             if attempt:
-                self._pace.rest(self.back_off(attempt, failures[-1].after))
+                self._rest(self.back_off(attempt, failures[-1].after))
             server = self._server()  # first: making the client takes a moment
-            self._pace.wait()
+            self._rest(self._quiet_until - time.monotonic())
             self.usage.count("sent")
             try:
                 answer = server.ask(body)
@@ -195,6 +166,11 @@ class Sampler:
                 self._endpoint = self._connect()
             return self._endpoint
 
+    def _rest(self, seconds: float) -> None:
+        """Wait; Stopped where there is nothing left to wait for."""
+        if self._stop.wait(seconds) if seconds > 0 else self._stop.is_set():
+            raise Stopped
+
     def back_off(self, attempt: int, after: float) -> float:
         """Seconds before an attempt: doubling, with jitter, or those that the server names."""
         doubled = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1)) * self._jitter.uniform(0.5, 1.0)
@@ -206,7 +182,7 @@ class Sampler:
             raise Stopped
         self.usage.count("failed")
         if error.after:
-            self._pace.hold(min(error.after, LONGEST_WAIT))
+            self._quiet_until = max(self._quiet_until, time.monotonic() + min(error.after, LONGEST_WAIT))
         with self._lock:
             self._failed_in_a_row += 1
             gone = self._failed_in_a_row >= self.options.tries * (self.options.concurrency + 1)

@@ -36,7 +36,7 @@ from metrics.paths import label
 ALTERNATIVES = 20
 """Tokens whose probabilities are asked for in place of each; the most that endpoints give."""
 BOUNDS = {"samples": (1, 1000), "tries": (1, 100), "concurrency": (1, 256), "max_tokens": (0, 1e6), "seed": (0, 1e12),
-          "temperature": (0, 10), "per_minute": (0, 1e6), "timeout": (0.01, 3600)}
+          "temperature": (0, 10), "timeout": (0.01, 3600)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Judge:
 
     card: ClassVar[MetricCard]
     prompt: ClassVar[Prompt]
-    unsigned: ClassVar[tuple[str, ...]] = ("lm", "url", "key_from", "concurrency", "per_minute", "timeout")
+    unsigned: ClassVar[tuple[str, ...]] = ("lm", "url", "key_from", "concurrency", "timeout")
     model: str = ""
     lm: str = ""
     samples: int = 1
@@ -57,7 +57,6 @@ class Judge:
     url: str = ""
     key_from: str = ""
     concurrency: int = 8
-    per_minute: float = 0.0
     timeout: float = 60.0
 
     def __post_init__(self) -> None:
@@ -98,7 +97,7 @@ class Judge:
         self.depends(models)
         usage = Usage(self.card.name, self.model)
         archive = AnswerArchive(models.home, f"{self.prompt.name}-{self.prompt.digest}", self.model)
-        options = SamplingOptions(self._body(), self.samples, self.tries, self.concurrency, self.per_minute, self.seed)
+        options = SamplingOptions(self._body(), self.samples, self.tries, self.concurrency, self.seed)
         try:
             return Sampler(options, archive, lambda: endpoint.find(self.url, self.key_from, self.timeout),
                            usage).readings(questions)

