@@ -6,9 +6,8 @@
     results.correlations(), results.comparisons(), results.rankings(), results.reliability()
     results.leads(dimension="relevance")              who leads over a board, and whether that is established
     results.items("fed-turn", texts=True)             ratings, scores and texts, an item a row
-    results.plot("fed-turn", "Overall", "bleu-1")     scores against ratings, as SVG
     score("bleu", rows)                               scores alone; rows of dicts, a DataFrame, a datasets.Dataset
-    to_datasets("fed-turn")                           items and votes as a DatasetDict; results.to_datasets() likewise
+    to_datasets("fed-turn")                           items and votes as a DatasetDict
 
 `docs/notebook.ipynb` has each of them. pandas and datasets come with the extra [all], and are imported when asked for.
 """
@@ -16,8 +15,8 @@
 from __future__ import annotations
 
 from harness.api.hub import to_datasets
-from harness.api.results import Picture, Results, load
+from harness.api.results import Results, load
 from harness.api.runs import run
 from harness.api.scores import score
 
-__all__ = ["Picture", "Results", "load", "run", "score", "to_datasets"]
+__all__ = ["Results", "load", "run", "score", "to_datasets"]

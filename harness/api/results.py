@@ -1,4 +1,4 @@
-"""Results in a notebook: their tables as pandas DataFrames, a board as HTML, pictures of items."""
+"""Results in a notebook: their tables as pandas DataFrames, a board as HTML."""
 
 from __future__ import annotations
 
@@ -9,31 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
 from harness.errors import BadConfig, BadReport
-from harness.results import files, plots, rows
-from harness.results.item_scores import ColumnKey, labels, on_quality, plain
+from harness.results import files, rows
+from harness.results.item_scores import ColumnKey, labels
 from harness.results.pooled import Pool
 from harness.results.rows import DatasetEntry, ItemScores, RankingRow
 from harness.run import plan
 from harness.run.settings import home_folder
 
 if TYPE_CHECKING:
-    import datasets as hub
     import pandas
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A picture as SVG, which a notebook shows."""
-
-    svg: str
-
-    def _repr_html_(self) -> str:
-        return self.svg
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -114,35 +102,6 @@ class Results:
         columns |= {f"score:{name}": values
                     for name, values in zip(labels(list(points.scores)), points.scores.values(), strict=True)}
         return _pandas().DataFrame(columns)
-
-    def to_datasets(self) -> hub.DatasetDict:
-        """The four tables as those of the library datasets."""
-        import datasets as hub
-
-        tables = {"correlations": self.correlations(), "comparisons": self.comparisons(), "rankings": self.rankings(),
-                  "reliability": self.reliability()}
-        return hub.DatasetDict({name: hub.Dataset.from_pandas(table, preserve_index=False)
-                                for name, table in tables.items()})
-
-    def plot(self, dataset: str, quality: str, column: str = "") -> Picture:
-        """A picture of a column's scores against the ratings, or without a column of how the ratings lie."""
-        points, entry = self._points(dataset), self._entry(dataset)
-        known = {one.name: one for one in entry.qualities}
-        if quality not in known:
-            raise BadConfig(f"{dataset} has no quality {quality!r}; {nearest(quality, known)}")
-        human, scale = points.human[quality], known[quality]
-        if not column:
-            own = human[np.isfinite(human)]
-            return Picture(plots.distribution(own, quality, plots.scale(scale, own),
-                                              f"{len(own)} mean ratings of {dataset}, {quality}."))
-        keys = list(plain(points.scores))
-        scores = on_quality(points.scores, _column(column, dict(zip(keys, labels(keys), strict=True))), scale.dimension)
-        both = np.isfinite(human) & np.isfinite(scores)
-        if not both.any():
-            raise BadConfig(f"{dataset}: no item has both a rating of {quality} and a score of {column}")
-        human, scores = human[both], scores[both]
-        return Picture(plots.scatter(human, scores, (f"people: {quality}", column), plots.scale(scale, human),
-                                     f"{len(human)} items of {dataset}, {quality}: {column}."))
 
     def _repr_html_(self) -> str:
         """The boards, by Spearman and the rule of their split, the best first."""

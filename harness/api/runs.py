@@ -1,11 +1,10 @@
-"""`run`: what `harness run` does, from Python, with a bar in place of lines."""
+"""`run`: what `harness run` does, from Python."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
 import gc
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,17 +15,15 @@ from harness.errors import BadConfig
 from harness.results import files
 from harness.run import unchanged
 from harness.run.prepare import prepare
-from harness.run.redaction import redacted
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
-from harness.scoring.progress import Progress, RunProgress
 
 OURS = ("metric", "dataset", "out", "home", "all", "json", "dry_run")
 """Settings that are arguments of their own here, or mean nothing."""
 
 
 def run(metrics: Sequence[str] | str | None = None, datasets: Sequence[str] | str | None = None, *,
-        out: Path | str = "results", home: Path | str | None = None, progress: bool = True, **flags: Any) -> Results:
+        out: Path | str = "results", home: Path | str | None = None, **flags: Any) -> Results:
     """Score datasets with metrics, correlate with the ratings, and write scores and report under `out`.
 
     Nothing named means all. `flags` are those of `harness run`, such as sample=50, split="dev", quality="relevance" or
@@ -48,8 +45,6 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Sequence[str] | st
     requested = settings(argparse.Namespace(config=None, all=not named, out=Path(out),
                                             home=Path(home) if home else None, **values))
     plan, work = prepare(requested)
-    if progress:
-        work.progress.terminal = Bar(work.progress)
     collected = gc.get_threshold()
     gc.set_threshold(100_000, 50, 50)  # results are made of very many small rows, none of them in a cycle
     try:
@@ -60,26 +55,3 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Sequence[str] | st
         unchanged.forget(requested.out)
         files.write(results, requested.out / "report")
     return Results(results, home_folder(requested.home))
-
-
-class Bar(Progress):
-    """A bar of tqdm over the parts of a run: in a notebook, on a terminal, or in a log."""
-
-    def __init__(self, progress: RunProgress) -> None:
-        super().__init__()
-        from tqdm.auto import tqdm
-
-        self.live, self._progress = True, progress
-        self._bar = tqdm(total=1, unit="part", file=sys.stderr)
-
-    def show(self, text: str) -> None:
-        """Move the bar; an empty text ends it."""
-        ended, planned = self._progress.estimate.parts
-        self._bar.total, self._bar.n = max(planned, 1), ended if planned else 1
-        self._bar.set_description_str(text, refresh=True)
-        if not text:
-            self._bar.close()
-
-    def line(self, text: str) -> None:
-        """Print a line above the bar."""
-        self._bar.write(redacted(text), file=sys.stderr)

@@ -36,7 +36,6 @@ class ReportRows:
     columns: tuple[str, ...] = ()
     statistic: str = "spearman"
     test: str = "perm-both"
-    every: bool = False
     rule: str = "every"
     draws: int = 0
 
@@ -138,11 +137,11 @@ def _leads(pool: Pool, targets: Sequence[Place], rule: str, columns: Sequence[st
 
 
 def compared(report: Results, chosen: ReportRows) -> Iterator[str]:
-    """A table per quality: its best column against each other, or those of the columns asked for, or every pair."""
+    """A table per quality: its best column against each other, or those of the columns asked for."""
     best = {place: rows[0].column for place, rows in chosen.correlations(report).items()}
     for place, own in chosen.comparisons(report).items():
         wanted = set(chosen.columns) or {best.get(place, "")}
-        known = np.array([chosen.every or name in wanted for name in own.names])
+        known = np.array([name in wanted for name in own.names])
         rows = own.at(known[own.better] | known[own.worse])
         others = _williams(report, chosen, place)
         cells = [(row.better, row.worse, str(row.n), number(row.delta), number(row.value),

@@ -6,8 +6,6 @@ Of a card (.toml) it says what was read and what to look at.
 from __future__ import annotations
 
 import argparse
-import dataclasses
-import json
 import re
 from pathlib import Path
 
@@ -32,7 +30,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
                              "FOLDER/")
     parser.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS",
                         help=f"how long a check may take (default: {TIMEOUT:g})")
-    parser.add_argument("--json", action="store_true", help="print one JSON object per check")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,20 +48,17 @@ def run(args: argparse.Namespace) -> int:
     same: dict[str, list[str]] = {}
     for finding in process.findings(args.name, args.home, args.timeout):
         states.append(finding.state)
-        if finding.state == "BROKEN" and not args.json:
+        if finding.state == "BROKEN":
             same.setdefault(ITEM.sub("", finding.text), []).append(finding.check)
             if len(same[ITEM.sub("", finding.text)]) > 1:
                 continue
-        line = json.dumps(dataclasses.asdict(finding)) if args.json else (
-            f"{finding.state:<6}  {finding.check:<{width}}  {finding.text}")
-        print(line, flush=True)
+        print(f"{finding.state:<6}  {finding.check:<{width}}  {finding.text}", flush=True)
     for first, *more in same.values():
         if more:
             print(f"BROKEN  as {first}, {len(more)} more: {', '.join(more)}")
     broken = states.count("BROKEN")
-    if not args.json:
-        print(f"the contract is broken: {broken} of {len(states)} checks" if broken else
-              f"the contract is kept: {states.count('ok')} checks hold, {states.count('note')} notes")
+    print(f"the contract is broken: {broken} of {len(states)} checks" if broken else
+          f"the contract is kept: {states.count('ok')} checks hold, {states.count('note')} notes")
     return 1 if broken else 0
 
 

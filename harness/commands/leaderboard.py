@@ -35,7 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", choices=("real", "sample"), help="default: real where the run had some")
     parser.add_argument("--split", choices=SPLITS, help="only the board of one split")
     parser.add_argument("--ratings", type=Path, metavar="FILE", help="private ratings, if the run was made with them")
-    parser.add_argument("--rescore", action="store_true", default=None, help="score again what was scored before")
     configure_models(parser)
     parser.add_argument("--json", action="store_true", default=None, help="print one JSON object per board")
     parser.set_defaults(config=None)
@@ -75,7 +74,7 @@ def _scored(earlier: Results, chosen: Settings, data: str | None) -> tuple[Resul
     selection = Selection(
         metrics=chosen.metric, datasets=names, limit=limit, sample=sample,
         seed=earlier.run.seed, data=kind, aggregations=tuple(earlier.run.options.get("aggregations", ("mean",))))
-    plan = make(selection, Draws(earlier.run.seed, ranks=0, quick=True), rescore=chosen.rescore, ratings=chosen.ratings)
+    plan = make(selection, Draws(earlier.run.seed, ranks=0, quick=True), ratings=chosen.ratings)
     work = open_workspace(plan, home_folder(chosen.home), chosen.out, choice=choice(chosen))
     return run_plan(plan, work), work.progress.unanswered
 

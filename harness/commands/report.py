@@ -38,7 +38,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--column", action="append", metavar="NAME",
                         help="with --compare: comparisons of this column instead of the best one; may be repeated")
     parser.add_argument("--metric", action="append", metavar="NAME", help="likewise, every column of this metric")
-    parser.add_argument("--every-pair", action="store_true", help="with --compare: every pair of columns")
     configure_statistics(parser, {})
     parser.add_argument("--test", choices=TEST_NAMES,
                         help="with --compare or --clusters (default: perm-both, which swaps whole contexts; of other "
@@ -67,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = ReportRows(_targets(report, names, tuple(name.casefold() for name in args.quality or ())),
                         _columns(report, args), statistic if level == "items" else f"{statistic} {level}",
                         args.test or ("perm-both" if quick or args.clusters == "wmt" else "bootstrap"),
-                        args.every_pair, args.clusters or "every", args.draws)
+                        args.clusters or "every", args.draws)
     if chosen.rule == "wmt" and chosen.test != "perm-both":
         raise BadConfig("--clusters wmt tests by perm-both, one-sided")
     if args.clusters and args.json:

@@ -49,8 +49,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="folders", type=Path, action="append", default=[], metavar="DIR",
                         help="where files and folders that the run read are now: metrics, models, cards of datasets; "
                              "may be repeated (default: the working folder)")
-    parser.add_argument("--tolerance", type=float, default=0.0, metavar="X",
-                        help="numbers that differ by no more are the same (default: 0)")
     command.configure_models(parser)
     command.configure_workers(parser)
 
@@ -69,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     scored = work.progress.scored
     print(f"repeated: {requested.out.resolve()}; pairs of metric and dataset: {scored} scored, "
           f"{len(results.timings) - scored} kept from an earlier repetition there")
-    drifts = differences.drifts(before, results, args.tolerance)
+    drifts = differences.drifts(before, results)
     print("\n".join(map(_line, drifts)))
     if all(drift.equal for drift in drifts):
         return 0

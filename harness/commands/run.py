@@ -95,18 +95,16 @@ def configure_models(parser: argparse.ArgumentParser) -> None:
 
 
 def configure_workers(parser: argparse.ArgumentParser) -> None:
-    """Who scores, what a worker may take, and where what happens is written."""
-    parser.add_argument("--executor", metavar="WHERE", help="local, local:N for N processes, or ray (default: local)")
+    """Who scores, and what a worker may take."""
+    parser.add_argument("--executor", metavar="WHERE",
+                        help="local, local:N for N processes, ray, or ray:N for N workers of a Ray cluster, by default "
+                             "one per processor (default: local)")
     parser.add_argument("--address", metavar="ADDRESS", help="of a Ray cluster (default: one of this machine)")
-    parser.add_argument("--jobs", type=int, metavar="N",
-                        help="so many workers: --jobs 4 is --executor local:4; on a Ray cluster by default one per "
-                             "processor")
     parser.add_argument("--gpus", type=float, metavar="SHARE",
                         help="of a GPU that each worker of a Ray cluster has: 1, 0.25 (default: none)")
     parser.add_argument("--timeout", type=float, metavar="SECONDS",
                         help="what one part of a pair may take; scored in a process of its own then")
     parser.add_argument("--memory", metavar="SIZE", help="what one worker may hold: 4GiB, 800MiB; likewise")
-    parser.add_argument("--log-json", type=Path, metavar="FILE", help="write what happens as JSON lines")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid, Results, fitted
 from harness.run.rank import BY_NAME, Target, over
 
-COMMAND = "harness reproduce dstc10 --all"
+COMMAND = "harness challenge publish dstc10-track5"
 LEAD = ("What the papers about DSTC10 Track 5 print of the teams' submissions, what follows from those numbers, and "
         "where this run stands on the same data. No submission of a team was run here.")
 PRINT = "numbers in print: the organisers' paper and MME-CRS, nothing of this run"

@@ -50,10 +50,10 @@ class TableDifference:
         return not (self.differ or self.gone or self.new)
 
 
-def drifts(before: Results, after: Results, tolerance: float = 0.0) -> tuple[TableDifference, ...]:
-    """Each table of two reports; numbers that differ by no more than the tolerance are the same."""
+def drifts(before: Results, after: Results) -> tuple[TableDifference, ...]:
+    """Each table of two reports."""
     old, new = _tables(before), _tables(after)
-    return tuple(_drift(name, old[name], new[name], tolerance) for name in old)
+    return tuple(_drift(name, old[name], new[name]) for name in old)
 
 
 def _tables(report: Results) -> dict[str, Table]:
@@ -71,9 +71,9 @@ def _tables(report: Results) -> dict[str, Table]:
     return {**tables, "points": points}
 
 
-def _drift(name: str, old: Table, new: Table, tolerance: float) -> TableDifference:
+def _drift(name: str, old: Table, new: Table) -> TableDifference:
     apart = {key: most for key in old if key in new and (most := max(
-        (_apart(value, new[key][field]) for field, value in old[key].items()), default=0.0)) > tolerance}
+        (_apart(value, new[key][field]) for field, value in old[key].items()), default=0.0)) > 0}
     where = max(apart, key=lambda key: apart[key], default=())
     largest = apart[where] if where else 0.0
     return TableDifference(

@@ -20,8 +20,8 @@ from harness.scoring.progress import LOG
 from metrics import registry
 from metrics.models.service import Choice
 
-UNSAID = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "jobs", "gpus", "store", "timeout",
-          "memory", "log_json"}
+UNSAID = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "gpus", "store", "timeout",
+          "memory"}
 """Settings that change no number, and are not part of the command in the results."""
 SIZES = {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -53,7 +53,7 @@ def check(requested: Settings) -> None:
     """Refuse a run of nothing, and flags that mean nothing."""
     selections = (requested.all, requested.metric, requested.with_, requested.dataset, requested.quality,
                   requested.split, requested.language)
-    jobs, executor, ray = requested.jobs, requested.executor, requested.executor == "ray"
+    ray = requested.executor.partition(":")[0] == "ray"
     for wrong, message in (
             (not any(selections),
              "say what to run: --all, or a selection by --metric, --dataset, --split, --language or --quality"),
@@ -65,10 +65,7 @@ def check(requested: Settings) -> None:
             (requested.examples < 0, f"--examples should be 0 or more, not {requested.examples}"),
             (requested.out.parts[:1] and requested.out.parts[0].endswith(":"),
              f"--out {requested.out.parts[0]}//...: should be a folder; --store URL keeps the scores elsewhere"),
-            (jobs < 0 or not 0 <= requested.timeout < math.inf,
-             "--jobs and --timeout should be 0 or more; 0 is for no limit"),
-            (jobs and executor.startswith("local:") and executor != f"local:{jobs}",
-             f"--jobs {jobs} and --executor {executor}: they differ; say one of them"),
+            (not 0 <= requested.timeout < math.inf, "--timeout should be 0 or more; 0 is for no limit"),
             (not 0 <= requested.gpus < math.inf or (requested.gpus and not ray),
              f"--gpus {requested.gpus:g}: 0 or more, for --executor ray; local:N takes --device cuda:0,cuda:1"),
             (requested.address and not ray,
@@ -99,9 +96,8 @@ def workers(requested: Settings) -> Workers:
     memory = size(requested.memory) if requested.memory else 0
     if memory is None:
         raise BadConfig(f"--memory {requested.memory!r:.40}: should be a size with its unit, such as 4GiB or 800MiB")
-    logs = (requested.out / LOG, *([requested.log_json] if requested.log_json else []))
-    return Workers(_executor(requested), requested.address, requested.jobs, requested.gpus, requested.store,
-                   Limits(requested.timeout, memory), logs)
+    return Workers(_executor(requested), requested.address, requested.gpus, requested.store,
+                   Limits(requested.timeout, memory), requested.out / LOG)
 
 
 def _executor(requested: Settings) -> str:
@@ -109,11 +105,11 @@ def _executor(requested: Settings) -> str:
 
     A dry run starts no cluster: it counts the workers that one on this machine would have.
     """
-    if requested.dry_run and requested.executor == "ray" and not requested.address:
-        return f"local:{requested.jobs or os.cpu_count() or 1}"
-    if requested.executor == "local" and (requested.jobs or requested.timeout or requested.memory):
-        return f"local:{requested.jobs or 1}"
-    return requested.executor
+    kind, _, number = requested.executor.partition(":")
+    if requested.dry_run and kind == "ray" and not requested.address:
+        return f"local:{number or os.cpu_count() or 1}"
+    limited = requested.executor == "local" and (requested.timeout or requested.memory)
+    return "local:1" if limited else requested.executor
 
 
 def command(requested: Settings) -> str:

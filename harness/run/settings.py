@@ -54,12 +54,10 @@ class Settings:
     offline: bool = False
     executor: str = "local"
     address: str = ""
-    jobs: int = 0
     gpus: float = 0.0
     store: str = ""
     timeout: float = 0.0
     memory: str = ""
-    log_json: Path | None = None
     out: Path = Path("results")
     dry_run: bool = False
     json: bool = False

@@ -20,18 +20,14 @@ from metrics.models.service import Choice, Models
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Who scores, where scores are stored, and what a part may take.
-
-    `logs` are the files to which every event is written as it happens.
-    """
+    """Who scores, where scores are stored, and what a part may take; `log` is written as things happen."""
 
     executor: str = "local"
     address: str = ""
-    jobs: int = 0
     gpus: float = 0.0
     store: str = ""
     limits: Limits = field(default_factory=Limits)
-    logs: tuple[Path, ...] = ()
+    log: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +52,8 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None =
     models = Models(home, choice)
     devices = models.machine.devices  # checked before anything is scored
     store = ScoreStore(workers.store or out / "scores")
-    progress = RunProgress(workers.logs)  # its clock starts here: a cluster takes seconds to start
+    progress = RunProgress(workers.log)  # its clock starts here: a cluster takes seconds to start
     setup = Setup(plan.selection, home.absolute(), store.files.place, choice)
-    executor = open_executor(workers.executor, setup, models, devices, workers.address, workers.jobs, workers.gpus)
+    executor = open_executor(workers.executor, setup, models, devices, workers.address, workers.gpus)
     return Workspace(home, store, Cache(out / "statistics"), models, Locks(store.files), progress,
                      measured_costs(out, plan.chosen, models), executor, workers.limits)

@@ -70,10 +70,10 @@ class Progress:
 class RunProgress:
     """The progress of a run, displayed while the context lasts, the outermost where one is in another.
 
-    Every event is appended to `logs` as it happens.
+    Every event is appended to `log` as it happens.
     """
 
-    logs: tuple[Path, ...] = ()
+    log: Path | None = None
     terminal: Progress = field(default_factory=Progress)
     every: float = EVERY
     started: float = field(default_factory=time.monotonic)
@@ -118,8 +118,8 @@ class RunProgress:
 
     def began(self, command: str) -> None:
         """A run begins, and its log's folder is made; a log that cannot be written stops it here."""
-        for path in self.logs[:1]:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        if self.log:
+            self.log.parent.mkdir(parents=True, exist_ok=True)
         self._log({"event": "run", "command": command, "time": time.strftime("%Y-%m-%dT%H:%M:%S%z")})
 
     def part(self, dataset: str, metric: str, span: Span, start: float, end: float, outcome: str, *,
@@ -202,14 +202,14 @@ class RunProgress:
                 f"{duration(time.monotonic() - self.started)}  {text}")
 
     def _log(self, event: Mapping[str, Any], moment: float | None = None) -> None:
+        if self.log is None:
+            return
         at = round((moment or time.monotonic()) - self.started, 6)
-        line = json.dumps({"at": at, **event}, ensure_ascii=False) + "\n"
-        for path in self.logs:
-            try:
-                with path.open("a", encoding="utf-8", errors="backslashreplace") as stream:
-                    stream.write(line)
-            except OSError as error:  # a full disk does not say which file it was
-                raise OSError(error.errno, error.strerror, str(path)) from error
+        try:
+            with self.log.open("a", encoding="utf-8", errors="backslashreplace") as stream:
+                stream.write(json.dumps({"at": at, **event}, ensure_ascii=False) + "\n")
+        except OSError as error:  # a full disk does not say which file it was
+            raise OSError(error.errno, error.strerror, str(self.log)) from error
 
 
 @contextlib.contextmanager

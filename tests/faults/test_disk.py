@@ -82,11 +82,3 @@ def test_a_store_that_is_full(disk: Path, tmp_path: Path, undisturbed: Whole,
     assert main(argv) == 0
     assert not kept & scored(tmp_path / "out")
     assert report(tmp_path / "out") == undisturbed(*ARGV)
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-def test_a_log_that_is_full(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", *ARGV, *QUICK, "--log-json", "/dev/full", "--out", str(tmp_path / "out")]) == 2
-    said = capfd.readouterr().err.strip()
-    assert "/dev/full" in said
-    assert "\n" not in said

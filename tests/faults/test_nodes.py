@@ -53,7 +53,7 @@ def test_what_is_lost_costs_what_it_was_at(lost: str, cluster: Any, tmp_path: Pa
     argv = [*words("--metric", ("length", metric(tmp_path, "marking", does))), *words("--dataset", NAMES)]
     nodes = [cluster.add_node(num_cpus=1, object_store_memory=place.OBJECTS) for _ in range(2)]
     out = tmp_path / "out"
-    with begun(*argv, *QUICK, "--executor", "ray", "--address", cluster.address, "--jobs", "2",
+    with begun(*argv, *QUICK, "--executor", "ray:2", "--address", cluster.address,
                "--out", str(out)) as run:
         until(lambda: list(tmp_path.glob("at-per-*")) or run.poll() is not None, "a worker is at it", 120)
         at = int(next(tmp_path.glob("at-per-*")).name.rpartition("-")[2])

@@ -40,7 +40,7 @@ def ray() -> Iterator[Any]:
 
 @pytest.mark.usefixtures("ray")
 def test_the_report_is_that_of_one_process(tmp_path: Path, undisturbed: Whole) -> None:
-    assert main(["run", *SAME, *QUICK, "--executor", "ray", "--jobs", "2", "--out", str(tmp_path)]) == 0
+    assert main(["run", *SAME, *QUICK, "--executor", "ray:2", "--out", str(tmp_path)]) == 0
     assert report(tmp_path) == undisturbed(*SAME)
 
 

@@ -89,8 +89,7 @@ def scoring(tmp_path: Path, seconds: float, executor: str) -> tuple[subprocess.P
     does = f"(Path(__file__).with_name('marks') / items[0].id).touch()\ntime.sleep({seconds})"
     argv = ["--metric", metric(tmp_path, "slow", does), "--limit", "10", *QUICK,
             *words("--dataset", ("esl", "ncm", "humod")), "--out", str(tmp_path / "out")]
-    jobs = ["--jobs", "2"] if executor == "ray" else []
-    process = begun(*argv, "--executor", executor, *jobs, start_new_session=True)
+    process = begun(*argv, "--executor", executor, start_new_session=True)
     end = time.monotonic() + 90
     while not list(marks.iterdir()):
         assert process.poll() is None, process.communicate()
@@ -101,7 +100,7 @@ def scoring(tmp_path: Path, seconds: float, executor: str) -> tuple[subprocess.P
 
 @pytest.mark.parametrize(("executor", "most", "number"), [
     ("local", 1, signal.SIGINT), ("local:2", 2, signal.SIGINT), ("local:2", 2, signal.SIGTERM),
-    pytest.param("ray", 2, signal.SIGINT, marks=RAY),
+    pytest.param("ray:2", 2, signal.SIGINT, marks=RAY),
 ])
 def test_ctrl_c_once_lets_parts_end_and_the_same_command_goes_on(
         executor: str, most: int, number: signal.Signals, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Executors: several workers that score the pairs of a run before its first dataset is correlated.
 
     local:N      N processes of this machine, one per device where several are named
-    ray          workers of a Ray cluster
+    ray, ray:N   workers of a Ray cluster
 
 With one process (`--executor local`) nothing of this package is used. `tasks.py` cuts pairs into tasks, `scheduler.py`
 hands tasks to workers and retries what is lost, `workers.py` does them; an executor only starts workers, sends them
@@ -26,27 +26,28 @@ from metrics.models.service import Models
 
 
 def open_executor(
-    name: str, setup: Setup, models: Models, devices: tuple[str, ...] = (), address: str = "", jobs: int = 0,
-    gpus: float = 0.0,
+    name: str, setup: Setup, models: Models, devices: tuple[str, ...] = (), address: str = "", gpus: float = 0.0,
 ) -> Executor | None:
     """The executor of a name, with its workers not yet started; None for this process."""
-    kind, _, number = name.partition(":")
+    kind, colon, number = name.partition(":")
     if name == "local":
         return None
+    if colon and not (number.isdecimal() and 1 <= int(number) <= 1024):
+        kind = ""
     if setup.store.startswith("memory://"):
         raise BadConfig(f"--store {setup.store}: no other process sees it; it is for --executor local")
-    if kind == "local" and number.isdecimal() and 1 <= int(number) <= 1024:
+    if kind == "local":
         from harness.scoring.executors.workers import Processes
 
         return Processes(setup, int(number), devices)
-    if name == "ray":
+    if kind == "ray":
         from harness.scoring.executors.ray import Cluster
 
         if models.machine.kind != "cpu" and not gpus:
             raise BadConfig("--executor ray: say what a worker has, --gpus 1 or a share such as 0.25, or --device cpu")
         alike = replace(setup.choice, precision=models.machine.precision)  # on every node, whatever its device
-        return Cluster(replace(setup, choice=alike), address, jobs, gpus)
-    raise BadConfig(f"--executor {name!r:.40}: should be local, local:N for N processes, or ray")
+        return Cluster(replace(setup, choice=alike), address, int(number or 0), gpus)
+    raise BadConfig(f"--executor {name!r:.40}: should be local, local:N for N processes, ray or ray:N")
 
 
 @dataclass(slots=True)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import re
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from harness.api import load, run, score
 from harness.cli import main
 from harness.errors import BadConfig, BadReport
-from harness.results import plots
 from tests.suite_run import SuiteRun
 
 pandas = pytest.importorskip("pandas")
@@ -53,26 +51,9 @@ def test_items_hold_ratings_scores_and_texts(suite_run: SuiteRun) -> None:
         other.items("persona-usr", texts=True)
 
 
-def test_a_picture_is_of_the_items_or_of_the_ratings(suite_run: SuiteRun) -> None:
-    results = load(suite_run.out)
-    human = results.items("fed-turn")["human:Overall"].dropna()
-    assert results.plot("fed-turn", "Overall", "length").svg.count("<circle") == len(human)
-    bars = re.findall(r'font-size="7">(\d+)<', results.plot("fed-turn", "Overall").svg)
-    assert (sum(map(int, bars)), 3 < len(bars) <= 17) == (len(human), True)
-
-
-def test_what_lies_beyond_an_axis_is_put_on_its_end() -> None:
-    scores = np.array([*range(100), 10_000], dtype=np.float32)
-    svg = plots.scatter(np.linspace(1, 5, 101), scores, ("people", "bleu"), (1.0, 5.0), "told")
-    places = [(float(x), float(y)) for x, y in re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', svg)]
-    assert (places[0], places[-1]) == ((plots.LEFT + 8, plots.BOTTOM - 8), (plots.RIGHT - 8, plots.TOP + 8))
-    assert [y for _, y in places] == sorted((y for _, y in places), reverse=True)
-
-
 def test_unknown_names_are_answered_with_the_nearest(suite_run: SuiteRun, tmp_path: Path) -> None:
     results = load(suite_run.out)
-    for call in (lambda: results.items("fed-tunr"), lambda: results.plot("fed-turn", "Overal"),
-                 lambda: results.plot("fed-turn", "Overall", "lenght"), lambda: results.leads("lenght"),
+    for call in (lambda: results.items("fed-tunr"), lambda: results.leads("lenght"),
                  lambda: run("length", smaple=3, out=tmp_path), lambda: results.leads(board="dve"),
                  lambda: results.leads(dimension="fluencie"), lambda: results.leads(datasets=["fed-tunr"])):
         with pytest.raises(BadConfig, match="did you mean"):

@@ -83,7 +83,7 @@ def test_nothing_that_is_written_or_printed_has_a_secret(
     telltale = ("--metric", metric(tmp_path, "telltale", error))  # as of a library whose error repeats a request
     with serving(lambda times: next(ways), echo=True) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        assert main(judged(out, *telltale, "--store", STORE, "--log-json", str(tmp_path / "log.jsonl"))) == 1
+        assert main(judged(out, *telltale, "--store", STORE)) == 1
         assert server.headers[0]["Authorization"] == f"Bearer {KEYS['OPENAI_API_KEY']}", "the server was given it"
     assert "401 for https://example.org with [HF_TOKEN]" in (out / "report" / "report.json").read_text()
     assert any(path.startswith("/AKIAINTHEURL") for path in MemoryFileSystem.store), "the store was that of the URL"
@@ -102,7 +102,7 @@ def test_a_store_that_does_not_answer_is_told_without_its_password(tmp_path: Pat
     for url in (f"nowhere://AKIAINTHEURL:{PASSWORD}@bucket", f"s3://AKIAINTHEURL:{PASSWORD}@nowhere/x",
                 f"ftp://AKIAINTHEURL:{PASSWORD}@127.0.0.1:9/x"):
         assert main(["run", "--metric", "length", "--dataset", "fed-turn", "--limit", "5", "--draws", "0", "--store",
-                     url, "--log-json", str(tmp_path / "log.jsonl"), "--out", str(tmp_path / "out")]) == 2
+                     url, "--out", str(tmp_path / "out")]) == 2
         printed = "".join(capfd.readouterr())
         assert "harness: " in printed
         assert leaks(tmp_path, printed=printed) == []

@@ -1,7 +1,6 @@
 """The contract finds what each check is for: a metric that breaks that promise, and no other, is told by item."""
 
 import itertools
-import json
 import random
 import socket
 from collections.abc import Callable, Sequence
@@ -273,10 +272,10 @@ def test_a_metric_that_hangs_or_dies_costs_the_checks_it_does_so_in(
     only(monkeypatch, "card", "whitespace only", "emoji")
     for trouble, text in (("time.sleep(600)", "nothing comes back within 4 s"),
                           ("os._exit(7)", "the process dies (exit status 7)")):
-        assert main(["check", file(tmp_path, trouble), "--json", "--timeout", "4"]) == 1
-        findings = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-        assert [finding["state"] for finding in findings] == ["ok", "BROKEN", "ok", "ok"]
-        assert findings[1]["text"] == text
+        assert main(["check", file(tmp_path, trouble), "--timeout", "4"]) == 1
+        *findings, _ = capsys.readouterr().out.splitlines()
+        assert [finding.split()[0] for finding in findings] == ["ok", "BROKEN", "ok", "ok"]
+        assert findings[1].endswith(text)
 
 
 def test_a_metric_that_cannot_be_loaded_is_no_broken_contract(tmp_path: Path,

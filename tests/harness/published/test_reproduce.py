@@ -4,10 +4,7 @@ from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 
-import pytest
-
 from harness import published
-from harness.cli import main
 from harness.published.check import (
     STATES,
     Claim,
@@ -119,14 +116,3 @@ def test_a_tie_has_several_winners_and_an_incomplete_row_cannot_win() -> None:
             "z": {cells[0]: rounded(Decimal("0.9"))}}
     row = next(winners(PrintedBoard("toy", rows)))
     assert (row.first, row.second, row.competitors, row.incomplete) == (("x", "y"), None, 2, 1)
-
-
-def test_the_command_prints_what_differs_and_who_wins(capsys: pytest.CaptureFixture[str]) -> None:
-    printed = {}
-    for flag in ("", "--all"):
-        assert main(["reproduce", "dstc10", *filter(None, [flag])]) == 0
-        printed[flag] = capsys.readouterr().out
-        assert printed[flag].count("Who wins") == 1
-        assert any(line.split()[:8] == ["average", "of", "Team", "4", "Table", "2", "0.1029", "0.11111"]
-                   for line in printed[flag].splitlines())
-    assert ["Printed and recomputed: test, 5" in printed[flag] for flag in ("", "--all")] == [False, True]

@@ -123,7 +123,7 @@ def test_few_contexts_tell_no_metrics_apart(tmp_path: Path) -> None:
     (["--compare", "--quality", "overall"], (
         "dev, sample, overall (3 qualities of 3 datasets): distinct-2 leads length by ",
         "established; it reaches")),
-    (["--compare", "--every-pair"], ("PERM-BOTH over contexts (50 draws, seed 0)", "p, Williams", "random")),
+    (["--compare"], ("PERM-BOTH over contexts (50 draws, seed 0)", "p, Williams", "random")),
     (["--compare", "--column", "random", "--statistic", "pearson"], ("Pearson", "random")),
     (["--clusters"], ("Cluster", "leave-one-out", "same letter", "items share", "by row")),
     (["--clusters", "wmt", "--quality", "Overall", "--draws", "100"], ("100 draws", "one-sided, 5 %", "Cluster")),

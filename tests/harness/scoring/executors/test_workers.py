@@ -131,7 +131,7 @@ def test_ray_needs_its_extra_and_a_share_of_a_gpu_and_precision_is_the_same_ever
     models = Models(tmp_path, Choice())
     models.machine = Machine(("cuda:0",), "bf16")
     made: list[tuple[Setup, float]] = []
-    monkeypatch.setattr(place, "Cluster", lambda setup, address, jobs, gpus: made.append((setup, gpus)))
+    monkeypatch.setattr(place, "Cluster", lambda setup, address, workers, gpus: made.append((setup, gpus)))
     with pytest.raises(BadConfig, match="say what a worker has, --gpus 1"):
         executors.open_executor("ray", setup(tmp_path, tmp_path), models)
     executors.open_executor("ray", setup(tmp_path, tmp_path), models, gpus=0.25)
@@ -141,10 +141,10 @@ def test_ray_needs_its_extra_and_a_share_of_a_gpu_and_precision_is_the_same_ever
 
 def test_a_limit_makes_a_worker_of_its_own() -> None:
     for argv, executor, limits in (
-        ((), "local", Limits()), (("--jobs", "3"), "local:3", Limits()),
+        ((), "local", Limits()), (("--executor", "local:3"), "local:3", Limits()),
         (("--memory", "1.5GiB"), "local:1", Limits(memory=3 << 29)),
         (("--timeout", "2"), "local:1", Limits(seconds=2)),
-        (("--timeout", "2", "--executor", "ray", "--jobs", "3"), "ray", Limits(seconds=2)),
+        (("--timeout", "2", "--executor", "ray:3"), "ray:3", Limits(seconds=2)),
     ):
         workers = command.workers(settings(parser().parse_args(["run", "--all", *argv])))
         assert (workers.executor, workers.limits) == (executor, limits)
@@ -152,7 +152,7 @@ def test_a_limit_makes_a_worker_of_its_own() -> None:
 
 def test_flags_that_mean_nothing_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for argv, part in (
-        (("--jobs", "3", "--executor", "local:2"), "they differ"), (("--timeout", "-1"), "0 or more"),
+        (("--timeout", "-1"), "0 or more"),
         (("--timeout", "nan"), "0 or more"), (("--memory", "much"), "4GiB"),
         (("--memory", "1GiB", "--executor", "ray"), "Ray watches"),
         (("--memory", "400"), "with its unit"), (("--address", "10.0.0.1:6379"), "for --executor ray"),
