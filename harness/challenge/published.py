@@ -15,8 +15,7 @@ from harness import published as print_
 from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig
 from harness.published import exhibit
-from harness.published.check import PrintedBoard
-from harness.published.dstc10 import boards
+from harness.published.boards import PrintedBoard, boards
 from harness.results.rows import Correlation, DatasetEntry, Exhibit, MetricEntry, QualityEntry, RankingRow, Results
 from harness.run import environment
 

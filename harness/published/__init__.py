@@ -7,7 +7,6 @@ the challenge's datasets, which has columns of its own.
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -40,7 +39,7 @@ class PrintedNumber:
 
 @dataclass(frozen=True, slots=True)
 class DatasetSize:
-    """What a paper prints about a dataset; `annotations` may be rounded to a multiple of `unit`."""
+    """What a paper prints about a dataset; `annotations` may be rounded."""
 
     source: str
     table: str
@@ -49,7 +48,6 @@ class DatasetSize:
     turns: int
     qualities: int
     annotations: int
-    unit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +93,10 @@ def table(name: str) -> tuple[PrintedNumber, ...]:
 def sizes() -> tuple[DatasetSize, ...]:
     """The dataset tables of the two papers about the challenge."""
     return tuple(DatasetSize(line["source"], line["table"], line["dataset"], line["split"], int(line["turns"]),
-                             int(line["qualities"]), int(line["annotations"]), _unit(line["note"]))
+                             int(line["qualities"]), int(line["annotations"]))
                  for line in _lines("datasets"))
 
 
 def _lines(name: str) -> Iterator[dict[str, str]]:
     text = files(__name__).joinpath(f"{name}.csv").read_text(encoding="utf-8")
     yield from csv.DictReader(text.splitlines())
-
-
-def _unit(note: str) -> int:
-    """1 for a count printed in full, 100 for 5.4K, 1000 for 400K."""
-    thousands = re.search(r"printed as \d+(?:\.(\d+))?K", note)
-    return 10 ** (3 - len(thousands[1] or "")) if thousands else 1

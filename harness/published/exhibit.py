@@ -1,4 +1,4 @@
-"""The challenge as an exhibit: who wins under which rule, the printed rows beside the recomputed ones, and this run.
+"""The challenge as an exhibit: who wins under which rule, printed averages beside recomputed ones, and this run.
 
 Everything but the tables of this run is print, or follows from print. A run is set beside it only on real datasets that
 it read whole, and only on those.
@@ -7,13 +7,11 @@ it read whole, and only on those.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from statistics import fmean
 
 from harness.published import Tables, measured
-from harness.published.check import Claim, PrintedBoard, State, winners
-from harness.published.dstc10 import AVERAGED, boards, claims
+from harness.published.boards import AVERAGED, PrintedBoard, boards, winners
 from harness.published.measured import CONTROLS, TURNS, PublishedComparison
 from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid, Results, fitted
@@ -26,7 +24,6 @@ PRINT = "numbers in print: the organisers' paper and MME-CRS, nothing of this ru
 RULES = {"micro": "test rule: mean over all qualities of all datasets",
          "macro": "dev rule: mean over datasets of the mean over their qualities",
          "borda": "Borda: competitors beaten, summed over the columns"}
-STATES: dict[State, str] = {"equal": "equal", "within": "within rounding", "differs": "differs"}
 WHOLE = ("This run was made with {}: its figures are not those of whole datasets, so nothing of it stands beside "
          "print here.")
 NOTHING = ("This run has none of the challenge's datasets with real judgements, so nothing of it stands here: figures "
@@ -36,9 +33,7 @@ CAVEAT = ("The means in the first table are over {} of this run, and those of th
           "the organisers' Table 3. The teams had the ratings of the development datasets when they chose what "
           "to submit; a column of this run has no figure where its weights were learned on a dataset's ratings.")
 REMARKS = (
-    ("recomputed: from the other numbers in the same table. A printed average is an average of numbers that are "
-     "rounded in print; “within rounding” means that inputs exist which round to what is printed, “differs” that "
-     "none do."),
+    "recomputed: from the other numbers in the same table, which are rounded in print.",
     ("The organisers ranked development datasets by the dev rule and test datasets by the test rule. The "
      "tables print one average per dataset; under the test rule it counts as often as the dataset has qualities. "
      "Team 5 is MME-CRS; its own paper prints another run than the organisers' does, and names the teams behind "
@@ -57,27 +52,13 @@ def challenge(report: Results) -> Exhibit:
 
 
 def printed() -> Iterator[Grid]:
-    """Who wins, every board, how much follows, and what differs."""
-    every = tuple(claims())
+    """Who wins, and every board."""
     yield Grid("winners", "Who wins under which rule",
                ("board", "rule", "first", "its value", "second", "its value", "competitors"),
                tuple((row.board, RULES[row.rule], " = ".join(row.first), f"{row.value:.4g}", row.second or "–",
                       "–" if row.runner_up is None else f"{row.runner_up:.4g}", str(row.competitors))
                      for board in boards() for row in winners(board)), PRINT)
     yield from map(_board, boards())
-    counts = {name: Counter(each.state for each in every if each.table == name)
-              for name in dict.fromkeys(each.table for each in every)}
-    counts["all"] = Counter(each.state for each in every)
-    yield Grid("checks", "How much of what is printed follows from the rest", ("printed in", *STATES.values()),
-               tuple((name, *(str(count[state]) for state in STATES)) for name, count in counts.items()), PRINT)
-    yield Grid("differs", "What differs, and why", ("what", "printed in", "printed", "recomputed", "how", "why"),
-               tuple((each.what, each.table, str(each.printed).replace("-", "−"), _recomputed(each), each.how,
-                      each.reason or "not known") for each in every if each.state == "differs"), PRINT)
-
-
-def _recomputed(claim: Claim) -> str:
-    printed, value = max(0, -int(claim.printed.as_tuple().exponent)), float(claim.recomputed.value)
-    return number(value, printed + 1 if printed else 0 if value % 1 == 0 else 2)
 
 
 def _board(board: PrintedBoard) -> Grid:

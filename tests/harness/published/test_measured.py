@@ -191,9 +191,6 @@ def test_the_challenge_says_who_wins_under_which_rule() -> None:
     assert rows[:3] == [("test rule", "Team 5"), ("dev rule", "Team 1"), ("Borda", "Team 5")]
     first, *_ = grid(found, "dstc10-Table 2").rows
     assert first[:7] == ("Team 5", "0.2963", "1", "0.2964", "1", "0.2849", "2")
-    assert grid(found, "checks").rows[-1][0] == "all"
-    assert sum(int(number) for number in grid(found, "checks").rows[-1][1:]) == 168
-    assert len(grid(found, "differs").rows) == int(grid(found, "checks").rows[-1][3])
 
 
 def test_a_run_stands_beside_the_challenge_on_the_same_real_datasets_alone() -> None:
