@@ -16,9 +16,8 @@ from harness.challenge.ranking import DIGITS, TeamRank, rank_of, readable
 from harness.challenge.rulebook import Rulebook
 from harness.challenge.submissions import counted
 from harness.results.exhibits import number
-from harness.results.rows import Exhibit, Grid
+from harness.results.rows import Exhibit, Grid, HeatMap
 from harness.statistics.estimates import full_name
-from harness.studies._picture import Map, heat_maps
 
 RULES = {"dev": "by dataset: mean over datasets of the mean over their qualities",
          "test": "by quality: mean over all qualities of all datasets",
@@ -45,7 +44,7 @@ def exhibit(outcome: Outcome) -> Exhibit:
         name="challenge", kind="challenge", title=outcome.rules.name, lead=_lead(outcome),
         command=f"harness challenge publish {shlex.quote(outcome.rules.folder.resolve().name)}"
                 f"{f' --phase {outcome.rules.phase}' if outcome.rules.phase else ''}",
-        grids=(official(outcome), *_others(outcome)), pictures=tuple(_pictures(outcome)),
+        grids=(official(outcome), *_others(outcome)), maps=tuple(_maps(outcome)),
         remarks=tuple(_remarks(outcome)))
 
 
@@ -94,16 +93,14 @@ def part_of(rules: Rulebook) -> str:
     return f" Provisional: ranked on the public ratings, those of {share}." if share else ""
 
 
-def _pictures(outcome: Outcome) -> Iterator[tuple[str, str]]:
+def _maps(outcome: Outcome) -> Iterator[HeatMap]:
     chosen = list(outcome.ranking.chosen[:MOST])
     names = tuple(outcome.entries.entries[place].submission.team for place in chosen)
     if len(names) > 1:
         labels = tuple(name if len(name) <= SHORT else name[:SHORT - 1] + "…" for name in names)
         caption = ("Spearman between the scores of every two submissions, averaged over datasets: orange is −1, "
                    "white 0, blue 1. The numbers are in correlation.csv.")
-        title = "How alike the submissions are"
-        picture, _ = heat_maps(title, [Map(title, labels, outcome.correlation[chosen][:, chosen], caption)])
-        yield picture, caption
+        yield HeatMap.of("How alike the submissions are", labels, outcome.correlation[chosen][:, chosen], caption)
 
 
 def _remarks(outcome: Outcome) -> Iterator[str]:

@@ -3,8 +3,7 @@
     Exhibit -> encoded -> exhibit.json; markdown(exhibit) and csv_of(rows) write it for readers and spreadsheets
     gathered(OUT) -> the exhibits that are there, and a line for each file that is none
 
-A file is from outside, whoever wrote it: it is read as text and nothing else, and its pictures are made safe where they
-are put on a page (leaderboard/pages/exhibits.py).
+A file is from outside, whoever wrote it: it is read as texts and numbers and nothing else.
 """
 
 from __future__ import annotations
@@ -22,10 +21,12 @@ from benchmarks.formats.records import Refused, load, mapping, value_of
 from harness.errors import BadReport
 from harness.results.rows import Exhibit
 
-SCHEMA = 1
+SCHEMA = 2
 FILE = "exhibit.json"
 LARGEST = 16_000_000
 """Bytes of a file that is read; studies of everything write about one in a hundred of it."""
+MOST = 100
+"""Rows of a heat map: a page should stay under 2 MB."""
 MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&.-])")
 
 
@@ -57,6 +58,9 @@ def _read(path: Path, name: str) -> Exhibit:
         raise Refused("its kind is not study")
     if any(not grid.head or {len(row) for row in grid.rows} - {len(grid.head)} for grid in exhibit.grids):
         raise Refused("a row of a table is not as long as its head")
+    if any(not 0 < len(one.labels) <= MOST or [*map(len, one.values)] != [len(one.labels)] * len(one.labels)
+           for one in exhibit.maps):
+        raise Refused(f"a heat map is no square of 1 to {MOST} labels")
     return exhibit
 
 

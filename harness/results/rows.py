@@ -316,8 +316,24 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
+class HeatMap:
+    """A square of correlations, null where there is none, with a label for each row and column; `told` describes it."""
+
+    title: str
+    labels: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+    told: str
+
+    @classmethod
+    def of(cls, title: str, labels: tuple[str, ...], values: npt.NDArray[np.float64], told: str) -> HeatMap:
+        """The map of an array, (labels, labels), NaN where there is no correlation."""
+        return cls(title, labels, tuple(tuple(value if math.isfinite(value) else None for value in row)
+                                        for row in values.tolist()), told)
+
+
+@dataclass(frozen=True, slots=True)
 class Exhibit:
-    """The result of a study, or of recomputing a paper's tables: tables, pictures (SVG, and in words), remarks.
+    """The result of a study, or of recomputing a paper's tables: tables, heat maps, remarks.
 
     `kind` is study or challenge; `command` is what makes it again.
     """
@@ -328,7 +344,7 @@ class Exhibit:
     lead: str
     command: str
     grids: tuple[Grid, ...]
-    pictures: tuple[tuple[str, str], ...] = ()
+    maps: tuple[HeatMap, ...] = ()
     remarks: tuple[str, ...] = ()
 
 

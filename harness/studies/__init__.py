@@ -7,8 +7,7 @@ A study is one module or package of this folder, found by its name, with
     study(request) -> Findings          ask and answer; the first paragraph of its docstring leads its page
 
 A `StudyRequest` has what the command line says, and makes what a study needs when it is first used: the datasets, the
-scored targets of a run, or the models and stores of a run for a study with data of its own. A file whose name begins
-with `_` is shared by several studies.
+scored targets of a run, or the models and stores of a run for a study with data of its own.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
-from harness.results import exhibits
-from harness.results.rows import Exhibit, Grid
+from harness.results import exhibits, heat_maps
+from harness.results.rows import Exhibit, Grid, HeatMap
 
 if TYPE_CHECKING:
     from benchmarks.dataset import Dataset
@@ -51,15 +50,12 @@ class TargetGroup:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The answer of a study: tables and remarks to read, objects for a program by their kind, and a picture at most.
-
-    A picture is SVG, and what it shows in words.
-    """
+    """The answer of a study: tables and remarks to read, objects for a program by their kind, and heat maps."""
 
     tables: tuple[Grid, ...]
     remarks: tuple[str, ...]
     objects: Mapping[str, Sequence[Mapping[str, object]]]
-    pictures: tuple[tuple[str, str], ...] = ()
+    maps: tuple[HeatMap, ...] = ()
     failures: tuple[str, ...] = ()
 
 
@@ -127,8 +123,7 @@ class Study(Protocol):
 
 def names() -> tuple[str, ...]:
     """Every study, by name."""
-    return tuple(sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__)
-                        if not module.name.startswith("_")))
+    return tuple(sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__)))
 
 
 def load(name: str) -> Study:
@@ -143,12 +138,12 @@ def files(name: str, command: str, findings: Findings) -> dict[str, bytes]:
     study = load(name)
     failed = tuple(f"Failed, and not in the study: {line}." for line in findings.failures)
     exhibit = Exhibit(name, "study", study.TITLE, " ".join((study.__doc__ or "").partition("\n\n")[0].split()), command,
-                      findings.tables, findings.pictures, (*findings.remarks, *failed))
+                      findings.tables, findings.maps, (*findings.remarks, *failed))
     return {
         f"{name}.md": exhibits.markdown(exhibit), exhibits.FILE: exhibits.encoded(exhibit),
         **{f"{kind}.csv": exhibits.csv_of([entries[0], *(map(_cell, entry.values()) for entry in entries)])
            for kind, entries in findings.objects.items() if entries},
-        **{f"{name}.svg": picture.encode() for picture, _ in findings.pictures}}
+        **({f"{name}.svg": heat_maps.drawn(study.TITLE, findings.maps).encode()} if findings.maps else {})}
 
 
 def _cell(value: object) -> object:

@@ -15,7 +15,6 @@ from leaderboard.model import sentences
 from leaderboard.model.index import Index, make_index, plural
 from leaderboard.model.numbers import columns_of, sizes
 from leaderboard.model.questions import Choice, Question, answers, best_of_each, default, questions
-from leaderboard.pages.exhibits import drawing
 
 TITLE = "Which metric should I use?"
 PLAIN: Choice = (False, math.inf)
@@ -40,7 +39,7 @@ def build(results: Results) -> tuple[Page, ...]:
         sections = (Section("answer", "", _answer(index, asked, first), boxed=True),
                     Section("metrics", "Board", (_board(index, asked, first), Prose(READ))),
                     Section("answers", "Every answer", (_answers(index, asked),)),
-                    *_costs(index, first), *_published(results))
+                    *_costs(index, first))
     return (Page(path="index.html", title=TITLE, label="Board", lead="", sections=tuple(sections), order=0,
                  ranked=first is not None),)
 
@@ -48,13 +47,6 @@ def build(results: Results) -> tuple[Page, ...]:
 def _costs(index: Index, first: Question) -> tuple[Section, ...]:
     drawn = cost_picture(index, first, best_of_each(index, first, PLAIN))
     return (Section("costs", f"Agreement against cost, {first.title}, without ratings", (drawn,)),) if drawn else ()
-
-
-def _published(results: Results) -> tuple[Section, ...]:
-    """Draw what papers print and what this run has, a line a metric, where anything is printed of these datasets."""
-    pictures = [picture for exhibit in results.exhibits if exhibit.kind == "challenge" for picture in exhibit.pictures]
-    return (Section("published", "Published, and in this run", tuple(drawing(*picture) for picture in pictures)),
-            ) if pictures else ()
 
 
 def why_nothing(results: Results) -> str:

@@ -150,8 +150,7 @@ def _examples(one: rows.ItemScores) -> Iterator[rows.Example]:
 def _exhibit(number: int) -> rows.Exhibit:
     grid = rows.Grid("values", "Made-up values", ("Setting", "Value"),
                      tuple((f"Setting {row}", f"0.{row:03d}") for row in range(40)), "made up")
-    picture = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 10" role="img" aria-label="Line {number}">'
-               '<path d="M0 0L20 10" class="line"/></svg>')
     return rows.Exhibit(f"made-up-{number}", "study" if number else "challenge", f"Made-up exhibit {number}",
-                        "What was seen.", f"harness study {number}", (grid,), ((picture, "A line that falls."),),
+                        "What was seen.", f"harness study {number}", (grid,),
+                        (rows.HeatMap(f"Map {number}", ("first", "second"), ((1.0, -0.3), (-0.3, 1.0)), "Two."),),
                         ("All of it is made up.",))

@@ -16,9 +16,8 @@ import numpy as np
 from harness.errors import BadConfig
 from harness.published import Tables
 from harness.results.exhibits import number
-from harness.results.rows import Grid
+from harness.results.rows import Grid, HeatMap
 from harness.studies import Findings, StudyRequest
-from harness.studies._picture import Map, heat_maps
 from harness.studies.dimensions.relations import (
     ABSENT,
     AGREEMENT,
@@ -72,7 +71,7 @@ def findings(relations: Sequence[Relations], seed: int, draws: int) -> Findings:
                      "quality": row.quality, "groups": row.groups, "selected": not row.reasons, "reasons": row.reasons,
                      "overall": row.overall, "agreement": row.agreement, "absent": row.absent}
                      for each in relations for row in each.choices]},
-        pictures=(heat_maps(TITLE, list(map(_map, relations))),))
+        maps=tuple(map(_map, relations)))
 
 
 def _about(relations: Relations) -> dict[str, object]:
@@ -149,7 +148,7 @@ def _own(quality: str) -> str:
     return OWN.get(quality, quality)
 
 
-def _map(relations: Relations) -> Map:
+def _map(relations: Relations) -> HeatMap:
     labels = tuple(ratings.quality.dimension for ratings in relations.rated)
     values = np.eye(len(labels))
     for pair in relations.pairs:
@@ -161,4 +160,4 @@ def _map(relations: Relations) -> Map:
     if known:
         (low, *apart), (high, *near) = known[0], known[-1]
         text += f", from {low:.2f} ({' and '.join(apart)}) to {high:.2f} ({' and '.join(near)})"
-    return Map(title, labels, values, f"{text}. The numbers are in pair.csv.")
+    return HeatMap.of(title, labels, values, f"{text}. The numbers are in pair.csv.")

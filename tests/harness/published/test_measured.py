@@ -19,7 +19,17 @@ from harness.published import measured
 from harness.published.exhibit import challenge as exhibit_of_challenge
 from harness.published.measured import challenge, plain
 from harness.results import exhibits, files
-from harness.results.rows import Correlation, DatasetEntry, Exhibit, Grid, MetricEntry, QualityEntry, Results, Run
+from harness.results.rows import (
+    Correlation,
+    DatasetEntry,
+    Exhibit,
+    Grid,
+    HeatMap,
+    MetricEntry,
+    QualityEntry,
+    Results,
+    Run,
+)
 from harness.studies import Findings
 
 QUALITIES = {"convai2-grade": {"relevance": "relevance"}, "fed-turn": {"Overall": "overall", "Relevant": "relevance"}}
@@ -115,8 +125,8 @@ TEST = {"jsalt": 1, "esl": 1, "ncm": 1, "dstc10-topical": 4, "dstc10-persona": 4
 
 def hostile(name: str = "dimensions") -> Exhibit:
     grid = Grid(HOSTILE, "caption", ("a", HOSTILE), ((HOSTILE, "1"), ("", "")), HOSTILE)
-    return Exhibit(name, "study", HOSTILE, "lead", "harness study dimensions", (grid,), (("<svg/>", HOSTILE),),
-                   (HOSTILE,))
+    return Exhibit(name, "study", HOSTILE, "lead", "harness study dimensions", (grid,),
+                   (HeatMap(HOSTILE, (HOSTILE,), ((None,),), HOSTILE),), (HOSTILE,))
 
 
 def put(out: Path, name: str, content: bytes) -> Path:
@@ -145,9 +155,10 @@ def test_an_exhibit_reads_back_as_it_was_and_what_is_none_is_one_line_that_says_
     assert whole == hostile("whole"), "it is called what its folder is called"
     short = [{"name": "", "caption": "", "head": ["a"], "rows": [["a", "b"]], "data": ""}]
     changes: list[tuple[dict[str, object], str]] = [
-        ({"schema": 2}, "not of form 1"), ({"kind": "challenge"}, "kind"), ({"grids": {}}, "grids: holds {}"),
+        ({"schema": 1}, "not of form 2"), ({"kind": "challenge"}, "kind"), ({"grids": {}}, "grids: holds {}"),
         ({"title": 3}, "title: should be text, is 3"), ({"grids": ["x"]}, "should be an object"),
-        ({"lead": "\ud800"}, "lead: should be"), ({"pictures": [["<svg/>"]]}, "should have 2 entries, has 1"),
+        ({"lead": "\ud800"}, "lead: should be"), ({"pictures": []}, "a field 'pictures'"),
+        ({"maps": [{"title": "", "labels": ["a"], "values": [[1, 2]], "told": ""}]}, "no square"),
         ({"grids": short}, "as long as its head")]
     encoded = json.loads(exhibits.encoded(hostile()))
     for content, why in (*((json.dumps(encoded | change).encode(), why) for change, why in changes),
@@ -165,14 +176,15 @@ def test_what_is_kept_of_a_study(tmp_path: Path) -> None:
     table = Grid("real", "Caption", ("a",), (("<1>",),), "real data")
     kept = studies.files("dimensions", "C", Findings(
         (table,), ("remark",), {"pair": [{"a": math.nan, "b": [-0.0, "=x"], "c": "=x"}], "none": []},
-        (("<svg/>", "In words."),), ("m: broke",)))
-    assert {name: kept[name] for name in kept if not name.endswith(("md", "json"))} == {
-        "pair.csv": b"a,b,c\n,\"[0.0, \"\"=x\"\"]\",'=x\n", "dimensions.svg": b"<svg/>"}
+        (HeatMap("M", ("x",), ((1.0,),), "In words."),), ("m: broke",)))
+    assert kept["pair.csv"] == b"a,b,c\n,\"[0.0, \"\"=x\"\"]\",'=x\n"
+    assert b"In words." in kept["dimensions.svg"]
+    assert kept.keys() == {"dimensions.md", "exhibit.json", "pair.csv", "dimensions.svg"}
     assert "| \\<1\\> |" in kept["dimensions.md"].decode()
     found = exhibits.read(put(tmp_path, "dimensions", kept[exhibits.FILE]))
     assert found.lead.startswith("How the qualities that people rate hang together,")
     assert replace(found, title="T", lead="L") == Exhibit(
-        "dimensions", "study", "T", "L", "C", (table,), (("<svg/>", "In words."),),
+        "dimensions", "study", "T", "L", "C", (table,), (HeatMap("M", ("x",), ((1.0,),), "In words."),),
         ("remark", "Failed, and not in the study: m: broke."))
 
 

@@ -10,9 +10,9 @@ import pytest
 from benchmarks.dataset import Quality
 from harness import studies
 from harness.cli import main
-from harness.results.rows import DatasetEntry
+from harness.results import heat_maps
+from harness.results.rows import DatasetEntry, HeatMap
 from harness.run.correlate import Judged, TargetData
-from harness.studies._picture import Map, heat_maps
 
 
 def test_kinds_of_data_are_apart() -> None:
@@ -27,7 +27,8 @@ def test_kinds_of_data_are_apart() -> None:
 
 def test_the_picture_says_in_words_what_it_shows() -> None:
     values = np.array([[1, -0.5, math.nan], [-0.5, 1, 0], [math.nan, 0, 1]])
-    root = ET.fromstring(heat_maps("A <title>", [Map("toy", ("x", "y & z", "w"), values, "From y & z.")])[0])  # noqa: S314
+    told = HeatMap.of("toy", ("x", "y & z", "w"), values, "From y & z.")
+    root = ET.fromstring(heat_maps.drawn("A <title>", [told]))  # noqa: S314
     space = "{http://www.w3.org/2000/svg}"
     assert root.findtext(f"{space}title") == "A <title>"
     assert root.findtext(f"{space}desc") == "From y & z."

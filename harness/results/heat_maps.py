@@ -1,4 +1,4 @@
-"""Heat maps of correlations as one SVG picture: orange for -1, white for 0, blue for 1, and the number.
+"""Heat maps of correlations as SVG: orange for -1, white for 0, blue for 1, and the number.
 
 The picture has a title and a description for those who do not see it; every square says itself what it is.
 """
@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
 from harness.results.exhibits import number
-from harness.statistics.panel import Array
+from harness.results.rows import HeatMap
 
 AGAINST, NOTHING, FOR = (240, 176, 122), (255, 255, 255), (151, 195, 230)
 """Black text has a contrast of more than 7 on each of them."""
@@ -19,31 +18,20 @@ AGAINST, NOTHING, FOR = (240, 176, 122), (255, 255, 255), (151, 195, 230)
 SQUARE, LABEL, TITLE = 36, 230, 50
 
 
-@dataclass(frozen=True, slots=True)
-class Map:
-    """A square of correlations, NaN where there is none, with a label for each row and column; `told` describes it."""
-
-    title: str
-    labels: tuple[str, ...]
-    values: Array
-    told: str
-
-
-def heat_maps(title: str, maps: Sequence[Map]) -> tuple[str, str]:
-    """The maps below one another, and what they show in words."""
+def drawn(title: str, maps: Sequence[HeatMap]) -> str:
+    """The maps below one another."""
     heights = [TITLE + LABEL + SQUARE * len(one.labels) for one in maps]
-    width = LABEL + SQUARE * max(len(one.labels) for one in maps) + 20
-    parts = [f'<g transform="translate(0 {sum(heights[:number])})">\n{_map(one)}</g>\n'
-             for number, one in enumerate(maps)]
-    described = " ".join(one.told for one in maps)
-    picture = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {sum(heights) + 20}" role="img" '
-               f'aria-labelledby="title description" font-family="system-ui, sans-serif" font-size="12">\n'
-               f'<title id="title">{escape(title)}</title>\n<desc id="description">{escape(described)}</desc>\n'
-               f'<rect width="100%" height="100%" fill="#ffffff"/>\n{"".join(parts)}</svg>\n')
-    return picture, f"{title}. {described}"
+    width, height = LABEL + SQUARE * max(len(one.labels) for one in maps) + 20, sum(heights) + 20
+    parts = [f'<g transform="translate(0 {sum(heights[:place])})">\n{_map(one)}</g>\n'
+             for place, one in enumerate(maps)]
+    told = escape(" ".join(one.told for one in maps))
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {width} {height}" width="{width}" '
+            f'height="{height}" role="img" tabindex="0" aria-label="{told}" font-family="system-ui, sans-serif" '
+            f'font-size="12">\n<title>{escape(title)}</title>\n<desc>{told}</desc>\n'
+            f'<rect width="100%" height="100%" fill="#ffffff"/>\n{"".join(parts)}</svg>\n')
 
 
-def _map(one: Map) -> str:
+def _map(one: HeatMap) -> str:
     top = TITLE + LABEL
     lines = [f'<text x="10" y="30" font-size="15" font-weight="600">{escape(one.title)}</text>']
     for i, label in enumerate(one.labels):
@@ -54,18 +42,18 @@ def _map(one: Map) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _square(one: Map, i: int, j: int) -> str:
-    value = float(one.values[i, j])
+def _square(one: HeatMap, i: int, j: int) -> str:
+    value = one.values[i][j]
     x, y = LABEL + j * SQUARE, TITLE + LABEL + i * SQUARE
-    shown = number(value)
+    shown = number(math.nan if value is None else value)
     return (f'<g><title>{escape(f"{one.labels[i]} and {one.labels[j]}: {shown}")}</title>'
             f'<rect x="{x}" y="{y}" width="{SQUARE}" height="{SQUARE}" fill="{colour(value)}" stroke="#ffffff"/>'
             f'<text x="{x + SQUARE / 2}" y="{y + SQUARE / 2 + 4}" text-anchor="middle">{shown}</text></g>')
 
 
-def colour(value: float) -> str:
+def colour(value: float | None) -> str:
     """The colour of a value from -1 to 1; grey where there is none."""
-    if not math.isfinite(value):
+    if value is None:
         return "#eeeeee"
     end, share = FOR if value > 0 else AGAINST, min(1.0, abs(value))
     return "#" + "".join(f"{round(zero + share * (one - zero)):02x}" for zero, one in zip(NOTHING, end, strict=True))
