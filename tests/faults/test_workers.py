@@ -124,7 +124,7 @@ def test_ctrl_c_once_lets_parts_end_and_the_same_command_goes_on(
     assert len(list(marks.iterdir())) == 3
 
 
-@pytest.mark.parametrize("executor", ["local", "local:2", pytest.param("ray", marks=RAY)])
+@pytest.mark.parametrize("executor", ["local", "local:2", pytest.param("ray:2", marks=RAY)])
 def test_ctrl_c_twice_does_not_wait(executor: str, tmp_path: Path) -> None:
     process, *_ = scoring(tmp_path, 300, executor)
     with process:
