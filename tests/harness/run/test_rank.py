@@ -1,7 +1,7 @@
 """The ranking rules by hand, what they refuse to average, and what holds for every board."""
 
 import math
-from fractions import Fraction
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -24,9 +24,9 @@ def test_the_rules_by_hand() -> None:
 
 def test_a_dataset_average_counts_as_often_as_its_cells() -> None:
     """Two boards of the same numbers, one printed with the average of a's two cells."""
-    averaged = {("a", "average"): Fraction(1, 5), ("b", "q1"): Fraction(3, 5)}
-    assert CountedMean({"a": 2, "b": 1})(averaged) == Fraction(1, 3)
-    assert BY_NAME["micro"](averaged) == Fraction(2, 5)
+    averaged = {("a", "average"): 0.2, ("b", "q1"): 0.6}
+    assert CountedMean({"a": 2, "b": 1})(averaged) == pytest.approx(1 / 3)
+    assert BY_NAME["micro"](averaged) == pytest.approx(2 / 5)
 
 
 @pytest.mark.parametrize("row", [
@@ -83,10 +83,13 @@ def test_a_mean_does_not_hang_on_order_lies_between_its_cells_and_rises_with_eac
     assert rule(dict(data.draw(st.permutations(list(row.items()))))) == rule(row)
     assert min(row.values()) <= rule(row) <= max(row.values())
     cell = data.draw(st.sampled_from(sorted(row)))
-    exactly = {name: Fraction(value) for name, value in row.items()}
-    better = {**exactly, cell: exactly[cell] + Fraction(gain)}
-    assert (rule(better) > rule(exactly)) == (gain > 0)
-    assert rule({**row, cell: row[cell] + gain}) >= rule(row)
+    sizes = Counter(dataset for dataset, _ in row)
+    counts = rule.counts if isinstance(rule, CountedMean) else {
+        dataset: 1 / size if rule is RULES["dev"] else 1 for dataset, size in sizes.items()}
+    weight = counts[cell[0]] / sum(counts[dataset] for dataset, _ in row)
+    better = rule({**row, cell: row[cell] + gain})
+    assert better >= rule(row)
+    assert better - rule(row) == pytest.approx(gain * weight, abs=1e-12)
 
 
 @given(st.dictionaries(st.sampled_from("uvwxyz"), st.fixed_dictionaries(dict.fromkeys(CELLS, values)), min_size=1))
