@@ -13,14 +13,13 @@ import numpy as np
 from benchmarks.sample.raters import Crowd, scales
 from benchmarks.sample.texts import SAYINGS, TABLES, Long, garble, levels, pick
 
-TALKS = 3
 LEVELS = levels("dialogue")
 
 
 def dialogue_rows(name: str, talks: Sequence[Long], rng: np.random.Generator) -> list[dict[str, Any]]:
     """The rows of a dialogue-level set, without ids, as the real file of that name spells them."""
     fed, constructions = name == "fed-dial", tuple(LEVELS)
-    pairs = [(talk, construction) for talk in talks[:TALKS] for construction in constructions]
+    pairs = [(talk, construction) for talk in talks for construction in constructions]
     crowd, judged_on = Crowd.draw(*((3, 5) if fed else (1, 1)), rng), scales(name, TABLES["dialogue"]["weights"])
     key, speakers = ("dialog", {"H": "human", "M": "model"}) if fed else (
         "dialogue", {"H": "human_evaluator", "M": "model"})
@@ -47,7 +46,7 @@ def _not_applicable(rows: Sequence[dict[str, Any]], rng: np.random.Generator) ->
 
 
 def _turns(construction: str, talk: Long, every: Sequence[Long], rng: np.random.Generator) -> list[tuple[str, str]]:
-    """The conversation as a construction changes it: at the slip, or in two of three turns of the model."""
+    """The conversation as a construction changes it: at the slip, or in two of four turns of the model."""
     turns, (at, slip) = list(talk.turns), talk.slip
     if construction in {"contradicting", "recovering"}:
         turns[at] = ("M", slip)

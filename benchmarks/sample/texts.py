@@ -121,8 +121,7 @@ def reply(construction: str, talk: Short, every: Sequence[Short], rng: np.random
         case "paraphrase":
             return pick(talk.replies[1:], rng)
         case "rambling":
-            before, after = (SAYINGS["tangents"][at] for at in rng.permutation(len(SAYINGS["tangents"]))[:2])
-            return f"{before} {pick(talk.replies, rng)} {after}"
+            return f"{pick(SAYINGS['tangents'], rng)} {pick(talk.replies, rng)}"
         case "contradicting":
             return talk.denial
         case "ungrammatical":
