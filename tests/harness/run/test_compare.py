@@ -121,7 +121,7 @@ def test_few_contexts_tell_no_metrics_apart(tmp_path: Path) -> None:
     (["--compare", "--quality", "fluency", "--column", "random"], (
         "fed-turn, Fluent", "dev, sample, fluency (fed-turn, Fluent): ", " leads ", "established")),
     (["--compare", "--quality", "overall"], (
-        "dev, sample, overall (3 qualities of 3 datasets): distinct-2 leads length by ",
+        "dev, sample, overall (3 qualities of 3 datasets): length leads rank-average[inputs=length+distinct] by ",
         "established; it reaches")),
     (["--compare"], ("PERM-BOTH over contexts (50 draws, seed 0)", "p, Williams", "random")),
     (["--compare", "--column", "random", "--statistic", "pearson"], ("Pearson", "random")),
