@@ -112,12 +112,8 @@ class OwnDataset:
             rows.append(f"{{{', '.join(said)}}}")
         return f"size = {dataset.card.size}", f"qualities = [{', '.join(rows)}]"
 
-    def load(self) -> Dataset:
-        """The dataset, the scales that the card leaves open taken from the votes."""
-        return self.scaled()[0]
-
     def scaled(self) -> tuple[Dataset, tuple[str, ...]]:
-        """The dataset as `load` gives it, and what a person should look at in its file."""
+        """The dataset, open scales of its card taken from the votes, and what a person should look at in its file."""
         from harness.contract import dataset as contract  # it imports what scores, and a report needs names alone
 
         dataset, remarks, places = self.read()
@@ -167,12 +163,9 @@ def name_of(name: str) -> str:
     return name
 
 
-def read_card(path: Path, file: Path | None = None) -> OwnDataset:
-    """The card in a file; `file` is where its data are if it does not say so."""
-    values = terms.read(path, CARD, str(path))
-    if file is not None:
-        values["file"] = str(file.absolute())
-    own = of_table(values, path.parent, str(path), "own")
+def read_card(path: Path) -> OwnDataset:
+    """The card in a file."""
+    own = of_table(terms.read(path, CARD, str(path)), path.parent, str(path), "own")
     if not is_name(own.card.name):
         raise BadConfig(f"{path}: name should be small letters, digits and hyphens, not {own.card.name!r:.60}")
     if own.card.name in registry.built_in():
@@ -223,9 +216,9 @@ def _plain(number: float) -> float:
     return int(number) if number == int(number) else number
 
 
-def keep(path: Path, home: Path, file: Path | None = None) -> tuple[Dataset, tuple[str, ...]]:
+def keep(path: Path, home: Path) -> tuple[Dataset, tuple[str, ...]]:
     """Read a card with its file, and keep both in the home; the registry then has the dataset."""
-    dataset, remarks = read_card(path, file).scaled()
+    dataset, remarks = read_card(path).scaled()
     if store.save_own(dataset, home):
         sys.stderr.write(f"{dataset.card.name} in the home is replaced by what {path} holds now\n")
     registry.know(home)

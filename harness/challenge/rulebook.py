@@ -25,7 +25,7 @@ SETTINGS: dict[str, terms.Kind] = {
     "clusters": terms.one_of("every", "wmt"), "weights": terms.numbers_by_name, "outliers": terms.texts,
     "baselines": terms.texts, "opens": terms.day, "closes": terms.day, "draws": terms.count, "seed": terms.count,
     "column": terms.text, "coverage": terms.one_of("whole", "partial"), "public": terms.share, "per_day": terms.count,
-    "phase": terms.tables, "published": terms.text}
+    "phase": terms.tables, "published": terms.one_of("dstc10")}
 PHASE = {name: kind for name, kind in SETTINGS.items() if name not in ("dataset", "phase", "published", "title")} | {
     "name": terms.text}
 """What a phase may set anew, and its name."""

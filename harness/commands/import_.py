@@ -1,6 +1,6 @@
 """`harness import PATH`: take the organisers' human_evaluation_data, corpora, or a dataset of your own.
 
-A dataset of your own has a card, `CARD.toml` (docs/data.md): import the card, or its file with `--card`.
+A dataset of your own has a card, `CARD.toml` (docs/data.md), which names its file.
 """
 
 from __future__ import annotations
@@ -23,15 +23,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", type=Path, help="folder, zip, single *_eval.json or corpus (.jsonl, .jsonl.gz); "
                                                 "a wordnet.zip and ConceptNet's assertions are taken as well; "
                                                 "or a card (.toml)")
-    parser.add_argument("--card", type=Path, metavar="FILE",
-                        help="the card of a dataset of your own, whose file PATH is")
 
 
 def run(args: argparse.Namespace) -> int:
     """Read everything, then keep everything."""
     path = args.path.expanduser()
-    if card := args.card or own.card_of(str(path.absolute())):
-        dataset, remarks = own.keep(card, args.home, path if args.card else None)
+    if card := own.card_of(str(path.absolute())):
+        dataset, remarks = own.keep(card, args.home)
         print("\n".join(about(dataset, remarks)))
         print(f"kept in {args.home}; `harness run --dataset {dataset.card.name}` evaluates metrics on it")
         return 0

@@ -19,7 +19,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
-from harness.errors import BadReport
 from harness.published import NAMES, PrintedNumber, Tables
 from harness.results.rows import Results, fitted
 from harness.run.rank import Target, dataset_mean, over
@@ -88,10 +87,7 @@ def partial(report: Results) -> str:
 
 
 def gather(report: Results) -> PublishedComparison:
-    """The columns of a report beside print; no datasets where none of the ten is real in it."""
-    if flag := partial(report):
-        raise BadReport(f"`{report.run.command}` was run with {flag}, so its figures are not those of whole "
-                        "datasets; run it without")
+    """The columns of a report of whole datasets beside print; no datasets where none of the ten is real in it."""
     columns, models = _columns(report), {entry.name: entry.models for entry in report.metrics}
     usable: dict[str, list[Target]] = {}
     for target in sorted({target for values in columns.values() for target in values}):

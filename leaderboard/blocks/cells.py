@@ -113,13 +113,10 @@ def marked(data: str, fitted: bool) -> str:
     return "; ".join(filter(None, (data, FITTED_MEANS if fitted else "")))
 
 
-def table(index: Index, anchor: str, caption: str, headings: Sequence[Heading], rows: Iterable[Row | Group]) -> Table:
-    """Make a table of rows, or of groups of them."""
+def table(index: Index, anchor: str, caption: str, headings: Sequence[Heading], rows: Iterable[Row]) -> Table:
+    """Make a table of rows."""
     listed = tuple(rows)
-    groups = tuple(row for row in listed if isinstance(row, Group))
-    plain = tuple(row for row in listed if not isinstance(row, Group))
-    return Table(anchor, caption, tuple(headings), (*((Group(plain),) if plain else ()), *groups),
-                 data=index.data())
+    return Table(anchor, caption, tuple(headings), (Group(listed),) if listed else (), data=index.data())
 
 
 def _interval(row: Correlation, decimals: int) -> str:

@@ -107,7 +107,7 @@ FORMS: dict[str, Callable[[Path], Path]] = {
 
 
 def load(card: Path) -> Dataset:
-    return own.read_card(card).load()
+    return own.read_card(card).scaled()[0]
 
 
 def test_every_format_gives_the_same_dataset(tmp_path: Path) -> None:

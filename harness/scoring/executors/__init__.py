@@ -32,15 +32,14 @@ def open_executor(
     kind, colon, number = name.partition(":")
     if name == "local":
         return None
-    if colon and not (number.isdecimal() and 1 <= int(number) <= 1024):
-        kind = ""
+    counted = number.isdecimal() and 1 <= int(number) <= 1024
     if setup.store.startswith("memory://"):
         raise BadConfig(f"--store {setup.store}: no other process sees it; it is for --executor local")
-    if kind == "local":
+    if kind == "local" and counted:
         from harness.scoring.executors.workers import Processes
 
         return Processes(setup, int(number), devices)
-    if kind == "ray":
+    if kind == "ray" and (counted or not colon):
         from harness.scoring.executors.ray import Cluster
 
         if models.machine.kind != "cpu" and not gpus:
