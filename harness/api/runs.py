@@ -29,18 +29,19 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Sequence[str] | st
     Nothing named means all. `flags` are those of `harness run`, such as sample=50, split="dev", quality="relevance" or
     lm="smollm2-135m". Scores that are kept under `out` are not computed again. `harness publish --out` draws the pages.
     """
-    known = [field.name for field in dataclasses.fields(Settings) if field.name not in OURS]
+    defaults = {field.name: field.default for field in dataclasses.fields(Settings)}
+    known = [name for name in defaults if name not in OURS]
+    values: dict[str, Any] = {}
     for name in flags:
         if name not in known:
             raise BadConfig(f"run has no argument {name!r}; {nearest(name, known)}")
-    values: dict[str, Any] = {"metric": metrics, "dataset": datasets, **flags}
-    kinds = {field.name: field.default for field in dataclasses.fields(Settings)}
-    for name, value in values.items():
-        if kinds[name] == () and value is not None and not value:
+    for name, value in {"metric": metrics, "dataset": datasets, **flags}.items():
+        if value is None:
+            continue
+        several = defaults[name] == ()
+        if several and not value:
             raise BadConfig(f"{name} is empty; leave it out for all")
-    values = {name: value for name, value in values.items() if value is not None}
-    values = {name: ([value] if isinstance(value, str) else list(value)) if kinds[name] == () else value
-              for name, value in values.items()}
+        values[name] = ([value] if isinstance(value, str) else list(value)) if several else value
     named = any(values.get(name) for name in ("metric", "with_", "dataset", "quality", "split"))
     requested = settings(argparse.Namespace(config=None, all=not named, out=Path(out),
                                             home=Path(home) if home else None, **values))

@@ -35,9 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
                       help="a board as a LaTeX table, the first one where none is named")
     parser.add_argument("--dataset", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--quality", action="append", metavar="NAME", help="only this one; may be repeated")
-    parser.add_argument("--column", action="append", metavar="NAME",
-                        help="with --compare: comparisons of this column instead of the best one; may be repeated")
-    parser.add_argument("--metric", action="append", metavar="NAME", help="likewise, every column of this metric")
+    parser.add_argument("--metric", action="append", metavar="NAME",
+                        help="with --compare: comparisons of this column, or of the columns of this metric, instead of "
+                             "the best one; may be repeated")
     configure_statistics(parser, {})
     parser.add_argument("--test", choices=TEST_NAMES,
                         help="with --compare or --clusters (default: perm-both, which swaps whole contexts; of other "
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     names = tuple(map(own.name_of, args.dataset or ()))
     quick = level == "items" and statistic in ("spearman", "pearson")
     chosen = ReportRows(_targets(report, names, tuple(name.casefold() for name in args.quality or ())),
-                        _columns(report, args), statistic if level == "items" else f"{statistic} {level}",
+                        _columns(report, args.metric or ()), statistic if level == "items" else f"{statistic} {level}",
                         args.test or ("perm-both" if quick or args.clusters == "wmt" else "bootstrap"),
                         args.clusters or "every", args.draws)
     if chosen.rule == "wmt" and chosen.test != "perm-both":
@@ -139,12 +139,11 @@ def _targets(report: Results, datasets: Sequence[str], qualities: Sequence[str])
                      if (not datasets or dataset in datasets) and (not qualities or own & set(qualities)))
 
 
-def _columns(report: Results, args: argparse.Namespace) -> tuple[str, ...]:
+def _columns(report: Results, names: Sequence[str]) -> tuple[str, ...]:
     """The columns that are asked for, by their names or as those of a metric."""
-    columns, metrics = tuple(args.column or ()), tuple(args.metric or ())
-    _check("column", [row.column for row in report.correlations], columns)
-    _check("metric", [row.metric for row in report.correlations], metrics)
-    return tuple(dict.fromkeys((*columns, *(row.column for row in report.correlations if row.metric in metrics))))
+    columns = dict.fromkeys((row.metric, row.column) for row in report.correlations)
+    _check("metric or column", [name for column in columns for name in column], names)
+    return tuple(dict.fromkeys(name for metric, name in columns if {metric, name} & set(names)))
 
 
 def _check(what: str, known: Sequence[str], names: Sequence[str]) -> None:

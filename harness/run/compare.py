@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from harness.results.cache import Cache, digest
 from harness.results.item_scores import labels
-from harness.results.rows import Comparisons, Correlation, Reliability
+from harness.results.rows import Comparisons, Reliability
 from harness.run import correlate
 from harness.run.correlate import TargetData
 from harness.run.plan import Draws
@@ -23,25 +22,7 @@ from harness.statistics.williams import PairTests, all_pairs_by_formula
 STATISTICS = ("spearman", "pearson")
 
 
-@dataclass(frozen=True, slots=True)
-class TargetResults:
-    """The rows of one target."""
-
-    correlations: tuple[Correlation, ...]
-    comparisons: tuple[Comparisons, ...]
-    reliability: tuple[Reliability, ...]
-
-
-def on_target(target: TargetData, draws: Draws, cache: Cache) -> TargetResults:
-    """The correlations, comparisons and reliability of a target; what is drawn at random is kept in the cache."""
-    if draws.quick:
-        return TargetResults(tuple(correlate.correlations(target)), (), ())
-    agreement = reliability(target, draws, cache)
-    correlations = correlate.correlations(target, reliability=agreement, cache=cache)
-    return TargetResults(tuple(correlations), tuple(_comparisons(target, draws, cache)), agreement)
-
-
-def _comparisons(target: TargetData, draws: Draws, cache: Cache) -> Iterator[Comparisons]:
+def comparisons(target: TargetData, draws: Draws, cache: Cache) -> Iterator[Comparisons]:
     """Every pair of columns by Williams' test and, with draws, by PERM-BOTH over contexts for Spearman."""
     human, names = target.judged.means, labels(target.names)
     for statistic in STATISTICS:

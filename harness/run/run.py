@@ -200,10 +200,13 @@ def _correlate(plan: Plan, work: Workspace, dataset: Dataset, qualities: tuple[J
     points = correlate.item_scores(dataset, qualities, scores, plan.selection.aggregations)
     targets = list(correlate.targets(points, qualities))
     for target in targets:
-        own = compare.on_target(target, plan.draws, work.cache)
-        results.correlations += own.correlations
-        results.comparisons += own.comparisons
-        results.reliability += own.reliability
+        if plan.draws.quick:
+            results.correlations += correlate.correlations(target)
+            continue
+        agreement = compare.reliability(target, plan.draws, work.cache)
+        results.correlations += correlate.correlations(target, reliability=agreement, cache=work.cache)
+        results.comparisons += compare.comparisons(target, plan.draws, work.cache)
+        results.reliability += agreement
     if plan.examples:
         results.examples += examples.find(dataset, qualities, points, results.correlations,
                                           _judges(plan, work, dataset.card.name), plan.examples)

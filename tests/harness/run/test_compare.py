@@ -11,8 +11,7 @@ from benchmarks.dataset import Quality
 from harness.cli import main
 from harness.results.cache import Cache
 from harness.results.files import read
-from harness.results.rows import Comparison
-from harness.run import compare
+from harness.run import compare, correlate
 from harness.run.correlate import Judged, TargetData
 from harness.run.plan import Draws
 from harness.statistics import reliability, significance, williams
@@ -31,17 +30,9 @@ def cell(rng: np.random.Generator, columns: tuple[str, ...] = ("good", "fair", "
                 codes("ab" * (n // 2)), codes(number // 4 for number in range(n)))
 
 
-def measured(given: TargetData, tmp_path: Path, **more: int) -> compare.TargetResults:
-    return compare.on_target(given, Draws(seed=1, **more), Cache(tmp_path))
-
-
-def rows(found: compare.TargetResults) -> list[Comparison]:
-    return [row for own in found.comparisons for row in own]
-
-
 def test_comparisons_are_williams_of_every_pair(rng: np.random.Generator, tmp_path: Path) -> None:
     given = cell(rng)
-    found = rows(measured(given, tmp_path))
+    found = [row for own in compare.comparisons(given, Draws(seed=1), Cache(tmp_path)) for row in own]
     assert len(found) == 3 * len(compare.STATISTICS)
     human = given.judged.means
     r = {name: stats.spearmanr(human, row).statistic for (name, _), row in zip(given.names, given.scores, strict=True)}
@@ -59,12 +50,12 @@ def test_comparisons_are_williams_of_every_pair(rng: np.random.Generator, tmp_pa
 
 def test_correlations_are_corrected_by_the_reliability_of_the_votes(rng: np.random.Generator, tmp_path: Path) -> None:
     given = cell(rng)
-    found = measured(given, tmp_path)
-    known = {row.method: row for row in found.reliability}
+    agreement = compare.reliability(given, Draws(seed=1), Cache(tmp_path))
+    known = {row.method: row for row in agreement}
     assert known["alpha-interval"].value == reliability.alpha(reliability.votes(given.judged.votes), "interval").value
     halves = known["split-half"].value
     assert 0.5 < known["leave-one-out"].value < halves < 1
-    for row in found.correlations:
+    for row in correlate.correlations(given, reliability=agreement):
         assert row.corrected == pytest.approx(row.value / math.sqrt(halves))
 
 
@@ -118,13 +109,13 @@ def test_few_contexts_tell_no_metrics_apart(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("argv", "parts"), [
     (["--compare"], ("jsalt, appropriateness", "Holm", "length")),
-    (["--compare", "--quality", "fluency", "--column", "random"], (
+    (["--compare", "--quality", "fluency", "--metric", "random"], (
         "fed-turn, Fluent", "dev, sample, fluency (fed-turn, Fluent): ", " leads ", "established")),
     (["--compare", "--quality", "overall"], (
         "dev, sample, overall (3 qualities of 3 datasets): length leads rank-average[inputs=length+distinct] by ",
         "established; it reaches")),
     (["--compare"], ("PERM-BOTH over contexts (50 draws, seed 0)", "p, Williams", "random")),
-    (["--compare", "--column", "random", "--statistic", "pearson"], ("Pearson", "random")),
+    (["--compare", "--metric", "random", "--statistic", "pearson"], ("Pearson", "random")),
     (["--clusters"], ("Cluster", "leave-one-out", "same letter", "items share", "by row")),
     (["--clusters", "wmt", "--quality", "Overall", "--draws", "100"], ("100 draws", "one-sided, 5 %", "Cluster")),
     (["--clusters", "--test", "williams"], ("swaps contexts whole",)),
@@ -152,6 +143,6 @@ def test_what_means_nothing_is_refused_and_an_unknown_name_answered_with_the_nea
     for argv, part in ((["--dataset", "jsalt"], ""), (["--clusters", "--json"], ""),
                        (["--compare", "--dataset", "jsald"], "did you mean"),
                        (["--compare", "--quality", "appropriate"], "did you mean"),
-                       (["--compare", "--column", "lenght"], "did you mean")):
+                       (["--compare", "--metric", "lenght"], "did you mean")):
         assert main(["report", "--out", str(suite_run.out), *argv]) == 2
         assert part in capsys.readouterr().err
