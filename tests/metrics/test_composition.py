@@ -47,14 +47,11 @@ def composite(requested: str) -> Composite:
     return metric
 
 
-def test_rescaled_correlations_by_hand() -> None:
+def test_rescaled_correlations_by_hand_with_the_largest_weight_between_a_third_and_a_half() -> None:
     """(0.3, 0.1, −0.4): what is negative counts for nothing, the rest is raised to d and made to sum to 1."""
     expected: dict[Power, tuple[float, ...]] = {"1": (0.75, 0.25, 0), "2": (0.9, 0.1, 0), "3": (27 / 28, 1 / 28, 0)}
     for power, by_hand in expected.items():
         np.testing.assert_allclose(rescaled(np.array([0.3, 0.1, -0.4]), power), by_hand)  # type: ignore[arg-type]
-
-
-def test_the_power_brings_the_largest_weight_between_a_third_and_a_half() -> None:
     for useful, power in (((0.5, 0.1, 0.1, 0.1), 1),  # 0.625 already: a larger power moves it further off
                           ((0.2, 0.2, 0.1, 0.1), 1),  # 1/3
                           ((0.2, 0.15, 0.15, 0.15, 0.1), 2),  # 0.27, 0.34
@@ -171,7 +168,7 @@ def written(home: Path, name: str, evidence: Evidence) -> Path:
     return path
 
 
-def test_evidence_reads_back_as_it_was_written(tmp_path: Path) -> None:
+def test_evidence_reads_back_as_it_was_written_and_some_of_its_inputs_are_enough_in_any_order(tmp_path: Path) -> None:
     alike = np.array([[1, 0.25], [0.25, 1]])
     was = Evidence(("length", "distinct-1"), (
         DatasetEvidence("a", "turn", "f", "r", 9, np.array([1.0, 2.0]), np.array([3.0, 4.0]), alike,
@@ -182,9 +179,6 @@ def test_evidence_reads_back_as_it_was_written(tmp_path: Path) -> None:
     np.testing.assert_array_equal(one.qualities[0].spearman, [0.5, np.nan])
     assert (back.inputs, back.signatures, back.card, one.drawn) == (was.inputs, was.signatures, was.card, 9)
     assert back.identity.startswith("x@")
-
-
-def test_some_inputs_of_the_evidence_are_enough_in_any_order(tmp_path: Path) -> None:
     written(tmp_path, "weighted", two())
     found = evidences.find("regression", {"distinct-1": "", "length": ""}, tmp_path)
     assert found.inputs == ("distinct-1", "length")

@@ -17,11 +17,19 @@ from tests.metrics.lexical import test_lexical as lexical_tests
 from tests.metrics.lexical import test_meteor as meteor_tests
 
 
-def test_options_are_read_by_their_type() -> None:
+def test_options_stand_in_the_last_brackets_and_are_read_by_their_type_or_by_what_they_look_like() -> None:
     chosen = registry.choose("rouge-l[beta=1.2, references=max]")
     assert options(chosen.metric)["beta"] == 1.2
     assert chosen.label == "rouge-l[beta=1.2,references=max]"
     assert registry.choose("bleu[references=standard]").label == "bleu", "an option at its default is not in the label"
+    for requested, name, behind in (
+        (" bleu ", "bleu", ""), ("judge:a/b[model=references]", "judge:a/b", "model=references"),
+        ("evaluate:a[b]/c.py:f1", "evaluate:a[b]/c.py:f1", ""),
+        ("evaluate:a[b]/c.py[x=1]", "evaluate:a[b]/c.py", "x=1"),
+    ):
+        assert registry.split(requested) == (name, behind)
+    for text, value in (("3", 3), ("0.5", 0.5), ("true", True), ("False", False), ("en", "en")):
+        assert (registry._plain(text), type(registry._plain(text))) == (value, type(value))
 
 
 def test_the_seed_of_the_run_reaches_a_metric_that_has_one(home: Any) -> None:
@@ -96,15 +104,6 @@ def test_a_broken_plug_in_fails_alone(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert part in capsys.readouterr().out
 
 
-def test_options_stand_in_the_last_brackets() -> None:
-    for requested, name, behind in (
-        (" bleu ", "bleu", ""), ("judge:a/b[model=references]", "judge:a/b", "model=references"),
-        ("evaluate:a[b]/c.py:f1", "evaluate:a[b]/c.py:f1", ""),
-        ("evaluate:a[b]/c.py[x=1]", "evaluate:a[b]/c.py", "x=1"),
-    ):
-        assert registry.split(requested) == (name, behind)
-
-
 def test_what_cannot_be_chosen_is_refused_with_what_to_do() -> None:
     for requested, error, part in (
         ("bleu[references=best]", BadOption, "one of standard, mean, max, first"),
@@ -118,11 +117,6 @@ def test_what_cannot_be_chosen_is_refused_with_what_to_do() -> None:
         with pytest.raises(error) as caught:
             registry.choose(requested)
         assert part in str(caught.value)
-
-
-def test_a_value_of_no_known_type_is_read_as_what_it_looks_like() -> None:
-    for text, value in (("3", 3), ("0.5", 0.5), ("true", True), ("False", False), ("en", "en")):
-        assert (registry._plain(text), type(registry._plain(text))) == (value, type(value))
 
 
 ORACLES = {

@@ -117,16 +117,13 @@ WRONG: list[tuple[list[object], tuple[str, ...]]] = [
 ]
 
 
-def test_what_is_wrong_is_named(tmp_path: Path) -> None:
+def test_what_is_wrong_and_what_is_not_json_is_named(tmp_path: Path) -> None:
     for rows, parts in WRONG:
         with pytest.raises(BadRecord) as caught:
             parse(tmp_path, *rows)
         for part in ("dailydialog-gupta_eval.json", *parts):
             assert part in str(caught.value)
         assert "\n" not in str(caught.value)
-
-
-def test_what_is_not_json_is_named(tmp_path: Path) -> None:
     path = tmp_path / "dailydialog-gupta_eval.json"
     for content in (b"[" + b"1" * 5000 + b"]", b'[{"dialogue_id": "a"', b"\xff\xfe[]", b"{}", b"", b"[" * 100_000):
         path.write_bytes(content)

@@ -46,14 +46,11 @@ def test_every_form_gives_the_same_scores(tmp_path: Path) -> None:
         assert file.digest == hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
 
 
-def test_the_score_for_a_quality_goes_before_that_for_all(tmp_path: Path) -> None:
+def test_the_score_for_a_quality_goes_before_that_for_all_and_one_without_scores_is_missing(tmp_path: Path) -> None:
     file = read_text(tmp_path, GOOD + "toy_1|overall,7\ntoy_2|overall,9\n")
     assert file.problems == ()
     np.testing.assert_array_equal(file.on("toy", "overall"), [0.5, 7, 9])
     np.testing.assert_array_equal(file.on("toy", "Natural"), VALUES)
-
-
-def test_a_quality_that_is_not_scored_is_missing_as_a_whole(tmp_path: Path) -> None:
     file = read_text(tmp_path, "dialogue_id,score\ntoy_0|overall,1\ntoy_1|overall,2\n")
     assert [(problem.kind, problem.id, problem.text, problem.count) for problem in file.problems] == [
         ("missing", "toy", "no item has a score for Natural", 3),
@@ -100,7 +97,7 @@ NUMBERS = {
 }
 
 
-def test_what_is_no_number_is_listed_with_its_line_and_its_score_is_missing(tmp_path: Path) -> None:
+def test_decimal_numbers_are_taken_and_what_is_none_is_listed_with_its_line(tmp_path: Path) -> None:
     for kind, text in ((kind, text) for kind, texts in NUMBERS.items() for text in texts):
         file = read_text(tmp_path, f"dialogue_id,score\ntoy_0,1\ntoy_1,{text}\ntoy_2,2\n")
         (problem,) = file.problems
@@ -108,9 +105,6 @@ def test_what_is_no_number_is_listed_with_its_line_and_its_score_is_missing(tmp_
         assert problem.text.isascii()
         assert problem.text.isprintable()
         np.testing.assert_array_equal(file.scores["toy", EVERY], [1, np.nan, 2])
-
-
-def test_decimal_numbers_are_taken_as_python_reads_them(tmp_path: Path) -> None:
     for text in ("1", "+1.", ".5", "-0.25e-3", "1E5", "007", "1e-400", "0" * 300 + "1"):
         file = read_text(tmp_path, f"dialogue_id,score\ntoy_0,{text}\ntoy_1,2\ntoy_2,3\n")
         assert file.problems == ()

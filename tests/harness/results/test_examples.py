@@ -42,16 +42,13 @@ def found(given: Dataset, scores: dict[str, tuple[float, ...]], number: int = 2,
                  if bool(one.metric) == alone)
 
 
-def test_people_ahead_come_first_and_metrics_ahead_after() -> None:
+def test_people_ahead_come_first_then_metrics_and_each_has_those_it_alone_places_furthest_off() -> None:
     """People rank 0 to 5; both metrics put the last item first and the first one last."""
     first, second = found(dataset({OVERALL: ONE}), {"a": TWO, "b": TWO, "c": ONE}, agree={"a": 0.1, "b": 0.3, "c": NAN})
     assert (first.item, first.people, first.metrics, first.rating, first.quality) == ("i5", 1.0, 0.0, 6.0, "Overall")
     assert (second.item, second.people, second.metrics) == ("i0", 0.0, 1.0)
     assert first.columns == (("b", 0.0), ("a", 0.0), ("c", 1.0)), "the best agreement first, one without a value last"
     assert (first.context, first.response, first.system, first.dataset) == (("hello",), "z", "bot", "toy")
-
-
-def test_each_metric_has_the_item_that_it_alone_places_furthest_too_low_and_too_high() -> None:
     own = found(dataset({OVERALL: ONE}), {"a": TWO, "b": (1.0, 6.0, 3.0, 4.0, 5.0, 2.0)}, alone=True)
     assert [(one.metric, one.item, one.metrics, one.columns) for one in own] == [
         ("a", "i5", 0.0, ()), ("a", "i0", 1.0, ()), ("b", "i5", 0.2, ()), ("b", "i1", 1.0, ())]
@@ -89,13 +86,10 @@ def test_without_overall_it_is_the_mean_over_the_qualities() -> None:
     assert row.quality == "Fluent", "the only quality that can be correlated"
 
 
-def test_half_are_of_each_kind_and_no_response_comes_twice() -> None:
+def test_half_are_of_each_kind_no_response_comes_twice_and_texts_are_cut() -> None:
     rows = found(dataset({OVERALL: ONE}, texts=("v", "v", "w", "x", "y", "y")), {"a": ONE[::-1]}, number=5)
     assert [row.item for row in rows] == ["i5", "i3", "i0", "i2"], "three and two were asked for, two and two differ"
     assert found(dataset({OVERALL: ONE}), {"a": TWO}, number=0) == ()
-
-
-def test_texts_are_cut() -> None:
     long = dataset({OVERALL: ONE}, texts=(*"uvwxy", "z" * 400), context=("a", "b", "c", "d", "e" * 401))
     (row, _) = found(long, {"a": TWO})
     assert row.context == ("b", "c", "d", "e" * 399 + "…")

@@ -59,16 +59,13 @@ def test_a_report_reads_back_from_the_same_bytes_each_time(tmp_path: Path) -> No
     assert table.schema.field("better").type == "string"
 
 
-def test_tables_of_another_run_are_noticed(tmp_path: Path) -> None:
+def test_a_table_is_read_when_its_rows_are_asked_for_and_one_of_another_run_is_noticed(tmp_path: Path) -> None:
     files.write(small(), tmp_path / "a")
     other = dataclasses.replace(small(), correlations=small().correlations[1:])
     files.write(other, tmp_path / "b")
     (tmp_path / "a" / "correlations.parquet").write_bytes((tmp_path / "b" / "correlations.parquet").read_bytes())
     with pytest.raises(BadReport, match=r"correlations\.parquet is not the file"):
         whole(files.read(tmp_path / "a"))
-
-
-def test_a_table_is_read_when_its_rows_are_asked_for(tmp_path: Path) -> None:
     files.write(small(), tmp_path)
     (tmp_path / "comparisons.parquet").unlink()
     report = files.read(tmp_path)
@@ -130,15 +127,12 @@ def report(*given: ItemScores) -> rows.Results:
     return rows.Results(run, (), (), (), (), points=given)
 
 
-def test_hostile_names_read_back_as_they_were() -> None:
+def test_hostile_names_read_back_as_they_were_from_files_of_safe_and_distinct_names() -> None:
     given = scored("<b>", HOSTILE, items=HOSTILE[:3], conversations=np.array([0, 0, 0]))
     same(points.unpacked(points.packed(given)), given)
     none = np.zeros(0, dtype=np.int64)
     bare = scored(items=(), systems=(), words=none, contexts=none, human={}, scores={})
     same(points.unpacked(points.packed(bare)), bare)
-
-
-def test_file_names_are_safe_and_distinct() -> None:
     names = ("fed-turn", "Fed-Turn", "fed turn", "fed.turn", *HOSTILE)
     found = [points.slug(name) for name in names]
     assert found[0] == "fed-turn"

@@ -138,8 +138,9 @@ class Likeness:
         return {"likeness": np.zeros(len(items))}
 
 
-def test_the_model_an_option_names_goes_before_what_the_run_was_told(
+def test_the_model_an_option_names_goes_before_that_of_the_run_and_one_not_here_has_no_name(
         tiny_encoder: Path, tiny_lm: Path, tmp_path: Path, home: Path) -> None:
+    """The metric is not run; the signature says why."""
     vectors = tmp_path / "glove.txt"
     vectors.write_text("tea 1 2\n")
     models = Models(home, Choice(encoder=str(tiny_encoder), lm=str(tiny_lm)))
@@ -147,10 +148,6 @@ def test_the_model_an_option_names_goes_before_what_the_run_was_told(
     assert metric_entry(chosen, models).models == ("tiny-encoder", "tiny-lm", "glove.txt")
     named = Chosen(Likeness(encoder=str(tiny_lm), lm=str(tiny_lm)))
     assert metric_entry(named, models).models == ("tiny-lm", "input embeddings of tiny-encoder")
-
-
-def test_a_model_that_is_not_here_has_no_name_to_show(home: Path) -> None:
-    """The metric is not run; the signature says why."""
     entry = metric_entry(Chosen(Likeness(vectors="absent.txt", encoder="./absent", lm="./absent")), Models(home))
     assert entry.models == ()
     assert "not run" in entry.signature

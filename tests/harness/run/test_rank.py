@@ -17,13 +17,10 @@ def agreement(cell: tuple[str, str], column: str, value: float) -> Correlation:
     return Correlation(*cell, column, column, "spearman", 9, value, 0.5, -1, 1)
 
 
-def test_the_rules_by_hand() -> None:
+def test_the_rules_by_hand_and_a_dataset_average_counts_as_often_as_its_cells() -> None:
+    """Two boards of the same numbers, one printed with the average of a's two cells."""
     assert RULES["dev"](CELLS) == pytest.approx((0.2 + 0.6) / 2)
     assert RULES["test"](CELLS) == pytest.approx(1.0 / 3)
-
-
-def test_a_dataset_average_counts_as_often_as_its_cells() -> None:
-    """Two boards of the same numbers, one printed with the average of a's two cells."""
     averaged = {("a", "average"): 0.2, ("b", "q1"): 0.6}
     assert CountedMean({"a": 2, "b": 1})(averaged) == pytest.approx(1 / 3)
     assert BY_NAME["micro"](averaged) == pytest.approx(2 / 5)

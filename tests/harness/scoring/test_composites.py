@@ -171,16 +171,14 @@ def test_an_input_is_scored_once_whoever_asks_for_it(home: Path, real: dict[str,
         assert len(calls) == count, "kept from before, but where scoring again was asked for"
 
 
-def test_what_cannot_be_composed_is_skipped_with_its_reason(home: Path, real: dict[str, Dataset]) -> None:
+def test_what_cannot_be_composed_is_skipped_with_its_reason_and_the_only_dataset_has_no_weights(
+        home: Path, real: dict[str, Dataset]) -> None:
     given, unknown = "weighted[inputs=1*length+1*bleu]", "weighted[inputs=length+turns]"
     report = run(home, given, unknown, "length", more=("--dataset", "dailydialog-grade"))
     reasons = {skip.metric: skip.reason for skip in report.skips}
     assert reasons[given] == "its input bleu: no item has references"
     assert "a composition of length, turns: learn them with `harness calibrate weighted`" in reasons[unknown]
     assert {row.metric for row in report.correlations} == {"length"}
-
-
-def test_the_only_dataset_has_no_weights_from_others(home: Path, real: dict[str, Dataset]) -> None:
     calibrated(home, "--dataset", "fed-turn")
     with pytest.raises(CannotScore, match="this dataset alone"):
         agree(home, real["fed-turn"], ASKED)

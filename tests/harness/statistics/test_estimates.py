@@ -53,7 +53,7 @@ def test_without_ties_value_and_p_equal_scipy(metric: list[int]) -> None:
         equals_scipy(name, list(map(float, range(len(metric)))), list(map(float, metric)))
 
 
-def test_where_there_is_none_the_reason_is_said() -> None:
+def test_where_there_is_no_correlation_the_reason_is_said() -> None:
     for human, metric, note in (
         ([1, 2], [1, 2], "2 rows"), ([3, 3, 3], [1, 2, 3], "every rating is the same"),
         ([1, 2, 3], [0, 0, 0], "every score is the same"), ([np.nan, 1, 2], [1, np.nan, 2], "1 rows"),
@@ -64,6 +64,16 @@ def test_where_there_is_none_the_reason_is_said() -> None:
             assert note in row.note, name
     three = estimate(paired([1, 2, 3, 3], [1, 2, 3, 5]), "point-biserial")
     assert (np.isnan(three.value), three.note) == (True, "the ratings have 3 values, not two")
+    human, metric = [1.0, 2, 3, 2, 1], [3.0, 1, 4, 1, 5]
+    for rows, note in (
+        (paired(human, metric, [1, 1, 1, 1, 1]), "the control is the same everywhere"),
+        (paired(human, metric, metric), "there is no value"),
+        (paired(human[:3], metric[:3], metric[:3]), "3 rows are too few for a control"),
+        (paired(human, metric), "no control is given"),
+    ):
+        row = estimate(rows, "partial")
+        assert np.isnan(row.value)
+        assert note in row.note
 
 
 @pytest.mark.parametrize("n", [3, 60, 900])
@@ -123,20 +133,7 @@ def test_a_partial_correlation_equals_that_of_residuals(seed: int) -> None:
         paired(human[drawn], metric[drawn], control[drawn]))
 
 
-def test_where_there_is_no_partial_correlation_the_reason_is_said() -> None:
-    human, metric = [1.0, 2, 3, 2, 1], [3.0, 1, 4, 1, 5]
-    for rows, note in (
-        (paired(human, metric, [1, 1, 1, 1, 1]), "the control is the same everywhere"),
-        (paired(human, metric, metric), "there is no value"),
-        (paired(human[:3], metric[:3], metric[:3]), "3 rows are too few for a control"),
-        (paired(human, metric), "no control is given"),
-    ):
-        row = estimate(rows, "partial")
-        assert np.isnan(row.value)
-        assert note in row.note
-
-
-def test_intervals_by_hand() -> None:
+def test_intervals_by_hand_and_pearsons_equals_scipys(rng: np.random.Generator) -> None:
     for variance, n, ends in (
         (estimates.pearson_variance, 100, (0.336643, 0.634140)),  # artanh(0.5) = 0.549306; 1.959964 / sqrt(97) = 0.199
         (estimates.spearman_variance, 100, (0.325897, 0.641302)),  # sqrt((1 + 0.5**2 / 2) / 97) for the standard error
@@ -147,9 +144,6 @@ def test_intervals_by_hand() -> None:
     assert estimates.fisher(-1.0, 10, estimates.pearson_variance) == (-1, -1)
     assert np.isnan(estimates.fisher(0.5, 4, estimates.kendall_variance)).all()
     assert np.isnan(estimates.fisher(np.nan, 40, estimates.kendall_variance)).all()
-
-
-def test_pearsons_equals_scipys(rng: np.random.Generator) -> None:
     oracle = stats.pearsonr(*rng.normal(size=(2, 40)))
     for level in (0.5, 0.95, 0.99):
         interval = estimates.fisher(float(oracle.statistic), 40, estimates.pearson_variance, level)

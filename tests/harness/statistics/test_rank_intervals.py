@@ -63,14 +63,11 @@ def test_the_error_of_a_value_is_that_of_the_datasets_at_hand_and_items_of_one_c
     np.testing.assert_allclose(again, once, rtol=0.2)
 
 
-def test_datasets_that_disagree_widen_the_interval() -> None:
+def test_datasets_that_disagree_widen_the_interval_and_qualities_of_one_share_their_items() -> None:
+    """Of two qualities that are one, the difference is 0 on every resample: all metrics share the first rank."""
     targets = [target("a", 0, (2, .5)), target("b", 1, (.5, 2)), target("c", 2, (2, .5))]
     assert ranked(targets[::2], mean).high[0] == 1
     assert ranked(targets, mean).high[0] == 2
-
-
-def test_qualities_of_a_dataset_share_their_items() -> None:
-    """Of two qualities that are one, the difference is 0 on every resample: all metrics share the first rank."""
     twice = ranked([target("a", 0)] * 2, lambda datasets: datasets[0][0] - datasets[0][1], 50)
     assert (twice.high == 1).all()
 

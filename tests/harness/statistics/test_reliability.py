@@ -61,14 +61,11 @@ def simulated(counts: list[int], items: int, rng: np.random.Generator) -> list[t
             for item, truth in enumerate(rng.normal(size=items))]
 
 
-def test_split_half_finds_the_reliability(rng: np.random.Generator) -> None:
+def test_split_halves_find_the_reliability_and_with_it_the_true_correlation(rng: np.random.Generator) -> None:
+    """One vote against three: covariance 1, variances 2 and 1 + 1/3: r = 1 / sqrt(8/3). One vote: reliability 1/2."""
     for counts in ([2], [3], [3, 5]):
         halves = reliability.split_half(votes(simulated(counts, 4000, rng)), pearsons, rng, draws=5)
         assert halves.value == pytest.approx(np.mean(counts) / (np.mean(counts) + 1), abs=0.03)
-
-
-def test_four_votes_and_the_true_correlation(rng: np.random.Generator) -> None:
-    """One vote against three: covariance 1, variances 2 and 1 + 1/3: r = 1 / sqrt(8/3). One vote: reliability 1/2."""
     truth = rng.normal(size=4000)
     table = votes([tuple(row) for row in truth[:, None] + rng.normal(size=(4000, 4))])
     assert reliability.leave_one_out(table, pearsons, rng, draws=5).value == pytest.approx((3 / 8) ** 0.5, abs=0.03)

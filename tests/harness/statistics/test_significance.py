@@ -101,12 +101,16 @@ def test_mcnemar_by_hand() -> None:
     assert "continuity correction" in many.method
 
 
-def test_items_that_were_not_judged_are_left_out_and_other_values_refused() -> None:
+def test_what_was_not_judged_is_left_out_and_what_cannot_be_tested_has_no_p_or_is_refused() -> None:
     first, second = judged(10, 1, 8, 1)
     assert mcnemar([*first, np.nan, 1], [*second, 1, np.nan]) == mcnemar(first, second)
     assert np.isnan(mcnemar([np.nan], [1]).p)
     with pytest.raises(ValueError, match="right"):
         mcnemar([.5], [1])
+    assert chi_squared(5, 5, 7, 7).p == 1
+    assert np.isnan(chi_squared(0, 0, 3, 7).p)
+    with pytest.raises(ValueError, match="8 of 5"):
+        chi_squared(8, 5, 3, 7)
 
 
 @settings(max_examples=50)
@@ -117,10 +121,3 @@ def test_both_tests_equal_scipys(a: int, b: int, c: int, d: int) -> None:
     assert squared.p == pytest.approx(oracle.pvalue, rel=1e-6, abs=1e-12)
     few, others = a % 12 + 1, b % 12
     assert mcnemar(*judged(1, few, others, 1)).p == pytest.approx(stats.binomtest(few, few + others).pvalue)
-
-
-def test_chi_squared_of_equal_shares_of_nothing_and_of_too_many() -> None:
-    assert chi_squared(5, 5, 7, 7).p == 1
-    assert np.isnan(chi_squared(0, 0, 3, 7).p)
-    with pytest.raises(ValueError, match="8 of 5"):
-        chi_squared(8, 5, 3, 7)

@@ -82,15 +82,12 @@ def test_by_context_equals_a_jackknife_of_contexts_and_any_order_of_rows(rng: np
     assert np.isnan(twice.p[0, 2])
 
 
-def test_one_metric_twice_ties_and_a_missing_correlation_is_missing() -> None:
+def test_one_metric_twice_ties_a_missing_correlation_is_missing_and_one_turned_round_is_its_own_test() -> None:
     for test in TESTS.values():
         statistic, p = test([.4, .4, math.nan, .5], [.4, .3, .3, .3], [1, .5, .2, .2], [50, 3, 50, 50])
         assert (statistic[0], p[0]) == (0, 1)
         assert np.isnan([*statistic[1:3], *p[1:3]]).all()
         assert 0 < p[3] < 1
-
-
-def test_a_metric_against_itself_turned_round_is_the_test_of_its_correlation() -> None:
     t, _ = williams(.3, -.3, -1, 20)
     near, _ = williams(.3, -.3, -1 + 1e-9, 20)
     assert float(t) == pytest.approx(.3 * math.sqrt(17 / .91))

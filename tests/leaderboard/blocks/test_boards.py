@@ -69,16 +69,13 @@ def test_equal_means_share_a_rank_and_a_quality_that_nobody_rated_does_not_count
     assert [cells[0].text for cells in found.groups[0].rows] == ["1", "1", "1", "1"]
 
 
-def test_a_number_has_three_decimals_a_missing_one_is_never_zero_and_the_shade_grows_with_it() -> None:
+def test_a_number_has_three_decimals_or_is_missing_a_shade_and_its_place_by_what_is_shown() -> None:
     for value, text in ((0.1234, "0.123"), (0.9996, "1.000"), (-0.5, "−0.500"), (-0.0001, "0.000"), (math.nan, "–"),
                         (math.inf, "–")):
         assert number(value) == text
     for value, name in ((0.049, "z"), (0.05, "p1"), (-0.05, "n1"), (0.2, "p2"), (-0.31, "n3"), (1.0, "p5"),
                         (-1.0, "n5")):
         assert shade(value) == name
-
-
-def test_best_and_second_are_distinguished_by_what_is_shown() -> None:
     for values, best, second in (((0.3, 0.1, 0.2), 0.3, 0.2), ((0.3, 0.3, 0.2), 0.3, 0.2),
                                  ((0.3001, 0.2999, 0.1), 0.3, 0.1), ((math.nan, 0.1), 0.1, math.nan),
                                  ((), math.nan, math.nan)):

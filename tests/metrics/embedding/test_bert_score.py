@@ -147,16 +147,13 @@ def test_a_baseline_that_does_not_fit_is_refused(tiny_encoder: Path, baseline: P
             table(BertScore(encoder=str(tiny_encoder), layer=layer, baseline=File(short)), items)
 
 
-def test_layers_are_those_the_package_recommends() -> None:
+def test_layers_are_those_the_package_recommends_and_a_known_model_is_read_at_its_own(tmp_path: Path) -> None:
     from bert_score.utils import model2layers
 
     known = {name.rpartition("/")[-1].casefold(): layer for name, layer in model2layers.items()}
     assert {name: known[name] for name in LAYERS} == LAYERS
     with pytest.raises(BadOption, match="layer"):
         BertScore(layer=-1)
-
-
-def test_a_known_model_is_read_at_its_recommended_layer(tmp_path: Path) -> None:
     tiny.encoder(tmp_path / "models" / "google-bert" / "bert-base-uncased", num_hidden_layers=10)
     items = [make_item("1", "hello there", "what is tea")]
     name = "google-bert/bert-base-uncased"

@@ -63,13 +63,16 @@ def test_which_metric_a_folder_holds(tmp_path: Path) -> None:
     assert settings.metric_of(tmp_path) == ("b", "b:B")
 
 
-def test_a_description_with_every_kind_of_option() -> None:
+def test_a_description_with_every_kind_of_option_and_what_is_none() -> None:
     found = description({**GOOD, "environment": ["perl==5"], "options": [
         {"name": "n", "type": "int", "default": 1}, {"name": "x", "type": "float", "default": 1},
         {"name": "w", "choices": ["a", "b"], "default": "b"}, {"name": "f", "type": "file", "default": ""}]})
     assert [default for _, _, default in found.options] == [1, 1.0, "b", ""]
     assert found.card.columns == ("words",)
     assert found.card.levels == ("turn",)
+    for more, message in NO_DESCRIPTION:
+        with pytest.raises(WireError, match=message):
+            description({**GOOD, **more})
 
 
 NO_DESCRIPTION: list[tuple[dict[str, Any], str]] = [
@@ -92,12 +95,6 @@ NO_DESCRIPTION: list[tuple[dict[str, Any], str]] = [
     ({"options": [{"name": "n", "type": "int", "default": 1}] * 2}, "options of one name"),
     ({"environment": "perl"}, "its environment: holds 'perl'"),
 ]
-
-
-def test_a_description_that_is_none() -> None:
-    for more, message in NO_DESCRIPTION:
-        with pytest.raises(WireError, match=message):
-            description({**GOOD, **more})
 
 
 def test_the_digest_is_of_what_decides_scores(tmp_path: Path) -> None:
@@ -129,13 +126,10 @@ def over(message: dict[str, Any]) -> dict[str, Any]:
     return wire.decoded(line)
 
 
-def test_items_come_back_as_they_were() -> None:
+def test_items_come_back_as_they_were_and_columns_to_the_last_bit() -> None:
     for items in (ITEMS, ()):
         assert wire.items_of(over({"items": [item.record for item in items]})["items"]) == items
     assert over({"text": "x\ud800y \U0001f600"}) == {"text": "x\ufffdy \U0001f600"}
-
-
-def test_columns_come_back_to_the_last_bit() -> None:
     columns = {"x": np.array([0.1, math.nan, -1e-300, 1 / 3]), "y@z": np.array([1.0, 2.0, 3.0, 4.0])}
     read = columns_of(over({"columns": wire.columns_record(columns)})["columns"])
     assert list(read) == ["x", "y@z"]

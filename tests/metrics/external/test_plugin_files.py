@@ -193,11 +193,16 @@ def written(folder: Path, *rows: str, name: str = "mine.csv") -> str:
     return f"scores:{folder / name}"
 
 
-def test_the_scores_of_the_file_are_those_of_the_items(tmp_path: Path) -> None:
+def test_the_scores_of_the_file_are_those_of_the_items_and_its_signature_holds_no_folder(tmp_path: Path) -> None:
     chosen = registry.choose(written(tmp_path, "toy_2,0.5", "toy_0,-1", "other,9"))
     assert chosen.label == "scores:mine.csv", "the folder is nobody's business"
     found = score.score(chosen.metric, DATASET, SERVICE)
     np.testing.assert_array_equal(found.columns["scores:mine.csv"], [-1, np.nan, 0.5, np.nan])
+    first = signature(registry.choose(written(tmp_path, "toy_0,1")).metric, SERVICE)
+    again = signature(registry.choose(written(tmp_path, "toy_0,2")).metric, SERVICE)
+    assert first.startswith("scores|r1|asked=scores:mine.csv|sha256=")
+    assert first != again
+    assert str(tmp_path) not in first
 
 
 def test_scores_for_a_quality_stand_in_its_cells_alone(tmp_path: Path) -> None:
@@ -211,14 +216,6 @@ def test_scores_for_a_quality_stand_in_its_cells_alone(tmp_path: Path) -> None:
     assert relevance.names == overall.names == (("scores:mine.csv", "scores:mine.csv"),)
     np.testing.assert_array_equal(relevance.scores, [[0, -1, -2, 3]], "the one score for all where there is no other")
     np.testing.assert_array_equal(overall.scores, [[0, 1, 2, 3]])
-
-
-def test_the_signature_holds_the_content_and_no_folder(tmp_path: Path) -> None:
-    first = signature(registry.choose(written(tmp_path, "toy_0,1")).metric, SERVICE)
-    again = signature(registry.choose(written(tmp_path, "toy_0,2")).metric, SERVICE)
-    assert first.startswith("scores|r1|asked=scores:mine.csv|sha256=")
-    assert first != again
-    assert str(tmp_path) not in first
 
 
 def test_a_file_that_cannot_be_taken_is_refused_whole(tmp_path: Path) -> None:

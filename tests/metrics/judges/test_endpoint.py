@@ -96,16 +96,13 @@ def test_an_item_without_an_answer_is_missing_and_the_others_are_scored(
     assert np.isnan(again["llm-eval"]).tolist() == [True, False, False, False]
 
 
-def test_where_every_request_is_refused_there_are_no_scores(home: Path) -> None:
+def test_where_every_request_is_refused_or_no_answer_is_as_asked_there_are_no_scores(home: Path) -> None:
     with serving(lambda times: "status 400") as server:
         with pytest.raises(MissingResource, match=r"every request was refused .HTTP 400"):
             judged(server, home, items(3))
         with pytest.raises(MissingResource, match="every request was refused"):
             judged(server, home, items(200), concurrency=2)
         assert len(server.bodies) < 3 + sampling.ENOUGH + 4
-
-
-def test_a_model_that_never_answers_as_asked_is_given_up(home: Path) -> None:
     with serving(lambda times: "prose") as server:
         with pytest.raises(CannotScore, match=r"could be read; the last was .As a language.*cut at max_tokens"):
             judged(server, home, items(100), concurrency=2)
@@ -161,14 +158,12 @@ def test_a_proxy_and_a_query_are_used_and_a_key_in_a_query_is_refused(
         assert "hush" not in str(refused.value)
 
 
-def test_retry_after() -> None:
+def test_waits_are_those_the_server_asks_for_or_double_up_to_a_bound(
+        home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     date = formatdate(time.time() + 10, usegmt=True)
     for value, low, high in ((None, 0, 0), ("", 0, 0), ("7", 7, 7), ("0", 0, 0), ("-3", 0, 0), ("soon", 0, 0),
                              ("inf", 0, 0), ("nan", 0, 0), (date, 8, 10.1), ("Thu, 01 Jan 1970 00:00:00 GMT", 0, 0)):
         assert low <= endpoint._seconds(value) <= high, value
-
-
-def test_waits_double_up_to_a_bound(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from metrics.judges.sampling import Sampler, SamplingOptions
 
     monkeypatch.setattr(sampling, "FIRST_WAIT", 1.0)

@@ -55,12 +55,17 @@ def test_a_language_model_stands_in_the_signature(models: Models, tiny_lm: Path)
             scores(name, models, [make_item("x", None)])
 
 
-def test_perplexity_is_of_the_response_alone(models: Models) -> None:
+def test_perplexity_is_of_the_response_alone_and_never_infinite(
+        models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     found = scores("perplexity", models)["perplexity"]
     expected = [-math.exp(-mean(models, "", item.response.text)) if item.response and item.response.text else math.nan
                 for item in ITEMS]
     np.testing.assert_allclose(found, expected, rtol=1e-5)
     assert found[0] == found[6]
+    monkeypatch.setattr("metrics.likelihood._context._means", lambda model, pairs: np.full(len(pairs), -2000.0))
+    found = scores("perplexity", models)["perplexity"]
+    assert np.isfinite(found).all()
+    assert (found < -1e300).all()
 
 
 def test_perplexity_after_the_context(models: Models) -> None:
@@ -74,13 +79,6 @@ def test_perplexity_after_the_context(models: Models) -> None:
         assert column[0] == pytest.approx(-math.exp(-mean(models, before, f"{space}I like tea.")), rel=1e-5)
         assert np.isnan(column[[2, 4, 5]]).all()
         assert np.isfinite(column[[0, 1, 3, 6]]).all()
-
-
-def test_a_perplexity_is_never_infinite(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metrics.likelihood._context._means", lambda model, pairs: np.full(len(pairs), -2000.0))
-    found = scores("perplexity", models)["perplexity"]
-    assert np.isfinite(found).all()
-    assert (found < -1e300).all()
 
 
 @pytest.mark.parametrize(("means", "expected"), [

@@ -87,13 +87,10 @@ def means(model: LanguageModel, befores: list[str], afters: list[str]) -> np.nda
                       for after in afters] for before in befores])
 
 
-def test_a_text_read_once_gives_what_each_pair_gives(model: LanguageModel) -> None:
+def test_a_text_read_once_where_it_saves_enough_gives_what_each_pair_gives(model: LanguageModel) -> None:
     found = model.after_each(BEFORES, AFTER)
     assert found.shape == (5, 6)
     np.testing.assert_allclose(found, means(model, BEFORES, AFTER), **CLOSE)
-
-
-def test_a_text_is_read_once_only_where_it_saves_enough() -> None:
     many = Following([1] * 32, [[[1], [2], [3]]])
     few = Following([1] * 32, [[[1], [2]]])
     assert many.units(together=True) == [many]

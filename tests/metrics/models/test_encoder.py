@@ -63,8 +63,14 @@ def test_a_pair_is_read_as_the_library_reads_it(home: Path, folder: Path) -> Non
         assert np.allclose(ours, theirs, atol=1e-5), pair
 
 
-def test_the_longest_text_that_roberta_has_positions_for(home: Path, tiny_bytes: Path) -> None:
+def test_a_text_without_a_token_has_the_zero_vector_and_the_longest_all_positions_of_roberta(
+        home: Path, tiny_encoder: Path, tiny_bytes: Path) -> None:
     """Its positions are counted from the padding's, so that 66 of them are enough for 64 tokens."""
+    encoder = made(home, tiny_encoder)
+    for pooling in POOLINGS:
+        vectors = encoder.sentences(["", " ", "\x00", "\u200f", "a"], pooling)
+        assert (vectors[:4] == 0).all()
+        assert (vectors[4] != 0).any()
     encoder = made(home, tiny_bytes)
     assert encoder.tokenizer.limit == 64
     assert encoder.states(["a " * 500])[0].shape == (64, 16)
@@ -86,14 +92,6 @@ def test_poolings_are_of_the_states(home: Path, folder: Path) -> None:
     for pooling, of in (("mean", np.mean), ("max", np.max), ("cls", lambda states, axis: states[0])):
         expected = [of(states, axis=0) for states in encoder.states(TALK)]
         assert np.allclose(encoder.sentences(TALK, pooling), expected, atol=1e-6)  # type: ignore[arg-type]
-
-
-def test_a_text_without_a_token_has_the_zero_vector(home: Path, tiny_encoder: Path) -> None:
-    encoder = made(home, tiny_encoder)
-    for pooling in POOLINGS:
-        vectors = encoder.sentences(["", " ", "\x00", "\u200f", "a"], pooling)
-        assert (vectors[:4] == 0).all()
-        assert (vectors[4] != 0).any()
 
 
 def test_any_text_has_finite_numbers(home: Path, folder: Path) -> None:

@@ -54,7 +54,8 @@ def cut(pieces: Pieces, text: str) -> list[str]:
     return list(pieces.tokenizer().encode(text).tokens)
 
 
-def test_what_corpora_write_differently_is_the_same_text() -> None:
+def test_what_corpora_write_differently_is_the_same_text_and_is_cut_where_words_end() -> None:
+    """No pieces are learned from `tea ?` that reach over a space, a mark or a digit."""
     for written, same in (
         ("I don ’ t know .", "i don't know."), ("i do n't know", "I don't know"), ("Hello , you", "hello, you"),
         ("café", "cafe"), ("  a   b\t c\n", "a b c"), ("“well…”", '"well..."'), ("i ' m here", "i'm here"),
@@ -63,10 +64,6 @@ def test_what_corpora_write_differently_is_the_same_text() -> None:
         assert cut(Pieces(), written) == cut(Pieces(), same)
     assert cut(Pieces(), f"a{END}b") == ["▁", "a", END, "▁", "b"]
     assert cut(Pieces(), "") == []
-
-
-def test_a_text_is_cut_where_words_end() -> None:
-    """No pieces are learned from `tea ?` that reach over a space, a mark or a digit."""
     pieces = Pieces.learned(["do you like tea?", "i don't like tea 12"] * 50, 100)
     assert cut(pieces, "like tea? don't 12") == ["▁like", "▁tea", "?", "▁don", "'t", "▁1", "2"]
 

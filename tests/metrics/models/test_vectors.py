@@ -93,17 +93,14 @@ def test_text_as_it_is_found_in_the_wild(tmp_path: Path, home: Path) -> None:
         assert opened(placed(tmp_path, content), home).of(list(words)).tolist() == [[1, 2], [3, 4]]
 
 
-def test_binary_with_and_without_line_feeds_and_across_chunks(tmp_path: Path, home: Path,
-                                                              monkeypatch: pytest.MonkeyPatch) -> None:
+def test_binary_with_and_without_line_feeds_also_within_vectors_and_across_chunks(
+        tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_files, "_CHUNK", 128)
     entries = {"in": [1.0, -2.5, 0.0], "</s>": [0.1, 1e-3, 3.0], "naïve": [4.0, 0.0, 1.0]} | {
         f"word{number}" * (number % 9 + 1): [float(number), number / 7, -1.0] for number in range(300)}
     for feed, name in ((b"", "vectors.bin"), (b"\n", "vectors.bin"), (b"", "vectors.w2v")):
         ours = opened(placed(tmp_path, binary(entries, feed), name), home)
         np.testing.assert_array_equal(ours.of(entries), np.array(list(entries.values()), np.float32))
-
-
-def test_a_vector_may_hold_the_bytes_of_a_space_and_a_line_feed(tmp_path: Path, home: Path) -> None:
     [number] = struct.unpack("<f", b" \n \n")
     found = opened(placed(tmp_path, binary({"a": [number] * 3, "b": [1, 2, 3]}), "vectors.bin"), home)
     assert found.of("ab").tolist() == [[number] * 3, [1, 2, 3]]

@@ -41,13 +41,10 @@ def test_tokens_equal_sacrebleu(text: str) -> None:
         assert tokens(own) == Tokenizer13a()(own.rstrip()).split()
 
 
-def test_words_are_what_a_person_counts() -> None:
+def test_words_are_what_a_person_counts_and_of_other_languages_what_unicode_says() -> None:
     for text, expected in (("Well, I NEVER!", ["well", "i", "never"]), ("don't, it’s", ["don't", "it’s"]),
                            ("'quoted' 3.5", ["quoted", "3", "5"]), ("🙂 ...", [])):
         assert words(text) == expected
-
-
-def test_words_of_other_languages_follow_unicode() -> None:
     for language, text, expected in (
         ("zh", "你好，我想去3天。OK?", "你 好 我 想 去 3 天 ok"),
         ("ja", "今日は東京タワーへ。", "今 日 は 東 京 タワー へ"),
@@ -126,7 +123,8 @@ def test_the_shipped_counts_are_small_and_of_words() -> None:
     assert not {"the", "really", "yes", "wouldn"} & set(vocabulary)
 
 
-def test_taggers_are_taken_at_their_word(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_taggers_are_taken_at_their_word_and_one_that_is_not_there_says_what_to_do(
+        monkeypatch: pytest.MonkeyPatch) -> None:
     tags = {"the": "DT", "quick": "JJ", "fox": "NN", "slowly": "RB", "jumped": "VBD", "is": "VBZ"}
     nltk = SimpleNamespace(pos_tag=lambda words: [(word, tags[word]) for word in words])
     monkeypatch.setitem(sys.modules, "nltk", nltk)
@@ -138,9 +136,6 @@ def test_taggers_are_taken_at_their_word(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(keywords, "LEAST_WEIGHT", 0.3)
     assert keywords._weighed([(word, tags[word]) for word in ("the", "quick", "fox", "is", "jumped")], counts) == [
         "fox"]
-
-
-def test_a_tagger_that_is_not_there_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(words: list[str]) -> None:
         raise LookupError(words)
 

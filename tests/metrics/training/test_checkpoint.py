@@ -145,14 +145,12 @@ def test_a_network_may_lack_what_it_does_not_learn(home: Path, shipped: Path) ->
         Models(home, Choice(device="cpu")).trained("toy", Frozen)
 
 
-def test_a_failed_write_leaves_the_checkpoint_that_was_there(home: Path, kept: Path) -> None:
+def test_a_failed_write_leaves_the_checkpoint_that_was_there_and_nothing_else_is_replaced(
+        home: Path, kept: Path, tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         checkpoint.save(kept, {}, {"network": {}, "encoder": None}, {"not json": object()})
     assert checkpoint.find("toy", MINE, home).folder == kept
     assert [path.name for path in kept.parent.iterdir()] == [kept.name]
-
-
-def test_a_folder_that_holds_something_else_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(MetricError, match=r"holds thesis\.txt, which is no part of a checkpoint"):
         write(tmp_path)
@@ -160,14 +158,11 @@ def test_a_folder_that_holds_something_else_is_not_replaced(tmp_path: Path) -> N
         write(tmp_path / "thesis.txt")
 
 
-def test_eight_bits_are_half_a_step_from_the_number() -> None:
+def test_each_kind_of_tensor_is_stored_as_it_can_be_in_eight_bits_half_a_step_from_the_number() -> None:
     """A step is a 127th of the row's largest number; the scale itself is rounded to float16."""
     matrix = torch.linspace(-100, 90, 2 * storage.MANY).reshape(2, -1) * torch.tensor([[1.0], [0.01]])
     apart = (storage.unpacked(storage.packed({"matrix": matrix}, eight_bits=True))["matrix"] - matrix).abs().amax(1)
     assert bool((apart <= matrix.abs().amax(1) * 0.0046).all())
-
-
-def test_each_kind_of_tensor_is_stored_as_it_can_be() -> None:
     weights = {"vector": torch.tensor([0.5, -2.5]), "small": torch.ones(3, 3), "whole": torch.tensor([7]),
                "large": torch.tensor([1e6]), "matrix": torch.ones(64, 64), "lost": torch.full((64, 64), torch.nan),
                "many": torch.ones(4, 64, 64), "none": torch.zeros(0)}
