@@ -72,7 +72,8 @@ def has(page: Path, anchor: str) -> bool:
     return not anchor or anchor in {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in headings}
 
 
-def test_the_metric_of_the_tutorial_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_metric_and_the_python_surface_of_the_tutorial_work(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module: Any = types.ModuleType("questions")
     monkeypatch.setitem(sys.modules, "questions", module)
     exec(blocks("docs/tutorial-researcher.md", "python")[0], module.__dict__)  # noqa: S102
@@ -80,9 +81,6 @@ def test_the_metric_of_the_tutorial_works(tmp_path: Path, monkeypatch: pytest.Mo
     column = module.Questions().score(items, Models(tmp_path))["questions"]
     np.testing.assert_array_equal(column, [0.5, 0.5, np.nan])
     assert module.Questions(exclamations=False).score(items, Models(tmp_path))["questions"][1] == 1
-
-
-def test_the_python_surface_gives_what_the_tutorial_says() -> None:
     names: dict[str, Any] = {}
     for block in blocks("docs/tutorial-researcher.md", "python")[1:]:
         exec(block, names)  # noqa: S102

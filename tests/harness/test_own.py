@@ -110,7 +110,7 @@ def load(card: Path) -> Dataset:
     return own.read_card(card).scaled()[0]
 
 
-def test_every_format_gives_the_same_dataset(tmp_path: Path) -> None:
+def test_every_format_gives_the_same_dataset_and_a_dialogue_names_the_speaker_of_each_turn(tmp_path: Path) -> None:
     first = load(FORMS["the organisers' .json"](tmp_path))
     assert [(rating.item, rating.quality, rating.votes) for rating in first.ratings] == [
         (item, quality, votes) for item, *_, overall, fit in ITEMS
@@ -122,9 +122,6 @@ def test_every_format_gives_the_same_dataset(tmp_path: Path) -> None:
         votes = {(rating.item, rating.quality, rating.votes) for rating in again.ratings if rating.votes}
         assert again.items == first.items, name
         assert votes == {(rating.item, rating.quality, rating.votes) for rating in first.ratings if rating.votes}, name
-
-
-def test_a_dialogue_names_the_speaker_of_each_turn(tmp_path: Path) -> None:
     content = "item,dialogue,overall\na,\"user: Hello: you?\nsystem: Fine.\",3\nb,user: Hm,1\n"
     dataset = load(write(tmp_path, "csv", content, CARD.replace("turn", "dialogue").replace(', "fit"', "")))
     assert (dataset.items[0].context[0].speaker, dataset.items[0].context[0].text) == (USER, "Hello: you?")

@@ -117,14 +117,11 @@ def test_weights_of_a_quality_are_shrunk_towards_those_of_all() -> None:
     np.testing.assert_allclose(weights(two(), "overall", "1", np.inf), [0.75, 0.25])
 
 
-def test_ranks_are_averaged_and_equals_share_theirs() -> None:
+def test_ranks_are_averaged_and_weights_that_are_given_take_the_scores_as_they_are(tmp_path: Path) -> None:
     table = np.array([[1.0, 5.0, 5.0, np.nan], [0.3, 0.2, 0.1, 0.0]])
     found = compose(composite("rank-average"), table, Evidence(("x", "y"), ()), ())
     expected = [(1 / 3 + 1) / 2, (2.5 / 3 + 0.75) / 2, (2.5 / 3 + 0.5) / 2, np.nan]
     np.testing.assert_allclose(found["rank-average"], expected)
-
-
-def test_weights_that_are_given_take_the_scores_as_they_are(tmp_path: Path) -> None:
     metric = composite("weighted[inputs=2*length+0.5*distinct-1+3*log(length)]")
     assert not metric.learns
     columns = metric.score([make_item("a", "one two two")], Models(tmp_path))

@@ -64,7 +64,13 @@ def plug_in(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
 
 
 @pytest.mark.usefixtures("_fresh")
-def test_a_plug_in_may_not_shadow_a_built_in_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_point_names_a_class_or_its_module_and_may_not_shadow_a_built_in_metric(
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+    for value in (f"{__name__}:Mine", __name__):
+        plug_in(monkeypatch, "mine", value)
+        assert "mine" in registry.names()
+        assert registry.choose("mine").metric == Mine()
     plug_in(monkeypatch, "bleu", "x:Y")
     assert registry.names().count("bleu") == 1
     assert registry.card("bleu").title == "BLEU"
@@ -76,15 +82,6 @@ def test_an_edited_plug_in_is_scored_anew(monkeypatch: pytest.MonkeyPatch, home:
     monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
     assert "|code=" in signature(Mine(), Models(home))
     assert "|code=" not in signature(registry.choose("length").metric, Models(home))
-
-
-@pytest.mark.usefixtures("_fresh")
-def test_an_entry_point_names_a_class_or_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
-    for value in (f"{__name__}:Mine", __name__):
-        plug_in(monkeypatch, "mine", value)
-        assert "mine" in registry.names()
-        assert registry.choose("mine").metric == Mine()
 
 
 BROKEN = (("gone", "no_such_module_anywhere:X", "ModuleNotFoundError"), ("gone", "math:pi", "holds no class"),

@@ -29,11 +29,19 @@ def rows(capsys: pytest.CaptureFixture[str], suite: SuiteRun, *flags: str) -> li
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_the_flags_name_the_tables() -> None:
+def test_the_flags_name_the_tables_and_every_statistic_and_level_has_rows_as_json(
+        suite_run: SuiteRun, capsys: pytest.CaptureFixture[str]) -> None:
     assert tuple(STATISTICS) == statistics.STATISTIC_NAMES
     assert tuple(LEVELS) == statistics.LEVEL_NAMES
     assert {*FORMULAS, "williams-contexts", "bootstrap", "perm-both"} == set(statistics.TEST_NAMES)
     assert plain_name("kendall-b") == "kendall"
+    for name in (*statistics.STATISTIC_NAMES, "kendall-b"):
+        for level in statistics.LEVEL_NAMES:
+            printed = rows(capsys, suite_run, "--dataset", "jsalt", "--statistic", name, "--level", level)
+            full = plain_name(name) + ("" if level == "items" else f" {level}")
+            assert {row["statistic"] for row in printed} == {full}
+            assert all({"dataset", "quality", "metric", "column", "n", "value", "p"} <= row.keys() for row in printed)
+            assert all(row["value"] is not None or row["note"] for row in printed)
 
 
 def test_the_item_scores_give_the_correlations_of_the_run(suite_run: SuiteRun) -> None:
@@ -47,16 +55,6 @@ def test_the_item_scores_give_the_correlations_of_the_run(suite_run: SuiteRun) -
             other = key[row.dataset, row.quality, row.metric, row.column]
             assert (other.value, other.p, other.low) == pytest.approx((row.value, row.p, row.low), abs=0, nan_ok=True)
             assert (other.n, other.note) == (row.n, row.note)
-
-
-def test_every_statistic_and_level_has_rows_as_json(suite_run: SuiteRun, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in (*statistics.STATISTIC_NAMES, "kendall-b"):
-        for level in statistics.LEVEL_NAMES:
-            printed = rows(capsys, suite_run, "--dataset", "jsalt", "--statistic", name, "--level", level)
-            full = plain_name(name) + ("" if level == "items" else f" {level}")
-            assert {row["statistic"] for row in printed} == {full}
-            assert all({"dataset", "quality", "metric", "column", "n", "value", "p"} <= row.keys() for row in printed)
-            assert all(row["value"] is not None or row["note"] for row in printed)
 
 
 def test_draws_give_an_interval_to_what_has_no_formula(suite_run: SuiteRun, capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,7 +52,7 @@ def test_turns_are_brought_together_in_four_ways() -> None:
     assert columns["fake:sum"].shape == (3,)
 
 
-def test_a_broken_contract_is_named() -> None:
+def test_a_broken_contract_is_named_and_a_dataset_without_what_is_needed_cannot_be_scored() -> None:
     for given, part in (
         ({"fake": [1.0]}, "shape (1,) for 2 items"),
         ({"other": [1.0, 2.0]}, "promised the columns fake and gave other"),
@@ -64,9 +64,6 @@ def test_a_broken_contract_is_named() -> None:
         with pytest.raises(BadScores) as caught:
             scoring.score(Fake(given), TWO, MODELS)
         assert part in str(caught.value)
-
-
-def test_a_dataset_without_what_is_needed_cannot_be_scored() -> None:
     bare = Dataset(make_card(), (Item("a", (), Utterance("system", "x")),), (), "imported")
     with pytest.raises(CannotScore, match="no item has context"):
         scoring.score(Fake(), bare, MODELS)

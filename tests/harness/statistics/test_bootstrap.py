@@ -116,7 +116,7 @@ def two_metrics() -> tuple[np.ndarray, np.ndarray]:
     return human, np.stack([human + rng.normal(size=50), np.round(human + 2 * rng.normal(size=50))])
 
 
-def test_the_paired_test_equals_a_loop_over_scipy() -> None:
+def test_the_paired_test_equals_a_loop_over_scipy_and_its_p_by_hand() -> None:
     human, scores = two_metrics()
     tests = paired_bootstrap(human, scores, ONE_SYSTEM, np.arange(50), "spearman", np.random.default_rng(1), 100)
     rng, differences = np.random.default_rng(1), []
@@ -128,6 +128,10 @@ def test_the_paired_test_equals_a_loop_over_scipy() -> None:
     assert tests.p[0, 1] == tests.p[1, 0] == pytest.approx(min(1, 2 * (tail + 1) / 101))
     assert tests.delta[0, 1] == -tests.delta[1, 0] == pytest.approx(
         stats.spearmanr(human, scores[0])[0] - stats.spearmanr(human, scores[1])[0])
+    assert two_sided(np.array([1., 2, 3, -1])) == 2 * 2 / 5  # one on the far side
+    assert two_sided(np.array([1., 2, 3])) == 2 * 1 / 4
+    assert two_sided(np.zeros(9)) == 1
+    assert np.isnan(two_sided(np.zeros(0)))
 
 
 def test_any_statistic_on_shared_rows_and_a_metric_against_itself() -> None:
@@ -142,13 +146,6 @@ def test_any_statistic_on_shared_rows_and_a_metric_against_itself() -> None:
     assert plain.p[0, 2] == 1
     assert np.isnan(plain.p[3]).all()
     assert 0 < paired_bootstrap(human, scores, ONE_SYSTEM, context, kendall, np.random.default_rng(4), 60).p[0, 1] <= 1
-
-
-def test_p_of_differences_by_hand() -> None:
-    assert two_sided(np.array([1., 2, 3, -1])) == 2 * 2 / 5  # one on the far side
-    assert two_sided(np.array([1., 2, 3])) == 2 * 1 / 4
-    assert two_sided(np.zeros(9)) == 1
-    assert np.isnan(two_sided(np.zeros(0)))
 
 
 CALL = {"spearman": stats.spearmanr, "pearson": stats.pearsonr}

@@ -98,7 +98,20 @@ def test_scale_changes_nothing_and_perfect_agreement_has_no_width(rng: np.random
     assert (perfect.value, perfect.low, perfect.high) == (1, 1, 1)
 
 
-def test_each_statistic_is_named_as_its_key() -> None:
+def test_every_statistic_has_a_name_and_at_every_level_a_value_or_a_reason(rng: np.random.Generator) -> None:
+    human = rng.integers(0, 2, size=(12, 5)) + np.arange(5)
+    metric = human + rng.normal(size=(12, 5))
+    rows = Panel(human.ravel().astype(float), metric.ravel(), np.array([0, 1, 2, 3, 4] * 12),
+                 np.repeat(np.arange(12), 5), rng.integers(3, 9, size=60).astype(float))
+    for name in STATISTICS:
+        for level in LEVELS:
+            value = estimate(rows, name, level)
+            assert -1 <= value.value <= 1 or value.note, (name, level)
+            assert not value.note or np.isnan(value.value), (name, level)
+    for level in LEVELS:
+        interval = bootstrap(rows, at_level("pearson", level), rng, draws=60)
+        assert -1 <= interval.low <= interval.value <= interval.high <= 1
+    assert estimate(rows, "spearman", "over-systems").n == 5
     assert all(row.name == name and row.title and row.value.__doc__ for name, row in STATISTICS.items())
     assert full_name("kendall-c", "items") == "kendall-c"
     assert full_name("kendall-c", "within-contexts") == "kendall-c within-contexts"
@@ -158,7 +171,8 @@ SIMPSON = grouped([1, 2, 3, 4, 5, 6, 9, 8, 9], [3, 2, 1, 6, 5, 4, 7, 8, 7], [0, 
 """Within every system the metric runs against people (r = -1), over the systems with them."""
 
 
-def test_by_hand_and_in_any_order(rng: np.random.Generator) -> None:
+def test_levels_by_hand_in_any_order_and_with_the_numbers_of_mt_metrics_eval(rng: np.random.Generator) -> None:
+    """Its stats_test, for two systems of three items each: over all rows, and the mean within systems."""
     assert at_level("pearson", "within-systems")(SIMPSON) == pytest.approx(-1)
     assert at_level("pearson", "items")(SIMPSON) == pearson(SIMPSON) > 0.7
     # means 2, 5, 26/3 against 2, 5, 22/3: centred -29/9, -2/9, 31/9 and -25/9, 2/9, 23/9
@@ -166,10 +180,6 @@ def test_by_hand_and_in_any_order(rng: np.random.Generator) -> None:
     shuffled = SIMPSON.take(rng.permutation(9))
     for level in LEVELS:
         assert at_level("pearson", level)(shuffled) == pytest.approx(at_level("pearson", level)(SIMPSON), abs=1e-12)
-
-
-def test_the_numbers_of_mt_metrics_eval() -> None:
-    """Its stats_test, for two systems of three items each: over all rows, and the mean within systems."""
     rows = grouped([1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 3, 7], [0, 0, 0, 1, 1, 1], [0, 1, 2] * 2)
     for statistic, *values in (("pearson", .776, .760), ("kendall", .552, .575), ("kendall-c", .556, .611)):
         assert [at_level(statistic, level)(rows) for level in ("items", "within-systems")] == (
@@ -182,22 +192,6 @@ def test_groups_without_a_value_are_left_out() -> None:
     assert np.isnan(at_level("pearson", "within-contexts")(rows.take(rows.system == 1)))
     assert np.isnan(at_level("pearson", "within-systems")(rows.take(rows.system > 5)))
     assert estimate(rows.take(np.array([0, 3, 6])), "pearson", "within-systems").note.startswith("in no system there")
-
-
-def test_every_statistic_at_every_level_has_a_value_or_a_reason(rng: np.random.Generator) -> None:
-    human = rng.integers(0, 2, size=(12, 5)) + np.arange(5)
-    metric = human + rng.normal(size=(12, 5))
-    rows = Panel(human.ravel().astype(float), metric.ravel(), np.array([0, 1, 2, 3, 4] * 12),
-                 np.repeat(np.arange(12), 5), rng.integers(3, 9, size=60).astype(float))
-    for name in STATISTICS:
-        for level in LEVELS:
-            value = estimate(rows, name, level)
-            assert -1 <= value.value <= 1 or value.note, (name, level)
-            assert not value.note or np.isnan(value.value), (name, level)
-    for level in LEVELS:
-        interval = bootstrap(rows, at_level("pearson", level), rng, draws=60)
-        assert -1 <= interval.low <= interval.value <= interval.high <= 1
-    assert estimate(rows, "spearman", "over-systems").n == 5
 
 
 def test_groups_share_the_threshold_of_pairwise_accuracy() -> None:

@@ -32,7 +32,7 @@ def mean(values: Sequence[np.ndarray]) -> np.ndarray:
     return np.asarray(np.vstack(values).mean(axis=0))
 
 
-def test_what_is_sure_has_a_narrow_interval_and_a_letter_of_its_own() -> None:
+def test_what_is_sure_has_a_narrow_interval_and_a_letter_of_its_own_and_what_has_no_value_neither() -> None:
     """One metric is far ahead, two are alike, one is far behind."""
     targets = [target(f"d{seed}", seed) for seed in range(6)]
     board = ranked(targets, mean)
@@ -41,9 +41,6 @@ def test_what_is_sure_has_a_narrow_interval_and_a_letter_of_its_own() -> None:
     assert ((board.low <= board.rank) & (board.rank <= board.high)).all()
     np.testing.assert_array_equal(ranked(targets, mean).high, board.high)
     assert board.letters == ("a", "b", "b", "c")
-
-
-def test_a_metric_without_a_value_has_neither_rank_nor_letter() -> None:
     targets = [target(f"d{seed}", seed) for seed in range(6)]
     targets[0].scores[3] = 1
     board = ranked(targets, mean, 50)

@@ -24,7 +24,8 @@ def target(values: dict[str, list[float]]) -> TargetData:
                       np.array([human, *values.values()]), nowhere, nowhere)
 
 
-def test_means_are_over_the_targets_that_all_can_score() -> None:
+def test_means_are_over_the_targets_that_all_can_score_and_whole_dialogues_have_none(
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     up, down = [0.0, 1.0, 2.0, 3.0], [3.0, 2.0, 1.0, 0.0]
     one, two = (dict.fromkeys(COLUMNS, up) | {"mme-avg": down}, dict.fromkeys(COLUMNS, down))
     incomplete = {column: down for column in COLUMNS if column != "mme-avg"}
@@ -34,24 +35,18 @@ def test_means_are_over_the_targets_that_all_can_score() -> None:
     printed = {row.system: row.printed for row in rows if row.table == "Table 5"}
     assert (printed["MME-CRS"], printed["MME-CRS w/o RM+TCM"]) == (0.3104, 0.1107)
     assert not list(measured("real data", [target(incomplete)]))
-
-
-def test_whole_dialogues_alone_are_nothing_to_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     argv = ["study", "mme-crs", "--dataset", "fed-dial", "--limit", "4", "--out", str(tmp_path)]
     assert main(argv) == 2
     assert "no turn-level dataset" in capsys.readouterr().err
 
 
-def test_spread_is_over_seeds_of_means_over_datasets() -> None:
+def test_spread_is_over_seeds_of_means_over_datasets_and_a_seed_has_weights_of_its_own(tmp_path: Path) -> None:
     values = {("a", "x"): (0.1, 0.3), ("a", "y"): (0.3, 0.5), ("b", "x"): (0.6, 0.6)}
     results = [SeedResult(seed, "m", "m", "real", *target, value)
                for target, some in values.items() for seed, value in enumerate(some)]
     (grid,) = seeds.findings(results).tables
     assert grid.head == ("column", "mean", "a", "b")
     assert grid.rows == (("m", "0.450 ± 0.071", "0.300 ± 0.141", "0.600 ± 0.000"),)
-
-
-def test_a_seed_has_weights_of_its_own_and_the_models_that_metrics_share(tmp_path: Path) -> None:
     for folder in ("corpora", "checkpoints/mlm", "checkpoints/deb"):
         (tmp_path / folder).mkdir(parents=True)
     own = seeds._home_of(0, tmp_path)

@@ -22,7 +22,7 @@ def written(folder: Path, text: str) -> settings.Settings:
     return settings.read(folder)
 
 
-def test_everything_that_can_be_said(tmp_path: Path) -> None:
+def test_everything_that_can_be_said_and_settings_that_cannot_be(tmp_path: Path) -> None:
     """A folder that says nothing runs with the harness, though a .venv lies in it."""
     said = written(tmp_path, "[tool.harness]\ncommand = ['perl', 'x.pl']\ntimeout = 1.5\nenv = ['A']")
     assert (said.command, said.timeout, said.env) == (("perl", "x.pl"), 1.5, ("A",))
@@ -32,6 +32,9 @@ def test_everything_that_can_be_said(tmp_path: Path) -> None:
         assert not written(tmp_path, text).apart
     (tmp_path / "pyproject.toml").unlink()
     assert not settings.read(tmp_path).apart
+    for text, message in WRONG.items():
+        with pytest.raises(BrokenPlugin, match=message):
+            written(tmp_path, text)
 
 
 WRONG = {
@@ -46,12 +49,6 @@ WRONG = {
     "[tool.harness]\ntimeout = nan": "a number of seconds is needed",
     "[tool.harness]\ntimeout = true": "a number of seconds is needed",
 }
-
-
-def test_settings_that_cannot_be_are_refused(tmp_path: Path) -> None:
-    for text, message in WRONG.items():
-        with pytest.raises(BrokenPlugin, match=message):
-            written(tmp_path, text)
 
 
 def test_which_metric_a_folder_holds(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def _modules() -> Iterator[None]:
             del sys.modules[name]
 
 
-def test_a_file_is_a_metric_with_options(tmp_path: Path, home: Path) -> None:
+def test_a_file_or_a_folder_is_a_metric_with_options_and_an_input_of_a_composition(tmp_path: Path, home: Path) -> None:
     path = file(tmp_path, source())
     assert scored(path, home) == [2, 0]
     chosen = registry.choose(f"{path}[mark=?]")
@@ -85,13 +85,12 @@ def test_a_file_is_a_metric_with_options(tmp_path: Path, home: Path) -> None:
     assert scored(f"{path}[mark=?]", home) == [1, 0]
     assert registry.is_known(path)
     assert type(chosen.metric) is type(registry.choose(f"{tmp_path}/../{tmp_path.name}/marks.py").metric), "unchanged"
-
-
-def test_a_folder_is_the_metric_that_its_pyproject_names(tmp_path: Path, home: Path) -> None:
     for below in (".", "src"):
         requested = package(tmp_path / "it", below=below)
         assert scored(requested, home) == scored(requested[:-1], home) == [2, 0]
     assert str(tmp_path / "it" / "src") not in sys.path
+    path = file(tmp_path, source())
+    assert scored(f"weighted[inputs=2*{path}+1*{path}/marks]", home)[:1] == [6]
 
 
 def test_what_is_scored_and_signed_is_what_the_file_holds_now(tmp_path: Path, home: Path) -> None:
@@ -129,11 +128,6 @@ def test_two_metrics_of_one_name_are_refused_and_one_with_two_options_is_not(
     assert main([*dry, f"{one}[mark=?]"]) == 0
     assert main([*dry, other]) == 2
     assert "two different metrics are named 'marks'" in capsys.readouterr().err
-
-
-def test_a_file_is_an_input_of_a_composition(tmp_path: Path, home: Path) -> None:
-    path = file(tmp_path, source())
-    assert scored(f"weighted[inputs=2*{path}+1*{path}/marks]", home)[:1] == [6]
 
 
 NO_METRIC = (

@@ -42,7 +42,8 @@ def source(tmp_path: Path) -> TopicSource:
     return TopicSource(Graph(tmp_path / "g"), read)
 
 
-def test_edges_weigh_one_over_hops_between_the_sides_alone(source: TopicSource) -> None:
+def test_edges_weigh_one_over_hops_and_a_node_has_its_vector_and_the_means_of_its_neighbours(
+        source: TopicSource) -> None:
     pairs: list[Any] = [(("tea", "cup"), ("kitchen", "tea")), ((), ("cup",)), ((), ()), (("moon",), ("moon", "tea"))]
     found = topics(source, pairs)
     batch = found.batch(np.array([0, 1, 2, 3]))
@@ -54,9 +55,6 @@ def test_edges_weigh_one_over_hops_between_the_sides_alone(source: TopicSource) 
     again = found.batch(np.array([3, 1]))
     assert again.edge_index.tolist() == [[0], [1]]
     assert again.x[:, 0, 0].tolist() == [9, 9, 1, 2]
-
-
-def test_a_node_has_its_vector_and_the_means_of_its_neighbours(source: TopicSource) -> None:
     found = source.features(["cup", "moon", "teas"])
     # beside cup are tea and kitchen, behind them house; "teas" is aligned to tea, and keeps the vector of its own text
     expected = np.array([[[2, 4], [2, 5], [4, 16]], [[9, 81], [0, 0], [0, 0]], [[9, 81], [2, 4], [3, 9]]])

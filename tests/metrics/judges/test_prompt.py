@@ -143,9 +143,11 @@ NUMBERS: list[tuple[str, float | None]] = [
 ]
 
 
-def test_one_number() -> None:
+def test_only_a_clear_number_or_object_is_a_score() -> None:
     for text, value in NUMBERS:
         assert scored(text) == ({} if value is None else {"kind": value}), text
+    for text, values in OBJECTS:
+        assert scored(text, KIND, CLEAR) == values, text[:80]
 
 
 OBJECTS: list[tuple[str, dict[str, float]]] = [
@@ -164,11 +166,6 @@ OBJECTS: list[tuple[str, dict[str, float]]] = [
     ("[4, 7]", {}),
     ("4", {}),
 ]
-
-
-def test_one_object() -> None:
-    for text, values in OBJECTS:
-        assert scored(text, KIND, CLEAR) == values, text[:80]
 
 
 def tokens(*texts: str, top: dict[str, float] | None = None) -> tuple[Any, ...]:
@@ -216,7 +213,7 @@ def test_what_is_no_chat_completion_is_refused_and_one_without_text_is_kept_as_e
     assert answer == Answer("", "length", "m", 7, 0)
 
 
-def test_a_count_of_tokens_is_a_whole_number_or_not_known() -> None:
+def test_a_count_of_tokens_is_whole_or_not_known_and_malformed_probabilities_are_none() -> None:
     for count, taken in ((0, 0), (7, 7), (10**9, 10**9), (10**9 + 1, 0), (int("9" * 400), 0), (-1, 0), (1.5, 0),
                          (float("inf"), 0), (float("nan"), 0), (True, 0), ("7", 0), (None, 0), ([7], 0), ({}, 0)):
         usage = {"prompt_tokens": count, "completion_tokens": 3}
@@ -225,9 +222,6 @@ def test_a_count_of_tokens_is_a_whole_number_or_not_known() -> None:
     for usage in (7, [7], "7", None, {}):
         choice = {"message": {"content": "4"}, "finish_reason": {}}
         assert received({"model": ["m"], "choices": [choice], "usage": usage}) == Answer("4")
-
-
-def test_malformed_probabilities_are_none() -> None:
     for logprobs in (
         7, {"content": 7}, {"content": [7]}, {"content": [{"token": "x"}]}, {"content": [{"token": "4"}]},
         {"content": [{"token": "4", "top_logprobs": [{"token": 4, "logprob": 0}, 7, {"token": "4", "logprob": "x"}]}]},

@@ -109,15 +109,13 @@ def test_a_batch_is_windows_that_begin_with_a_turn(data: TrainingData) -> None:
     assert torch.equal(batches[0], objective.draw(np.random.default_rng(0)))
 
 
-def test_training_learns_and_what_is_stored_tells_the_same(data: TrainingData, tmp_path: Path) -> None:
+def test_training_learns_what_is_stored_tells_the_same_and_too_little_text_is_told(
+        data: TrainingData, tmp_path: Path, home: Path) -> None:
     objective = SIZES.objective(data)
     fitted = fit(objective, Recipe((), 12, rate=2e-2, every=12), Machine(), 0)
     assert fitted.held_out < 0.95 * np.log(90)
     told: Mapping[str, Any] = objective.notes(objective.network)
     assert told["the same in eight bits"] == pytest.approx(told["held-out bits per character"], abs=0.02)
-
-
-def test_too_little_text_is_told(home: Path) -> None:
     few = Corpus(card("dailydialog"), "0" * 64, talks(3), {})
     with pytest.raises(MetricError, match="larger corpora"):
         SIZES.objective(TrainingData({"dailydialog": few}, Models(home), 0))

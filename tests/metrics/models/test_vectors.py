@@ -225,7 +225,7 @@ def test_what_is_no_file_of_vectors_is_told_with_file_and_line(tmp_path: Path, h
         assert tables(home) == [], "nothing half-converted is left"
 
 
-def test_a_word_is_the_mean_of_its_tokens(tiny_encoder: Path, home: Path) -> None:
+def test_a_word_is_the_mean_of_its_tokens_read_as_within_a_sentence(tiny_encoder: Path, home: Path) -> None:
     models = Models(home, Choice(encoder=str(tiny_encoder), device="cpu"))
     encoder, found = models.encoder(), models.vectors()
     table = encoder.embeddings()
@@ -235,6 +235,10 @@ def test_a_word_is_the_mean_of_its_tokens(tiny_encoder: Path, home: Path) -> Non
     np.testing.assert_array_equal(found.of(["cat"])[0], table[[numbers["c"], numbers["##a"], numbers["##t"]]].mean(0))
     assert found.of(["🙂", "", "日本"]).shape == (0, 16), "[UNK] is no token of a word"
     assert encoder.name in found.name
+    joined = from_encoder(fake(lambda text: [100 + ord(text[1])%100] if text[0] == " " else [ord(text[0])]))
+    apart = from_encoder(fake(lambda text: [ord(sign) for sign in text]))
+    assert joined.of(["b"]).tolist() == [[198, 198]]
+    assert apart.of(["b"]).tolist() == [[98, 98]]
 
 
 def fake(plain: Callable[[str], list[int]]) -> Any:
@@ -243,10 +247,3 @@ def fake(plain: Callable[[str], list[int]]) -> Any:
                                 whole=SimpleNamespace(unk_token_id=None))
     return SimpleNamespace(name="fake", embeddings=lambda: np.arange(200.0, dtype=np.float32)[:, None].repeat(2, 1),
                            tokenizer=tokenizer)
-
-
-def test_a_word_is_read_as_within_a_sentence_where_a_space_belongs_to_the_token() -> None:
-    joined = from_encoder(fake(lambda text: [100 + ord(text[1])%100] if text[0] == " " else [ord(text[0])]))
-    apart = from_encoder(fake(lambda text: [ord(sign) for sign in text]))
-    assert joined.of(["b"]).tolist() == [[198, 198]]
-    assert apart.of(["b"]).tolist() == [[98, 98]]

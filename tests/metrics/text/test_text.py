@@ -92,7 +92,7 @@ def test_items_that_share_references_come_together() -> None:
         assert [reference.text for reference in used] == expected
 
 
-def test_keywords_name_topics() -> None:
+def test_keywords_name_topics_and_the_largest_tf_idf_are_taken_in_their_order() -> None:
     for text, expected in (
         ("I really don't know, do you like football?", ("football",)), ("Yes , I 'm fine , thanks !", ()),
         ("My brother's cat eats FISH and more fish", ("brother", "cat", "eats", "fish")),
@@ -101,9 +101,6 @@ def test_keywords_name_topics() -> None:
         ("أحب القهوة 3", ("أحب", "القهوة")),  # of other letters no list says which word names no topic
     ):
         assert keywords.keywords(text) == expected
-
-
-def test_the_largest_tf_idf_are_taken_in_their_order() -> None:
     rare = {f"word{letter}": 1 for letter in "abcdefghijkl"}
     counts = Counts(1000, {"worda": 40, "wordb": 40, "often": 200, **dict.fromkeys([*rare][2:], 10)}, "")
     found = keywords.ranked({**rare, "often": 5, "wordb": 2}, counts)

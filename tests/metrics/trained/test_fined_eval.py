@@ -89,7 +89,8 @@ def test_padding_changes_nothing_and_the_order_does() -> None:
         assert not torch.allclose(network(said), network(said.flip(1)))
 
 
-def test_signals_are_means_over_pairs() -> None:
+def test_signals_are_means_over_pairs_and_rare_words_are_specific() -> None:
+    """Of four words tea occurs in four texts, which is the most, kettle in two, samovar in one."""
     asks = np.array([False, True, False, True, True, False])
     assert fined_data.questions(rows(1, 2, 3, 4, 5, 0), asks).tolist() == [[1, 2], [4, 5]]
     assert fined_data.questions(rows(2, 5), asks).shape == (0, 2)
@@ -98,6 +99,8 @@ def test_signals_are_means_over_pairs() -> None:
     means = fined_data.mean_of((rows(1, 2, 3), rows(4), rows(5, 6)), lambda said: fined_data.before(said, 1),
                                lambda first, second: second.astype(float))
     np.testing.assert_array_equal(means, [2.5, np.nan, 6.0])  # a dialogue without pairs has no value
+    found = fined_data.specificity(["", "tea", "tea kettle", "the tea kettle", "tea samovar", "it is"])
+    np.testing.assert_allclose(found, [0, 0, 0.25, 0.25, 0.5, 0])
 
 
 def test_as_published_only_neighbours_are_compared_and_little_that_follows_is_deep(
@@ -117,12 +120,6 @@ def test_as_published_only_neighbours_are_compared_and_little_that_follows_is_de
         assert rates["likability:agreement"]((rows(2, 3, 1),)) == pytest.approx(1 - agreement / 10)
         assert rates["topic-depth:entailment"]((rows(2, 3, 1),)) == pytest.approx(entailment / 10)
         assert ("topic-depth:specificity" in rates) != as_published
-
-
-def test_rare_words_are_specific() -> None:
-    """Of four words tea occurs in four texts, which is the most, kettle in two, samovar in one."""
-    found = fined_data.specificity(["", "tea", "tea kettle", "the tea kettle", "tea samovar", "it is"])
-    np.testing.assert_allclose(found, [0, 0, 0.25, 0.25, 0.5, 0])
 
 
 def test_the_highest_third_of_a_corpus_is_better_than_its_lowest() -> None:

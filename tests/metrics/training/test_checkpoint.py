@@ -119,16 +119,14 @@ def test_a_damaged_checkpoint_is_refused_in_one_line_and_in_nobody_elses_way(hom
         shutil.rmtree(checkpoint.place("toy", MINE, home))
 
 
-def test_another_network_is_refused_in_one_line(home: Path, shipped: Path) -> None:
+def test_another_network_is_refused_in_one_line_but_one_may_lack_what_it_does_not_learn(
+        home: Path, shipped: Path) -> None:
     for config, part in (({"out_features": 3}, "size mismatch"), ({"colour": "red"}, "colour"),
                          ({"bias": False}, "bias")):
         write(shipped / "toy", "", **config)
         with pytest.raises(MissingResource, match=f"holds those of another network.*{part}") as caught:
             Models(home, Choice(device="cpu")).trained("toy", torch.nn.Linear)
         assert "\n" not in str(caught.value)
-
-
-def test_a_network_may_lack_what_it_does_not_learn(home: Path, shipped: Path) -> None:
     class Frozen(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()

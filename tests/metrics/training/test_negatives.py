@@ -89,18 +89,11 @@ def test_the_middle_is_neither_near_nor_far(rng: np.random.Generator) -> None:
     assert negatives.middle(circle(10)[[0, 9, 0]], candidates).tolist() == [order.tolist().index(5), 4, 5]
 
 
-def test_bm25_by_hand() -> None:
-    """Three texts of 1, 2 and 3 words; "cat" is in two of them, "mat" in one."""
-    index = negatives.Index(["cat", "cat mat", "dog dog bird"])
-    rows, scores = index.search(["cat mat"], top=3)
-    idf_cat, idf_mat = math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5)
-    weight = [2.2 / (1 + 1.2 * (0.25 + 0.75 * length / 2)) for length in (1, 2)]
-    assert rows.tolist() == [[1, 0, -1]]
-    assert scores[0] == pytest.approx([(idf_cat + idf_mat) * weight[1], idf_cat * weight[0], 0], rel=1e-5)
+def test_lexical_negatives_share_words_by_bm25_and_are_of_other_dialogues(rng: np.random.Generator) -> None:
+    """Of three hits the middle one; what is the same, or of the same dialogue, is passed over.
 
-
-def test_lexical_negatives_share_words_and_are_of_other_dialogues(rng: np.random.Generator) -> None:
-    """Of three hits the middle one; what is the same, or of the same dialogue, is passed over."""
+    Three texts of 1, 2 and 3 words; "cat" is in two of them, "mat" in one.
+    """
     texts = ["red apple pie", "red apple pie with cream", "Red, apple pie!", "red apple tree", "red apple", "red car",
              "nothing alike"]
     groups = np.array([0, 0, 1, 2, 3, 4, 5])
@@ -109,3 +102,9 @@ def test_lexical_negatives_share_words_and_are_of_other_dialogues(rng: np.random
     found = negatives.lexical_others(np.array([0, 6]), negatives.Index(texts), groups, rng)
     assert found[0] == allowed[1]
     assert found[1] != 6
+    index = negatives.Index(["cat", "cat mat", "dog dog bird"])
+    rows, scores = index.search(["cat mat"], top=3)
+    idf_cat, idf_mat = math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5)
+    weight = [2.2 / (1 + 1.2 * (0.25 + 0.75 * length / 2)) for length in (1, 2)]
+    assert rows.tolist() == [[1, 0, -1]]
+    assert scores[0] == pytest.approx([(idf_cat + idf_mat) * weight[1], idf_cat * weight[0], 0], rel=1e-5)

@@ -59,13 +59,19 @@ def test_a_row_is_read_the_same_whatever_is_read_beside_it(data: TrainingData) -
         torch.testing.assert_close(network(rows)[:2], torch.cat(alone))
 
 
-def test_the_body_is_trained_or_its_adapters_and_its_pooler_never(data: TrainingData) -> None:
+def test_the_body_is_trained_or_its_adapters_and_its_pooler_is_what_the_head_begins_as(data: TrainingData) -> None:
     for rank, begins in ((0, ("body.", "head.")), (2, ("adapters.", "head."))):
         data.recipe = dataclasses.replace(TINY, rank=rank)
         network = contrasts(data, Parts("tea", "rain", toy)).network
         names = set(checkpoint.learned(network))
         assert {name.partition(".")[0] + "." for name in names} == set(begins)
         assert not any("pooler" in name for name in names)
+    body = torch.nn.Module()
+    body.pooler = torch.nn.Module()
+    body.pooler.dense = torch.nn.Linear(3, 3)
+    head = Classifier(3, hidden=3)
+    tuned._take_pooler(head, body)
+    assert torch.equal(head.dense.weight, body.pooler.dense.weight)
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.1])
@@ -269,12 +275,3 @@ def test_two_processes_end_in_the_same_weights(tmp_path: Path, corpus: Path, tin
     assert done.returncode == 0, done.stderr[-2000:]
     (folder,) = (tmp_path / "checkpoints" / "deb-pretrain").iterdir()
     assert checkpoint.read("deb-pretrain", folder).card["steps"] == 2
-
-
-def test_the_first_layer_of_the_head_begins_as_the_pooler() -> None:
-    body = torch.nn.Module()
-    body.pooler = torch.nn.Module()
-    body.pooler.dense = torch.nn.Linear(3, 3)
-    head = Classifier(3, hidden=3)
-    tuned._take_pooler(head, body)
-    assert torch.equal(head.dense.weight, body.pooler.dense.weight)
