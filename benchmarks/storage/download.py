@@ -9,28 +9,25 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import http.client
+import http
 import json
 import re
-import socket
-import ssl
 import sys
 import time
-import urllib.error
-import urllib.request
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from benchmarks.errors import ChecksumDiffers, FetchError, Offline
 
-ATTEMPTS, PAUSE, CHUNK, TIMEOUT = 5, 0.5, 1 << 16, 30.0
+if TYPE_CHECKING:
+    import httpx2
+
+ATTEMPTS, PAUSE, TIMEOUT = 5, 0.5, 30.0
 EVERY = 10.0
 """Seconds between two lines on a download, where there is no terminal with a bar."""
-
-CUT = (http.client.HTTPException, ConnectionError, TimeoutError)
-"""What a connection that breaks off raises: worth another attempt."""
 
 
 class TryAgain(Exception):
@@ -84,7 +81,8 @@ def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
 def reach(url: str) -> None:
     """Raise Offline where the host cannot be reached; any answer of it will do."""
     try:
-        _open(url, {}).close()
+        with _opened(url, {}):
+            return
     except Offline:
         raise
     except (FetchError, TryAgain):
@@ -111,10 +109,10 @@ def _attempt(url: str, part: Path, note: Path) -> None:
         headers["Range"] = f"bytes={have}-"
         if known.tag and not known.tag.startswith("W/"):
             headers["If-Range"] = known.tag
-    with _open(url, headers) as answer:
+    with _opened(url, headers) as answer:
         total, start = _extent(answer)
         new = _Note(url, answer.headers.get("ETag") or "", total)
-        if answer.status != http.HTTPStatus.PARTIAL_CONTENT:
+        if answer.status_code != http.HTTPStatus.PARTIAL_CONTENT:
             start = 0
         elif start != have or new != known:
             raise Changed("changed while it was downloaded")
@@ -122,44 +120,39 @@ def _attempt(url: str, part: Path, note: Path) -> None:
         _copy(answer, part, start, total)
 
 
-class _Redirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any,
-                         newurl: str) -> urllib.request.Request | None:
-        if urlsplit(newurl).scheme not in {"https", urlsplit(req.full_url).scheme}:
-            raise FetchError(f"{req.full_url}: leads to {newurl:.100}, which is not https")
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
+@contextlib.contextmanager
+def _opened(url: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
+    """What a server answers; TryAgain, Offline or FetchError where that is no file, or breaks off."""
+    import httpx2
 
-
-def _open(url: str, headers: dict[str, str]) -> http.client.HTTPResponse:
-    """Open an address; TryAgain, Offline or FetchError where it does not open."""
-    opener = urllib.request.OpenerDirector()  # the default one would also follow file: and ftp:
-    for handler in (urllib.request.ProxyHandler, urllib.request.UnknownHandler, urllib.request.HTTPHandler,
-                    urllib.request.HTTPSHandler, urllib.request.HTTPDefaultErrorHandler,
-                    urllib.request.HTTPErrorProcessor, _Redirects):
-        opener.add_handler(handler())
-    request = urllib.request.Request(url, headers=headers)  # noqa: S310  the scheme was looked at
     try:
-        answer: http.client.HTTPResponse = opener.open(request, timeout=TIMEOUT)
-    except urllib.error.HTTPError as error:
-        error.close()
-        message = f"the server answers {error.code} {error.reason}"
-        if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-            raise Changed("is shorter than what was downloaded") from error
-        if error.code == http.HTTPStatus.TOO_MANY_REQUESTS or error.code >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise TryAgain(message) from error
-        raise FetchError(f"{url}: {message}") from error
-    except urllib.error.URLError as error:
-        if isinstance(error.reason, ConnectionResetError):
-            raise _cut(error.reason) from error
-        if isinstance(error.reason, ssl.SSLError):
-            raise FetchError(f"{url}: no safe connection: {_reason(error.reason)}") from error
-        raise Offline(f"{urlsplit(url).hostname} cannot be reached: {_reason(error.reason)}") from error
-    except CUT as error:
-        raise _cut(error) from error
-    return answer
+        with (httpx2.Client(timeout=TIMEOUT, follow_redirects=True,
+                            event_hooks={"response": [_check_redirect]}) as client,
+              client.stream("GET", url, headers=headers) as answer):
+            message = f"the server answers {answer.status_code} {answer.reason_phrase}"
+            if answer.status_code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+                raise Changed("is shorter than what was downloaded")
+            if answer.status_code == http.HTTPStatus.TOO_MANY_REQUESTS or answer.is_server_error:
+                raise TryAgain(message)
+            if not answer.is_success:
+                raise FetchError(f"{url}: {message}")
+            yield answer
+    except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+        if "SSL" in str(error):
+            raise FetchError(f"{url}: no safe connection: {_reason(error)}") from error
+        raise Offline(f"{urlsplit(url).hostname} cannot be reached: {_reason(error)}") from error
+    except (httpx2.TransportError, httpx2.TooManyRedirects) as error:
+        raise TryAgain(f"the connection was cut ({_reason(error)})") from error
 
 
-def _extent(answer: http.client.HTTPResponse) -> tuple[int, int]:
+def _check_redirect(answer: httpx2.Response) -> None:
+    """Refuse to be led away from the web, or from a safe connection to another."""
+    target = answer.url.join(answer.headers["Location"]) if answer.has_redirect_location else answer.url
+    if target.scheme not in {"https", answer.url.scheme}:
+        raise FetchError(f"{answer.url}: leads to {target!s:.100}, which is not https")
+
+
+def _extent(answer: httpx2.Response) -> tuple[int, int]:
     """The length of the whole file, -1 where it is not said, and where this answer starts."""
     match = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", answer.headers.get("Content-Range") or "")
     if match:
@@ -167,7 +160,7 @@ def _extent(answer: http.client.HTTPResponse) -> tuple[int, int]:
     return int(answer.headers.get("Content-Length") or -1), 0
 
 
-def _copy(answer: http.client.HTTPResponse, part: Path, start: int, total: int) -> None:
+def _copy(answer: httpx2.Response, part: Path, start: int, total: int) -> None:
     from tqdm import tqdm
 
     with part.open("r+b" if start else "wb") as stream, tqdm(
@@ -176,15 +169,12 @@ def _copy(answer: http.client.HTTPResponse, part: Path, start: int, total: int) 
     ) as bar:
         stream.seek(start)
         began = said = time.monotonic()
-        while chunk := _read(answer):
+        for chunk in answer.iter_raw():
             stream.write(chunk)
             bar.update(len(chunk))
             if bar.disable and time.monotonic() - said > EVERY:
                 said = time.monotonic()
                 sys.stderr.write(f"{part.name[1:-5]}: {_rate(stream.tell(), start, total, said - began)}\n")
-        size = stream.tell()
-    if total >= 0 and size != total:
-        raise TryAgain(f"the connection was cut at {size} of {total} bytes")
 
 
 def _rate(size: int, start: int, total: int, seconds: float) -> str:
@@ -195,20 +185,5 @@ def _rate(size: int, start: int, total: int, seconds: float) -> str:
     return f"{size / 1e6:,.0f}{left} MB, {speed / 1e6:,.1f} MB/s{rest}"
 
 
-def _read(answer: http.client.HTTPResponse) -> bytes:
-    try:
-        return answer.read(CHUNK)
-    except CUT as error:
-        raise _cut(error) from error
-
-
-def _cut(error: Exception) -> TryAgain:
-    return TryAgain(f"the connection was cut ({_reason(error)})")
-
-
-def _reason(error: object) -> str:
-    """Say in a few words why a connection failed."""
-    if isinstance(error, socket.gaierror):
-        return "its name is not known"
-    text = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-    return " ".join(text.split()) or type(error).__name__
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

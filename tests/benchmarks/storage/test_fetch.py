@@ -126,7 +126,7 @@ def test_a_cut_connection_goes_on_where_it_was(site: type[Site], tmp_path: Path)
 def test_a_later_run_goes_on(site: type[Site], tmp_path: Path) -> None:
     """What came before all attempts were used up is not asked for again."""
     site.cut_at, site.cuts = 10_000, 5
-    with pytest.raises(FetchError, match=r"cut at 50000 of 300000 bytes, 5 times; run it again"):
+    with pytest.raises(FetchError, match=r"the connection was cut \(.*\), 5 times; run it again"):
         download(site.url, tmp_path / "file.bin", SHA256)
     assert only(tmp_path) == [".file.bin.note", ".file.bin.part"]
     assert download(site.url, tmp_path / "file.bin", SHA256).read_bytes() == BODY
