@@ -16,8 +16,8 @@ import os
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -52,52 +52,38 @@ class AnswerArchive:
         self._known[key] = answer
 
 
-@dataclass
 class Usage:
-    """Counts over one run of one judge; `count` and `answered` may be called from several threads."""
+    """Counts over one run of one judge; `count` and `answered` may be called from several threads.
 
-    judge: str
-    model: str
-    sent: int = 0
-    """Requests, failed attempts among them."""
-    failed: int = 0
-    kept: int = 0
-    """Answers that were kept from before."""
-    refused: int = 0
-    read: int = 0
-    weighted: int = 0
-    """Of those that were read, how many by the probabilities of the tokens."""
-    unreadable: int = 0
-    """Answers that could not be read."""
-    unread: int = 0
-    """Questions given up without an answer that could be read."""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    last_refusal: str = ""
-    start: float = field(default_factory=time.monotonic)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    Of `failed` attempts, answers `kept` from before, `refused` requests, samples `read` and those of them `weighted` by
+    the probabilities of tokens, `unreadable` answers, and questions given up `unread`.
+    """
 
-    def count(self, what: str, *, weighted: bool = False, last_refusal: str = "") -> None:
-        """Count one of a kind."""
+    def __init__(self, judge: str, model: str) -> None:
+        self.judge, self.model = judge, model
+        self.counts: Counter[str] = Counter()
+        self._start, self._lock = time.monotonic(), threading.Lock()
+
+    def count(self, *what: str) -> None:
+        """Count one of each kind."""
         with self._lock:
-            setattr(self, what, getattr(self, what) + 1)
-            self.weighted += weighted
-            self.last_refusal = last_refusal or self.last_refusal
+            self.counts.update(what)
 
     def answered(self, answer: Answer) -> None:
         """Count the tokens of an answer."""
         with self._lock:
-            self.prompt_tokens += answer.prompt
-            self.completion_tokens += answer.completion
+            self.counts.update({"prompt": answer.prompt, "completion": answer.completion})
 
     def line(self) -> str:
         """The line that is printed at the end."""
-        parts = [f"{self.sent} requests", f"{self.kept} answers kept from before", f"{self.failed} attempts failed",
-                 f"{self.unreadable} answers not readable", f"{self.refused} requests refused",
-                 f"{self.unread} questions given up", f"{self.weighted} of {self.read} weighted by probabilities",
-                 f"{self.prompt_tokens} + {self.completion_tokens} tokens",
-                 f"{time.monotonic() - self.start:.1f} s"]
+        counts = self.counts
+        parts = [f"{counts['sent']} requests", f"{counts['kept']} answers kept from before",
+                 f"{counts['failed']} attempts failed", f"{counts['unreadable']} answers not readable",
+                 f"{counts['refused']} requests refused", f"{counts['unread']} questions given up",
+                 f"{counts['weighted']} of {counts['read']} weighted by probabilities",
+                 f"{counts['prompt']} + {counts['completion']} tokens", f"{time.monotonic() - self._start:.1f} s"]
         return f"{self.judge} ({self.model}): {', '.join(parts)}"
+
 
 def _append(path: Path, line: bytes) -> None:
     """Add a line to a file, in one piece; it begins the line anew, since the last one may have been cut short."""

@@ -68,6 +68,7 @@ class Sampler:
         self._jitter = random.Random(options.seed)  # noqa: S311  (spreads waits, hides nothing)
         self._failed_in_a_row = 0
         self._unanswered: list[str] = []
+        self._refusal = ""
 
     def readings(self, questions: Sequence[Question]) -> list[list[Reading]]:
         """The scores of every sample of every question, in their order."""
@@ -82,8 +83,8 @@ class Sampler:
         if self._unanswered:
             raise NoAnswer(f"{len(self._unanswered)} of {len(futures)} requests got no answer "
                                   f"({self._unanswered[-1]}); {GOES_ON}")
-        if self.usage.refused and not self.usage.read:
-            raise NoAnswer(f"every request was refused ({self.usage.last_refusal})")
+        if self._refusal and not self.usage.counts["read"]:
+            raise NoAnswer(f"every request was refused ({self._refusal})")
         results = iter(future.result() for future in futures)
         return [[next(results) for _ in samples] for _ in questions]
 
@@ -119,7 +120,7 @@ class Sampler:
                 return reading
             reading = scores(question, answer) | reading
             if len(reading) == len(question.qualities):
-                self.usage.count("read", weighted=any(score.weighted for score in reading.values()))
+                self.usage.count("read", *(["weighted"] if any(score.weighted for score in reading.values()) else []))
                 return reading
             self._count_unreadable(answer)
         self.usage.count("unread")
@@ -191,17 +192,18 @@ class Sampler:
             raise NoAnswer(f"{self._failed_in_a_row} requests in a row failed ({error}); {GOES_ON}")
 
     def _count_refused(self, words: str) -> None:
-        self.usage.count("refused", last_refusal=words)
-        if not self.usage.read and self.usage.refused >= ENOUGH:
+        self._refusal = words
+        self.usage.count("refused")
+        if not self.usage.counts["read"] and self.usage.counts["refused"] >= ENOUGH:
             self._stop.set()
             raise NoAnswer(f"every request was refused ({words})")
 
     def _count_unreadable(self, answer: Answer) -> None:
         self.usage.count("unreadable")
-        if not self.usage.read and self.usage.unreadable >= ENOUGH:
+        if not self.usage.counts["read"] and self.usage.counts["unreadable"] >= ENOUGH:
             self._stop.set()
             cut = "; it was cut at max_tokens" if answer.finish == "length" else ""
-            raise CannotScore(f"none of {self.usage.unreadable} answers could be read; the last was "
+            raise CannotScore(f"none of {self.usage.counts['unreadable']} answers could be read; the last was "
                               f"{json.dumps(answer.text)[:120]}{cut}")
 
 

@@ -102,7 +102,7 @@ class Judge:
             return Sampler(options, archive, lambda: endpoint.find(self.url, self.key_from, self.timeout),
                            usage).readings(questions)
         finally:
-            if usage.sent or usage.kept:
+            if usage.counts["sent"] or usage.counts["kept"]:
                 sys.stderr.write(usage.line() + "\n")
 
     def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
