@@ -7,10 +7,6 @@ drawn from less than their size would have it: by the square root of their turns
 The tokenizer is learned first, from the same dialogues. The checkpoint holds matrices in eight bits
 (small_lm.py); `notes` have what that costs on what is held out, in bits per character of the text as it was
 written, which can be compared between tokenizers.
-
-Over a vocabulary of thousands most of the time goes into the scores of every piece at every place: written, read and
-written again for softmax, loss and gradient. Here they are made for a few hundred places at a time, and turned into
-their gradient at once, while they lie in the cache.
 """
 
 from __future__ import annotations
@@ -23,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch.nn import functional
 
 from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
@@ -33,8 +30,6 @@ from metrics.training.recipe import Objective, Recipe, TrainingData
 Tokens = npt.NDArray[np.uint16]
 SAMPLE = 60_000
 """Utterances that the tokenizer is learned from, of all corpora alike."""
-PLACES = 256
-"""For how many places scores are made at a time."""
 TOKENS = 2_048
 """Tokens of a batch in training."""
 LONG = 0.25
@@ -163,39 +158,11 @@ class DialogueLM(torch.nn.Module):
         """Tell the mean of −log p of each token after those before it: (rows, tokens) to one number."""
         with torch.autocast("cpu", torch.bfloat16, enabled=rows.device.type == "cpu" and _quick_in_bf16()):
             states = self.gpt_neox(input_ids=rows[:, :-1], use_cache=False).last_hidden_state
-        halved = torch.is_autocast_enabled(rows.device.type) or (rows.device.type == "cpu" and _quick_in_bf16())
-        cross_entropy: Any = _CrossEntropy.apply
-        return cross_entropy(states.flatten(0, 1), self.gpt_neox.embed_in.weight, rows[:, 1:].flatten(),
-                             torch.bfloat16 if halved else torch.float32)
+            scores = functional.linear(states, self.gpt_neox.embed_in.weight)
+        return functional.cross_entropy(scores.flatten(0, 1).float(), rows[:, 1:].flatten())
 
 
 def _quick_in_bf16() -> bool:
     """Whether this processor has matrix products in bfloat16."""
     supported = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
     return supported is not None and bool(supported())
-
-
-class _CrossEntropy(torch.autograd.Function):
-    """The mean cross entropy of states (places, width) times a table (pieces, width), with its gradients."""
-
-    @staticmethod
-    def forward(ctx: Any, states: Any, table: Any, targets: Any, dtype: Any) -> Any:
-        wanted = ctx.needs_input_grad[0]
-        columns, total = table.detach().to(dtype), torch.zeros((), device=states.device)
-        to_states, to_table = torch.zeros_like(states, dtype=torch.float32), torch.zeros_like(table)
-        for first in range(0, len(states), PLACES):
-            rows, right = states[first : first + PLACES].to(dtype), targets[first : first + PLACES, None]
-            scores = (rows @ columns.T).float()
-            wholes = scores.logsumexp(1, keepdim=True)
-            total += (wholes - scores.gather(1, right)).sum()
-            if wanted:
-                slopes = scores.sub_(wholes).exp_().scatter_add_(1, right, -torch.ones_like(wholes)).to(dtype)
-                to_states[first : first + PLACES] = slopes @ columns
-                to_table += slopes.T @ rows
-        ctx.save_for_backward(to_states / len(states), to_table / len(states))
-        return total / len(states)
-
-    @staticmethod
-    def backward(ctx: Any, slope: Any) -> Any:
-        to_states, to_table = ctx.saved_tensors
-        return to_states * slope, to_table * slope, None, None
