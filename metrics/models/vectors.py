@@ -13,6 +13,7 @@ with a chance of one in four millions. What is damaged is noticed: the index whe
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import zlib
 from array import array
@@ -44,32 +45,15 @@ class WordVectors:
         """`look_up` finds the vector of a word, None for one that is unknown."""
         self.name = name
         self.width = width
-        self._look_up = look_up
-        self._places: dict[str, int | None] = {}
-        self._held = 0
-        self._table: Vectors = np.empty((1024, width), dtype=np.float32)
+        self._look_up = functools.cache(look_up)
 
     def __contains__(self, word: str) -> bool:
-        return self._place(word) is not None
+        return self._look_up(word) is not None
 
     def of(self, words: Iterable[str]) -> Vectors:
         """The vectors of those words that are known, in their order: (known, width)."""
-        places = [place for word in words if (place := self._place(word)) is not None]
-        vectors: Vectors = self._table[np.array(places, dtype=np.intp)]  # only now: a new word can move the table
-        return vectors
-
-    def _place(self, word: str) -> int | None:
-        if word not in self._places:
-            vector = self._look_up(word)
-            self._places[word] = None if vector is None else self._keep(vector)
-        return self._places[word]
-
-    def _keep(self, vector: Vectors) -> int:
-        if self._held == len(self._table):
-            self._table = np.concatenate([self._table, np.empty_like(self._table)])
-        self._table[self._held] = vector
-        self._held += 1
-        return self._held - 1
+        vectors = [vector for word in words if (vector := self._look_up(word)) is not None]
+        return np.stack(vectors) if vectors else np.zeros((0, self.width), dtype=np.float32)
 
 
 def from_encoder(encoder: Encoder) -> WordVectors:

@@ -142,28 +142,11 @@ class Graph:
             left_over = left_over[~reached_now]
             if not len(left_over) or hop == FARTHEST:
                 break
-            last = hop == FARTHEST - 1
-            reached = self._spread(reached, self._around(targets) if last else np.arange(len(self)))
+            reached |= self._gathered(reached, np.arange(len(self)))
         return hops
-
-    def _spread(self, reached: npt.NDArray[np.uint64], wanted: Nodes) -> npt.NDArray[np.uint64]:
-        """One hop on, to the nodes wanted alone: from where something is reached or to them, as has fewer edges."""
-        front, further = np.flatnonzero(reached), reached.copy()
-        if 8 * self._degrees(front).sum() < self._degrees(wanted).sum():
-            whose, entries = self._entries(front)
-            np.bitwise_or.at(further, self.columns[entries], reached[front[whose]])
-        else:
-            further[wanted] |= self._gathered(reached, wanted)
-        return further
 
     def _degrees(self, nodes: Nodes) -> Nodes:
         return self.rows[nodes + 1] - self.rows[nodes]
-
-    def _around(self, nodes: Nodes) -> Nodes:
-        """The neighbours of any of the nodes."""
-        around = np.zeros(len(self), dtype=bool)
-        around[self.columns[self._entries(nodes)[1]]] = True
-        return np.flatnonzero(around)
 
     def _gathered(self, reached: npt.NDArray[np.uint64], nodes: Nodes) -> npt.NDArray[np.uint64]:
         """What the neighbours of each node have together."""
