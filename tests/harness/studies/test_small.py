@@ -1,5 +1,7 @@
 """The small studies: numbers by hand, print beside them, and end to end on the sample."""
 
+import csv
+import math
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +10,38 @@ import pytest
 from benchmarks.dataset import Quality
 from harness.cli import main
 from harness.run.correlate import Judged, TargetData
-from harness.studies import seeds
+from harness.studies import judges, seeds
+from harness.studies.judges import WAYS, Judgement
 from harness.studies.mme_crs import TABLES, measured
 from harness.studies.seeds import SeedResult
+from metrics.models import gguf
+from tests import tiny
+
+
+def test_means_are_over_the_qualities_of_a_dataset_then_over_datasets() -> None:
+    rows = [Judgement(dataset, quality, "small", way, 9, agreement, agreement / 2, 0.1, 1.0)
+            for dataset, quality, agreement in (("a", "x", 0.1), ("a", "y", 0.3), ("b", "x", 0.6)) for way in WAYS]
+    found = judges.findings(rows, ["small"], {"small": 12.0})
+    assert found.tables[0].rows[0] == ("small", "as shipped", "12", "0.40", "0.20", "0.10", "1.00")
+    assert len(found.objects["judgement"]) == 9
+    gone = judges.findings([], ["smollm2-135m"], {"smollm2-135m": math.nan})
+    assert gone.tables[0].rows[0][2:4] == ("–", "–")
+    assert "smollm2-135m 135 M" in gone.remarks[0]
+
+
+def test_a_model_is_asked_in_three_ways(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = home / "models" / "tiny"
+    folder.mkdir(parents=True)
+    gguf.convert("tiny", tiny.gguf(tmp_path / "tiny.gguf", length=8192), folder)
+    argv = ["study", "judges", "--dataset", "convai2-grade", "--limit", "12", "--out", str(tmp_path / "out")]
+    assert main([*argv]) == 2
+    assert "say which models judge" in capsys.readouterr().err
+    assert main([*argv, "--lm", "tiny"]) == 0
+    with (tmp_path / "out" / "studies" / "judges" / "judgement.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["way"] for row in rows} == set(WAYS)
+    assert all(float(row["shipped"]) == pytest.approx(1) for row in rows if row["way"] == "as-shipped")
+
 
 COLUMNS = sorted({column for systems in TABLES.values() for column in systems.values()})
 
