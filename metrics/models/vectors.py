@@ -1,14 +1,13 @@
 """Word vectors: of a file in the formats of word2vec and GloVe, or an encoder's own input embeddings.
 
-A file may be larger than memory. It is converted once, into HOME/vectors/DIGEST.table, which is mapped into memory; a
-damaged table is made anew.
+A file may be larger than memory. It is converted once, into a folder HOME/vectors/DIGEST:
 
-    header    8 × u8      mark, vectors, width, words, checksum of header and index
-    vectors   f4          in the order of the file
-    index     u8, u4, u4  digests of the words in ascending order, the row of each, the checksum of that row
+    vectors.f4    the vectors in the order of the file, which are mapped into memory
+    index.npz     digests of the words in ascending order, the row of each, the checksum of that row; how wide a row is
 
 Of a word that occurs twice the first is taken. The digest of a word has 64 bits: two words of three millions share one
-with a chance of one in four millions. What is damaged is noticed: the index when it is opened, a vector when read.
+with a chance of one in four millions. What is damaged is converted anew: the index is looked at when it is opened, a
+vector when it is read.
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ import zlib
 from array import array
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from benchmarks.storage.files import beside, sweep
+from benchmarks.storage.files import staged, sweep
 from metrics.errors import MissingResource
 from metrics.models.memory import Vectors
 from metrics.models.vector_files import Entries, entries
@@ -34,8 +32,7 @@ if TYPE_CHECKING:
     from metrics.models.resources import Resource
 
 
-_MARK = int.from_bytes(b"vectors1", "little")
-_HEADER = 64
+INDEX, VECTORS = "index.npz", "vectors.f4"
 
 
 class WordVectors:
@@ -71,22 +68,18 @@ def from_encoder(encoder: Encoder) -> WordVectors:
 
 def from_file(resource: Resource, home: Path) -> WordVectors:
     """The vectors in a file, converted under `home` when it is first needed."""
-    table = _Table(resource.path, home / "vectors" / f"{resource.digest[:16]}.table")
+    table = _Table(resource.path, home / "vectors" / resource.digest[:16])
     return WordVectors(resource.name, table.width, table.look_up)
 
 
-class Damaged(MissingResource):
-    """A converted file is not what was written."""
-
-
 class _Table:
-    """A file of word vectors as it was converted, mapped into memory; what is damaged is converted anew."""
+    """A file of word vectors as it was converted; what is damaged is converted anew."""
 
-    def __init__(self, source: Path, path: Path) -> None:
-        self._source, self._path = source, path
+    def __init__(self, source: Path, folder: Path) -> None:
+        self._source, self._folder = source, folder
         try:
             self._open()
-        except (OSError, Damaged):
+        except Exception:  # none is there; a damaged one can be wrong in many ways, each with an error of its own
             self._convert()
 
     def look_up(self, word: str) -> Vectors | None:
@@ -102,13 +95,6 @@ class _Table:
         return np.mean(known, axis=0, dtype=np.float32) if known else None
 
     def _find(self, word: str) -> Vectors | None:
-        try:
-            return self._exact(word)
-        except Damaged:
-            self._convert()
-            return self._exact(word)
-
-    def _exact(self, word: str) -> Vectors | None:
         """The vector of exactly this word."""
         key = np.uint64(_key(word.encode(errors="surrogatepass")))
         place = int(np.searchsorted(self._keys, key))
@@ -116,37 +102,28 @@ class _Table:
             return None
         vector: Vectors = self._vectors[self._rows[place]].astype(np.float32)
         if zlib.crc32(vector.data) != self._checks[place]:
-            raise self._damaged
+            self._convert()
+            return self._find(word)
         return vector
 
-    @property
-    def _damaged(self) -> Damaged:
-        return Damaged(f"{self._path} is damaged; remove it")
-
     def _open(self) -> None:
-        if self._path.stat().st_size < _HEADER:
-            raise self._damaged
-        whole = np.asarray(np.memmap(self._path, np.uint8, "r"))
-        mark, rows, self.width, words, check = map(int, whole[:40].view("<u8"))
-        end = _HEADER + 4 * rows * self.width
-        start = end + -end % 8
-        if mark != _MARK or whole.size != start + 16 * words or check != _checksum(rows, self.width, whole[start:]):
-            raise self._damaged
-        self._vectors = whole[_HEADER:end].view("<f4").reshape(rows, self.width)
-        self._keys = whole[start : start + 8 * words].view("<u8")
-        self._rows, self._checks = whole[start + 8 * words :].view("<u4").reshape(2, words)
+        with (self._folder / INDEX).open("rb") as stream, np.load(stream) as index:
+            self._keys, self._rows, self._checks = (index[name] for name in ("keys", "rows", "checks"))
+            self.width = int(index["width"])
+        self._vectors = np.memmap(self._folder / VECTORS, "<f4", "r").reshape(-1, self.width)
+        if len(self._vectors) <= self._rows.max():
+            raise ValueError("rows are missing")
 
     def _convert(self) -> None:
         """Convert beside, then rename; another process that converts at the same time writes the same."""
-        path = self._path
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            sweep(path.parent)
-            with beside(path) as out:
-                _write(out, entries(self._source))
+            sweep(self._folder.parent)
+            with staged(self._folder) as new:
+                _write(new, entries(self._source))
             self._open()
         except (OSError, EOFError, zlib.error) as error:
-            raise MissingResource(f"word vectors {self._source}: cannot be converted to {path}: {error}") from error
+            raise MissingResource(f"word vectors {self._source}: cannot be converted to {self._folder}: {error}"
+                                  ) from error
 
 
 def _parts(word: str) -> tuple[str, ...]:
@@ -159,22 +136,14 @@ def _key(word: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(word, digest_size=8).digest(), "little")
 
 
-def _checksum(rows: int, width: int, index: npt.NDArray[np.uint8]) -> int:
-    return zlib.crc32(index.data, zlib.crc32(b"%d %d" % (rows, width)))
-
-
-def _write(out: IO[bytes], words_and_vectors: Entries) -> None:
-    out.write(bytes(_HEADER))
+def _write(folder: Path, words_and_vectors: Entries) -> None:
     keys, checks, width = array("Q"), array("L"), 0
-    for word, vector in words_and_vectors:
-        content, width = vector.astype("<f4").tobytes(), len(vector)
-        keys.append(_key(word))
-        checks.append(zlib.crc32(content))
-        out.write(content)
-    out.write(bytes(-out.tell() % 8))
-    ordered, rows = np.unique(np.array(keys, "<u8"), return_index=True)  # of equal words the first
-    index = ordered.tobytes() + rows.astype("<u4").tobytes() + np.array(checks, "<u4")[rows].tobytes()
-    out.write(index)
-    out.seek(0)
-    check = _checksum(len(keys), width, np.frombuffer(index, np.uint8))
-    out.write(np.array([_MARK, len(keys), width, len(ordered), check], "<u8").tobytes())
+    with (folder / VECTORS).open("wb") as out:
+        for word, vector in words_and_vectors:
+            content, width = vector.astype("<f4").tobytes(), len(vector)
+            keys.append(_key(word))
+            checks.append(zlib.crc32(content))
+            out.write(content)
+    ordered, rows = np.unique(np.array(keys, np.uint64), return_index=True)  # of equal words the first
+    np.savez(folder / INDEX, keys=ordered, rows=rows.astype(np.uint32), checks=np.array(checks, np.uint32)[rows],
+             width=width)

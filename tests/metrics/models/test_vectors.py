@@ -141,26 +141,28 @@ def test_models_find_the_file_here_and_in_the_home(tmp_path: Path, home: Path) -
 def test_a_table_that_was_cut_is_made_anew(tmp_path: Path, home: Path) -> None:
     path = placed(tmp_path, PLAIN)
     opened(path, home)
-    [table] = tables(home)
-    whole = table.read_bytes()
-    for damaged in (b"", whole[:63], whole[:64], whole[:-1], whole + b"x", whole[:64] + bytes(len(whole) - 64),
-                    bytes(len(whole))):
-        table.write_bytes(damaged)
-        assert opened(path, home).of(["it", "Tea"]).tolist() == [[1, 1, 1], [0, 1, 0]]
-        assert table.read_bytes() == whole
+    [folder] = tables(home)
+    for part in folder.iterdir():
+        whole = part.read_bytes()
+        for damaged in (b"", whole[:63], whole[:-1], bytes(len(whole))):
+            part.write_bytes(damaged)
+            assert opened(path, home).of(["it", "Tea"]).tolist() == [[1, 1, 1], [0, 1, 0]]
+            assert part.stat().st_size == len(whole)
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.floats(0, 1, exclude_max=True), st.integers(1, 255))
-def test_whichever_byte_is_damaged_no_vector_is_wrong(tmp_path: Path, home: Path, place: float, change: int) -> None:
+@given(st.integers(0, 1), st.floats(0, 1, exclude_max=True), st.integers(1, 255))
+def test_whichever_byte_is_damaged_no_vector_is_wrong(tmp_path: Path, home: Path, which: int, place: float,
+                                                      change: int) -> None:
     path = placed(tmp_path, PLAIN)
     words = [line.split()[0] for line in PLAIN.splitlines()]
     expected = [[float(number) for number in line.split()[1:]] for line in PLAIN.splitlines()]
     opened(path, home)
-    [table] = tables(home)
-    content = bytearray(table.read_bytes())
+    [folder] = tables(home)
+    part = sorted(folder.iterdir())[which]
+    content = bytearray(part.read_bytes())
     content[int(place * len(content))] ^= change
-    table.write_bytes(content)
+    part.write_bytes(content)
     assert opened(path, home).of(words).tolist() == expected
 
 
@@ -181,10 +183,10 @@ def test_a_file_is_not_held_in_memory(tmp_path: Path, home: Path) -> None:
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: int) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("os.fsync", full)
+    monkeypatch.setattr("numpy.savez", full)
     with pytest.raises(MissingResource, match=r"vectors.txt: cannot be converted .* No space left on device"):
         opened(placed(tmp_path, PLAIN), home)
     assert tables(home) == []
