@@ -136,10 +136,11 @@ class Handler(BaseHTTPRequestHandler):
         self._send(words.encode(), int(status), **told)
 
     def _hidden(self, body: dict[str, Any], status: str, form: str) -> None:
-        """An error that repeats the key."""
+        """An error that repeats the key, also in JSON's escapes."""
         words = f"no {self.headers['Authorization'].removeprefix('Bearer ')}!"
         said: Any = {"object": {"error": {"message": words}}, "list": [{"error": words}], "name": {words: 1}}.get(form)
-        self._send((json.dumps(said) if said else words).encode(), int(status))
+        escaped = '{"error": "' + "".join(f"\\u{ord(sign):04x}" for sign in words) + '"}'
+        self._send((json.dumps(said) if said else escaped if form == "escaped" else words).encode(), int(status))
 
     def _redirect(self, body: dict[str, Any], where: str) -> None:
         self._send(b"", 307, Location=where)

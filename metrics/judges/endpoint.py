@@ -169,8 +169,11 @@ class Endpoint:
         finally:
             self._open.discard(exchange)
         text = content.decode(errors="replace")
-        return response.status_code, response.headers, (
-            text.replace(self._key, "[key]") if len(self._key) >= HIDDEN else text)
+        if len(self._key) >= HIDDEN:
+            with contextlib.suppress(ValueError, RecursionError):
+                text = json.dumps(json.loads(text), ensure_ascii=False)  # however the server escapes
+            text = text.replace(self._key, "[key]")
+        return response.status_code, response.headers, text
 
 
 class _Exchange:

@@ -50,6 +50,9 @@ OVER = (
     ("hangs and does not hear SIGTERM", "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: pass",
      "took longer than 3 s"),
     ("holds more than a worker may", "held = b'x' * (600 << 20)\ntime.sleep(600)", r"held more than 0\.391 GiB"),
+    ("what it started holds more",
+     ("os.posix_spawn(sys.executable, ['python', '-c', 'held = b\"x\" * (600 << 20); "
+      "import time; time.sleep(600)'], {})\ntime.sleep(600)"), r"held more than 0\.391 GiB"),
 )
 
 

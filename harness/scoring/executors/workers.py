@@ -140,11 +140,13 @@ class Processes:
             yield worker, Lost(reason, self.kill(worker))
 
     def kill(self, worker: int) -> str:
-        """Stop a worker at once; the end of what it printed."""
+        """Stop a worker and all it started at once; the end of what it printed."""
         child = self._children.pop(worker, None)
         if child is None:
             return ""
-        child.process.kill()
+        for process in _family(child):
+            with contextlib.suppress(psutil.Error):  # it has just ended
+                process.kill()
         child.process.join()
         child.pipe.close()
         with child.log as log:
@@ -152,14 +154,12 @@ class Processes:
             return os.pread(log.fileno(), TAIL, start).decode(errors="replace")
 
     def memory(self, worker: int) -> int:
-        """The resident bytes of a worker."""
-        child = self._children.get(worker)
-        if child is None:
-            return 0
-        try:
-            return int(psutil.Process(child.process.pid).memory_info().rss)
-        except psutil.Error:
-            return 0
+        """The resident bytes of a worker and of all it started."""
+        child, resident = self._children.get(worker), 0
+        for process in _family(child) if child else ():
+            with contextlib.suppress(psutil.Error):  # it has just ended
+                resident += process.memory_info().rss
+        return resident
 
     def close(self) -> None:
         """End all workers: they write what their models keep."""
@@ -208,6 +208,15 @@ def _end_with_parent(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
+
+
+def _family(child: _Child) -> list[psutil.Process]:
+    """A worker's process, where it lives, and all it started."""
+    try:
+        worker = psutil.Process(child.process.pid)
+        return [worker, *worker.children(recursive=True)]
+    except psutil.Error:
+        return []
 
 
 @contextlib.contextmanager

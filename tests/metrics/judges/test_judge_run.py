@@ -93,7 +93,7 @@ def test_the_key_goes_to_the_server_and_nowhere_else(
 def test_a_key_that_an_error_repeats_is_struck_out(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
                                                    capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    for form in ("object", "list", "name", "plain"):
+    for form in ("object", "list", "name", "escaped", "plain"):
         with serving(lambda times, how=f"hidden 404 {form}": how) as server, \
                 pytest.raises(MissingResource, match=r"HTTP 404.*no \[key\]!") as raised:  # type: ignore[misc]
             endpoint.find(server.url, "", 5.0).ask({"messages": []})
