@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Quality, Rating, Reference, Source, Utterance
+from metrics import registry as metrics
 from metrics.models.device import on_one_core
 from tests import suite_run as suite
 from tests import tiny
@@ -166,6 +167,17 @@ def evaluate_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     yield
     for name in [name for name in sys.modules if name.partition(".")[0] == "evaluate_modules"]:
         del sys.modules[name]
+
+
+@pytest.fixture
+def look_anew() -> Iterator[Callable[[], None]]:
+    """Makes the registry look anew for metrics that are installed, as it does again when the test is over."""
+    def forget() -> None:
+        for cached in (metrics._plugged_in, metrics.metric_class):
+            cached.cache_clear()
+
+    yield forget
+    forget()
 
 
 @pytest.fixture

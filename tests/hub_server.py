@@ -30,8 +30,7 @@ class Hub(BaseHTTPRequestHandler):
             self.answer({"error": "Invalid username or password."}, 401)
         elif self.path == "/api/repos/create":
             wanted = json.loads(content)
-            kind = "datasets/" if wanted.get("type") == "dataset" else ""
-            self.answer({"url": f"{address}/{kind}{wanted['organization']}/{wanted['name']}"})
+            self.answer({"url": f"{address}/{wanted['organization']}/{wanted['name']}"})
         elif self.path.endswith("/toy/preupload/main"):
             self.answer({"files": [{"path": file["path"], "uploadMode": "regular", "shouldIgnore": False}
                                    for file in json.loads(content)["files"]]})

@@ -36,7 +36,7 @@ def times(name):
 
 @dataclass(frozen=True)
 class Toy:
-    card: ClassVar[MetricCard] = MetricCard("{name}", "Toy", ("{name}",), "toy")
+    card: ClassVar[MetricCard] = MetricCard("{name}", "Toy", ("{name}",), "toy", notes="A toy.")
 
     def score(self, items, models):
         right = [float(len(item.response.text if item.response else item.context)) for item in items]

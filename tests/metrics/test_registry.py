@@ -1,6 +1,7 @@
 """Metrics by name: found without being imported, chosen with options, refused with the nearest name."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any, ClassVar
@@ -46,38 +47,28 @@ class Mine:
 
 
 @pytest.fixture
-def _fresh() -> Any:
-    forget()
-    yield
-    forget()
+def plug_in(monkeypatch: pytest.MonkeyPatch, look_anew: Callable[[], None]) -> Callable[[str, str], None]:
+    """Lets one plug-in be installed."""
+    def installed(name: str, value: str) -> None:
+        look_anew()
+        monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint(name, value, GROUP)])
+
+    return installed
 
 
-def forget() -> None:
-    for cached in (registry._plugged_in, registry.metric_class):
-        cached.cache_clear()
-
-
-def plug_in(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
-    """Let one plug-in be installed."""
-    forget()
-    monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint(name, value, GROUP)])
-
-
-@pytest.mark.usefixtures("_fresh")
 def test_an_entry_point_names_a_class_or_its_module_and_may_not_shadow_a_built_in_metric(
-        monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch: pytest.MonkeyPatch, plug_in: Callable[[str, str], None]) -> None:
     monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
     for value in (f"{__name__}:Mine", __name__):
-        plug_in(monkeypatch, "mine", value)
+        plug_in("mine", value)
         assert "mine" in registry.names()
         assert registry.choose("mine").metric == Mine()
-    plug_in(monkeypatch, "bleu", "x:Y")
+    plug_in("bleu", "x:Y")
     assert registry.names().count("bleu") == 1
     assert registry.card("bleu").title == "BLEU"
     assert registry.shadowing() == ("bleu (x:Y) is left out: a built-in metric has that name",)
 
 
-@pytest.mark.usefixtures("_fresh")
 def test_an_edited_plug_in_is_scored_anew(monkeypatch: pytest.MonkeyPatch, home: Any) -> None:
     monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
     assert "|code=" in signature(Mine(), Models(home))
@@ -89,11 +80,11 @@ BROKEN = (("gone", "no_such_module_anywhere:X", "ModuleNotFoundError"), ("gone",
           ("gone", "fractions:Fraction", "no dataclass"))
 
 
-@pytest.mark.usefixtures("_fresh")
-def test_a_broken_plug_in_fails_alone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_plug_in_fails_alone(monkeypatch: pytest.MonkeyPatch, plug_in: Callable[[str, str], None],
+                                      capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
     for name, value, part in BROKEN:
-        plug_in(monkeypatch, name, value)
+        plug_in(name, value)
         with pytest.raises(BrokenPlugin) as caught:
             registry.choose(name)
         assert part in str(caught.value)

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,14 +22,13 @@ def new(folder: Path, kind: str = "plain", name: str = "green-tea") -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _modules() -> Iterator[None]:
+def _modules(look_anew: Callable[[], None]) -> Iterator[None]:
     yield
     sys.modules.pop("green_tea", None)
-    for cached in (registry._plugged_in, registry.metric_class):
-        cached.cache_clear()
 
 
 def test_what_is_installed_is_listed_and_its_name_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                           look_anew: Callable[[], None],
                                                            capsys: pytest.CaptureFixture[str]) -> None:
     """As pip leaves it behind an editable install."""
     written = new(tmp_path)
@@ -41,8 +40,7 @@ def test_what_is_installed_is_listed_and_its_name_is_taken(tmp_path: Path, monke
     (info / "entry_points.txt").write_text("\n".join(["[harness.metrics]", *lines]))
     for place in (tmp_path / "site", written / "src"):
         monkeypatch.syspath_prepend(str(place))
-    for cached in (registry._plugged_in, registry.metric_class):
-        cached.cache_clear()
+    look_anew()
     capsys.readouterr()
     assert main(["list", "metrics"]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("green-tea ")]

@@ -20,6 +20,7 @@ from metrics import registry
 from metrics.errors import CannotScore, MissingResource
 from metrics.metric import Metric, MetricCard
 from metrics.models.service import Models
+from tests.faults import runs
 
 Scoring = Callable[[Sequence[Item]], Any]
 
@@ -212,30 +213,10 @@ def test_a_test_demands_the_contract() -> None:
         demand(made(lambda items: {"odd": np.arange(len(items), dtype=float)}))
 
 
-SOURCE = '''
-from dataclasses import dataclass
-from typing import ClassVar
-import os, time
-import numpy as np
-from metrics.metric import MetricCard
-{before}
-
-@dataclass(frozen=True, slots=True)
-class Odd:
-    card: ClassVar[MetricCard] = MetricCard(name="odd", title="Odd", columns=("odd",), family="plug-in", notes="Odd.")
-
-    def score(self, items, models):
-        print("a word of its own")
-        if any(item.response.text == "\u3000" for item in items):
-            {trouble}
-        return {{"odd": np.array([len(item.response.text) for item in items], dtype=float)}}
-'''
-
-
-def file(folder: Path, trouble: str = "pass", before: str = "") -> str:
-    path = folder / "odd.py"
-    path.write_text(SOURCE.format(trouble=trouble, before=before), encoding="utf-8")
-    return str(path)
+def file(folder: Path, trouble: str) -> str:
+    """A metric with a trouble where a response is a wide space; what it prints disturbs nobody."""
+    return runs.metric(folder, "odd", "print('a word of its own')\n"
+                       f"if any(item.response.text == '\\u3000' for item in items):\n    {trouble}")
 
 
 def only(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
@@ -248,8 +229,8 @@ def test_a_score_that_hangs_on_the_order_of_a_set_is_found(
     monkeypatch.delenv("PYTHONHASHSEED", raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "struct.py").write_text("raise SystemExit(3)")  # no other process takes it for the library's
-    trouble = 'pass\n        return {"odd": [hash(item.response.text) % 1000 for item in items]}'
-    assert main(["check", file(tmp_path, trouble)]) == 1
+    odd = runs.metric(tmp_path, "odd", "right = [hash(item.response.text) % 1000 for item in items]")
+    assert main(["check", odd]) == 1
     same, other, last = capsys.readouterr().out.splitlines()
     assert same.split() == ["ok", "repeated", "runs", "exactly", "equal"]
     assert other.split()[:4] == ["BROKEN", "another", "process", "item"]
@@ -261,7 +242,7 @@ def test_checks_that_break_for_one_reason_are_said_once(
     only(monkeypatch, "whitespace only", "permuted items", "an item alone")
     assert main(["check", file(tmp_path, "1 / 0")]) == 1
     first, _, same, last = capsys.readouterr().out.splitlines()
-    assert first.endswith("division by zero in line 16 of odd.py for item 'whitespace only 3 as response'")
+    assert first.endswith("division by zero in line 25 of odd.py for item 'whitespace only 3 as response'")
     assert same == "BROKEN  as whitespace only, 2 more: permuted items, an item alone"
     assert last == "the contract is broken: 3 of 4 checks"
 
@@ -280,9 +261,11 @@ def test_a_metric_that_hangs_or_dies_costs_the_checks_it_does_so_in(
 
 def test_a_metric_that_cannot_be_loaded_is_no_broken_contract(tmp_path: Path,
                                                               capsys: pytest.CaptureFixture[str]) -> None:
-    for before, part in (("os._exit(3)", "as it is loaded, the process dies (exit status 3)"),
+    path = tmp_path / "odd.py"
+    for content, part in (("import os\nos._exit(3)", "as it is loaded, the process dies (exit status 3)"),
                          ("1 / 0", "ZeroDivisionError")):
-        assert main(["check", file(tmp_path, before=before)]) == 2
+        path.write_text(content)
+        assert main(["check", str(path)]) == 2
         error = capsys.readouterr().err
         assert part in error
         assert error.count("\n") == 1

@@ -7,6 +7,7 @@ import re
 import sys
 import time
 import types
+from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(autouse=True)
-def follows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+def follows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, look_anew: Callable[[], None]) -> Any:
     """The metric of the tutorial as a plug-in that is installed, and nothing else that could be trained."""
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "training.md").read_text(), re.DOTALL)
     path = tmp_path / "follows.py"
@@ -47,12 +48,8 @@ def follows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     monkeypatch.setattr(checkpoint, "SHIPPED", tmp_path / "shipped")
     monkeypatch.setattr(trainables, "BACKBONES", {})
     monkeypatch.setattr(registry, "_built_in", dict)
-    caches = (registry._plugged_in, registry.metric_class)
-    for cached in caches:
-        cached.cache_clear()
-    yield module
-    for cached in caches:
-        cached.cache_clear()
+    look_anew()
+    return module
 
 
 @pytest.fixture

@@ -33,34 +33,25 @@ def made(home: Path, folder: Path | str, layer: int = 0, memory: Memory | None =
     return models.encoder(str(folder), layer)
 
 
-def test_a_layer_is_that_of_the_whole_model(home: Path, folder: Path) -> None:
-    """Every layer of the library's own model, given one text by itself."""
+def test_layers_and_pairs_are_read_as_the_library_reads_them(home: Path, folder: Path) -> None:
+    """Every layer of the library's own model, given one text or pair by itself."""
     import transformers
 
     network = transformers.AutoModel.from_pretrained(str(folder)).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
     ours = {layer: made(home, folder, layer).states(TALK) for layer in (1, 2)}
-    for place, text in enumerate(TALK):
-        with torch.inference_mode():
+    pairs = [("hello there", "you like tea?"), ("a", ""), ("", "good"), ("what", "reply")]
+    with torch.inference_mode():
+        for place, text in enumerate(TALK):
             states = network(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states
-        for layer in (1, 2):
-            assert np.allclose(ours[layer][place], states[layer][0].numpy(), atol=1e-5)
+            for layer in (1, 2):
+                assert np.allclose(ours[layer][place], states[layer][0].numpy(), atol=1e-5)
+        for pair, vector in zip(pairs, made(home, folder).pairs(pairs), strict=True):
+            theirs = network(**tokenizer([pair], return_tensors="pt")).last_hidden_state[0, 0].numpy()
+            assert np.allclose(vector, theirs, atol=1e-5), pair
     for layer in (-1, 3):
         with pytest.raises(BadOption, match=f"has 2 layers, not {layer}"):
             made(home, folder, layer).sentences(["hello"])
-
-
-def test_a_pair_is_read_as_the_library_reads_it(home: Path, folder: Path) -> None:
-    import transformers
-
-    encoder = made(home, folder)
-    pairs = [("hello there", "you like tea?"), ("a", ""), ("", "good"), ("what", "reply")]
-    network = transformers.AutoModel.from_pretrained(str(folder)).eval()
-    tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
-    for pair, ours in zip(pairs, encoder.pairs(pairs), strict=True):
-        with torch.inference_mode():
-            theirs = network(**tokenizer([pair], return_tensors="pt")).last_hidden_state[0, 0].numpy()
-        assert np.allclose(ours, theirs, atol=1e-5), pair
 
 
 def test_a_text_without_a_token_has_the_zero_vector_and_the_longest_all_positions_of_roberta(
