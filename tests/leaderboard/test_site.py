@@ -223,15 +223,12 @@ def pages(hostile_site: dict[str, bytes]) -> dict[str, Parsed]:
     return parsed(hostile_site)
 
 
-def test_names_make_no_element_and_no_attribute(pages: dict[str, Parsed]) -> None:
+def test_names_make_no_element_nothing_but_the_scripts_of_the_site_runs_and_ids_are_distinct(
+        pages: dict[str, Parsed], hostile_site: dict[str, bytes]) -> None:
     harmless = parsed(draw(hostile.make(hostile.plain(hostile.NAMES))))
     made = {pair for page in harmless.values() for pair in page.made}
     assert {(*pair, path) for path, page in pages.items() for pair in page.made - made - {("wbr", "")}} == set()
     assert not [path for path, page in pages.items() if page.open]
-
-
-def test_nothing_runs_but_the_scripts_of_the_site_and_ids_are_distinct(
-        hostile_site: dict[str, bytes], pages: dict[str, Parsed]) -> None:
     for path, page in pages.items():
         assert not [value for value in page.values if value[1].startswith("on") or value[1] in ("style", "srcdoc")]
         assert {tag for tag, _ in page.made}.isdisjoint({"iframe", "img", "object", "embed", "base", "style"}), path

@@ -27,15 +27,12 @@ def parse(folder: Path, *records: object, name: str = "dailydialog-gupta") -> An
     return official.parse(path, registry.card(name))
 
 
-def test_turns_are_stripped_and_empty_lines_dropped(tmp_path: Path) -> None:
+def test_turns_are_stripped_and_marks_name_their_speakers(tmp_path: Path) -> None:
     padded = record(context=" hi \n \n there \n ", response="  ok \n", reference=[" well \n", " "])
     dataset = parse(tmp_path, padded)
     assert dataset.items == (Item("dailydialog-gupta_00000", (Utterance("system", "hi"), Utterance("user", "there")),
                                   Utterance("system", "ok"), (Reference("well"),), system="bot"),)
     assert dataset.ratings[0].votes == (4.0, 5.0)
-
-
-def test_speaker_marks_name_the_speakers(tmp_path: Path) -> None:
     item = parse(tmp_path, record(context="User: hi\nUser: you: there?\nSystem: yes", response="System: ok")).items[0]
     assert item.context == (Utterance("user", "hi"), Utterance("user", "you: there?"), Utterance("system", "yes"))
     assert item.response == Utterance("system", "ok")

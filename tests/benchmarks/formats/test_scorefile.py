@@ -186,14 +186,11 @@ TABLES = [
 ]
 
 
-def test_a_file_that_cannot_be_read_says_where_it_stops(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_says_where_it_stops_and_such_rows_are_listed_with_all_else(tmp_path: Path) -> None:
     for content, line, text in TABLES:
         problem = read_text(tmp_path, content).fatal[0]
         assert (problem.kind, problem.line) == ("unreadable", line), text
         assert text in problem.text
-
-
-def test_rows_that_cannot_be_read_are_listed_with_all_else(tmp_path: Path) -> None:
     table = read_text(tmp_path, "id,score\ntoy_0\ntoy_1,1\n\ntoy_2,1,5\ntoy_9,2\n")
     assert [(problem.kind, problem.line, problem.text[:10]) for problem in table.problems] == [
         ("unreadable", 2, "1 values f"), ("unreadable", 5, "3 values f"), ("unknown", 6, "is no know"),
@@ -223,7 +220,7 @@ def refused(path: Path) -> str:
     return problem.text
 
 
-def test_only_a_plain_file_is_opened(tmp_path: Path) -> None:
+def test_only_a_plain_file_is_opened_and_a_gigabyte_refused_before_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "real.csv").write_text(GOOD)
     (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
     os.mkfifo(tmp_path / "pipe.csv")
@@ -232,9 +229,6 @@ def test_only_a_plain_file_is_opened(tmp_path: Path) -> None:
         assert "is a link, a folder, a pipe or a device" in refused(tmp_path / f"{name}.csv")
     assert refused(tmp_path / "none.csv") == "cannot be opened: No such file or directory"
     assert "cannot be opened" in refused(Path("a\0.csv"))
-
-
-def test_a_gigabyte_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     with path.open("wb") as stream:
         stream.truncate(1 << 30)

@@ -84,7 +84,7 @@ def test_the_items_that_a_metric_alone_places_too_high_or_too_low_are_on_its_pag
     assert items(section(found, "high-for-the-metrics-low-for-people")) == ["two"]
 
 
-def test_a_dataset_page_shows_its_systems_and_how_far_its_raters_agree(full: Results) -> None:
+def test_a_dataset_page_shows_systems_agreement_of_raters_and_votes_and_warns_of_two_systems(full: Results) -> None:
     found, points = find_page(dataset.build(full), "dev-made-up-01"), full.points[1]
     of_three = np.array(points.systems) == "system-3"
     cells = row(table(found, "system-table"), "system-3")
@@ -93,9 +93,6 @@ def test_a_dataset_page_shows_its_systems_and_how_far_its_raters_agree(full: Res
     cells = row(table(found, "qualities"), "Interesting")
     assert [cells[name].text for name in ("One rater", "Reliability", "Limit")] == [
         "0.530", "0.680", f"{0.68 ** 0.5:.3f}"]
-
-
-def test_a_dataset_page_tells_votes_from_rated_pairs_and_warns_of_two_systems(full: Results) -> None:
     points = tuple(replace(own, systems=tuple(f"of {place % 2}" for place in range(40))) for own in full.points)
     made = replace(full, points=points, datasets=tuple(replace(entry, votes=321) for entry in full.datasets))
     (facts, *_) = section(find_page(dataset.build(made), "dev-made-up-01"), "card").blocks
