@@ -19,13 +19,11 @@ import csv
 import dataclasses
 import hashlib
 import io
-import json
 import math
 import re
 import zipfile
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from benchmarks.errors import nearest
 from harness.errors import BadBundle
@@ -107,8 +105,8 @@ def scores_file(dataset: str) -> str:
 
 def packed(bundle: Bundle) -> bytes:
     """The bundle as a zip, the same bytes for the same results."""
-    members = {"run.json": _json(dataclasses.asdict(bundle.run))}
-    members |= {f"{name}.json": _json([dataclasses.asdict(entry) for entry in getattr(bundle, name)])
+    members = {"run.json": reports.json_of(dataclasses.asdict(bundle.run))}
+    members |= {f"{name}.json": reports.json_of([dataclasses.asdict(entry) for entry in getattr(bundle, name)])
                 for name in LISTS}
     members |= {f"{name}.jsonl": "".join(map(reports.json_line, getattr(bundle, name))).encode() for name in TABLES}
     members |= {scores_file(dataset): _csv(scored) for dataset, scored in bundle.scores.items()}
@@ -117,7 +115,7 @@ def packed(bundle: Bundle) -> bytes:
     manifest = {"form": FORM, "name": bundle.name, "files": files}
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as target:
-        for name, content in ((MANIFEST, _json(manifest)), *sorted(members.items())):
+        for name, content in ((MANIFEST, reports.json_of(manifest)), *sorted(members.items())):
             member = zipfile.ZipInfo(name, DATE)
             member.compress_type, member.external_attr, member.create_system = zipfile.ZIP_DEFLATED, 0o644 << 16, 3
             target.writestr(member, content)
@@ -140,19 +138,6 @@ def _scores(report: Results, wanted: Collection[str]) -> dict[str, ScoreTable]:
 def placeless(text: str) -> str:
     """A sentence without the folders of this machine."""
     return PLACE.sub("", text)
-
-
-def _json(value: object) -> bytes:
-    return (json.dumps(_filled(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
-def _filled(value: Any) -> Any:
-    """With null for a number that is missing."""
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    if isinstance(value, Mapping):
-        return {key: _filled(one) for key, one in value.items()}
-    return [_filled(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _csv(scored: ScoreTable) -> bytes:

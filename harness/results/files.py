@@ -23,7 +23,7 @@ import functools
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,13 +80,12 @@ def write(report: Results, folder: Path) -> None:
         table = tables.packed_comparisons(rows) if kind is Comparison else tables.packed(rows, kind)
         head["tables"][name] = hashlib.sha256(table).hexdigest()
         write_atomically(folder / f"{name}.parquet", table)
-    examples = _json([{name: None if value != value else value for name, value in dataclasses.asdict(example).items()}
-                      for example in report.examples])  # JSON has no NaN
+    examples = json_of([dataclasses.asdict(example) for example in report.examples])
     head["examples"] = hashlib.sha256(examples).hexdigest()
     write_atomically(folder / "examples.json", examples)
     timings = [dataclasses.asdict(timing) for timing in report.timings]
-    write_atomically(folder / "timings.json", _json(timings))
-    write_atomically(folder / "report.json", _json(head))
+    write_atomically(folder / "timings.json", json_of(timings))
+    write_atomically(folder / "report.json", json_of(head))
 
 
 class _Later(Sequence[Any]):
@@ -187,8 +186,17 @@ def _string(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _json(value: object) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+def json_of(value: object) -> bytes:
+    """Indented JSON, with null for a number that is missing."""
+    return (json.dumps(_filled(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _filled(value: Any) -> Any:
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: _filled(one) for key, one in value.items()}
+    return [_filled(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _write_points(every: Iterable[ItemScores], folder: Path) -> dict[str, str]:

@@ -1,8 +1,8 @@
 """Boards as tables: a row per column of a metric, ranked ones first.
 
 The board of the front page has the place on the question, the mean on each quality, cost and size. An overall board
-has rank and averages from the ranking, the mean of every dataset beside them. A board over targets has a cell per
-target and is ranked by the mean of the cells; a row that lacks a cell has no mean and no rank, and a quality that
+has rank and averages from the ranking, the mean of every dataset beside them. That of a dataset has a cell per
+quality and is ranked by the mean of the cells; a row that lacks a cell has no mean and no rank, and a quality that
 nobody rated is shown but not counted.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from harness.results.rows import Correlation, DatasetEntry, QualityEntry
 from leaderboard.blocks.cells import (
@@ -22,14 +21,13 @@ from leaderboard.blocks.cells import (
     marked,
     metric_cell,
     missing,
-    number,
     value_cell,
 )
 from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
 from leaderboard.model import sentences
-from leaderboard.model.boards import RULES, Board, has_interval, rank_interval
+from leaderboard.model.boards import RULES, Board, rank_interval
 from leaderboard.model.cost import Cost, costs
-from leaderboard.model.index import Column, Index, Target, has_value, plural, slug, statistic_title
+from leaderboard.model.index import Column, Index, has_value, plural, slug, statistic_title
 from leaderboard.model.questions import Question, equals
 
 CONTROL = "length"
@@ -39,22 +37,7 @@ BELOW = ("▽", "no better than counting words")
 QUALITIES = 8
 """As many qualities have a column on the board of the front page."""
 UNRANKED = "Not ranked: a value is missing"
-LETTERS = Heading("Group", "words", key="letters", title="The ranks of columns that share a letter do not differ "
-                                                         "significantly")
-
-
-@dataclass(frozen=True, slots=True)
-class TargetColumn:
-    """A quality of a dataset, and the heading of its column."""
-
-    dataset: DatasetEntry
-    quality: QualityEntry
-    heading: Heading
-
-    @property
-    def target(self) -> Target:
-        """The dataset and the quality by name."""
-        return self.dataset.name, self.quality.name
+LETTERS = Heading("Group", "words", key="letters")
 
 
 def ranked_table(index: Index, question: Question, qualities: Sequence[Question], columns: Sequence[Column],
@@ -107,36 +90,36 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
 
 
 def board_table(index: Index, board: Board) -> Table:
-    """Draw an overall board with the mean of every dataset."""
+    """Draw an overall board with the mean of every dataset, for print."""
     datasets = index.on(board.name)
-    found = {column: [[index.correlation((entry.name, quality.name), column, board.statistic)
-                       for quality in entry.qualities] for entry in datasets] for column in board.columns}
-    means = {column: [_mean(entry, rows) for entry, rows in zip(datasets, every, strict=True)]
-             for column, every in found.items()}
-    lead = [leaders(row[place] for column, row in means.items() if not index.is_fitted(column, entry.name))
+    means = {column: [_mean(entry, [index.correlation((entry.name, quality.name), column, board.statistic)
+                                    for quality in entry.qualities]) for entry in datasets] for column in board.columns}
+    fitted = {(column, entry.name) for column in means for entry in datasets if index.is_fitted(column, entry.name)}
+    lead = [leaders(row[place] for column, row in means.items() if (column, entry.name) not in fitted)
             for place, entry in enumerate(datasets)]
+
+    def mean(entry: DatasetEntry, column: Column, value: float, best: tuple[float, float]) -> Cell:
+        cell = value_cell(value, best)
+        return fitted_cell(cell) if (column, entry.name) in fitted and math.isfinite(value) else cell
+
     rows = {column: (
         *head, *((Cell(row.letters if (row := board.row(column)) else ""),) if board.has_letters else ()),
-        *(_dataset_cell(index, entry, column, board.statistic, own, mean, best)
-          for entry, own, mean, best in zip(datasets, found[column], means[column], lead, strict=True)))
+        *(mean(entry, column, value, best) for entry, value, best in zip(datasets, means[column], lead, strict=True)))
         for column, head in row_heads(index, board).items()}
-    any_fitted = any(index.is_fitted(column, entry.name) for column in means for entry in datasets)
     return Table(
         anchor="-".join(map(slug, (board.name, board.statistic))), caption=board.caption,
-        headings=(*headings(board), *((LETTERS,) if board.has_letters else ()), *(
-            Heading(entry.name, "number", title=entry.title, link=index.dataset_paths[entry.name])
-            for entry in datasets)),
+        headings=(*headings(board), *((LETTERS,) if board.has_letters else ()),
+                  *(Heading(entry.name, "number") for entry in datasets)),
         groups=groups((row for column, row in rows.items() if board.row(column)),
                       (row for column, row in rows.items() if not board.row(column))),
-        data=marked(index.data(board.name), any_fitted))
+        data=marked(index.data(board.name), bool(fitted)))
 
 
 def headings(board: Board) -> tuple[Heading, ...]:
     """Head the columns: rank, metric, and an average under each rule."""
-    rules = ((rule, RULES.get(rule, (rule, f"Ranking rule {rule}"))) for rule in board.rules)
     known = any(math.isfinite(row.low) for row in board.ranking.values())
     return (Heading("Rank, 95 %" if known else "Rank", "rank", key="rank"), Heading("Metric", "stub", key="metric"),
-            *(Heading(text, "number", title=title, key=rule) for rule, (text, title) in rules))
+            *(Heading(RULES.get(rule, rule), "number", key=rule) for rule in board.rules))
 
 
 def row_heads(index: Index, board: Board) -> dict[Column, Row]:
@@ -147,10 +130,8 @@ def row_heads(index: Index, board: Board) -> dict[Column, Row]:
     control = max((row.value for column, row in ranked.items() if column[0] == CONTROL), default=math.nan)
     heads: dict[Column, Row] = {}
     for column in columns:
-        row, rank = ranked.get(column), Cell("")
-        if row is not None and row.rank is not None:
-            title = "95 % interval of the rank, over items and datasets" if has_interval(row) else ""
-            rank = count_cell(row.rank)._replace(small=rank_interval(row), title=title)
+        row = ranked.get(column)
+        rank = count_cell(row.rank or 0)._replace(small=rank_interval(row)) if row else Cell("")
         heads[column] = (rank, _name(index, column, row.value if row else math.nan, control),
                          *(_average(board, rule, column, lead[rule]) for rule in board.rules))
     return heads
@@ -167,35 +148,47 @@ def coverage(covered: int, targets: int) -> str:
     return f"{covered} of {plural(targets, 'target')}"
 
 
-def dataset_boards(index: Index, entry: DatasetEntry) -> tuple[Table, ...]:
-    """Draw every column on every quality of a dataset, promised ones too, a table per statistic."""
-    targets = [TargetColumn(entry, quality, Heading(quality.name, "number")) for quality in entry.qualities]
-    columns = {(metric.name, column) for metric in index.results.metrics for column in metric.columns}
-    return target_boards(index, targets, columns | index.columns.get(entry.name, set()), entry.name, "correlation")
+def dataset_board(index: Index, entry: DatasetEntry, statistic: str) -> Table:
+    """Draw every column on every quality of a dataset, promised ones too."""
+    columns = sorted({(metric.name, column) for metric in index.results.metrics for column in metric.columns}
+                     | index.columns.get(entry.name, set()))
+    rows = {column: [index.correlation((entry.name, quality.name), column, statistic) for quality in entry.qualities]
+            for column in columns}
+    fitted = {column for column in columns if index.is_fitted(column, entry.name)}
+    means = {column: math.nan if column in fitted else _mean(entry, rows[column]) for column in columns}
+    rated = [place for place, quality in enumerate(entry.qualities) if quality.rated]
+    covered = {column: 0 if column in fitted else sum(has_value(rows[column][place]) for place in rated)
+               for column in columns}
+    lead = [leaders(row.value for column in columns if column not in fitted and (row := rows[column][place]))
+            for place, _ in enumerate(entry.qualities)]
+    ordered = sorted((mean for mean in means.values() if math.isfinite(mean)), reverse=True)
+    lead_mean = leaders(ordered)
+    control = max((mean for column, mean in means.items() if column[0] == CONTROL and math.isfinite(mean)),
+                  default=math.nan)
+    several = len(entry.qualities) > 1
 
+    def line(column: Column) -> Row:
+        mean, rank = means[column], Cell("")
+        name = metric_cell(index, column)._replace(small=coverage(covered[column], len(rated)))
+        average = Cell(MISSING, title="no mean over an incomplete row")
+        if math.isfinite(mean):
+            rank, name = count_cell(1 + ordered.index(mean)), _name(index, column, mean, control)
+            average = value_cell(mean, lead_mean)
+        cells = (_quality_cell(index, entry, quality, column, row, statistic, best)
+                 for quality, row, best in zip(entry.qualities, rows[column], lead, strict=True))
+        return (rank, name, *((average,) if several else ()), *cells)
 
-def quality_boards(index: Index, dimension: str) -> tuple[Table, ...]:
-    """Draw every ranked column on every dataset that has a quality, a table per statistic."""
-    targets = [TargetColumn(entry, quality, Heading(entry.name, "number", small=entry.split,
-                                                    link=index.dataset_paths[entry.name]))
-               for entry in index.datasets for quality in entry.qualities if quality.dimension == dimension]
-    columns = {(row.metric, row.column) for row in index.results.ranking}
-    return target_boards(index, targets, columns, dimension, slug(dimension))
-
-
-def target_boards(index: Index, targets: Sequence[TargetColumn], columns: Iterable[Column], caption: str, anchor: str,
-                  ) -> tuple[Table, ...]:
-    """Draw a board per statistic over the same targets; all but the first are folded."""
-    listed = sorted(columns)
-    tables: list[Table] = []
-    for statistic in index.statistics:
-        title = statistic_title(statistic)
-        table = _target_board(index, targets, listed, statistic)
-        tables.append(replace(table, anchor=f"{anchor}-{slug(statistic)}", caption=f"{caption}: {title}",
-                              data=marked(index.data(), any(index.is_fitted(column, target.dataset.name)
-                                                            for column in listed for target in targets)),
-                              folded=title if tables else ""))
-    return tuple(tables)
+    return Table(
+        f"correlation-{slug(statistic)}", f"{entry.name}: {statistic_title(statistic)}",
+        (Heading("Rank", "rank", key="rank"), Heading("Metric", "stub", key="metric"),
+         *((Heading("Mean", "number", title="Mean of the other columns", key="test"),) if several else ()),
+         *(Heading(quality.name, "number", small=_sizes(rows[column][place] for column in columns))
+           for place, quality in enumerate(entry.qualities))),
+        groups(map(line, sorted((column for column in columns if math.isfinite(means[column])),
+                                key=lambda column: (-means[column], column))),
+               map(line, sorted((column for column in columns if not math.isfinite(means[column])),
+                                key=lambda column: (-covered[column], column)))),
+        data=marked(index.data(), bool(fitted)))
 
 
 def cost_cell(cost: Cost | None) -> Cell:
@@ -228,78 +221,17 @@ def _mean(entry: DatasetEntry, rows: Sequence[Correlation | None]) -> float:
     return math.fsum(values) / len(values) if values and all(map(math.isfinite, values)) else math.nan
 
 
-def _dataset_cell(index: Index, entry: DatasetEntry, column: Column, statistic: str,
-                  own: Sequence[Correlation | None], mean: float, lead: tuple[float, float]) -> Cell:
-    """Show a mean with its parts, or the reasons of the qualities without a value; one that all share is said once."""
-    rows = list(zip(entry.qualities, own, strict=True))
-    if math.isfinite(mean):
-        parts = (f"{quality.name} {number(row.value)}" for quality, row in rows if row is not None and has_value(row))
-        cell = value_cell(mean, lead, shaded=True, title=", ".join(parts))
-        return fitted_cell(cell) if index.is_fitted(column, entry.name) else cell
-    reasons = {quality.name: index.why((entry.name, quality.name), column, statistic) for quality, row in rows
-               if quality.rated and not has_value(row)}
-    if len(set(reasons.values())) > 1:
-        return missing("; ".join(f"{name}: {reason}" for name, reason in reasons.items()))
-    return missing(next(iter(reasons.values()), "nobody rated this dataset"))
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    column: Column
-    rows: tuple[Correlation | None, ...]
-    mean: float
-    covered: int
-    targets: int
-
-
-def _target_board(index: Index, targets: Sequence[TargetColumn], columns: Sequence[Column], statistic: str) -> Table:
-    lines = [_line(index, targets, column, statistic) for column in columns]
-    ranked = sorted((line for line in lines if math.isfinite(line.mean)), key=lambda line: (-line.mean, line.column))
-    unranked = sorted((line for line in lines if not math.isfinite(line.mean)),
-                      key=lambda line: (-line.covered, line.column))
-    lead = [leaders(row.value for line in lines if (row := line.rows[place]) is not None
-                    and not index.is_fitted(line.column, target.dataset.name))
-            for place, target in enumerate(targets)]
-    means = [line.mean for line in ranked]
-    lead_mean = leaders(means)
-    control = max((line.mean for line in ranked if line.column[0] == CONTROL), default=math.nan)
-    average = (Heading("Mean", "number", title="Mean of the other columns", key="test"),) if len(targets) > 1 else ()
-
-    def cells(line: _Line, rank: Cell, name: Cell, mean: Cell) -> Row:
-        values = (_target_cell(index, target, line.column, row, statistic, best)
-                  for target, row, best in zip(targets, line.rows, lead, strict=True))
-        return (rank, name, *((mean,) if average else ()), *values)
-
-    return Table(
-        "", "", (Heading("Rank", "rank", key="rank"), Heading("Metric", "stub", key="metric"), *average,
-                 *(_with_n(target.heading, [line.rows[place] for line in lines])
-                   for place, target in enumerate(targets))),
-        groups((cells(line, count_cell(1 + means.index(line.mean)), _name(index, line.column, line.mean, control),
-                      value_cell(line.mean, lead_mean)) for line in ranked),
-               (cells(line, Cell(""),
-                      metric_cell(index, line.column)._replace(small=coverage(line.covered, line.targets)),
-                      Cell(MISSING, title="no mean over an incomplete row")) for line in unranked)))
-
-
-def _line(index: Index, targets: Sequence[TargetColumn], column: Column, statistic: str) -> _Line:
-    rows = tuple(index.correlation(target.target, column, statistic) for target in targets)
-    counted = [None if index.is_fitted(column, target.dataset.name) else row
-               for row, target in zip(rows, targets, strict=True) if target.quality.rated]
-    values = [row.value for row in counted if row is not None and has_value(row)]
-    mean = math.fsum(values) / len(values) if values and len(values) == len(counted) else math.nan
-    return _Line(column, rows, mean, len(values), len(counted))
-
-
-def _target_cell(index: Index, target: TargetColumn, column: Column, row: Correlation | None, statistic: str,
-                 lead: tuple[float, float]) -> Cell:
+def _quality_cell(index: Index, entry: DatasetEntry, quality: QualityEntry, column: Column, row: Correlation | None,
+                  statistic: str, lead: tuple[float, float]) -> Cell:
     if row is None or not has_value(row):
-        nobody = not target.quality.rated and row is None
-        return missing("nobody rated this quality" if nobody else index.why(target.target, column, statistic))
+        nobody = not quality.rated and row is None
+        return missing("nobody rated this quality" if nobody else
+                       index.why((entry.name, quality.name), column, statistic))
     cell = correlation_cell(row, lead)
-    return fitted_cell(cell) if index.is_fitted(column, target.dataset.name) else cell
+    return fitted_cell(cell) if index.is_fitted(column, entry.name) else cell
 
 
-def _with_n(heading: Heading, rows: Sequence[Correlation | None]) -> Heading:
+def _sizes(rows: Iterable[Correlation | None]) -> str:
+    """How many items the correlations are over."""
     sizes = sorted({row.n for row in rows if row is not None and has_value(row)})
-    n = f"n = {sizes[0]}" + (f"–{sizes[-1]}" if len(sizes) > 1 else "") if sizes else ""
-    return replace(heading, small=", ".join(filter(None, (heading.small, n))))
+    return f"n = {sizes[0]}" + (f"–{sizes[-1]}" if len(sizes) > 1 else "") if sizes else ""

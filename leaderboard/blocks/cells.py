@@ -40,9 +40,9 @@ def missing(why: str, small: str = "") -> Cell:
     return Cell(MISSING, title=why, small=small, why=why)
 
 
-def value_cell(value: float, leaders: tuple[float, float], *, title: str = "", shaded: bool = False) -> Cell:
-    """Show a value that exists, marked if it leads its column."""
-    return Cell(number(value), value, title, marks=lead_marks(value, leaders), shade=shade(value) if shaded else "")
+def value_cell(value: float, leaders: tuple[float, float], *, shaded: bool = False) -> Cell:
+    """Show a value, marked if it leads its column."""
+    return Cell(number(value), value, marks=lead_marks(value, leaders), shade=shade(value) if shaded else "")
 
 
 def correlation_cell(row: Correlation, leaders: tuple[float, float] = NO_LEADERS) -> Cell:

@@ -17,8 +17,8 @@ BOARDS = {"dev": "Development datasets", "dev-references": "Development datasets
           "test": "Test datasets", "test-references": "Test datasets with references",
           "own": "Datasets of one's own", "own-references": "Datasets of one's own with references",
           "more": "Further datasets", "more-references": "Further datasets with references"}
-RULES = {"dev": ("Mean of datasets", "Mean over the qualities of each dataset, then over the datasets"),
-         "test": ("Mean of qualities", "Mean over all qualities of all datasets at once")}
+RULES = {"dev": "Mean of datasets", "test": "Mean of qualities"}
+"""Over the qualities of each dataset, then over the datasets; over all qualities of all datasets at once."""
 
 
 @dataclass(frozen=True)

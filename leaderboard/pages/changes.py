@@ -119,7 +119,7 @@ def _board(index: Index, change: BoardChange) -> Section:
                             "targets."))
     visible = [row for row in change.rows if row.visible]
     if visible:
-        rule = RULES.get(board.rules[0], (board.rules[0], ""))[0]
+        rule = RULES.get(board.rules[0], board.rules[0])
         headings = (Heading("Rank", "rank", "now"), Heading("Metric", "stub"), Heading("Rank", "number", "earlier"),
                     Heading("Places up", "number", "among those in both"), Heading(rule, "number", "earlier"),
                     Heading(rule, "number", "now"), Heading("Difference", "number"))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results
-from leaderboard.blocks.boards import CONTROL, dataset_boards
+from leaderboard.blocks.boards import CONTROL, dataset_board
 from leaderboard.blocks.cells import count_cell, lead_marks, leaders, missing, number_cell
 from leaderboard.blocks.cells import table as table_of
 from leaderboard.blocks.items import example_blocks
@@ -85,13 +85,13 @@ def _qualities(index: Index, entry: DatasetEntry) -> Table:
 
 def _leading(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
     """List the first columns of the board, and the length control wherever it stands."""
-    board = next(iter(dataset_boards(index, entry)), None)
+    board = dataset_board(index, entry, index.statistics[0]) if index.statistics else None
     if board is None or not board.rows:
         return (Prose("Nothing was scored here."),)
     ranked = board.groups[0].rows
     rows = [row for place, row in enumerate(ranked) if place < FIRST or row[1].text == CONTROL]
     more = len(board.rows) - len(rows)
-    return (replace(board, groups=(Group(tuple(rows), board.groups[0].title),), folded=""),
+    return (replace(board, groups=(Group(tuple(rows), board.groups[0].title),)),
             *((Prose(f"{more} more columns are among the downloads: in correlations.csv or, where there is one, in the "
                      "bundle.", link="methods.html#files"),) if more > 0 else ()))
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from harness.results.rows import Results
-from leaderboard.blocks.boards import board_table, dataset_boards, quality_boards
+from leaderboard.blocks.boards import board_table, dataset_board
 from leaderboard.blocks.tables import Cell, Group, Heading, Table
 from leaderboard.model.boards import boards as named
 from leaderboard.model.boards import names
@@ -40,15 +40,13 @@ ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0308":
 
 
 def boards(results: Results) -> dict[str, Table]:
-    """Every board by name: dev-spearman, quality-overall-spearman, dataset-fed-turn-correlation-pearson."""
+    """Every board by name: dev-spearman, dataset-fed-turn-correlation-pearson."""
     index = make_index(results)
     whole = [board_table(index, board) for name in names(results) for board in named(results, name)]
-    dimensions = sorted({quality.dimension for entry in index.datasets for quality in entry.qualities})
-    tables = {table.anchor: table for table in whole}
-    tables |= {f"quality-{table.anchor}": table for dimension in dimensions
-               for table in quality_boards(index, dimension)}
-    return tables | {f"{slug(index.dataset_paths[entry.name].removesuffix('.html'))}-{table.anchor}": table
-                     for entry in index.datasets for table in dataset_boards(index, entry)}
+    own = {slug(index.dataset_paths[entry.name].removesuffix(".html")): entry for entry in index.datasets}
+    return {table.anchor: table for table in whole} | {
+        f"{name}-{table.anchor}": table for name, entry in own.items()
+        for table in (dataset_board(index, entry, statistic) for statistic in index.statistics)}
 
 
 def write(table: Table, name: str) -> str:

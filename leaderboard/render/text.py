@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from harness.results.rows import Results, Skip
-from leaderboard.blocks.boards import LETTERS, cost_cell, dataset_boards, groups, headings, row_heads
+from leaderboard.blocks.boards import LETTERS, cost_cell, dataset_board, groups, headings, row_heads
 from leaderboard.blocks.cells import MISSING
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model.boards import Board, boards, names
@@ -49,7 +49,7 @@ def summary(results: Results) -> str:
                            break_on_hyphens=False) + "\n" for reason, rows in without_value(results)]
     few = (index.correlations and len(index.datasets) <= FEW_DATASETS
            and all(len(entry.qualities) <= FEW_QUALITIES for entry in index.datasets))
-    full = [text(dataset_boards(index, entry)[0]) for entry in index.datasets] if few else []
+    full = [text(dataset_board(index, entry, index.statistics[0])) for entry in index.datasets] if few else []
     return "\n".join([*full, *(parts or nothing), *empty, *skipped, *failed])
 
 

@@ -120,35 +120,19 @@ def groups(qualities: Sequence[str], pairs: Sequence[QualityPair], overall: Mapp
         if {each.first, each.second} <= joined.keys() and each.printed >= JOINED:
             joined[each.first].add(each.second)
             joined[each.second].add(each.first)
-    chosen = [name for part in _parts(joined) for name in _representatives(part, joined, overall)]
+    chosen = _representatives(joined, overall)
     return {name: (name, *(other for other in qualities if other in joined[name] and other not in chosen))
             for name in qualities if name in chosen}
 
 
-def _parts(joined: Mapping[str, set[str]]) -> list[list[str]]:
-    """Qualities that are connected, directly or through others, in their order."""
-    parts: list[list[str]] = []
-    done: set[str] = set()
-    for quality in joined:
-        reached, border = {quality}, {quality}
-        while border := {other for name in border for other in joined[name]} - reached:
-            reached |= border
-        if quality not in done:
-            parts.append([name for name in joined if name in reached])
-        done |= reached
-    return parts
-
-
-def _representatives(part: Sequence[str], joined: Mapping[str, set[str]], overall: Mapping[str, float],
-                     ) -> tuple[str, ...]:
-    """The fewest that reach all of a part; of equally few those nearest to overall, then those with most partners."""
-    for size in range(1, len(part) + 1):
-        reaching = [some for some in itertools.combinations(part, size)
-                    if all(name in some or joined[name] & set(some) for name in part)]
-        if reaching:
-            return max(reaching, key=lambda some: (sum(np.nan_to_num(overall.get(name, 0.0)) for name in some),
-                                                   sum(len(joined[name]) for name in some)))
-    return tuple(part)
+def _representatives(joined: Mapping[str, set[str]], overall: Mapping[str, float]) -> tuple[str, ...]:
+    """The fewest that reach all; of equally few those nearest to overall, then those with most partners."""
+    alone = tuple(name for name, others in joined.items() if not others)
+    others = [name for name in joined if name not in alone]
+    every = ([some for some in itertools.combinations(others, size)
+              if all(name in some or joined[name] & set(some) for name in others)] for size in range(len(others) + 1))
+    return (*alone, *max(next(filter(None, every)), key=lambda some: (
+        sum(np.nan_to_num(overall.get(name, 0.0)) for name in some), sum(len(joined[name]) for name in some))))
 
 
 def choices(rated: Sequence[Judged], overall: Mapping[str, float], grouped: Mapping[str, tuple[str, ...]],
