@@ -22,13 +22,12 @@ import numpy as np
 
 from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
-from metrics.errors import MetricError
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.trained.heads import cross_encoder, table
 from metrics.trained.heads.data import text_batches
 from metrics.trained.mme_fm import PAPER
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, TrainingData, check_parts
 
 RATED = ("convai2_2018_human_bot", "engagement_utterances")
 SCALES = (("eval_score", 1, 4), ("engagement", 0, 5))
@@ -81,9 +80,7 @@ class Engagement:
         from metrics.training.tuned import Parts, labelled
 
         training, held = (list(_rated(dialogues)) for dialogues in (data.dialogues(), data.held_out()))
-        if not training or not held:
-            raise MetricError(f"the corpora have {len(training)} rated utterances to train on and {len(held)} held "
-                              f"out; take {' and '.join(RATED)}")
+        check_parts("rated utterances", training, held, " and ".join(RATED))
 
         def examples(part: Sequence[tuple[str, float]], rng: np.random.Generator, many: int) -> list[Any]:
             return [part[row] for row in rng.integers(len(part), size=many)]

@@ -24,14 +24,13 @@ import numpy.typing as npt
 
 from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
-from metrics.errors import MetricError
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
 from metrics.text.similarity import cosines
 from metrics.text.words import Aggregation, over_references, reply, sharing
 from metrics.trained.heads.table import FIVE, TURNS, Rows, contexts, probabilities, stable
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, TrainingData, check_parts
 
 if TYPE_CHECKING:
     from metrics.models.encoder import Encoder
@@ -100,9 +99,7 @@ class Ruber:
 
         words = Words(data.models.encoder(self.encoder))
         training, held = (word_pairs(dialogues, words) for dialogues in (data.dialogues(), data.held_out()))
-        if not training or not held:
-            raise MetricError(f"the corpora have {len(training)} replies to train on and {len(held)} held out; take "
-                              "larger ones")
+        check_parts("replies", training, held)
         sizes: dict[str, Any] = dict(data.recipe.network)
         large = {"hidden": 2 * sizes["hidden"] if sizes else 80, "layers": 2} if self.size == "large" else {}
         config = {"width": words.width, **sizes, **large}

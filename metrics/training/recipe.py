@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
@@ -204,6 +204,13 @@ class TrainingData:
                 parts[held_out].append(dialogue)
             self._split[name] = parts
         return self._split[name]
+
+
+def check_parts(what: str, training: Sized, held_out: Sized, take: str = "larger ones") -> None:
+    """Refuse data with nothing to train on, or nothing held out."""
+    if not len(training) or not len(held_out):
+        raise MetricError(f"the corpora have {len(training)} {what} to train on and {len(held_out)} held out; take "
+                          f"{take}")
 
 
 @runtime_checkable

@@ -117,6 +117,7 @@ with = "length"
 limit = 40
 batch-tokens = 4096
 timeout = 2.5
+memory = "4GiB"
 executor = "local:2"
 home = 'home'
 """

@@ -35,13 +35,13 @@ import numpy as np
 
 from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item, Utterance
-from metrics.errors import BadOption, MetricError
+from metrics.errors import BadOption
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.service import Models
 from metrics.trained.heads.data import TrainingBatches
 from metrics.trained.heads.table import DECIMALS, Rows, TextTable, by_length, fill, reading, stable
 from metrics.training import negatives
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, TrainingData, check_parts
 
 if TYPE_CHECKING:
     from metrics.models.encoder import Encoder
@@ -277,9 +277,7 @@ def above_worse(data: TrainingData, kind: Negatives, network: Callable[..., Any]
 
     training, held = ([dialogue.utterances for dialogue in some if usable(dialogue, kind)]
                       for some in (data.dialogues(), data.held_out()))
-    if not training or not held:
-        raise MetricError(f"the corpora have {len(training)} dialogues of {SHORTEST} to {LONGEST} utterances to "
-                          f"train on and {len(held)} held out; take larger ones")
+    check_parts(f"dialogues of {SHORTEST} to {LONGEST} utterances", training, held)
     pool = [turn.text for utterances in training for turn in utterances]
     width, made = reader([*training, *held])
 

@@ -13,7 +13,7 @@ from metrics.errors import MetricError
 from metrics.models.memory import Vectors
 from metrics.trained.heads.table import TURNS, Rows, TextTable, last_turns
 from metrics.training import negatives
-from metrics.training.recipe import Objective, TrainingData
+from metrics.training.recipe import Objective, TrainingData, check_parts
 from metrics.training.replies import ADVERSARIAL, GOOD, exchanges
 
 BATCH = 128
@@ -69,9 +69,7 @@ def pair_batches(data: TrainingData) -> TrainingBatches:
     both = data.dialogues(), data.held_out()
     table = TextTable((turn.text for some in both for dialogue in some for turn in dialogue.utterances), data.vectors)
     training, held = (pairs(some, table) for some in both)
-    if not len(training) or not len(held):
-        raise MetricError(f"the corpora have {len(training)} replies to train on and {len(held)} held out; take larger "
-                          "ones")
+    check_parts("replies", training, held)
     return batches_of(table, training, held, data)
 
 
@@ -142,9 +140,7 @@ def text_batches(training: Labelled, held: Labelled, data: TrainingData, count: 
     """Batches of texts (BATCH, 2 · width) and their labels (BATCH,)."""
     import torch
 
-    if not training or not held:
-        raise MetricError(f"the corpora have {len(training)} labelled texts to train on and {len(held)} held out; "
-                          "take larger ones, or those that the recipe names")
+    check_parts("labelled texts", training, held, "larger ones, or those that the recipe names")
     table = TextTable((text for text, _ in (*training, *held)), data.vectors)
     parts = tuple((table.rows(text for text, _ in part), np.array([label for _, label in part], dtype=np.float32))
                   for part in (training, held))
