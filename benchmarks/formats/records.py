@@ -9,14 +9,23 @@ import dataclasses
 import functools
 import json
 import math
+import re
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 from benchmarks.errors import nearest
 
 Read = TypeVar("Read")
+SURROGATE = re.compile("[\ud800-\udfff]")
+PLAIN: dict[Any, tuple[Callable[[Any], bool], str]] = {
+    str: (lambda value: isinstance(value, str) and not SURROGATE.search(value), "text"),
+    int: (lambda value: type(value) is int and abs(value) <= 1 << 53, "a whole number"),
+    float: (lambda value: type(value) in (int, float) and abs(value) < 1e308, "a finite number"),
+    bool: (lambda value: isinstance(value, bool), "true or false"),
+}
+"""What a value must be where a field has this type, and in words; a whole number stays one, as it was written."""
 
 
 class Refused(ValueError):
@@ -78,12 +87,17 @@ def value_of(hint: Any, value: Any, where: str) -> Any:
         return tuple(value_of(kind, entry, where) for kind, entry in zip(hints, value, strict=True))
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return mapping(where, value)
+    if hint is float and value is None:
+        return math.nan
     if origin is Literal:
-        return _one_of(inside, value, where)
-    plain: dict[Any, Callable[[Any, str], Any]] = {str: _text, int: _whole, float: _number, bool: _flag}
-    if hint in plain:
-        return plain[hint](value, where)
-    raise Refused(f"{where}: holds {value!r:.60}, which it should not")
+        fits, words = value in inside, f"one of {', '.join(map(str, inside))}"
+    elif hint in PLAIN:
+        fits, words = PLAIN[hint][0](value), PLAIN[hint][1]
+    else:
+        raise Refused(f"{where}: holds {value!r:.60}, which it should not")
+    if not fits:
+        raise Refused(f"{where}: should be {words}, is {value!r:.60}")
+    return value
 
 
 def _record(kind: Any, value: Any, where: str) -> Any:
@@ -108,35 +122,3 @@ def mapping(where: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Refused(f"{where}: should be an object, holds {value!r:.60}")
     return value
-
-
-def _text(value: Any, where: str) -> str:
-    if not isinstance(value, str) or any("\ud800" <= sign <= "\udfff" for sign in value):
-        raise Refused(f"{where}: should be text, is {value!r:.60}")
-    return value
-
-
-def _one_of(choices: tuple[Any, ...], value: Any, where: str) -> Any:
-    if value not in choices:
-        raise Refused(f"{where}: should be one of {', '.join(map(str, choices))}, is {value!r:.60}")
-    return value
-
-
-def _flag(value: Any, where: str) -> bool:
-    if not isinstance(value, bool):
-        raise Refused(f"{where}: should be true or false, is {value!r:.60}")
-    return value
-
-
-def _whole(value: Any, where: str) -> int:
-    if type(value) is not int or abs(value) > 1 << 53:
-        raise Refused(f"{where}: should be a whole number, is {value!r:.60}")
-    return value
-
-
-def _number(value: Any, where: str) -> float:
-    if value is None:
-        return math.nan
-    if type(value) not in (int, float) or not abs(value) < 1e308:
-        raise Refused(f"{where}: should be a finite number, is {value!r:.60}")
-    return cast("float", value)  # a whole number stays one, so that it is written as it was
