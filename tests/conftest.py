@@ -6,6 +6,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -167,6 +168,17 @@ def evaluate_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     yield
     for name in [name for name in sys.modules if name.partition(".")[0] == "evaluate_modules"]:
         del sys.modules[name]
+
+
+@pytest.fixture
+def nltks(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """NLTK's own reader of the real WordNet."""
+    import nltk.data
+    from nltk.corpus import wordnet
+
+    monkeypatch.setattr(nltk.data, "path", [str(real_data / "resources" / "nltk_data")])
+    wordnet.ensure_loaded()
+    return wordnet
 
 
 @pytest.fixture

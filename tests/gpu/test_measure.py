@@ -25,13 +25,11 @@ def _corpora(home: Path) -> None:
     edges.parent.mkdir(parents=True, exist_ok=True)
     edges.write_bytes(gzip.compress(b"tea\tRelatedTo\train\t1\nrain\tRelatedTo\treply\t2\nreply\tIsA\tthing\t1\n"))
     for name in FIVE:
-        path = files.stored(name, home)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(gzip.compress("".join(json.dumps({
+        files.write(files.stored(name, home), ({
             "dialogue_id": f"{name}-{number}", "source": name, "split": files.CARDS[name].training[0],
             "utterances": [{"speaker": "AB"[turn % 2], "text": f"{name} {text} {number} {turn}"} for turn, text in
                            enumerate(("do you like tea", "yes i like the rain", "a good reply", "hello there"))],
-        }) + "\n" for number in range(60)).encode()))
+        } for number in range(60)))
 
 
 @pytest.mark.slow

@@ -54,9 +54,9 @@ def boards(capsys: pytest.CaptureFixture[str], out: Path, name: str, *more: str)
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def standing(out: Path, board: str, column: str, rule: str = "dev") -> RankingRow:
+def standing(out: Path, board: str, column: str) -> RankingRow:
     (found,) = [row for row in files.read(out / "report").ranking
-                if (row.board, row.rule, row.statistic, row.column) == (board, rule, "spearman", column)]
+                if (row.board, row.rule, row.statistic, row.column) == (board, "dev", "spearman", column)]
     return found
 
 

@@ -80,23 +80,12 @@ def meteor(reader: Any) -> Callable[[str, list[str]], float]:
         meteor_score([cut(one).split() for one in references], cut(reply).split(), wordnet=reader))
 
 
-@pytest.fixture
-def reader(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """NLTK's own WordNet, by its own data path."""
-    import nltk
-    from nltk.corpus import wordnet
-
-    monkeypatch.setattr(nltk.data, "path", [str(real_data / "resources" / "nltk_data"), *nltk.data.path])
-    wordnet.ensure_loaded()
-    return wordnet
-
-
 @pytest.mark.parametrize("name", REFERENCED)
 @pytest.mark.filterwarnings("ignore:.*multilingual")
-def test_correlations_equal_an_independent_computation(real_data: Path, out: Path, reader: Any, name: str) -> None:
+def test_correlations_equal_an_independent_computation(real_data: Path, out: Path, nltks: Any, name: str) -> None:
     found = rows(real_data, name)
     oracles = {f"bleu-{order}": bleu(order) for order in (1, 2, 3, 4)}
-    oracles |= {"rouge-l": rouge_l, "meteor": meteor(reader)}
+    oracles |= {"rouge-l": rouge_l, "meteor": meteor(nltks)}
     report = files.read(out / "report")
     measured = {(row.column, row.quality, row.statistic): row for row in report.correlations if row.dataset == name}
     for column, oracle in oracles.items():

@@ -45,10 +45,9 @@ def real(home: Path) -> dict[str, Dataset]:
     return found
 
 
-def calibrated(home: Path, *argv: str, asked: str = ASKED) -> Evidence:
-    assert main(["calibrate", asked, "--scores", str(home / "out"), *argv]) == 0
-    inputs = asked.partition("inputs=")[2].removesuffix("]").split("+")
-    return evidences.read(evidences.place("weighted", inputs, home))
+def calibrated(home: Path, *argv: str) -> Evidence:
+    assert main(["calibrate", ASKED, "--scores", str(home / "out"), *argv]) == 0
+    return evidences.read(evidences.place("weighted", INPUTS.split("+"), home))
 
 
 def run(home: Path, *metrics: str, data: str = "real", more: Sequence[str] = ()) -> Results:

@@ -92,8 +92,8 @@ def test_no_p_is_below_that_of_the_contexts_in_which_two_metrics_differ() -> Non
         assert min(tests.p[0, 1], permutation.below_draws(tests, 100)[0, 1]) >= 1 / 128
 
 
-def masks(n: int, draws: int, seed: int = 1) -> Values:
-    bits = permutation.mask_bits(n, draws, seeded(seed))
+def masks(n: int, draws: int) -> Values:
+    bits = permutation.mask_bits(n, draws, seeded(1))
     return np.unpackbits(bits, axis=1, count=n).astype(bool)
 
 

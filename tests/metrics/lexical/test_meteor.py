@@ -132,17 +132,6 @@ def test_bad_options_and_a_broken_wordnet_say_what_to_do(tmp_path: Path) -> None
             WordNet(tmp_path / name)
 
 
-@pytest.fixture
-def nltks(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """NLTK's own reader of the real WordNet."""
-    import nltk.data
-    from nltk.corpus import wordnet
-
-    monkeypatch.setattr(nltk.data, "path", [str(real_data / "resources" / "nltk_data")])
-    wordnet.ensure_loaded()
-    return wordnet
-
-
 @pytest.mark.usefixtures("wordnet")
 def test_synonyms_are_those_of_nltk(home: Path, nltks: Any) -> None:
     ours = WordNet(Models(home).resource("wordnet").path)

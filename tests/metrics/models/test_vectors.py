@@ -106,15 +106,13 @@ def test_binary_with_and_without_line_feeds_also_within_vectors_and_across_chunk
     assert found.of("ab").tolist() == [[number] * 3, [1, 2, 3]]
 
 
-def test_a_word_is_looked_up_as_it_is_then_lower_cased_then_in_its_parts(tmp_path: Path, home: Path) -> None:
+def test_a_word_is_looked_up_as_it_is_lower_cased_or_in_its_parts_else_left_out_also_by_a_second_run(
+        tmp_path: Path, home: Path) -> None:
     found = opened(placed(tmp_path, PLAIN), home)
     assert found.of(["Tea", "tea", "TEA", "The"]).tolist() == [[0, 1, 0], [1, 0, 0], [1, 0, 0], [0.5, 1, -2]]
     assert found.of(["don't", "Don’t", "it's"]).tolist() == [[1, 3, 2], [1, 3, 2], [2, 1, 3]]
     assert found.of(["tea's"]).tolist() == [[2, 0.5, 2.5]]
     assert found.of(["xyz's"]).tolist() == [[3, 1, 5]], "of parts that are known"
-
-
-def test_unknown_words_are_left_out_and_a_second_run_reads_what_the_first_converted(tmp_path: Path, home: Path) -> None:
     path = placed(tmp_path, PLAIN)
     known = resource(path)
     first = from_file(known, home)

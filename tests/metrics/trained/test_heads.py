@@ -36,10 +36,10 @@ CONTEXT = torch.tensor([[[3.0, 4.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0]], [[0.0, 5.0
 REPLY = torch.tensor([[1.0, 0.0, 2.0, 4.0], [0.0, 2.0, 1.0, 3.0]])
 
 
-def still(network: Any, value: float = 0.0) -> Any:
-    """A network whose every weight is the same."""
+def still(network: Any) -> Any:
+    """A network whose every weight is 0."""
     for weight in network.parameters():
-        torch.nn.init.constant_(weight, value)
+        torch.nn.init.zeros_(weight)
     return network.eval()
 
 
