@@ -144,7 +144,8 @@ def test_an_id_that_stands_twice_is_refused_with_both_lines(tmp_path: Path) -> N
         np.testing.assert_array_equal(file.scores["toy", EVERY], [0.5, np.nan, 0.001])
 
 
-def test_everything_at_once_in_the_order_of_the_lines(tmp_path: Path) -> None:
+def test_everything_at_once_in_the_order_of_the_lines_and_of_many_the_first_are_printed_and_all_counted(
+        tmp_path: Path) -> None:
     file = read_text(tmp_path, "dialogue_id,note,score\ntoy_0,,x\nother,,1\ntoy_1,,inf\ntoy_1,,4\n")
     kinds = [(problem.kind, problem.line) for problem in file.problems]
     assert kinds == [("extra column", 1), ("no number", 2), ("unknown", 3), ("infinite", 4), ("duplicate", 5),
@@ -152,9 +153,6 @@ def test_everything_at_once_in_the_order_of_the_lines(tmp_path: Path) -> None:
     assert counts(file.problems)["missing"] == 1
     (problem,) = read_text(tmp_path, "dialogue_id,score\ntoy_0,2\ntoy_1,2\ntoy_2,2\n").problems
     assert (problem.kind, problem.id, problem.fatal) == ("constant", "toy", False)
-
-
-def test_of_many_problems_the_first_are_printed_and_all_are_counted(tmp_path: Path) -> None:
     file = read_text(tmp_path, GOOD + "".join(f"far_{number},1\n" for number in range(100)))
     lines = list(describe(file.problems))
     assert len(lines) == 21

@@ -116,7 +116,7 @@ def test_the_limits_count_what_is_unpacked(tmp_path: Path, monkeypatch: pytest.M
     refused(make(tmp_path / "x.zip", {f"{number}": b"" for number in range(11)}, "zip"), "more than 10 members")
 
 
-def test_truncated_and_damaged_archives_are_refused(tmp_path: Path) -> None:
+def test_truncated_damaged_and_encrypted_archives_are_refused(tmp_path: Path) -> None:
     """No half of a folder is left; a wrong checksum is noticed in the last bytes of a gzip as well."""
     for mode in MODES:
         path = make(tmp_path / "x", MEMBERS if mode == "zip" else {"a": NOISE}, mode)
@@ -135,9 +135,6 @@ def test_truncated_and_damaged_archives_are_refused(tmp_path: Path) -> None:
     for content in (b"", b"<html>Not found</html>", b"\x1f\x8b", b"BZh", b"PK\3\4", bytes(2048)):
         path.write_bytes(content)
         refused(path)
-
-
-def test_an_encrypted_zip_is_refused(tmp_path: Path) -> None:
     path = make(tmp_path / "x.zip", {"a": b"secret"}, "zip", zipfile.ZIP_STORED)
     data = bytearray(path.read_bytes())
     data[6] |= 1

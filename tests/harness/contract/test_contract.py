@@ -180,7 +180,8 @@ def test_with_the_network_off_a_score_is_the_same_or_none(home: Path) -> None:
         socket.create_connection(server.getsockname(), timeout=5).close()
 
 
-def test_rounding_is_told_from_a_difference(home: Path) -> None:
+def test_rounding_is_told_from_a_difference_which_no_huge_score_hides_and_a_missing_one_is_none(home: Path) -> None:
+    """Lengths go up to 100,000: a tolerance by the largest would take one word more or less for rounding."""
     for noise, state, part in ((0.0, "ok", "exactly equal"), (1e-3, "BROKEN", "alone"),
                                (1e-7, "ok", "equal within rounding: at most 1e-07 apart")):
         metric = made(lambda items, noise=noise: {"odd": np.ones(len(items)) + noise * (len(items) > 1)})
@@ -189,10 +190,6 @@ def test_rounding_is_told_from_a_difference(home: Path) -> None:
         assert part in found.text
         if noise:
             assert check("an item alone", metric, home, tolerance=0.0).state == "BROKEN"
-
-
-def test_a_huge_score_hides_no_difference_and_a_missing_one_is_no_rounding(home: Path) -> None:
-    """Lengths go up to 100,000: a tolerance by the largest would take one word more or less for rounding."""
     metric = made(lambda items: {"odd": [len_of(item) + (len(items) > 1) for item in items]})
     assert check("an item alone", metric, home).state == "BROKEN"
     metric = made(lambda items: {"odd": np.full(len(items), 1.0 if len(items) > 1 else np.nan)})

@@ -64,7 +64,7 @@ def test_what_two_signatures_differ_in_has_a_kind() -> None:
         assert not signature_causes(old, old)
 
 
-def test_a_cell_that_moved_has_the_causes_that_are_its_own(results: Results) -> None:
+def test_a_cell_that_moved_has_the_causes_that_are_its_own_else_those_of_the_whole_run(results: Results) -> None:
     before = signed(ran(results), "length|r1")
     for after, own in (
             (dataset_of(before, ratings_fingerprint="f"), [("data", "ratings")]),
@@ -75,9 +75,6 @@ def test_a_cell_that_moved_has_the_causes_that_are_its_own(results: Results) -> 
         move = next(move for move in changes(before, moved(after)).changed if move.new.dataset == "fed-turn")
         assert [(cause.kind, cause.name) for cause in move.own] == own
         assert not move.unexplained
-
-
-def test_what_the_whole_run_has_is_named_where_a_cell_has_nothing_of_its_own(results: Results) -> None:
     for more, kind, name in (
             ({"version": "0.2.0"}, "code", "version of the harness"),
             ({"commit": "b" * 40}, "code", "commit of the harness"),

@@ -185,7 +185,7 @@ def test_weighted_by_the_probabilities_of_what_could_have_stood_there() -> None:
     assert several == {"kind": pytest.approx(3.5), "clear": pytest.approx(3.5)}
 
 
-def test_yes_and_no_are_read_off_probabilities_alone() -> None:
+def test_yes_and_no_are_read_off_probabilities_alone_and_without_fitting_ones_the_number_is_the_score() -> None:
     question = Question("", "", (KIND,), "yes")
     answer = Answer("Yes.", tokens=tokens("Yes", ".", top={"Yes": 0.6, " yes": 0.1, "No": 0.2, "Maybe": 0.05}))
     assert scores(question, answer)["kind"].value == pytest.approx(log(0.7 / 0.2))
@@ -193,9 +193,6 @@ def test_yes_and_no_are_read_off_probabilities_alone() -> None:
     assert scores(question, sure)["kind"].value == pytest.approx(log(0.05 / 0.9))
     for silent in (Answer("Yes"), Answer("Perhaps", tokens=tokens("Perhaps", top={"Yes": 0.5}))):
         assert scores(question, silent) == {}
-
-
-def test_without_fitting_probabilities_the_number_is_the_score() -> None:
     for probabilities in (tokens("4", top={"good": 1.0}), tokens("4"), (), tokens("5", top={"5": 1.0})):
         assert scored("4", tokens=probabilities) == {"kind": 4}
     half = tokens("4", ".5", top={"4": 0.5, "1": 0.5})

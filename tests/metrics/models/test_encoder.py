@@ -92,7 +92,8 @@ def test_any_text_has_finite_numbers(home: Path, folder: Path) -> None:
     assert np.isfinite(encoder.pairs([(text, text) for text in texts])).all()
 
 
-def test_each_text_is_read_once_in_a_run(home: Path, tiny_encoder: Path) -> None:
+def test_each_text_is_read_once_in_a_run_and_little_memory_forgets_and_finds_the_same(
+        home: Path, tiny_encoder: Path) -> None:
     encoder = made(home, tiny_encoder)
     rows = rows_read(encoder)
     for pooling in POOLINGS:
@@ -102,9 +103,6 @@ def test_each_text_is_read_once_in_a_run(home: Path, tiny_encoder: Path) -> None
     encoder.pairs([("hello", "there")] * 3)
     encoder.pairs([("hello", "there")], "mean")
     assert sum(rows) == len(TALK) + 1
-
-
-def test_little_memory_forgets_and_finds_the_same(home: Path, tiny_encoder: Path) -> None:
     plain, texts = made(home, tiny_encoder), [*TALK, "", *TALK[::-1]]
     for memory in (Memory(0), Memory(5 * (ENTRY + 64))):
         encoder = made(home, tiny_encoder, memory=memory)
