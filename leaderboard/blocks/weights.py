@@ -11,10 +11,9 @@ from leaderboard.model.index import slugs
 
 def training_sections(results: Results, metric: str) -> tuple[Section, ...]:
     """Tell of each weights that a metric reads how they were trained."""
-    own = [entry for entry in results.trainings if metric in entry.metrics]
-    anchors = slugs(f"weights-{entry.name}-{entry.digest[:8]}" for entry in own)
-    return tuple(Section(anchors[f"weights-{entry.name}-{entry.digest[:8]}"], f"Weights: {entry.name}", _blocks(entry))
-                 for entry in own)
+    own = {f"weights-{entry.name}-{entry.digest[:8]}": entry for entry in results.trainings if metric in entry.metrics}
+    anchors = slugs(own)
+    return tuple(Section(anchors[name], f"Weights: {entry.name}", _blocks(entry)) for name, entry in own.items())
 
 
 def _blocks(entry: TrainingEntry) -> tuple[Block, ...]:

@@ -31,8 +31,8 @@ from harness.results.rows import Example, RankingRow, Results
 from leaderboard.model import questions as asking
 from leaderboard.model.boards import has_interval
 from leaderboard.model.cost import costs
-from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index
-from leaderboard.model.pairs import make_pairs
+from leaderboard.model.index import Column, Index, Target, has_value, make_index
+from leaderboard.model.pairs import packed
 from leaderboard.model.sentences import about, evidence, is_control, people
 from leaderboard.render.escaping import visible
 
@@ -55,7 +55,7 @@ def numbers(results: Results) -> bytes:
     index, columns = make_index(results), columns_of(results)
     targets = sorted({target for one in asking.questions(results) for target in one.targets})
     datasets = list(dict.fromkeys(dataset for dataset, _ in targets))
-    pairs, alike = make_pairs(results), asking.equals(results)
+    alike = asking.equals(results)
     content = {
         "statistics": list(index.statistics),
         "columns": [[*_column(index, column), [place for place, other in enumerate(columns) if other in alike.get(
@@ -72,8 +72,7 @@ def numbers(results: Results) -> bytes:
         "sizes": sizes(index),
         "worst": any(row.metric for row in results.examples),
         "questions": [_question(index, one, columns, targets) for one in asking.questions(results)],
-        "tests": {name: base64.b64encode(pairs.packed((STATISTIC, name), targets, columns)).decode()
-                  for name in pairs.tests},
+        "tests": {name: base64.b64encode(pairs).decode() for name, pairs in packed(index, targets, columns).items()},
     }
     return f"const Numbers = {json.dumps(content, allow_nan=False, separators=(',', ':'))};\n".encode()
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from harness.errors import BadConfig
 from harness.results.exhibits import number
-from harness.results.rows import Grid, HeatMap, Results
+from harness.results.rows import Grid, Results
 from harness.run.correlate import TargetData
 from harness.run.run import run_with_data
 from harness.statistics.estimates import estimate
@@ -103,14 +103,6 @@ def findings(judgements: Sequence[Judgement], models: Sequence[str], seconds: di
     lines = tuple(
         (model, words, number(seconds[model], 0), *map(number, means[model, way]))
         for model in models for way, words in WAYS.items())
-    labels = tuple(f"{model}, {words}" for model in models for words in WAYS.values())
-    values = np.array([[*means[model, way][:3]] for model in models for way in WAYS])
-    square = np.full((len(labels) + 3, len(labels) + 3), np.nan)
-    square[:len(labels), len(labels):] = values
-    square[len(labels):, :len(labels)] = values.T
-    beside = HeatMap.of("Judgements beside people, people with length held constant, and length",
-                        (*labels, "people", "people, length held", "length"), square,
-                        f"Mean Spearman correlations of {len(labels)} judgements; the numbers are in judgement.csv.")
     datasets = sorted({row.dataset for row in judgements})
     return Findings(
         tables=(Grid("judges", "What a judgement hangs on", HEAD, lines, f"mean over {', '.join(datasets)}"),),
@@ -118,18 +110,16 @@ def findings(judgements: Sequence[Judgement], models: Sequence[str], seconds: di
                  "datasets. length held: partial correlation given the number of words. with as shipped: with what "
                  "the same model answers to the shipped question. s / 1,000: seconds for 1,000 items, all three "
                   f"questions. {_parameters(models)}"),),
-        objects={"judgement": [dataclasses.asdict(row) for row in judgements]},
-        maps=(beside,), failures=failures)
+        objects={"judgement": [dataclasses.asdict(row) for row in judgements]}, failures=failures)
 
 
-def _mean(rows: Sequence[Judgement]) -> tuple[float, float, float, float]:
+def _mean(rows: Sequence[Judgement]) -> list[float]:
     """The mean of each figure over the qualities of each dataset, then over datasets."""
-    figures = []
-    for dataset in dict.fromkeys(row.dataset for row in rows):
-        some = [(row.agreement, row.partial, row.length, row.shipped) for row in rows if row.dataset == dataset]
-        figures.append(np.nanmean(np.array(some), axis=0) if some else np.full(4, np.nan))
-    a, b, c, d = np.mean(figures, axis=0) if figures else np.full(4, np.nan)
-    return float(a), float(b), float(c), float(d)
+    own: dict[str, list[tuple[float, ...]]] = {row.dataset: [] for row in rows}
+    for row in rows:
+        own[row.dataset].append((row.agreement, row.partial, row.length, row.shipped))
+    figures = [np.nanmean(some, axis=0) for some in own.values()]
+    return [float(mean) for mean in np.mean(figures, axis=0)] if figures else [math.nan] * 4
 
 
 def _parameters(models: Sequence[str]) -> str:
