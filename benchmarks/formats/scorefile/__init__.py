@@ -105,9 +105,10 @@ def _joined(rows: ScoreRows, wanted: Expected) -> tuple[dict[str, float], list[P
 def _by_target(values: Mapping[str, float], wanted: Expected) -> dict[tuple[str, str], npt.NDArray[np.float64]]:
     """The scores by dataset and quality; a score for one quality goes before one for all."""
     scores: dict[tuple[str, str], npt.NDArray[np.float64]] = {}
+    named = {EVERY, *(name.rpartition(BAR)[2] for name in values if BAR in name)}  # mostly no quality is
     for dataset, ids in wanted.items.items():
         for quality in (EVERY, *wanted.qualities[dataset]):
-            if any(key(name, quality) in values for name in ids):
+            if quality in named and any(key(name, quality) in values for name in ids):
                 own = np.array([values.get(key(name, quality), math.nan) for name in ids], dtype=np.float64)
                 every = scores.get((dataset, EVERY))
                 scores[dataset, quality] = own if every is None else np.where(np.isnan(own), every, own)
@@ -144,6 +145,8 @@ def _missing(values: Collection[str], wanted: Expected, datasets: Iterable[str])
     """The datasets, qualities and items without a score, of some datasets."""
     for dataset in datasets:
         ids, qualities = wanted.items[dataset], wanted.qualities[dataset]
+        if all(name in values for name in ids):
+            continue
         scored = {quality: {name for name in ids if name in values or key(name, quality) in values}
                   for quality in qualities}
         if not any(scored.values()):
