@@ -20,12 +20,13 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.dataset import Dataset, DatasetCard, Item, Origin, Quality, Rating, fingerprint
+from benchmarks.dataset import Dataset, DatasetCard, Item, Origin, Rating, fingerprint
 from benchmarks.errors import BadStore
+from benchmarks.formats import records
 from benchmarks.storage.files import STALE, write_atomically
 
 DATA = "data-00000-of-00001.arrow"
@@ -81,10 +82,9 @@ def own_cards(home: Path) -> Iterator[DatasetCard]:
     """The cards of one's own datasets in the home, by name; one that does not read back is an error."""
     for path in sorted((home / "datasets").glob(f"*{CARD}")):
         try:
-            values = json.loads(path.read_bytes())
-            qualities = tuple(Quality(**quality) for quality in values.pop("qualities"))
-            yield DatasetCard(**{**values, "sources": ()}, qualities=qualities)
-        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            card = records.value_of(DatasetCard, records.load(path.name, path.read_bytes()), path.name)
+            yield replace(card, sources=())
+        except (OSError, records.Refused) as error:
             raise _damaged(path, path.name.removesuffix(CARD), error) from error
 
 
@@ -92,13 +92,11 @@ def note(home: Path, name: str) -> StoredDataset | None:
     """The note on the dataset of that name, or None; a damaged note is an error."""
     path = home / "datasets" / f"{name}.json"
     try:
-        stored = StoredDataset(**json.loads(path.read_bytes()))
+        stored: StoredDataset = records.value_of(StoredDataset, records.load(path.name, path.read_bytes()), path.name)
     except FileNotFoundError:
         return None
-    except (ValueError, TypeError) as error:
+    except records.Refused as error:
         raise _damaged(path, name, error) from error
-    if not all(isinstance(value, str) for value in astuple(stored)):
-        raise _damaged(path, name, "its values are no texts")
     return stored
 
 

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.formats.records import Refused, load, value_of
 from metrics.errors import MissingResource
 from metrics.judges.answer import Answer
 
@@ -105,8 +106,7 @@ def _read(path: Path) -> Iterator[tuple[str, Answer]]:
             for line in stream:
                 digest, _, content = line.rstrip(b"\n").partition(b" ")
                 if content and digest == _digest(content):
-                    with contextlib.suppress(ValueError, LookupError, TypeError, AttributeError, OverflowError,
-                                             RecursionError):
+                    with contextlib.suppress(Refused, LookupError, TypeError, AttributeError):
                         yield _answer(content)  # or it is whole and of another form: ignored as well
     except FileNotFoundError:
         return
@@ -115,12 +115,8 @@ def _read(path: Path) -> Iterator[tuple[str, Answer]]:
 
 
 def _answer(content: bytes) -> tuple[str, Answer]:
-    values = json.loads(content)
-    tokens = tuple((int(place), str(token), tuple((str(other), float(logprob)) for other, logprob in others))
-                   for place, token, others in values["tokens"])
-    texts = {name: str(values[name]) for name in ("text", "finish", "served")}
-    return str(values["key"]), Answer(**texts, prompt=int(values["prompt"]), completion=int(values["completion"]),
-                                      tokens=tokens)
+    values = load("an answer", content)
+    return str(values.pop("key")), value_of(Answer, values, "an answer")
 
 
 def _digest(content: bytes) -> bytes:
