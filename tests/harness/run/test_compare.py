@@ -19,14 +19,14 @@ from harness.statistics.panel import codes
 from tests.suite_run import SuiteRun
 
 
-def cell(rng: np.random.Generator, columns: tuple[str, ...] = ("good", "fair", "poor"), n: int = 120) -> TargetData:
+def cell(rng: np.random.Generator) -> TargetData:
     """Three raters of a latent quality, and columns that follow it more and less closely."""
+    n, noise = 120, {"good": 0.4, "fair": 1.2, "poor": 3.0}
     truth = rng.normal(size=n)
     votes = tuple(tuple(np.clip(np.rint(3 + value + rng.normal(0, 0.7, 3)), 1, 5)) for value in truth)
-    noise = {"good": 0.4, "fair": 1.2, "poor": 3.0, "same": 0.4}
-    scores = {name: truth + np.random.default_rng(ord(name[0])).normal(0, noise[name], n) for name in columns}
+    scores = {name: truth + np.random.default_rng(ord(name[0])).normal(0, noise[name], n) for name in noise}
     return TargetData("toy", Judged(Quality("overall", 1, 5), votes, np.array([np.mean(one) for one in votes])),
-                tuple((name, name) for name in columns), np.array(list(scores.values())),
+                tuple((name, name) for name in noise), np.array(list(scores.values())),
                 codes("ab" * (n // 2)), codes(number // 4 for number in range(n)))
 
 

@@ -112,12 +112,14 @@ def test_soft_pairwise_accuracy_equals_that_of_all_permutations(rng: np.random.G
         assert accuracy == pytest.approx(1 - np.mean(differences), abs=0.01)
 
 
-def test_soft_pairwise_accuracy_of_people_of_their_contrary_and_of_systems_in_any_order() -> None:
+def test_soft_pairwise_accuracy_of_people_their_contrary_constants_and_systems_in_any_order() -> None:
     sure = [[5.0] * 9 + [4.0], [1.0] * 9 + [2.0]]
     contrary = [[-vote for vote in row] for row in sure]
     for metric, value in ((sure, 1.0), (contrary, 0.0)):
         for shared in (True, False):
             assert soft_pairwise_accuracy(of_systems(sure, metric, shared)) == pytest.approx(value, abs=0.01)
+    constants = soft_pairwise_accuracy(of_systems([*sure, [0.0] * 10], [[3.0] * 10, [3.0] * 10, [1.0] * 10]))
+    assert constants == pytest.approx(1 - 0.5 / 3, abs=0.01), "equal constants are as likely one way as the other"
     forth, back = (soft_pairwise_accuracy(of_systems(HUMAN[::step], METRIC[::step])) for step in (1, -1))
     assert forth == pytest.approx(back, abs=1e-12)
     alone = estimate(of_systems(HUMAN[:1], METRIC[:1]), "soft-pairwise-accuracy")
