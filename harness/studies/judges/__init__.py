@@ -18,7 +18,7 @@ import numpy as np
 
 from harness.errors import BadConfig
 from harness.results.exhibits import number
-from harness.results.rows import Grid, Results
+from harness.results.rows import Grid, HeatMap, Results
 from harness.run.correlate import TargetData
 from harness.run.run import run_with_data
 from harness.statistics.estimates import estimate
@@ -103,6 +103,12 @@ def findings(judgements: Sequence[Judgement], models: Sequence[str], seconds: di
     lines = tuple(
         (model, words, number(seconds[model], 0), *map(number, means[model, way]))
         for model in models for way, words in WAYS.items())
+    labels = tuple(f"{model}, {words}" for model in models for words in WAYS.values())
+    square = np.full((len(labels) + 3, len(labels) + 3), np.nan)
+    square[:len(labels), len(labels):] = np.array([means[model, way][:3] for model in models for way in WAYS])
+    beside = HeatMap.of("Judgements beside people, people with length held constant, and length",
+                        (*labels, "people", "people, length held", "length"), np.fmax(square, square.T),
+                        f"Mean Spearman correlations of {len(labels)} judgements; the numbers are in judgement.csv.")
     datasets = sorted({row.dataset for row in judgements})
     return Findings(
         tables=(Grid("judges", "What a judgement hangs on", HEAD, lines, f"mean over {', '.join(datasets)}"),),
@@ -110,7 +116,7 @@ def findings(judgements: Sequence[Judgement], models: Sequence[str], seconds: di
                  "datasets. length held: partial correlation given the number of words. with as shipped: with what "
                  "the same model answers to the shipped question. s / 1,000: seconds for 1,000 items, all three "
                   f"questions. {_parameters(models)}"),),
-        objects={"judgement": [dataclasses.asdict(row) for row in judgements]}, failures=failures)
+        objects={"judgement": [dataclasses.asdict(row) for row in judgements]}, maps=(beside,), failures=failures)
 
 
 def _mean(rows: Sequence[Judgement]) -> list[float]:

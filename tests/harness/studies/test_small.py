@@ -24,6 +24,7 @@ def test_means_are_over_the_qualities_of_a_dataset_then_over_datasets() -> None:
     found = judges.findings(rows, ["small"], {"small": 12.0})
     assert found.tables[0].rows[0] == ("small", "as shipped", "12", "0.40", "0.20", "0.10", "1.00")
     assert len(found.objects["judgement"]) == 9
+    assert found.maps[0].values[0][3:] == (pytest.approx(0.4), pytest.approx(0.2), pytest.approx(0.1))
     gone = judges.findings([], ["smollm2-135m"], {"smollm2-135m": math.nan})
     assert gone.tables[0].rows[0][2:4] == ("–", "–")
     assert "smollm2-135m 135 M" in gone.remarks[0]
