@@ -1,14 +1,14 @@
 """Bootstrap intervals and values on resamples are scipy's, the paired test a plain loop, the fast way the plain one."""
 
 from dataclasses import replace
-from itertools import product
+from itertools import count, product
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from harness.statistics import bootstrap as boot
-from harness.statistics.bootstrap import bootstrap, paired_bootstrap, two_sided
+from harness.statistics.bootstrap import bootstrap, paired_bootstrap, resampled_by_context, two_sided
 from harness.statistics.coefficients import kendall, pearson, spearman
 from harness.statistics.estimates import at_level
 from harness.statistics.panel import Panel, panel
@@ -80,10 +80,13 @@ def test_where_there_is_no_interval_the_reason_is_said(rng: np.random.Generator)
     constant = panel(np.zeros(30), rows.human, rows.system, rows.context)
     alone = panel(rows.metric, rows.human, rows.system, np.zeros(30, int))
     rare = panel((np.arange(30) == 3) * 1.0, rows.human, rows.system, rows.context)
+    once, rising = iter([0.5]), count()
     for interval, reason in (
         (bootstrap(constant, spearman, rng), "the statistic does not exist on the panel"),
         (bootstrap(alone, spearman, rng), "1 unit to resample"),
         (bootstrap(rare, "spearman", rng), "resamples left out"),
+        (bootstrap(rows, lambda _: next(once, np.nan), rng), "the statistic does not exist on 1000 of 1000 resamples"),
+        (bootstrap(rows, lambda _: float(next(rising)), rng), "every resample lies on one side of the value"),
     ):
         assert reason in interval.note
         assert np.isnan(interval.low) or "left out" in interval.note
@@ -142,6 +145,10 @@ def test_any_statistic_on_shared_rows_and_a_metric_against_itself() -> None:
     plain, quick = (paired_bootstrap(human, both, ONE_SYSTEM, context, way, np.random.default_rng(4), 60)
                     for way in (spearman, "spearman"))
     np.testing.assert_allclose(plain.p, quick.p)
+    rated = np.isfinite(human)
+    rows = panel(human[rated], human[rated], ONE_SYSTEM[rated], context[rated])
+    np.testing.assert_allclose(*(resampled_by_context(rows, both[:, rated], way, np.random.default_rng(4), 60)
+                                 for way in (spearman, "spearman")))
     assert (plain.n[0, 1], plain.n[1, 3]) == (48, 49)
     assert plain.p[0, 2] == 1
     assert np.isnan(plain.p[3]).all()

@@ -50,6 +50,7 @@ def test_groups_as_mt_metrics_eval_has_them() -> None:
     gold, scores = [1.0, 2, 2, 3, 4], [2.0, 1, 1.5, 5, 3]
     assert [pairwise.accuracy(paired(gold, scores), epsilon) for epsilon in (0, 2)] == pytest.approx([.6, .4])
     assert pairwise.calibrated(paired(gold, scores)).value == pytest.approx(.7)
+    assert np.isnan(pairwise.calibrated(paired(gold[:1], scores[:1])).value)
 
 
 rows = st.lists(st.tuples(st.integers(1, 4), st.integers(-30, 30)), min_size=2, max_size=30)
