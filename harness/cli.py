@@ -72,7 +72,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
         if only in ("", name):
             command = load(name)
             command.configure(sub)
-            sub.set_defaults(execute=command.run)
+            sub.set_defaults(execute=command.run, refuse=sub.error)
     return top
 
 
@@ -103,7 +103,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; its exit status."""
     words = sys.argv[1:] if argv is None else argv
     try:
-        args = parser(next((word for word in words if not word.startswith("-")), "none")).parse_args(words)
+        args, unknown = parser(
+            next((word for word in words if not word.startswith("-")), "none")).parse_known_args(words)
+        if unknown:
+            args.refuse(f"unrecognized arguments: {' '.join(unknown)}")
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a sign shows another
                 stream.reconfigure(errors="replace")

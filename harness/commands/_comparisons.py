@@ -151,7 +151,7 @@ def compared(report: Results, chosen: ReportRows) -> Iterator[str]:
             yield _table(report, chosen, place, f", {_test(report, chosen)}, two-sided", {
                 "Better": "stub", "Worse": "text",
                 **dict.fromkeys(("n", "difference", "t", "p", "Holm", "BH", *others), "number")}, cells) + _warning(
-                report, chosen, place)
+                report, chosen, place) + _limit(report, chosen, own)
 
 
 def _williams(report: Results, chosen: ReportRows, place: Place) -> dict[str, dict[tuple[str, str], float]]:
@@ -206,9 +206,23 @@ def _warning(report: Results, chosen: ReportRows, place: Place) -> str:
     if chosen.test in ("williams", "steiger", "meng"):
         return (f"{said}tests by formula and intervals take them as independent and are\ntoo sure. --test perm-both, "
                 "the default, swaps contexts whole.\n")
+    if chosen.test == "bootstrap":
+        return (f"{said}they are drawn whole"
+                f"{', and with so few contexts the bootstrap is too sure' if entry.contexts < FEW else ''}.\n")
     few = (f"{entry.contexts} contexts can be swapped in {2 ** entry.contexts} ways, so that no p is below "
            f"{2 / 2 ** entry.contexts:.2g}.\n" if chosen.test == "perm-both" and entry.contexts < FEW else "")
     return f"{said}intervals by formula and Williams' test by row take them as independent.\n{few}"
+
+
+def _limit(report: Results, chosen: ReportRows, own: Comparisons) -> str:
+    """Say what Holm's adjustment makes of p that the draws cannot bound well."""
+    draws = chosen.draws or int(str(report.run.options.get("permutations") or 0))
+    least = 2 / (draws + 1) * np.isfinite(own.p).sum()
+    if chosen.test == "bootstrap" and least > ALPHA:
+        return f"With {draws} draws no p by Holm over all pairs is below {min(1, least):.2g}: take more, --draws N.\n"
+    if chosen.test == "perm-both" and (own.holm < own.p).any():
+        return "Holm and BH take the tail of a normal distribution where fewer than ten draws lie beyond.\n"
+    return ""
 
 
 def _people(report: Results, place: Place) -> str:
@@ -237,4 +251,5 @@ def _interval(row: Correlation) -> str:
 
 
 def _p(value: float) -> str:
-    return f"{value:.2g}" if math.isfinite(value) else MISSING
+    digits = 3 if 0.045 <= value < 0.055 else 2  # on which side of 5 % it lies
+    return f"{value:.{digits}g}" if math.isfinite(value) else MISSING

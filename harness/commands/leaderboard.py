@@ -81,8 +81,8 @@ def _scored(earlier: Results, chosen: Settings, data: str | None) -> tuple[Resul
 
 def _shown(board: Around) -> str:
     """The board around the metric, what can be told apart, and where it is best and worst."""
-    on = f"{board.cells} cells" if board.cells == board.whole else \
-        f"the {board.cells} of {board.whole} cells that it has (so no rank on the whole board)"
+    on = f"{board.cells} target{'s' * (board.cells != 1)}" if board.cells == board.whole else \
+        f"the {board.cells} of {board.whole} targets that it has (so no rank on the whole board)"
     place = next(row.rank for row in board.neighbours if row.own)
     rows = []
     for row in board.neighbours:
@@ -94,9 +94,9 @@ def _shown(board: Around) -> str:
     data = DATA["own" if board.split.startswith("own") else board.origin]
     shown = table(caption, (("Rank", "rank"), ("Metric", "stub"), ("value", "number"), ("better in", "number"),
                             ("worse in", "number")), data, rows)
-    meaning = (f"Better in, worse in: cells, of {board.cells}, in which {board.column} agrees better or worse with "
-               f"people than that line,\nby PERM-BOTH over contexts, 5 %, adjusted by Holm over the {board.tests} "
-               "comparisons shown.")
+    meaning = (f"Better in, worse in: of {board.cells} targets (a quality of a dataset) those in which {board.column}\n"
+               "agrees better or worse with people than that line, by PERM-BOTH over contexts, 5 %, adjusted by Holm\n"
+               f"over the {board.tests} comparisons shown.")
     ends = {"Best": board.reached[:EXTREMES], "Worst": board.reached[max(EXTREMES, len(board.reached) - EXTREMES):]}
     extremes = [f"{word}: " + "; ".join(f"{one.dataset} {one.quality} {_number(one.value)} (place {one.place} of "
                                         f"{one.of})" for one in reached) for word, reached in ends.items() if reached]

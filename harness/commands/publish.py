@@ -33,4 +33,6 @@ def run(args: argparse.Namespace) -> int:
         link = Path(os.path.relpath(args.bundle, folder)).as_posix()
     write_site(site.site(report, files.read(args.against) if args.against else None, link), folder)
     print(f"leaderboard: {(folder / 'index.html').resolve()}")
+    if args.against:
+        print(f"what changed: {(folder / 'changes.html').resolve()}")
     return 0

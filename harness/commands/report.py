@@ -94,6 +94,9 @@ def _restated(report: Results, chosen: ReportRows, args: argparse.Namespace, sta
     if args.draws or chosen.rule == "wmt" or not (chosen.comparisons if test else chosen.correlations)(report):
         draws = args.draws or (1000 if test in ("bootstrap", "perm-both") else 0)
         request = Request(statistic, level, draws, report.run.seed, one_sided=chosen.rule == "wmt")
+        if draws and not isinstance(request.resampled, str):
+            print(f"computing {request.name} of every column on {draws} draws, which may take minutes; --dataset, "
+                  "--quality and --draws make it less", file=sys.stderr)
         report, chosen = restated(report, request, test, chosen.has), dataclasses.replace(chosen, draws=draws)
     if test and not chosen.comparisons(report):
         raise BadConfig(f"the report has no comparisons by {chosen.test} there")

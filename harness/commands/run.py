@@ -130,6 +130,7 @@ def run(args: argparse.Namespace) -> int:
         made_by = f"harness train {lacking[0] if len(lacking) == 1 else '--all'} --encoder {requested.encoder}"
         print(f"no weights for {requested.encoder}, so skipped: {', '.join(lacking)}; `{made_by}` trains them on the "
               "corpora of `harness fetch --corpora`", file=sys.stderr)
+    earlier = _datasets(requested.out)
     results = carry_out(plan, work, requested)
     board = (said := summary(results)) and f"{said}\n"
     if requested.json:
@@ -138,6 +139,10 @@ def run(args: argparse.Namespace) -> int:
         print(board + _counts(results, work.progress.scored))
         if results.correlations or results.failures:
             print(_page(requested))
+            if lost := sorted(earlier - {entry.name for entry in results.datasets}):
+                print(f"these results stand in place of earlier ones, of {', '.join(lost[:3])}"
+                      f"{f' and {len(lost) - 3} more datasets' if lost[3:] else ''} too; another --out keeps both",
+                      file=sys.stderr)
     work.progress.terminal.line(work.progress.summary())
     if results.correlations and not (results.failures or work.progress.lacking):
         unchanged.note(requested.out, state, board + _counts(results, 0))
@@ -162,25 +167,21 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
         if not results.correlations and not results.failures:  # no board is better than the one that may be there
             return results
         unchanged.forget(requested.out)
-        replaced = _replaced(results, requested.out)
         with work.progress.stage("report"):
             files.write(results, requested.out / "report")
         with work.progress.stage("pages"):
             shown = dataclasses.replace(with_exhibits(results, requested.out), cache=work.cache)
             write_site(site.site(shown), requested.out / "site")
-    if replaced:
-        print(f"in place of results that held {', '.join(replaced)} too; another --out keeps both", file=sys.stderr)
     for path in work.store.set_aside:
         print(f"damaged, set aside and scored anew: {path}", file=sys.stderr)
     return results
 
 
-def _replaced(results: Results, out: Path) -> list[str]:
-    """The datasets of the results in a folder that those about to be written lack."""
+def _datasets(out: Path) -> set[str]:
+    """The datasets of the results in a folder."""
     with contextlib.suppress(BadReport):
-        lost = {entry.name for entry in files.read(out).datasets} - {entry.name for entry in results.datasets}
-        return sorted(lost)[:3] + [f"{len(lost) - 3} more datasets"] * (len(lost) > 3)
-    return []
+        return {entry.name for entry in files.read(out).datasets}
+    return set()
 
 
 def _first_board(plan: Plan, work: Workspace, requested: Settings) -> None:

@@ -6,12 +6,12 @@ correlations with the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from harness.errors import BadConfig
 from harness.results.item_scores import labels
-from harness.results.rows import Comparisons, Correlation, Results
+from harness.results.rows import Comparisons, Correlation, Reliability, Results
 from harness.run import correlate
 from harness.run.compare import compared, generator
 from harness.run.correlate import TargetData
@@ -51,9 +51,11 @@ class Request:
         return self.statistic if quick else at_level(self.statistic, self.level)
 
 
-def correlations(target: TargetData, request: Request) -> Iterator[Correlation]:
+def correlations(
+        target: TargetData, request: Request, reliability: Iterable[Reliability] = ()) -> Iterator[Correlation]:
     """Every column of a target by the requested statistic, with the interval of the bootstrap where draws are."""
-    for number, row in enumerate(correlate.correlations(target, [(request.statistic, request.level)])):
+    own = [row for row in reliability if (row.dataset, row.quality) == (target.dataset, target.quality)]
+    for number, row in enumerate(correlate.correlations(target, [(request.statistic, request.level)], own)):
         if request.draws and not row.note:
             rng = generator(request.seed, target.dataset, target.quality)
             interval = bootstrap(target.panel(number), request.resampled, rng, request.draws)
@@ -92,7 +94,8 @@ def restated(results: Results, request: Request, test: str, wanted: Callable[[st
         raise BadConfig("the results hold no item scores of these datasets; `harness run` writes them into points/")
     intervals = request if not test else replace(request, draws=0)
     return replace(
-        results, correlations=tuple(row for target in chosen for row in correlations(target, intervals)),
+        results,
+        correlations=tuple(row for target in chosen for row in correlations(target, intervals, results.reliability)),
         comparisons=tuple(comparisons(target, request, test) for target in chosen) if test else ())
 
 

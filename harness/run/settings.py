@@ -127,7 +127,7 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 def _value(path: Path, name: str, value: Any, hints: dict[str, Any]) -> Any:
     if name not in hints:
-        raise BadConfig(f"{path}: run.{name} is no setting; {nearest(name, hints)}")
+        raise BadConfig(f"{path}: run.{name} is no setting; {nearest(name, [hint.rstrip('_') for hint in hints])}")
     for hint in _alternatives(hints[name]):
         if typing.get_origin(hint) is tuple:
             listed, choices = [value] if isinstance(value, str) else value, typing.get_args(typing.get_args(hint)[0])

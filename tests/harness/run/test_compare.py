@@ -1,6 +1,7 @@
 """Contests, reliability and rank intervals of a run: equal to the tests they name, the same whatever the order."""
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -127,12 +128,16 @@ def test_comparisons_are_printed(suite_run: SuiteRun, capsys: pytest.CaptureFixt
     printed = capsys.readouterr().out
     assert all(part in printed for part in parts)
     assert "bundled sample" in printed
+    if "same letter" in parts:
+        assert re.search(r"0\.\d{3} +[a-z]+$", printed, re.MULTILINE), "corrected for the raters' noise"
 
 
 def test_the_way_of_testing_is_named(suite_run: SuiteRun, capsys: pytest.CaptureFixture[str]) -> None:
     for argv, part in (
             (["--clusters", "--statistic", "kendall", "--test", "bootstrap", "--draws", "30"],
              "paired bootstrap over contexts"),
+            (["--compare", "--test", "bootstrap", "--draws", "30"],
+             "the bootstrap is too sure.\nWith 30 draws no p by Holm over all pairs is below 0.97: take"),
             (["--compare"], "8 contexts can be swapped in 256 ways, so that no p is below 0.0078")):
         assert main(["report", "--out", str(suite_run.out), "--dataset", "jsalt", *argv]) == 0
         assert part in capsys.readouterr().out
