@@ -55,7 +55,7 @@ def printed(out: Path, state: str) -> str | None:
     """What the run printed that made the results in a folder, if it had the same inputs and they are whole."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         noted = json.loads((out / FILE).read_bytes())
-        if noted["inputs"] == state and noted["outputs"] == _outputs(out):
+        if noted["inputs"] == state and noted["outputs"].items() <= _outputs(out).items():  # others may score there too
             return str(noted["printed"])
     return None
 
