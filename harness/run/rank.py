@@ -47,8 +47,8 @@ def dataset_mean(values: Mapping[Target, float]) -> float:
     return _mean([_mean(group) for group in within.values()])
 
 
-def cell_mean(values: Mapping[Target, float]) -> float:
-    """Mean over the cells."""
+def target_mean(values: Mapping[Target, float]) -> float:
+    """Mean over the targets."""
     return _mean([value for _, value in sorted(values.items())])
 
 
@@ -71,10 +71,10 @@ class CountedMean:
         return _mean([value for (dataset, _), value in sorted(values.items()) for _ in range(self.counts[dataset])])
 
 
-RULES: dict[str, Rule] = {"dev": dataset_mean, "test": cell_mean}
+RULES: dict[str, Rule] = {"dev": dataset_mean, "test": target_mean}
 """The rules under which a report ranks, by their names in the challenge."""
 
-BY_NAME: dict[str, Rule] = {**RULES, "macro": dataset_mean, "micro": cell_mean}
+BY_NAME: dict[str, Rule] = {**RULES, "macro": dataset_mean, "micro": target_mean}
 """The same rules, also by their names in the field."""
 
 
@@ -101,7 +101,7 @@ def borda(rows: Mapping[str, Mapping[Target, float]], cells: Collection[Target])
 
     A competitor that lacks a cell has no number, and the others win nothing against it.
     """
-    complete = {name: row for name, row in rows.items() if math.isfinite(over(cell_mean, row, cells))}
+    complete = {name: row for name, row in rows.items() if math.isfinite(over(target_mean, row, cells))}
     points = dict.fromkeys(rows, math.nan)
     for name, row in complete.items():
         others = [other for rival, other in complete.items() if rival != name]

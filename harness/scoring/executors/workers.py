@@ -34,7 +34,7 @@ from harness.scoring.scorer import failure
 from harness.scoring.store import ScoreStore
 from metrics import registry
 from metrics.errors import CannotScore, MissingResource, NoAnswer
-from metrics.external.isolation.process import safe_path
+from metrics.external.isolation.process import family, safe_path
 from metrics.metric import Metric, signature
 from metrics.models.reading import READING
 from metrics.models.service import Models
@@ -144,9 +144,9 @@ class Processes:
         child = self._children.pop(worker, None)
         if child is None:
             return ""
-        for process in _family(child):
+        for number in _members(child):
             with contextlib.suppress(psutil.Error):  # it has just ended
-                process.kill()
+                psutil.Process(number).kill()
         child.process.join()
         child.pipe.close()
         with child.log as log:
@@ -156,9 +156,9 @@ class Processes:
     def memory(self, worker: int) -> int:
         """The resident bytes of a worker and of all it started."""
         child, resident = self._children.get(worker), 0
-        for process in _family(child) if child else ():
+        for number in _members(child) if child else ():
             with contextlib.suppress(psutil.Error):  # it has just ended
-                resident += process.memory_info().rss
+                resident += psutil.Process(number).memory_info().rss
         return resident
 
     def close(self) -> None:
@@ -210,13 +210,9 @@ def _end_with_parent(parent: int) -> None:
     os._exit(1)
 
 
-def _family(child: _Child) -> list[psutil.Process]:
-    """A worker's process, where it lives, and all it started."""
-    try:
-        worker = psutil.Process(child.process.pid)
-        return [worker, *worker.children(recursive=True)]
-    except psutil.Error:
-        return []
+def _members(child: _Child) -> set[int]:
+    """A worker's process and all it started, by number; none where it has ended, whose number may be another's."""
+    return family(child.process.pid or 0) if child.process.is_alive() else set()
 
 
 @contextlib.contextmanager
