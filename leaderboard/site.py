@@ -2,8 +2,8 @@
 
     page.build(results) -> pages of tables          render(pages) -> files
 
-Pages are found in leaderboard/pages/. The same results give the same bytes. Two runs of the same thing differ in their
-timings, so in what costs. Sample data are shown only where there are no other.
+The modules in leaderboard/pages/ are found automatically. The same results give the same bytes; two runs of the same
+command differ only in their timings. The sample is shown only if there is no real data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harness.results.rows import Results
 from leaderboard import pages as modules
 from leaderboard.blocks.tables import Cell, Entry, Facts, Group, Heading, Page, Section, Table
 from leaderboard.model.causes import DIRTY
-from leaderboard.model.index import part, plural, real_alone, slug
+from leaderboard.model.index import part, plural, real_alone
 from leaderboard.model.numbers import numbers, worst
 from leaderboard.pages import changes
 from leaderboard.render import html, markdown, rows
@@ -36,28 +36,25 @@ STYLE = "style.css"
 DOWNLOADS = "methods.html"
 ENTRY = "index.html"
 GENERAL = (ENTRY, "submit.html")
-BUNDLE = "every score by item, without texts; harness verify checks it, harness run --reuse starts from it"
+BUNDLE = "every score by item, without texts, for harness verify and harness run --reuse"
 LARGE = 1_000_000
-"""From so many bytes on a file is compressed."""
+"""Files of more bytes are compressed."""
 
 SCRIPTS = ("tables.js",)
-"""The scripts of every page, beside theme.js, which comes before anything is drawn."""
-
 BOARD_SCRIPTS = (NUMBERS, "ranking.js", "compare.js", "tables.js", "board.js")
-"""The scripts of the page whose board is ranked anew, in this order."""
+"""The scripts of a page with a board that is re-ranked, in this order."""
 
-LISTED = "Studies"
-"""The group of pages that has a list of its own; datasets are listed on the page of methods, metrics on the board."""
+STUDIES = "Studies"
 DATASETS = Entry("methods.html#datasets", "Datasets", "Datasets")
 
 
 def site(results: Results, before: Results | None = None, bundle: str = "") -> dict[str, bytes]:
-    """Draw the whole site, the content of each file by its path; with earlier results also what changed since.
+    """Draw the site and return the content of each file by path.
 
-    With a link to a bundle of the results, that stands in place of the large tables.
+    With earlier results, the site has a page of changes. With a link to a bundle, it replaces the large tables.
     """
     collects = gc.isenabled()
-    gc.disable()  # pages are made of very many small rows, none of them in a cycle
+    gc.disable()  # pages consist of very many small objects without cycles
     try:
         return _files(real_alone(results), before and real_alone(before), bundle)
     finally:
@@ -66,49 +63,48 @@ def site(results: Results, before: Results | None = None, bundle: str = "") -> d
 
 
 def builders() -> tuple[Build, ...]:
-    """Return the `build` of every page in leaderboard/pages/, by name."""
+    """Return the `build` functions of leaderboard/pages/ by module name."""
     names = sorted(entry.name for entry in pkgutil.iter_modules(modules.__path__))
     loaded = (importlib.import_module(f"{modules.__name__}.{name}") for name in names)
     return tuple(module.build for module in loaded if hasattr(module, "build"))
 
 
-def menu(pages: Sequence[Page]) -> tuple[Entry, ...]:
+def _menu(pages: Sequence[Page]) -> tuple[Entry, ...]:
     """List the board, the datasets, the other pages without a group, and the list of studies."""
     entries = [Entry(page.path, page.label) for page in pages if not page.group]
     entries[1:1] = [DATASETS] if any(page.group == DATASETS.group for page in pages) else []
-    if any(page.group == LISTED for page in pages):
-        entries.append(Entry(f"{slug(LISTED)}.html", LISTED, LISTED))
+    if any(page.group == STUDIES for page in pages):
+        entries.append(Entry("studies.html", STUDIES, STUDIES))
     return tuple(entries)
 
 
-def lists(pages: Sequence[Page]) -> tuple[Page, ...]:
-    """Make the page that lists the studies, where there are some."""
-    rows = tuple((Cell(page.label, link=page.path), Cell(page.detail)) for page in pages if page.group == LISTED)
-    table = Table("list", plural(len(rows), "study", "studies"), (Heading("Study", "stub"), Heading("What it is")),
+def _studies(pages: Sequence[Page]) -> tuple[Page, ...]:
+    """Build the page that lists the studies, if there are any."""
+    rows = tuple((Cell(page.label, link=page.path), Cell(page.detail)) for page in pages if page.group == STUDIES)
+    table = Table("list", plural(len(rows), "study", "studies"), (Heading("Study", "stub"), Heading("Subject")),
                   (Group(rows),))
-    return (Page(path=f"{slug(LISTED)}.html", title=LISTED, label=LISTED, lead="", sections=(
-        Section("pages", LISTED, (table,)),), group=LISTED, markdown=False),) if rows else ()
+    return (Page(path="studies.html", title=STUDIES, label=STUDIES, lead="", sections=(
+        Section("pages", STUDIES, (table,)),), group=STUDIES, markdown=False),) if rows else ()
 
 
-def packed(path: str, content: bytes) -> tuple[str, bytes]:
-    """Compress a file of more than a megabyte; the same content gives the same bytes."""
+def _compressed(path: str, content: bytes) -> tuple[str, bytes]:
+    """Compress large files reproducibly."""
     return (f"{path}.gz", gzip.compress(content, 6, mtime=0)) if len(content) > LARGE else (path, content)
 
 
-def downloads(files: Iterable[str], bundle: str) -> Section:
-    """List the same tables as files."""
-    listed = {MARKDOWN: "the boards as Markdown", **{
-        path: rows.ABOUT.get(path.removesuffix(".gz"), "") for path in files}, **({bundle: BUNDLE} if bundle else {})}
-    return Section("files", "The same as files", (Facts(tuple(
-        (path, Cell(about or path, link=path)) for path, about in listed.items())),))
+def _downloads(files: Iterable[str], bundle: str) -> Section:
+    descriptions = {MARKDOWN: "the boards as Markdown", **{
+        path: rows.ABOUT.get(path.removesuffix(".gz"), path) for path in files}, **({bundle: BUNDLE} if bundle else {})}
+    return Section("files", "Downloads", (Facts(tuple(
+        (path, Cell(description, link=path)) for path, description in descriptions.items())),))
 
 
-def foot(results: Results) -> tuple[tuple[str, str], ...]:
-    """Say at the foot of every page when and by what the scores were made, on which data, and how to cite that."""
+def _footer(results: Results) -> tuple[tuple[str, str], ...]:
+    """Return the texts and links of the footer: date, version, data, citation, downloads."""
     days = sorted({row.day for row in results.timings} - {""})
     scored = f"scored {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}" if days else "the run"
     items = sum(entry.items for entry in results.datasets)
-    commit, dash, dirty = (results.run.commit or "not known").partition(DIRTY)
+    commit, dash, dirty = (results.run.commit or "unknown").partition(DIRTY)
     return ((scored, "methods.html#run"),
             (f"dialogue-harness {results.run.version}, commit {commit[:12]}{dash}{dirty}", "methods.html#repeat"),
             (f"{plural(len(results.datasets), 'dataset')}, {items:,} items", "methods.html#datasets"),
@@ -120,22 +116,20 @@ def _files(results: Results, before: Results | None, bundle: str) -> dict[str, b
         path: table for path, table in rows.FILES.items() if not bundle or path in rows.SMALL}
     if before is not None:
         tables[CHANGES] = functools.partial(rows.changes, before)
-    challenge = "challenge" in results.run.options  # its official page goes before the pages of metrics in general
-    with ThreadPoolExecutor() as pool:  # tables first, since they take the most memory; compressed beside the pages
-        packing = [pool.submit(packed, path, table(results)) for path, table in tables.items()]
+    challenge = "challenge" in results.run.options  # its page replaces the general ones
+    with ThreadPoolExecutor() as pool:  # tables first, since they need the most memory; compressed in the background
+        futures = [pool.submit(_compressed, path, table(results)) for path, table in tables.items()]
         built = [page for build in builders() for page in build(results) if not challenge or page.path not in GENERAL]
-    files = dict(file.result() for file in packing)
+    files = dict(future.result() for future in futures)
     if before is not None:
         built.append(changes.compare(before, results))
-    listed = downloads(files, bundle)
-    pages = sorted((replace(page, sections=(*page.sections, listed)) if page.path == DOWNLOADS else page
+    downloads = _downloads(files, bundle)
+    pages = sorted((replace(page, sections=(*page.sections, downloads)) if page.path == DOWNLOADS else page
                     for page in built), key=lambda page: page.order)
-    entries, sample = menu(pages), any(entry.kind == "sample" for entry in results.datasets)
+    menu, sample = _menu(pages), any(entry.kind == "sample" for entry in results.datasets)
     note = " ".join(filter(None, (html.BANNER if sample else "", part(results))))
-    drawn = {
-        page.path: html.html(page, entries, BOARD_SCRIPTS if page.ranked else SCRIPTS, note,
-                             foot(results))
-        for page in (*pages, *lists(pages))}
+    drawn = {page.path: html.html(page, menu, BOARD_SCRIPTS if page.ranked else SCRIPTS, note, _footer(results))
+             for page in (*pages, *_studies(pages))}
     if challenge:
         drawn[ENTRY] = drawn["challenge.html"]
     return {
@@ -146,9 +140,9 @@ def _files(results: Results, before: Results | None, bundle: str) -> dict[str, b
     }
 
 
-def _static(ending: str) -> dict[str, bytes]:
-    """Read the static files with an ending by name, the style sheet of the whole page first."""
+def _static(suffix: str) -> dict[str, bytes]:
+    """Read the static files with a suffix by name, style.css first."""
     folder = resources.files("leaderboard") / "static"
-    entries = sorted((entry for entry in folder.iterdir() if entry.name.endswith(ending)),
+    entries = sorted((entry for entry in folder.iterdir() if entry.name.endswith(suffix)),
                      key=lambda entry: (entry.name != STYLE, entry.name))
     return {entry.name: entry.read_bytes() for entry in entries}

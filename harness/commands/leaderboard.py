@@ -21,7 +21,7 @@ from harness.run.prepare import choice
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
 from harness.run.workspace import open_workspace
-from leaderboard.pages.methods import pairs, without_value
+from leaderboard.model.gaps import pairs, without_value
 
 EXTREMES = 3
 """How many of the qualities are shown on which the metric has its best places, and as many of the worst."""

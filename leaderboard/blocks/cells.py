@@ -1,4 +1,4 @@
-"""Numbers as cells: three decimals, a shade, marks for the best two, and no number for a missing value."""
+"""Values as table cells: three decimals, a shade, marks for the best two, a dash with its reason if missing."""
 
 from __future__ import annotations
 
@@ -13,67 +13,68 @@ from leaderboard.model.index import Column, Index
 
 MISSING = "–"
 FITTED = "†"
-FITTED_MEANS = f"{FITTED}: weights fitted on ratings of this dataset, so not ranked"
+FITTED_MEANS = f"{FITTED}: fitted on ratings of this dataset, not ranked"
 WEAK = 0.05
 STEPS = (0.05, 0.15, 0.30, 0.45, 0.60)
 NO_LEADERS = (math.nan, math.nan)
-"""For values of different datasets: none is the best of them."""
+"""For columns that mix datasets, where no value is marked as best."""
 
 
 def number(value: float) -> str:
-    """Write three decimals with a true minus sign; '–' for what is missing."""
+    """Format with three decimals and a true minus sign; '–' if missing."""
     return _decimals(value, 3) if math.isfinite(value) else MISSING
 
 
 def number_cell(value: float, *, shaded: bool = False) -> Cell:
-    """Show a value that exists."""
     return Cell(number(value), value=value, shade=shade(value) if shaded else "")
 
 
+def known_cell(value: float) -> Cell:
+    """Show a value, or an empty cell if it is NaN."""
+    return number_cell(value) if math.isfinite(value) else Cell("", title="unknown")
+
+
 def count_cell(count: int) -> Cell:
-    """Show a whole number."""
     return Cell(str(count), value=count)
 
 
 def missing(why: str, small: str = "") -> Cell:
-    """Show that a value is missing, and why."""
     return Cell(MISSING, title=why, small=small, why=why)
 
 
 def value_cell(value: float, leaders: tuple[float, float], *, shaded: bool = False) -> Cell:
-    """Show a value, marked if it leads its column."""
+    """Show a value, marked if it is the best or second best of its column."""
     return Cell(number(value), value, marks=lead_marks(value, leaders), shade=shade(value) if shaded else "")
 
 
 def correlation_cell(row: Correlation, leaders: tuple[float, float] = NO_LEADERS) -> Cell:
-    """Show a correlation with its interval below, and n and p in the title."""
-    cell, marks = _unled(row), lead_marks(row.value, leaders)
+    """Show a correlation with its interval below, and n and p in the tooltip."""
+    cell, marks = _unmarked(row), lead_marks(row.value, leaders)
     return cell._replace(marks=(*marks, *cell.marks)) if marks else cell
 
 
 @functools.lru_cache(1 << 16)
-def _unled(row: Correlation) -> Cell:
-    """Show a correlation that leads nothing; it is on the pages of its dataset, its quality and its metric."""
+def _unmarked(row: Correlation) -> Cell:
     return Cell(number(row.value), value=row.value, title=evidence(row), small=_interval(row, 2),
                 marks=("weak",) if row.p >= WEAK else (), shade=shade(row.value))
 
 
 def fitted_cell(cell: Cell) -> Cell:
-    """Mark a value whose weights were fitted on the same ratings; it leads nothing."""
+    """Mark a value whose weights were fitted on the same ratings and remove its marks as best."""
     title = ", ".join(filter(None, (cell.title, FITTED_MEANS)))
     return cell._replace(text=f"{cell.text} {FITTED}", title=title,
                          marks=tuple(mark for mark in cell.marks if mark == "weak"))
 
 
 def metric_cell(index: Index, column: Column) -> Cell:
-    """Name a column, the models behind its scores and how it stands to its paper, with a link to its metric's page."""
+    """Name a column, its models and its relation to its paper, with a link to the page of its metric."""
     label, models = index.labels.get(column, column[1]), index.models.get(column[0], "")
     about = "; ".join(filter(None, ("" if f"={models}" in label else models, index.badges.get(column[0], ""))))
     return Cell(label, link=index.metric_paths.get(column[0], ""), model=about)
 
 
 def evidence(row: Correlation) -> str:
-    """Say what a value rests on: n, p, the interval, a note."""
+    """Describe the basis of a correlation: n, p, the interval, a note."""
     interval, p = _interval(row, 3), p_value(row.p)
     parts = (f"n = {row.n}", f"p {p}" if p.startswith("<") else p and f"p = {p}",
              f"95 % interval {interval}" if interval else "", row.note)
@@ -81,27 +82,26 @@ def evidence(row: Correlation) -> str:
 
 
 def p_value(p: float) -> str:
-    """Write a p-value, nothing where there is none."""
+    """Format a p-value; "" if it is NaN."""
     if not math.isfinite(p):
         return ""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def shade(value: float) -> str:
-    """Name the shade of a value: one of eleven, from n5 over z to p5."""
+    """Return the CSS class of a value's shade, one of eleven from n5 through z to p5."""
     step = bisect(STEPS, abs(value))
     return f"{'p' if value > 0 else 'n'}{step}" if step else "z"
 
 
 def leaders(values: Iterable[float]) -> tuple[float, float]:
-    """Find the best and the second best as rounded, NaN where there is none; equals share a place."""
+    """Find the best and second-best rounded values, NaN if there is none; equal values count once."""
     rounded = sorted({round(value, 3) for value in values if math.isfinite(value)}, reverse=True)
     best, second = (*rounded[:2], *(math.nan,) * (2 - min(len(rounded), 2)))
     return best, second
 
 
 def lead_marks(value: float, leaders: tuple[float, float]) -> tuple[Mark, ...]:
-    """Mark the best and the second best."""
     if leaders is NO_LEADERS:
         return ()
     rounded, (best, second) = round(value, 3), leaders
@@ -109,24 +109,23 @@ def lead_marks(value: float, leaders: tuple[float, float]) -> tuple[Mark, ...]:
 
 
 def marked(data: str, fitted: bool) -> str:
-    """Explain the mark of fitted weights beside the data of a table that has it."""
+    """Append the explanation of the dagger to the description of a table's data."""
     return "; ".join(filter(None, (data, FITTED_MEANS if fitted else "")))
 
 
 def table(index: Index, anchor: str, caption: str, headings: Sequence[Heading], rows: Iterable[Row]) -> Table:
-    """Make a table of rows."""
     listed = tuple(rows)
     return Table(anchor, caption, tuple(headings), (Group(listed),) if listed else (), data=index.data())
 
 
 def _interval(row: Correlation, decimals: int) -> str:
-    known = math.isfinite(row.low) and math.isfinite(row.high)
-    return f"{_decimals(row.low, decimals)} to {_decimals(row.high, decimals)}" if known else ""
+    finite = math.isfinite(row.low) and math.isfinite(row.high)
+    return f"{_decimals(row.low, decimals)} to {_decimals(row.high, decimals)}" if finite else ""
 
 
 def _decimals(value: float, decimals: int) -> str:
-    """Write so many decimals, with a true minus sign, and none before a zero."""
-    text = "%.*f" % (decimals, value)  # noqa: UP031 - in half the time
+    """Format with a true minus sign, and without a sign before zero."""
+    text = "%.*f" % (decimals, value)  # noqa: UP031 - twice as fast
     if text[0] != "-":
         return text
     return f"−{text[1:]}" if text.strip("-0.") else text[1:]

@@ -1,4 +1,4 @@
-"""An item with its context, where people and metrics place it, as a strip from 0 to 1 and in words."""
+"""An item with its context and its positions for people and metrics, as a strip from 0 to 1 and in words."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ WIDTH, EDGE, LINE = 400, 12, 24
 
 
 def example_blocks(row: Example) -> tuple[Block, ...]:
-    """Draw an example; of a metric's own only its place, else the median of all and those that agree best."""
-    kind = "Context" if row.response else "Utterance"  # of a whole dialogue
-    context = ((f"{kind} {place}", Cell(words)) for place, words in enumerate(row.context, start=1))
-    named = "; ".join(f"{column} {place:.2f}" for column, place in row.columns)
-    metrics = f"place {row.metrics:.2f}" if row.metric else f"median place {row.metrics:.2f}{'; ' * bool(named)}{named}"
+    """Show an example with the position of its metric, else the median of all and the closest metrics."""
+    kind = "Context" if row.response else "Utterance"  # the item is a whole dialogue
+    context = ((f"{kind} {number}", Cell(words)) for number, words in enumerate(row.context, start=1))
+    named = "".join(f"; {column} {position:.2f}" for column, position in row.columns)
+    metrics = f"position {row.metrics:.2f}" if row.metric else f"median position {row.metrics:.2f}{named}"
     pairs = (*context, ("Response", Cell(row.response)), ("System", Cell(row.system)),
-             ("People", Cell(f"{row.quality} {row.rating:.2f}, place {row.people:.2f}")),
+             ("People", Cell(f"{row.quality} {row.rating:.2f}, position {row.people:.2f}")),
              (row.metric or "Metrics", Cell(metrics)), ("Item", Cell(row.item, code=True)))
-    words = f"{row.item}: place {row.people:.2f} for people, {row.metrics:.2f} for {row.metric or 'the metrics'}."
-    svg = places(row.people, row.metrics, [place for _, place in row.columns], words)
+    words = f"{row.item}: position {row.people:.2f} for people, {row.metrics:.2f} for {row.metric or 'the metrics'}."
+    svg = _strip(row.people, row.metrics, [position for _, position in row.columns], words)
     return (Picture(svg, words), Facts(tuple(pair for pair in pairs if pair[1].text)))
 
 
-def places(people: float, metrics: float, columns: Sequence[float], description: str) -> str:
-    """Draw places from 0 to 1 on a strip: of people, the median of the metrics, and a stroke for each column."""
-    strokes = "".join(f"M{_across(place):.1f} {LINE - 7}v14" for place in columns)
+def _strip(people: float, metrics: float, columns: Sequence[float], description: str) -> str:
+    """Draw positions from 0 to 1: a square for people, a dot for the metrics, a stroke for each column."""
+    strokes = "".join(f"M{_across(position):.1f} {LINE - 7}v14" for position in columns)
     x, y = round(_across(people), 1), round(_across(metrics), 1)
     return (f'<svg class="plot places" viewBox="0 0 {WIDTH} 46" role="img" aria-label="{escape(description)}">'
             f'<path class="axis" d="M{EDGE} {LINE}H{WIDTH - EDGE}"/><path class="strokes" d="{strokes}"/>'
@@ -38,13 +38,13 @@ def places(people: float, metrics: float, columns: Sequence[float], description:
             f'{_text(WIDTH - EDGE, 43, "" if metrics > 0.75 else "highest", "e")}</svg>')
 
 
-def _across(place: float) -> float:
-    return EDGE + (WIDTH - 2 * EDGE) * min(max(place, 0.0), 1.0)
+def _across(position: float) -> float:
+    return EDGE + (WIDTH - 2 * EDGE) * min(max(position, 0.0), 1.0)
 
 
-def _side(place: float) -> str:
-    """Begin, centre or end a word at its place, so that it stays inside."""
-    return "" if place < 0.1 else "e" if place > 0.9 else "m"
+def _side(position: float) -> str:
+    """Choose the text anchor (start, end or middle) that keeps a label inside."""
+    return "" if position < 0.1 else "e" if position > 0.9 else "m"
 
 
 def _text(x: float, y: float, words: str, kind: str = "") -> str:

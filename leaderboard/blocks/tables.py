@@ -1,7 +1,7 @@
-"""Pages of sections of tables, facts and prose, without any markup: what pages/ builds and render/ writes.
+"""Pages made of sections of tables, facts and prose, without markup: pages/ builds them, render/ writes them.
 
-A page says what a value means (best of its column, missing and why); a renderer says how that looks.
-Links are written relative to the site's root.
+A page states the meaning of a value (best of its column, missing and why); a renderer decides how that looks. Links are
+relative to the root of the site.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 Mark: TypeAlias = Literal["best", "second", "weak"]
-"""Best or second best of its column; weak: not significantly different from no correlation (p >= 0.05)."""
+"""Weak: not significantly different from no correlation (p >= 0.05)."""
 
 Kind: TypeAlias = Literal["rank", "stub", "number", "text", "words", "code"]
-"""What a column contains; the stub is the column that names the row, words are a few, beside numbers."""
+"""The content of a column; the stub names the row, words are short texts beside numbers."""
 
 
 class Cell(NamedTuple):
-    """One cell: `text` is shown, `value` is the number behind it, `why` says why a value is missing.
+    """A cell: the text shown, the number behind it, and the reason why a value is missing.
 
-    Of a cell that names a row, `model` says what the scores are made of, `sign` is a warning with its meaning in words,
-    and `key` is the row in the numbers of the scripts. A site has 100,000 cells; a frozen dataclass takes thrice as
-    long.
+    In the cell that names a row, `model` names the models behind the scores, `sign` is a warning sign with its meaning,
+    and `key` is the row in the data of the scripts. A named tuple, because a site has 100,000 cells and frozen
+    dataclasses take three times as long.
     """
 
     text: str
@@ -40,10 +40,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The name of a column of a table, and the kind of its cells.
-
-    `key` names the column for the scripts.
-    """
+    """The heading of a column and the kind of its cells; `key` identifies the column for the scripts."""
 
     text: str
     kind: Kind = "text"
@@ -58,7 +55,7 @@ Row: TypeAlias = tuple[Cell, ...]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rows that belong together, under a title of their own where there is one."""
+    """Rows that belong together, with an optional title."""
 
     rows: tuple[Row, ...]
     title: str = ""
@@ -66,9 +63,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; `data` says what of the datasets it is on, `folded` is the text to click on to see it.
+    """A table.
 
-    `board` says that the scripts rank it anew.
+    `data` describes the data it is based on; a table with `folded` is hidden behind that text; scripts re-rank a
+    `board`.
     """
 
     anchor: str
@@ -81,26 +79,25 @@ class Table:
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """All rows, group after group."""
         return tuple(row for group in self.groups for row in group.rows)
 
     @property
     def reasons(self) -> dict[str, int]:
-        """Every reason for a missing value with its footnote number, in reading order."""
+        """Number the reasons for missing values in reading order, as footnotes."""
         reasons = dict.fromkeys(cell.why for row in self.rows for cell in row if cell.why)
         return {reason: number for number, reason in enumerate(reasons, start=1)}
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Terms, each with a cell that explains it."""
+    """A list of terms with a cell each."""
 
     pairs: tuple[tuple[str, Cell], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A paragraph; `code` for lines to be typed, `link` for the target of the whole paragraph."""
+    """A paragraph, which may be code or a link as a whole."""
 
     text: str
     code: bool = False
@@ -109,9 +106,9 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture as SVG, with what it shows in words, and the caption below it.
+    """An SVG picture with a description and an optional caption.
 
-    Colours and lines come from classes in static/*.css, never from a style attribute; names from outside are escaped.
+    Colours and lines come from classes in static/*.css, never from a style attribute; names are escaped.
     """
 
     svg: str
@@ -121,7 +118,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The question of the front page with its choices, each a name and (key, words, chosen), and its answer."""
+    """The question of the front page and its answer; a choice is a name, a label and its (key, words, selected)."""
 
     choices: tuple[tuple[str, str, tuple[tuple[str, str, bool], ...]], ...]
     asked: str
@@ -133,13 +130,12 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Dots:
-    """A picture with a row a metric: names, values, the SVG between them, what its bands are, how many rows it has."""
+    """A picture with a row per metric: names, values, the SVG between them and a legend of its bands."""
 
     names: tuple[Cell, ...]
     values: tuple[Cell, ...]
     svg: str
     bands: tuple[tuple[str, str], ...]
-    rows: int
 
 
 Block: TypeAlias = Table | Facts | Prose | Picture | Ask | Dots
@@ -147,7 +143,7 @@ Block: TypeAlias = Table | Facts | Prose | Picture | Ask | Dots
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part of a page; `level` is that of its heading, `boxed` sets it off."""
+    """A titled part of a page; `level` is the level of its heading, `boxed` draws a frame around it."""
 
     anchor: str
     title: str
@@ -158,7 +154,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of the menu; `group` is the group of pages that it leads to, if any."""
+    """A menu entry; `group` names the group of pages that it leads to, if any."""
 
     path: str
     label: str
@@ -167,9 +163,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page. `group` names the list it is in; a page without one is in the navigation itself.
+    """A page; `group` names the list that links to it, otherwise it is in the menu.
 
-    `ranked` says that the scripts rank a board on it.
+    A `ranked` page has a board that the scripts re-rank.
     """
 
     path: str
@@ -185,10 +181,10 @@ class Page:
 
     @property
     def anchor(self) -> str:
-        """The page's name as a fragment: dataset/fed-turn.html is dataset-fed-turn."""
+        """Return the page's fragment: dataset-fed-turn for dataset/fed-turn.html."""
         return self.path.removesuffix(".html").replace("/", "-")
 
     @property
     def root(self) -> str:
-        """The way from this page back to the site's root."""
+        """Return the relative path from this page to the root of the site."""
         return "../" * self.path.count("/")

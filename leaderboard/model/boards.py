@@ -1,6 +1,6 @@
 """The ranking as boards: one per split or dimension and statistic, with an average under each rule.
 
-A column that lacks a target has no average and no rank, whatever its ranking row says.
+A column without a value on some target has no average and no rank.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from leaderboard.model.index import Column, is_complete, once, ordered, split_or
 
 BOARDS = {"dev": "Development datasets", "dev-references": "Development datasets with references",
           "test": "Test datasets", "test-references": "Test datasets with references",
-          "own": "Datasets of one's own", "own-references": "Datasets of one's own with references",
+          "own": "Your own datasets", "own-references": "Your own datasets with references",
           "more": "Further datasets", "more-references": "Further datasets with references"}
 RULES = {"dev": "Mean of datasets", "test": "Mean of qualities"}
-"""Over the qualities of each dataset, then over the datasets; over all qualities of all datasets at once."""
+"""The mean over the qualities of each dataset and then over datasets; the mean over all qualities of all datasets."""
 
 
 @dataclass(frozen=True)
@@ -32,33 +32,30 @@ class Board:
 
     @property
     def title(self) -> str:
-        """The title of the board."""
         split, _, language = self.name.partition("-")
         return BOARDS.get(self.name) or (f"{BOARDS[split]} in {language}" if split in BOARDS else self.name)
 
     @property
     def caption(self) -> str:
-        """The caption of its table."""
         return f"{self.title}: {statistic_title(self.statistic)}"
 
     @cached_property
     def columns(self) -> list[Column]:
-        """The ranked columns by rank, then the others from the most complete."""
+        """Return the ranked columns by rank, then the others from the most complete."""
         return sorted({column for _, column in self.ranking}, key=self._order)
 
     def row(self, column: Column, rule: str = "") -> RankingRow | None:
-        """Return a ranking row only if it has an average and a rank; under the board's own rule if none is named."""
+        """Return the ranking row of a column, None if it is incomplete; by default under the rule of the board."""
         row = self.ranking.get((rule or self.rules[0], column))
         return row if row is not None and is_complete(row) else None
 
     @cached_property
     def ranked(self) -> dict[Column, RankingRow]:
-        """The columns that have a rank, the best first."""
+        """Return the complete rows by column, the best first."""
         return {column: row for column in self.columns if (row := self.row(column)) is not None}
 
     @property
     def has_letters(self) -> bool:
-        """Whether the results have letters for this board."""
         return any(row.letters for row in self.ranking.values())
 
     def _order(self, column: Column) -> tuple[float, int, Column]:
@@ -68,13 +65,13 @@ class Board:
 
 
 def names(results: Results) -> list[str]:
-    """List the boards of all qualities: development first."""
+    """List the boards of all qualities, development first."""
     return sorted({row.board for row in results.ranking if ":" not in row.board}, key=split_order)
 
 
 @once
 def all_boards(results: Results) -> tuple[Board, ...]:
-    """Collect every board, also those of one dimension, by name; of each, Spearman first."""
+    """Collect all boards by name, those of single dimensions included, Spearman first."""
     rows: dict[str, dict[str, list[RankingRow]]] = {}
     for row in results.ranking:
         rows.setdefault(row.board, {}).setdefault(row.statistic, []).append(row)
@@ -87,18 +84,17 @@ def boards(results: Results, name: str) -> tuple[Board, ...]:
 
 
 def has_interval(row: RankingRow) -> bool:
-    """Tell whether the rank has a 95 % interval."""
     return math.isfinite(row.low) and math.isfinite(row.high)
 
 
 def rank_interval(row: RankingRow) -> str:
-    """Write the 95 % interval of a rank; nothing where there is none."""
+    """Format the 95 % interval of a rank; "" if there is none."""
     return f"{row.low:.0f}–{row.high:.0f}" if has_interval(row) else ""
 
 
 def _board(rows: Sequence[RankingRow]) -> Board:
     name = rows[0].board
-    own = name.partition("-")[0]  # the rule named like the split ranks the rows
-    rules = sorted({row.rule for row in rows}, key=lambda rule: (rule != own, rule))
+    split = name.partition("-")[0]  # the rule named like the split ranks the rows
+    rules = sorted({row.rule for row in rows}, key=lambda rule: (rule != split, rule))
     return Board(name, rows[0].statistic, tuple(rules),
                  {(row.rule, (row.metric, row.column)): row for row in rows})

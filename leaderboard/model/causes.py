@@ -1,12 +1,12 @@
-"""Why a number differs between two results: data, code, weights, options, environment.
+"""Differences between two results that may change a number: data, code, weights, options, environment.
 
-A correlation's own causes are in its dataset, in the metric's signature and in the options that affect every score.
-What differs in the whole run, such as a package, may be the cause of any change; it is named for one that has no cause
-of its own. A signature names what the scores of a metric depend on, part by part:
+The causes of a change are looked up in its dataset, in the signature of its metric and in the options that affect every
+score. Differences of the whole run, such as package versions, may affect any number. A signature lists everything that
+a metric's scores depend on:
 
     deb|r1|encoder=all-MiniLM-L6-v2@53aa51172d14.a9d2b0|negatives=random|weights=deb@ac5ec123f754
 
-A composition names its inputs, each with its own signature behind `input=`; their parts carry the input's name.
+A composition lists its inputs with their own signatures after `input=`; those parts are prefixed by the input's name.
 """
 
 from __future__ import annotations
@@ -20,16 +20,14 @@ from typing import Literal, TypeAlias
 from harness.results.rows import DatasetEntry, Results, Run
 
 Kind: TypeAlias = Literal["data", "code", "weights", "options", "environment"]
-"""What a cause is about; weights are those of models, and other files that scores are made with."""
-
 KINDS: tuple[Kind, ...] = ("data", "code", "weights", "options", "environment")
 SCORE_OPTIONS: dict[str, Kind] = {"limit": "options", "sample": "options", "ratings sha256": "data"}
-"""The options of a run that affect every score or rating, with what they are about."""
+"""Run options that affect every score or rating."""
 
 DIGEST = re.compile(r"(?<![0-9a-f])[0-9a-f]{12}(?:\.[0-9a-f]{6})?(?:\+[0-9a-f]{6})?(?![0-9a-f])")
 REVISION = re.compile(r"r\d+")
 LIBRARIES = frozenset({"evaluate", "sentence-transformers"})
-"""Names that a signature has with the version of a library."""
+"""Signature parts that hold the version of a library."""
 
 DIRTY = "-dirty"
 UNSET = "not set"
@@ -37,7 +35,7 @@ UNSET = "not set"
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One thing that differs: `name` in a few words, and both values, empty where it is missing."""
+    """A difference: a short name and both values, "" where a side has none."""
 
     kind: Kind
     name: str
@@ -47,44 +45,43 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """Everything that differs between two runs, by what it is about."""
+    """All differences between two runs, by dataset, by metric, for every score and for the run as a whole."""
 
     datasets: Mapping[str, tuple[Cause, ...]]
     metrics: Mapping[str, tuple[Cause, ...]]
     every: tuple[Cause, ...]
-    """What affects every score."""
     run: tuple[Cause, ...]
-    """What differs in the whole run and may affect any number."""
     unsure: bool
-    """Whether code that no commit names may differ."""
+    """True if the code may differ although version and commit are equal: uncommitted changes or no known commit."""
 
-    def own(self, dataset: str, metric: str) -> tuple[Cause, ...]:
-        """Return the causes of a metric on a dataset."""
+    def specific(self, dataset: str, metric: str) -> tuple[Cause, ...]:
+        """Return the causes that affect the scores of a metric on a dataset."""
         return (*self.datasets.get(dataset, ()), *self.metrics.get(metric, ()), *self.every)
 
 
 def causes(before: Results, results: Results) -> Causes:
-    """Find everything that differs between two results and may change a number."""
+    """Find all differences between two results that may change a number."""
     old_data = {entry.name: entry for entry in before.datasets}
     signatures = {entry.name: entry.signature for entry in before.metrics}
-    same = (before.run.version, before.run.commit) == (results.run.version, results.run.commit)
+    same_code = (before.run.version, before.run.commit) == (results.run.version, results.run.commit)
     return Causes(
-        datasets={entry.name: differ for entry in results.datasets if entry.name in old_data
-                  and (differ := tuple(_dataset(old_data[entry.name], entry)))},
-        metrics={entry.name: tuple(sorted(differ, key=lambda cause: KINDS.index(cause.kind)))
+        datasets={entry.name: different for entry in results.datasets if entry.name in old_data
+                  and (different := tuple(_dataset(old_data[entry.name], entry)))},
+        metrics={entry.name: tuple(sorted(different, key=lambda cause: KINDS.index(cause.kind)))
                  for entry in results.metrics if entry.name in signatures
-                 and (differ := signature_causes(signatures[entry.name], entry.signature))},
+                 and (different := signature_causes(signatures[entry.name], entry.signature))},
         every=tuple(_options(before.run, results.run, scores=True)),
         run=(*environment(before.run, results.run), *_options(before.run, results.run, scores=False)),
-        unsure=same and (before.run.commit is None or before.run.commit.endswith(DIRTY)))
+        unsure=same_code and (before.run.commit is None or before.run.commit.endswith(DIRTY)))
 
 
 def _dataset(old: DatasetEntry, new: DatasetEntry) -> Iterator[Cause]:
-    """List what differs in a dataset: its items, the votes."""
-    if old.fingerprint != new.fingerprint:
-        yield _versions("items", old.items, old.fingerprint, new.items, new.fingerprint)
-    if old.ratings_fingerprint != new.ratings_fingerprint:
-        yield _versions("ratings", old.ratings, old.ratings_fingerprint, new.ratings, new.ratings_fingerprint)
+    for name, counts, digests in (
+            ("items", (old.items, new.items), (old.fingerprint, new.fingerprint)),
+            ("ratings", (old.ratings, new.ratings), (old.ratings_fingerprint, new.ratings_fingerprint))):
+        if digests[0] != digests[1]:
+            yield Cause("data", name, *(f"{count} ({digest[:12]})"
+                                        for count, digest in zip(counts, digests, strict=True)))
 
 
 def signature_causes(old: str, new: str) -> tuple[Cause, ...]:
@@ -96,19 +93,19 @@ def signature_causes(old: str, new: str) -> tuple[Cause, ...]:
 
 
 def parts(signature: str) -> dict[str, str]:
-    """Split a signature: `revision`, options and `weights NAME` by name, those of inputs behind the input's."""
+    """Split a signature into named parts: `revision`, options and `weights NAME`, those of inputs prefixed."""
     named: dict[str, str] = {}
     owner = ""
     tokens = list(_tokens(signature))
-    for place, token in enumerate(tokens):
+    for position, token in enumerate(tokens):
         name, equals, value = token.partition("=")
         if name == "input" and equals:
             owner, _, metric = value.partition("|")
             named[f"{owner}: metric"] = metric
             continue
-        if name == "weights" and owner and place == len(tokens) - 1:
-            owner = ""  # after the inputs of a composition come its own weights
-        if place == 0:
+        if name == "weights" and owner and position == len(tokens) - 1:
+            owner = ""  # the weights of a composition follow its inputs
+        if position == 0:
             name, value = "metric", token
         elif not equals:
             name, value = "revision" if REVISION.fullmatch(token) else "remark", token
@@ -118,78 +115,52 @@ def parts(signature: str) -> dict[str, str]:
     return named
 
 
-def kinds(listed: Iterable[Cause]) -> tuple[Kind, ...]:
-    """List the kinds among causes, always in the same order."""
-    present = {cause.kind for cause in listed}
-    return tuple(kind for kind in KINDS if kind in present)
-
-
 def summary(listed: Iterable[Cause]) -> str:
     """Sum up causes in a few words: 'data: items; weights: deb, usr'."""
-    every = list(listed)
-    named = {kind: dict.fromkeys(cause.name.rpartition(": ")[2].removeprefix("weights ") for cause in every
-                                 if cause.kind == kind) for kind in kinds(every)}
-    return "; ".join(kind if list(names) == [kind] else f"{kind}: {', '.join(names)}" for kind, names in named.items())
+    names: dict[Kind, dict[str, None]] = {}
+    for cause in sorted(listed, key=lambda cause: KINDS.index(cause.kind)):
+        names.setdefault(cause.kind, {})[cause.name.rpartition(": ")[2].removeprefix("weights ")] = None
+    return "; ".join(kind if list(of_kind) == [kind] else f"{kind}: {', '.join(of_kind)}"
+                     for kind, of_kind in names.items())
 
 
-def environment(old: Run, new: Run) -> Iterable[Cause]:
-    """List what differs around two runs: the harness itself, the packages, the machine."""
-    if old.version != new.version:
-        yield Cause("code", "version of the harness", old.version, new.version)
-    if old.commit != new.commit:
-        yield Cause("code", "commit of the harness", old.commit or "not known", new.commit or "not known")
-    for name in sorted({**old.packages, **new.packages}):
-        first, second = old.packages.get(name, "not installed"), new.packages.get(name, "not installed")
+def environment(old: Run, new: Run) -> Iterator[Cause]:
+    """List the differences in the harness, the packages and the machine."""
+    for name, first, second in (("version of the harness", old.version, new.version),
+                                ("commit of the harness", old.commit or "unknown", new.commit or "unknown")):
+        if first != second:
+            yield Cause("code", name, first, second)
+    machine = {name: (getattr(old, name), getattr(new, name)) for name in ("python", "platform", "device")}
+    packages = {name: (old.packages.get(name, "not installed"), new.packages.get(name, "not installed"))
+                for name in sorted({**old.packages, **new.packages})}
+    for name, (first, second) in {**packages, **machine}.items():
         if first != second:
             yield Cause("environment", name, first, second)
-    for name in ("python", "platform", "device"):
-        if getattr(old, name) != getattr(new, name):
-            yield Cause("environment", name, getattr(old, name), getattr(new, name))
 
 
 def _tokens(signature: str) -> Iterator[str]:
-    """Split at the bars; `input=NAME` keeps the name of its metric behind it."""
+    """Split at the bars, but keep `input=NAME` together with its metric."""
     pieces = iter(signature.split("|"))
     for piece in pieces:
         yield f"{piece}|{next(pieces, '')}" if piece.startswith("input=") else piece
 
 
 def _kind(name: str, old: str, new: str) -> Kind:
-    own = name.rpartition(": ")[2]
-    if own in ("revision", "code"):
+    part = name.rpartition(": ")[2]
+    if part in ("revision", "code"):
         return "code"
-    if own in LIBRARIES:
+    if part in LIBRARIES:
         return "environment"
-    same = own.startswith("weights ") or DIGEST.sub("", old) == DIGEST.sub("", new)
-    return "weights" if same else "options"
+    same_name = part.startswith("weights ") or DIGEST.sub("", old) == DIGEST.sub("", new)
+    return "weights" if same_name else "options"
 
 
-def _versions(name: str, old: int, old_digest: str, new: int, new_digest: str) -> Cause:
-    return Cause("data", name, f"{old} ({old_digest[:12]})", f"{new} ({new_digest[:12]})")
-
-
-def _options(old: Run, new: Run, *, scores: bool) -> Iterable[Cause]:
-    """List the options that differ: those that affect every score, or the others, the seed among them."""
+def _options(old: Run, new: Run, *, scores: bool) -> Iterator[Cause]:
+    """List the options that differ: those that affect every score, or the others and the seed."""
     if not scores and old.seed != new.seed:
         yield Cause("options", "seed", str(old.seed), str(new.seed))
     for name in sorted({**old.options, **new.options}):
-        first, second = _both(old.options.get(name, UNSET), new.options.get(name, UNSET))
+        first, second = (value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+                         for value in (old.options.get(name, UNSET), new.options.get(name, UNSET)))
         if first != second and (name in SCORE_OPTIONS) == scores:
             yield Cause(SCORE_OPTIONS.get(name, "options"), name, first, second)
-
-
-def _both(old: object, new: object) -> tuple[str, str]:
-    """Write two values of an option; of two lists only what the other lacks."""
-    if isinstance(old, list) and isinstance(new, list):
-        return _more(old, new), _more(new, old)
-    first, second = (value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
-                     for value in (old, new))
-    return first, second
-
-
-def _more(own: list[object], other: list[object]) -> str:
-    if own == other:
-        return ""
-    if more := [str(value) for value in own if value not in other]:
-        return f"also {', '.join(more)}"
-    return "the same, in another order" if len(own) == len(other) else "nothing more"

@@ -1,4 +1,4 @@
-"""What a column costs: seconds with those of its inputs, models and their size, ratings that weights were fitted on."""
+"""The cost of a column: seconds including its inputs, models and their size, and fitting on ratings."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from harness.results.rows import MetricEntry, Results
 from leaderboard.model.index import Column, once
 
 INPUT = re.compile(r"\|input=[^|]*\|([^|]+)\|")
-"""In the signature of a composition, the metric of an input."""
+"""The metric of an input in the signature of a composition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A column's family, whether weights were fitted on human ratings, seconds per 1,000 items (NaN: not measured),
-    models, and parameters (0: none).
+    """The cost of a column.
 
-    Seconds are by itself, models loaded; of an earlier version's results those of the run, beside other metrics.
-    `inputs` are the metrics whose scores it combines; their seconds are in its own.
+    `seconds` per 1,000 items are NaN if not measured and include the `inputs`, the metrics whose scores it combines.
+    They are measured alone with models loaded; results of earlier versions have those of the run. `fitted` is True if
+    weights were fitted on human ratings.
     """
 
     family: str
@@ -32,33 +32,32 @@ class Cost:
 
     @property
     def size(self) -> float:
-        """How many parameters its networks have; of models whose size is not known as many as can be."""
+        """Return the number of parameters of its networks, infinity if unknown."""
         return math.inf if self.models and not self.parameters else self.parameters
 
 
 @once
 def costs(results: Results) -> dict[Column, Cost]:
-    """Describe every column of results."""
     spent: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for row in results.timings:
         if row.items > 0:
             spent[row.metric].append((row.items, row.cost))
-    own = {name: 1000 * math.fsum(part for _, part in rows) / sum(items for items, _ in rows)
+    alone = {name: 1000 * math.fsum(part for _, part in rows) / sum(items for items, _ in rows)
            for name, rows in spent.items()}
-    beside = {row.metric for row in results.timings if row.alone is None}
+    in_run = {row.metric for row in results.timings if row.alone is None}
     columns = {(row.metric, row.column) for row in results.correlations}
-    known: dict[Column, Cost] = {}
+    described: dict[Column, Cost] = {}
     for entry in results.metrics:
         inputs = inputs_of(entry)
         for column in {*((entry.name, name) for name in entry.columns), *(
                 column for column in columns if column[0] == entry.name)}:
-            seconds = math.fsum(own.get(name, math.nan) for name in (entry.name, *(
-                inputs if entry.name in beside else ())))
-            known[column] = Cost(entry.family, entry.fitted_on == "ratings", seconds, entry.models, entry.parameters,
-                                 inputs)
-    return known
+            seconds = math.fsum(alone.get(name, math.nan) for name in (entry.name, *(
+                inputs if entry.name in in_run else ())))
+            described[column] = Cost(entry.family, entry.fitted_on == "ratings", seconds, entry.models,
+                                     entry.parameters, inputs)
+    return described
 
 
 def inputs_of(entry: MetricEntry) -> tuple[str, ...]:
-    """The metrics whose scores a composition combines, by its signature."""
+    """Read the metrics whose scores a composition combines from its signature."""
     return tuple(dict.fromkeys(INPUT.findall(entry.signature)))

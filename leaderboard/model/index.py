@@ -1,6 +1,6 @@
 """Results indexed for drawing: rows by key, datasets in a fixed order, paths of pages and labels of columns.
 
-Nothing here depends on the order in which the results list their rows.
+The order of the rows in the results does not matter.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Target: TypeAlias = tuple[str, str]
 Value = TypeVar("Value")
 
 STATISTIC = "spearman"
-"""The statistic of everything that is shown by one statistic alone."""
+"""The main statistic."""
 STATISTICS = (STATISTIC, "pearson", "kendall")
 SPLITS = tuple(f"{split}{part}" for split in ("dev", "test", "own", "more") for part in ("", "-references"))
 ONE_RATER = "leave-one-out"
 """The reliability of one rater against the mean of the others."""
 
 LONGEST = 60
-RESERVED = re.compile(r"con|prn|aux|nul|(com|lpt)\d")  # no file names on Windows
+RESERVED = re.compile(r"con|prn|aux|nul|(com|lpt)\d")  # reserved file names on Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,67 +46,65 @@ class Index:
     labels: dict[Column, str]
     models: dict[str, str]
     badges: dict[str, str]
-    """How each metric stands to its paper's system."""
+    """The relation of each metric to the system of its paper."""
     correlations: dict[tuple[str, str, str, str, str], Correlation]
     columns: dict[str, set[Column]]
-    """Those with a row of correlations on a dataset."""
+    """The columns with a correlation row, by dataset."""
     valued: frozenset[Target]
-    """On which some column has a value."""
+    """Targets on which some column has a value."""
     reliability: dict[tuple[str, str, str], float]
     """By dataset, quality and method."""
     problems: dict[tuple[str, str], str]
     """Why a metric was skipped or failed on a dataset."""
     fitted: frozenset[tuple[str, str]]
-    """Metrics with the datasets that they are scored on with weights fitted on ratings of the same dataset."""
+    """Pairs of a metric and a dataset whose ratings its weights were fitted on."""
 
     def correlation(self, target: Target, column: Column, statistic: str = STATISTIC) -> Correlation | None:
-        """Return the correlation of a column on a target, if the run has one."""
         return self.correlations.get((*target, *column, statistic))
 
     def value(self, target: Target, column: Column) -> float:
-        """Return the Spearman correlation; NaN where there is none or the weights were fitted on the same dataset."""
+        """Return the Spearman correlation; NaN if there is none or the weights were fitted on the same dataset."""
         row = self.correlation(target, column)
         return math.nan if row is None or self.is_fitted(column, target[0]) else row.value
 
     def is_fitted(self, column: Column, dataset: str) -> bool:
-        """Tell whether the weights behind a column were fitted on ratings of the dataset."""
         return (column[0], dataset) in self.fitted
 
     def why(self, target: Target, column: Column, statistic: str = STATISTIC) -> str:
-        """Say why there is no value."""
+        """Explain why there is no value."""
         row = self.correlation(target, column, statistic)
         if row is not None:
             return row.note or "no value, and no reason given"
         return self.problems.get((target[0], column[0]), "not scored in this run")
 
     def on(self, board: str = "") -> tuple[DatasetEntry, ...]:
-        """List the datasets, those of a board if one is named."""
+        """List the datasets of a board, by default all."""
         return tuple(entry for entry in self.datasets if entry.on(board))
 
     def split(self, name: str) -> str:
-        """Return the name of a split as pages have it; in a challenge that of its phase, where it has phases."""
+        """Return the name of a split; in a challenge, the name of its phase, if any."""
         options = self.results.run.options
         return str(options.get("phase", "")) if "challenge" in options else name
 
     def data(self, board: str = "") -> str:
-        """Say on how many datasets a board is, whether they are one's own, and what of them is left out."""
+        """Describe the data of a board: the number of datasets, whether they are the user's, and what is left out."""
         first, datasets = self.results.run.options.get("first"), self.on(board)
         return "; ".join(filter(None, (
-            "datasets of one's own" if {entry.split for entry in datasets} == {"own"} else "",
+            "your own datasets" if {entry.split for entry in datasets} == {"own"} else "",
             plural(len(datasets), "dataset") if board else "",
             part(self.results),
-            f"{first}, the others are being scored" if first else "")))
+            f"{first}; the others are still being scored" if first else "")))
 
 
 def part(results: Results) -> str:
-    """Say which items of each dataset were run, where not all were."""
+    """Describe the selection of items; "" if all were scored."""
     limit, sample = map(results.run.options.get, ("limit", "sample"))
-    return (f"only the first {limit} items of each" if limit else
-            f"only a sample of each, at most {sample} items in whole contexts" if sample else "")
+    return (f"only the first {limit} items of each dataset" if limit else
+            f"only a sample of each dataset: at most {sample} items in whole contexts" if sample else "")
 
 
 def once(work: Callable[[Results], Value]) -> Callable[[Results], Value]:
-    """Remember the answer for the last results, known by being the same object: several pages ask for it."""
+    """Cache the value for the last results, by identity, since several pages need it."""
     last: list[tuple[Results, Value]] = []
 
     @functools.wraps(work)
@@ -120,7 +118,6 @@ def once(work: Callable[[Results], Value]) -> Callable[[Results], Value]:
 
 @once
 def make_index(results: Results) -> Index:
-    """Index results for drawing."""
     datasets = tuple(sorted(results.datasets, key=lambda entry: (split_order(entry.split), entry.name)))
     columns: dict[str, set[Column]] = defaultdict(set)
     for row in results.correlations:
@@ -145,7 +142,7 @@ def make_index(results: Results) -> Index:
 
 
 def real_alone(results: Results) -> Results:
-    """Leave out what is of the sample where there is real data: simulated numbers never stand beside people's."""
+    """Drop the sample if there is real data: simulated ratings are never shown beside people's."""
     sample = {entry.name for entry in results.datasets if entry.kind == "sample"}
     if not 0 < len(sample) < len(results.datasets):
         return results
@@ -158,58 +155,56 @@ def real_alone(results: Results) -> Results:
 
 
 def main_quality(entry: DatasetEntry) -> QualityEntry | None:
-    """Choose the quality that stands for a dataset: the overall one, else the first that was rated."""
+    """Return the overall quality of a dataset, else the first rated one."""
     rated = [quality for quality in entry.qualities if quality.rated]
     return next((quality for quality in rated if quality.dimension == "overall"), rated[0] if rated else None)
 
 
 def is_complete(row: RankingRow) -> bool:
-    """Tell whether a ranking row covers all targets, so that it has an average and a rank."""
+    """Return True if a ranking row covers all targets and so has an average and a rank."""
     return row.rank is not None and 0 < row.targets <= row.covered and math.isfinite(row.value)
 
 
 def has_value(row: Correlation | None) -> bool:
-    """Tell whether there is a correlation."""
     return row is not None and math.isfinite(row.value)
 
 
 def ordered(statistics: Iterable[str]) -> tuple[str, ...]:
-    """Put Spearman first, Pearson, Kendall, then the others by name."""
+    """Sort statistics: Spearman, Pearson, Kendall, then the others by name."""
     place = {name: position for position, name in enumerate(STATISTICS)}
     return tuple(sorted(set(statistics), key=lambda name: (place.get(name, len(place)), name)))
 
 
 def split_order(split: str) -> tuple[int, str]:
-    """Sort development before test, anything else behind."""
+    """Return a sort key that puts development before test and anything else last."""
     return (SPLITS.index(split) if split in SPLITS else len(SPLITS), split)
 
 
 def statistic_title(statistic: str) -> str:
-    """Write a statistic as in a caption."""
     return statistic.replace("_", " ").replace("-", " ").capitalize()
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:
-    """Write a number with its noun: 1 dataset, 2 datasets."""
+    """Format a number with its noun: 1 dataset, 2 datasets."""
     return f"1 {noun}" if count == 1 else f"{count} {nouns or noun + 's'}"
 
 
 def _labels(results: Results) -> dict[Column, str]:
-    """Call a column by its own name where that says which metric it is of, else with the metric before it.
+    """Label columns by their name if it identifies the metric, else with the metric before it.
 
-    Options stand once: `judge:relevance[lm=NAME]`, `deep-am-fm[lm=NAME] / am`.
+    Options appear once: `judge:relevance[lm=NAME]`, `deep-am-fm[lm=NAME] / am`.
     """
     columns = {(row.metric, row.column) for row in results.correlations}
     columns |= {(row.metric, row.column) for row in results.ranking}
     columns |= {(entry.name, name) for entry in results.metrics for name in entry.columns}
     shared = Counter(name for _, name in columns)
-    return {(metric, name): _label(metric, name, alone=shared[name] == 1) for metric, name in sorted(columns)}
+    return {(metric, name): _label(metric, name, unique=shared[name] == 1) for metric, name in sorted(columns)}
 
 
-def _label(metric: str, name: str, *, alone: bool) -> str:
+def _label(metric: str, name: str, *, unique: bool) -> str:
     base, bracket, options = metric.partition("[")
-    source, colon, own = base.rpartition(":")
-    if source + colon + name == metric or (alone and name.startswith(own)):
+    source, colon, short = base.rpartition(":")
+    if source + colon + name == metric or (unique and name.startswith(short)):
         return source + colon + name
     return f"{metric} / {name.removesuffix(bracket + options)}"
 
@@ -224,9 +219,9 @@ def _problems(results: Results) -> dict[tuple[str, str], str]:
 
 
 def slugs(names: Iterable[str]) -> dict[str, str]:
-    """Make a distinct, safe part of a file name per name, in any order: 'maintains context' is maintains-context.
+    """Map names to distinct, safe parts of file names: 'maintains context' to maintains-context.
 
-    A name that is its own slug keeps it; of several that would share one, the others get a digest at the end.
+    A name that already is a slug keeps it; other names that would share one get a digest appended.
     """
     listed = sorted(set(names))
     plain = {name: _plain(name) for name in listed}
@@ -234,8 +229,8 @@ def slugs(names: Iterable[str]) -> dict[str, str]:
     chosen = {name: name for name in listed if plain[name] == name and _usable(name)}
     for name in (name for name in listed if name not in chosen):
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-        alone = shared[plain[name]] == 1 and _usable(plain[name])
-        candidate, length = plain[name] if alone else f"{plain[name][:LONGEST]}-{digest[:8]}".lstrip("-"), 8
+        unique = shared[plain[name]] == 1 and _usable(plain[name])
+        candidate, length = plain[name] if unique else f"{plain[name][:LONGEST]}-{digest[:8]}".lstrip("-"), 8
         while candidate in chosen.values():
             length += 8
             candidate = f"{plain[name][:LONGEST]}-{digest[:length]}"
@@ -244,7 +239,6 @@ def slugs(names: Iterable[str]) -> dict[str, str]:
 
 
 def slug(name: str) -> str:
-    """Make the slug of a single name."""
     return slugs((name,))[name]
 
 

@@ -1,4 +1,4 @@
-"""Scores and ratings of the same items: how a column and people go with length, and the mean ratings of systems."""
+"""Scores and ratings of the same items: their correlations with length."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from leaderboard.model.index import Column, Index, main_quality
 Vector: TypeAlias = npt.NDArray[np.floating]
 Exact: TypeAlias = npt.NDArray[np.float64]
 
-LEAST = 3
-"""Items that a correlation needs."""
+LEAST = 3  # items that a correlation needs
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetItems:
-    """A dataset with its items and the quality that stands for it."""
+    """A dataset with its items and its main quality."""
 
     entry: DatasetEntry
     points: ItemScores
@@ -32,12 +31,12 @@ class DatasetItems:
 
     @property
     def ratings(self) -> Vector:
-        """The mean ratings of that quality."""
+        """Return the mean ratings of the main quality."""
         return self.points.human[self.quality.name]
 
 
 def dataset_items(index: Index) -> dict[str, DatasetItems]:
-    """Prepare every dataset whose item scores the results hold."""
+    """Return every dataset with item scores by name."""
     points = {entry.dataset: entry for entry in index.results.points}
     return {entry.name: DatasetItems(entry, points[entry.name], quality)
             for entry in index.datasets if entry.name in points
@@ -45,9 +44,9 @@ def dataset_items(index: Index) -> dict[str, DatasetItems]:
 
 
 def length_profile(items: DatasetItems, column: Column) -> tuple[float, float, float, float] | None:
-    """Spearman of scores with length, ratings with length, scores with ratings, and that with length held constant.
+    """Correlate scores with length, ratings with length, scores with ratings, and the last with length held constant.
 
-    None where no item has both a rating and a score.
+    Return None if no item has both a rating and a score.
     """
     if column not in items.points.scores:
         return None
@@ -55,13 +54,15 @@ def length_profile(items: DatasetItems, column: Column) -> tuple[float, float, f
     present = np.isfinite(items.ratings) & np.isfinite(scores)
     if not present.any():
         return None
-    human, own, lengths = (ranks(values[present]) for values in (items.ratings, scores, items.points.words))
-    ratings, length, both = _correlation(human, own), _correlation(own, lengths), _correlation(human, lengths)
-    return length, both, ratings, with_control_held(ratings, both, length)
+    rating_ranks, score_ranks, lengths = (ranks(values[present])
+                                          for values in (items.ratings, scores, items.points.words))
+    ratings = _correlation(rating_ranks, score_ranks)
+    of_scores, of_ratings = _correlation(score_ranks, lengths), _correlation(rating_ranks, lengths)
+    return of_scores, of_ratings, ratings, with_control_held(ratings, of_ratings, of_scores)
 
 
 def _correlation(first: Exact, second: Exact) -> float:
-    """Correlate ranks; NaN for fewer than three items or where all are equal."""
+    """Correlate ranks; NaN for fewer than three items or constant ranks."""
     if first.size < LEAST or np.ptp(first) == 0 or np.ptp(second) == 0:
         return math.nan
     return product_moment(first, second)

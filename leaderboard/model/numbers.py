@@ -1,22 +1,22 @@
-"""The numbers of the board for its scripts: numbers.js, which says `const Numbers = {...}`.
+"""The data of the board for its scripts: numbers.js, which contains `const Numbers = {...}`.
 
     statistics   their names
-    columns      [label, path, metric, badge, family, fitted on ratings, parameters of its networks: null if not known,
-                 whether it is of a control, rows that are equal to it everywhere]
+    columns      [label, path, metric, badge, family, fitted on ratings, parameters of its networks (null: unknown),
+                 is a control, rows that are equal everywhere]
     datasets     their names
-    targets      [dataset, quality, rated items, root of the reliability: null below questions.LEAST] of each
-    values       by statistic: row by row the correlation on each target times a million, null where there is none
-    fitted       [row, dataset] where weights were fitted on the same ratings, so that the value does not compete
-    sizes        of models that may be chosen: key, words, part of the question
+    targets      [dataset, quality, rated items, root of the reliability (null below questions.LEAST)]
+    values       by statistic: for each row the correlation on each target times a million, or null
+    fitted       [row, dataset] where weights were fitted on the same ratings, so the value is not ranked
+    sizes        limits on the size of models: key, label, words in the question
     questions    board, title, targets, rule, places: [rank, low, high, value, 1.96 standard errors] of each row or
-                 null; answers by choice: [row, what it is, the answer's second line]; people: the third line; marks:
-                 [value, half its interval] of length and random, one rater, limit, those of the picture
-    tests        by name: which column is better on each target, as pairs.py packs them, in base 64
+                 null; answers by choice: [row, description, evidence]; people: a sentence; marks: [value, half its
+                 interval] of length, random, one rater and the limit, as drawn in the picture
+    tests        by name: the better column of each pair on each target, packed by pairs.py, in base 64
 
-    worst        whether there is worst.js, which says `const Worst = {METRIC: [dataset, place for people, place for the
+    worst        true if worst.js exists, with `const Worst = {METRIC: [dataset, position for people, position for the
                  metric, context ..., reply]}`
 
-Names are as the page shows them.
+Names are written as on the pages.
 """
 
 from __future__ import annotations
@@ -28,77 +28,78 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.results.rows import Example, RankingRow, Results
+from leaderboard.escaping import visible
 from leaderboard.model import questions as asking
 from leaderboard.model.boards import has_interval
 from leaderboard.model.cost import costs
 from leaderboard.model.index import Column, Index, Target, has_value, make_index
 from leaderboard.model.pairs import packed
 from leaderboard.model.sentences import about, evidence, is_control, people
-from leaderboard.render.escaping import visible
 
 MILLION = 1_000_000
 NORMAL = 1.959964
-"""Standard errors to each side of a value that make its 95 % interval."""
+"""Standard errors on each side of a 95 % interval."""
 TURNS = 2
-"""Of the context of a reply so many turns are shown in a drawer."""
+"""Context turns shown with a reply."""
 MARKS = ("length", "random")
-"""Controls that the picture shows as bands."""
+"""Controls drawn as bands in the picture."""
 
 
 def columns_of(results: Results) -> tuple[Column, ...]:
-    """List the rows of the board: every column with a place on some board."""
-    return tuple(sorted({column for one in asking.questions(results) for column in one.board.columns}))
+    """List the rows of the board: every column on some board."""
+    return tuple(sorted({column for question in asking.questions(results) for column in question.board.columns}))
 
 
 def numbers(results: Results) -> bytes:
-    """Write the script."""
+    """Write numbers.js."""
     index, columns = make_index(results), columns_of(results)
-    targets = sorted({target for one in asking.questions(results) for target in one.targets})
+    targets = sorted({target for question in asking.questions(results) for target in question.targets})
     datasets = list(dict.fromkeys(dataset for dataset, _ in targets))
     alike = asking.equals(results)
+    rated = {(entry.name, quality.name): quality.rated for entry in index.datasets for quality in entry.qualities}
+    reliability = {target: index.reliability.get((*target, asking.LIMIT), 0.0) for target in targets}
     content = {
         "statistics": list(index.statistics),
-        "columns": [[*_column(index, column), [place for place, other in enumerate(columns) if other in alike.get(
+        "columns": [[*_column(index, column), [row for row, other in enumerate(columns) if other in alike.get(
             column, ())]] for column in columns],
         "datasets": [visible(name) for name in datasets],
-        "targets": [[datasets.index(dataset), visible(quality), _rated(index, (dataset, quality)), _short(
-            math.sqrt(value) if (value := index.reliability.get((dataset, quality, asking.LIMIT), 0.0)) >= asking.LEAST
-            else math.nan)] for dataset, quality in targets],
+        "targets": [[datasets.index(target[0]), visible(target[1]), rated[target], round(math.sqrt(value), 4)
+                     if (value := reliability[target]) >= asking.LEAST else None] for target in targets],
         "values": {statistic: [[round(row.value * MILLION) if (row := index.correlation(target, column, statistic))
                                 and has_value(row) else None for target in targets] for column in columns]
                    for statistic in index.statistics},
-        "fitted": [[row, place] for row, column in enumerate(columns) for place, name in enumerate(datasets)
+        "fitted": [[row, number] for row, column in enumerate(columns) for number, name in enumerate(datasets)
                    if index.is_fitted(column, name)],
         "sizes": sizes(index),
         "worst": any(row.metric for row in results.examples),
-        "questions": [_question(index, one, columns, targets) for one in asking.questions(results)],
+        "questions": [_question(index, question, columns, targets) for question in asking.questions(results)],
         "tests": {name: base64.b64encode(pairs).decode() for name, pairs in packed(index, targets, columns).items()},
     }
     return f"const Numbers = {json.dumps(content, allow_nan=False, separators=(',', ':'))};\n".encode()
 
 
 def worst(results: Results) -> bytes:
-    """Write the script with the reply that each metric gets most wrong."""
-    furthest: dict[str, Example] = {}
+    """Write worst.js: the item with the largest error of each metric."""
+    largest: dict[str, Example] = {}
     for row in sorted(results.examples, key=lambda row: (-abs(row.people - row.metrics), row.item)):
-        furthest.setdefault(row.metric, row)
+        largest.setdefault(row.metric, row)
     content = {visible(metric): [visible(row.dataset), round(row.people, 4), round(row.metrics, 4),
                                  *map(visible, (*row.context[-TURNS:], row.response) if row.response else row.context)]
-               for metric, row in sorted(furthest.items()) if metric}
+               for metric, row in sorted(largest.items()) if metric}
     return f"const Worst = {json.dumps(content, allow_nan=False, separators=(',', ':'))};\n".encode()
 
 
 def marks(question: asking.Question) -> list[list[float] | None]:
-    """What the picture draws beside the metrics: length, random, one rater, what the raters' noise allows."""
+    """Return the marks of the picture: length, random, one rater, the limit from rater noise."""
     controls = [next((row for column, row in question.board.ranked.items() if column[0] == name), None)
                 for name in MARKS]
     return [*([round(row.value, 4), half(row)] if row else None for row in controls),
-            *([_short(value) or 0.0, 0.0] if math.isfinite(value) else None
+            *([round(value, 4), 0.0] if math.isfinite(value) else None
               for value in (question.one_rater, question.limit))]
 
 
 def half(row: RankingRow) -> float:
-    """Half of the 95 % interval of a value; 0 where it is not known."""
+    """Return half of the 95 % interval of a value; 0 if unknown."""
     return round(NORMAL * row.error, 4) if math.isfinite(row.error) else 0.0
 
 
@@ -112,34 +113,27 @@ def _column(index: Index, column: Column) -> list[Any]:
 
 def _question(index: Index, question: asking.Question, columns: Sequence[Column], targets: Sequence[Target],
               ) -> dict[str, Any]:
-    answered = asking.answers(index.results)
-    known = {choice: answered[question.board.name, choice] for choice in asking.CHOICES
-             if (question.board.name, choice) in answered}
+    answers = {choice: answer for (board, choice), answer in asking.answers(index.results).items()
+               if board == question.board.name}
     return {
         "board": visible(question.board.name), "title": visible(question.title), "rule": question.board.rules[0],
         "targets": [targets.index(target) for target in question.targets],
         "places": [_place(question.row(column)) for column in columns],
-        "answers": {key(choice): [columns.index(own.best), visible(about(index, own.best)),
-                                  visible(evidence(index, question, own))] for choice, own in known.items()},
+        "answers": {f"{int(ratings)}{_size_key(size)}": [
+            columns.index(answer.best), visible(about(index, answer.best)), visible(evidence(index, question, answer))]
+            for (ratings, size), answer in answers.items()},
         "people": people(question), "marks": marks(question)}
 
 
-def key(choice: asking.Choice) -> str:
-    """Write a choice: 1 where ratings may be used, else 0; then the size of models in millions, none for any."""
-    ratings, size = choice
-    return f"{int(ratings)}{size_key(size)}"
-
-
-def size_key(size: float) -> str:
-    """Write a size of models in millions of parameters; nothing for any."""
+def _size_key(size: float) -> str:
     return f"{size / 1e6:.0f}" if math.isfinite(size) else ""
 
 
 def sizes(index: Index) -> list[tuple[str, str, str]]:
-    """The sizes of models that make a difference here: key, words, and as part of the question."""
+    """Return the limits on the size of models that make a difference here: key, label, words in the question."""
     known = [cost.size for cost in costs(index.results).values()]
-    return [(size_key(size), words, part) for place, (size, words, part) in enumerate(asking.SIZES)
-            if not place or size == 0 or any(size < own <= asking.SIZES[place - 1][0] for own in known)]
+    return [(_size_key(size), label, words) for number, (size, label, words) in enumerate(asking.SIZES)
+            if not number or size == 0 or any(size < parameters <= asking.SIZES[number - 1][0] for parameters in known)]
 
 
 def _place(row: RankingRow | None) -> list[float | int | None] | None:
@@ -147,12 +141,3 @@ def _place(row: RankingRow | None) -> list[float | int | None] | None:
         return None
     interval = [round(row.low), round(row.high)] if has_interval(row) else [None, None]
     return [row.rank, *interval, round(row.value, 6), half(row)]
-
-
-def _rated(index: Index, target: Target) -> int:
-    return next(quality.rated for entry in index.datasets if entry.name == target[0]
-                for quality in entry.qualities if quality.name == target[1])
-
-
-def _short(value: float) -> float | None:
-    return round(value, 4) if math.isfinite(value) else None

@@ -1,1 +1,1 @@
-"""One file per page: `build(results)` gives the page, or pages of its kind. A new file here is found by itself."""
+"""One file per page: `build(results)` returns one or more pages. New files here are found automatically."""

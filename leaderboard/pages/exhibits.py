@@ -1,4 +1,4 @@
-"""What was made beside the run: the page of the challenge, with what its papers print, and a page per study."""
+"""Pages made from files beside the run: the challenge with its published numbers, and a page per study."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from leaderboard.blocks.tables import Cell, Group, Heading, Page, Picture, Prose
 from leaderboard.model.index import slugs
 
 NUMBER = re.compile(r"[−-]?\d+(\.\d+)?(e[−-]?\d+)?")
-"""How a cell of numbers begins: 0.31 ± 0.02, 88.3 %, 12 of 54."""
+"""The number at the beginning of a cell: 0.31 ± 0.02, 88.3 %, 12 of 54."""
 SAMPLE, REAL = re.compile(r"\bsample\b"), re.compile(r"\breal\b")
 
 LONG = 60
-"""Rows from which on a table is folded."""
+"""Longer tables are folded."""
 
 
 def build(results: Results) -> tuple[Page, ...]:
-    """Build the page of the challenge, where the results have the published rows, and those of the studies."""
     challenges = [exhibit for exhibit in results.exhibits if exhibit.kind == "challenge"]
     studies = sorted((kept for exhibit in results.exhibits if exhibit.kind == "study"
-                      and (kept := _shown(exhibit, results)).grids), key=lambda exhibit: exhibit.name)
+                      and (kept := _without_sample(exhibit, results)).grids), key=lambda exhibit: exhibit.name)
     paths = slugs(exhibit.name for exhibit in studies)
     return (*(Page(path="challenge.html", title=exhibit.title, label="Challenge", lead=exhibit.lead, order=5,
                    sections=sections(exhibit)) for exhibit in challenges[:1]),
@@ -32,8 +31,8 @@ def build(results: Results) -> tuple[Page, ...]:
                    markdown=False) for exhibit in studies))
 
 
-def _shown(exhibit: Exhibit, results: Results) -> Exhibit:
-    """Leave out tables on the sample beside real data, and with them the heat maps, which are of all tables."""
+def _without_sample(exhibit: Exhibit, results: Results) -> Exhibit:
+    """Drop tables on the sample beside real data, and with them the heat maps, which cover all tables."""
     if all(entry.kind == "sample" for entry in results.datasets):
         return exhibit
     kept = tuple(grid for grid in exhibit.grids if not on_sample(grid))
@@ -41,31 +40,31 @@ def _shown(exhibit: Exhibit, results: Results) -> Exhibit:
 
 
 def sections(exhibit: Exhibit) -> tuple[Section, ...]:
-    """Lay an exhibit out: an official table, a picture, tables under a heading each, remarks, the command."""
-    names = [f"{place}-{grid.name}" for place, grid in enumerate(exhibit.grids)]
+    """Lay out an exhibit: the official table if any, a picture, the other tables, remarks, the command."""
+    names = [f"{number}-{grid.name}" for number, grid in enumerate(exhibit.grids)]
     anchors, captions = slugs(names), [grid.caption for grid in exhibit.grids]
     official = any(grid.name == "official" for grid in exhibit.grids)
     tables = [Section(f"table-{anchors[name]}",
                   f"{grid.caption}: {grid.data}" if captions.count(grid.caption) > 1 and grid.data else grid.caption,
                   (_table(replace(grid, caption=grid.data, data="") if official else grid, f"grid-{anchors[name]}"),))
           for name, grid in zip(names, exhibit.grids, strict=True)]
-    every = (
+    parts = (
         *tables[:official],
-        Section("pictures", "How alike the submissions are" if official else "At a glance",
-                (Picture(heat_maps.drawn(exhibit.title, exhibit.maps), " ".join(one.told for one in exhibit.maps)),)
+        Section("pictures", "How similar the submissions are" if official else "At a glance",
+                (Picture(heat_maps.drawn(exhibit.title, exhibit.maps), " ".join(map_.told for map_ in exhibit.maps)),)
                 if exhibit.maps else ()),
-        *tables[official:], Section("remarks", "How to read it", tuple(map(Prose, exhibit.remarks))),
-        Section("repeat", "How to make it again", (Prose(exhibit.command, code=True),) if exhibit.command else ()))
-    return tuple(section for section in every if section.blocks)
+        *tables[official:], Section("remarks", "Notes", tuple(map(Prose, exhibit.remarks))),
+        Section("repeat", "How to reproduce it", (Prose(exhibit.command, code=True),) if exhibit.command else ()))
+    return tuple(section for section in parts if section.blocks)
 
 
 def on_sample(grid: Grid) -> bool:
-    """Tell from the words that name the data of a table whether it is on the bundled sample."""
+    """Tell from the description of a table's data whether it is the bundled sample."""
     return bool(SAMPLE.search(grid.data) and not REAL.search(grid.data))
 
 
 def _table(grid: Grid, anchor: str) -> Table:
-    """Make a table; its cells are sorted by the number that they begin with."""
+    """Make a table whose cells sort by their leading number."""
     columns = list(zip(*grid.rows, strict=True)) or [()] * len(grid.head)
     headings = (Heading(grid.head[0], "stub"), *(Heading(text, "number" if _numeric(column) else "text")
                                                  for text, column in zip(grid.head[1:], columns[1:], strict=True)))

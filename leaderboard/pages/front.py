@@ -1,4 +1,4 @@
-"""The front page: which metric to use, answered in a sentence and a picture; then the board, and every other answer."""
+"""The front page: the recommended metric in a sentence and a picture, the board, and the answers to all questions."""
 
 from __future__ import annotations
 
@@ -12,92 +12,85 @@ from leaderboard.blocks.costs import cost_picture
 from leaderboard.blocks.dots import dots
 from leaderboard.blocks.tables import Ask, Block, Cell, Group, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model import sentences
+from leaderboard.model.gaps import why_no_board
 from leaderboard.model.index import Index, make_index, plural
 from leaderboard.model.numbers import columns_of, sizes
 from leaderboard.model.questions import Choice, Question, answers, best_of_each, default, questions
 
 TITLE = "Which metric should I use?"
 PLAIN: Choice = (False, math.inf)
-"""What the page answers first: without ratings, with any model."""
-READ = ("Score: the mean over the datasets of Spearman’s correlation with people; ± is half of its 95 % interval, on "
-        "other contexts of these datasets. Rank: among all columns with every value, with its 95 % interval over "
-        "resampled contexts and, where a quality has several datasets, resampled datasets. Established: the lead over "
-        "the next metric by PERM-BOTH to first order, contexts swapping on all datasets at once, adjusted for five "
-        "comparisons, p < 0.05. Williams’ test, in the drawers, takes items as independent and gives p-values that are "
-        "too small where several share a context. Best and second of a column are bold and underlined; ▽ is no better "
-        "than counting words. Below a name: how the metric stands to its paper’s system; what is fitted on ratings was "
-        "also designed while looking at these datasets, so its score is optimistic.")
-OTHERS = "Not among the best of their metric, fitted on ratings, or without a value somewhere"
+"""The first choice shown: no ratings, any model."""
+READ = ("Score: mean Spearman correlation with human ratings over the datasets; ± is half of its 95 % interval over "
+        "resampled contexts. Rank: among all columns without missing values; its 95 % interval is over resampled "
+        "contexts and, where a quality has several datasets, resampled datasets. A lead over the next metric is "
+        "established if PERM-BOTH, which swaps whole contexts on all datasets, gives p < 0.05 after adjustment for "
+        "five comparisons. Williams’ test, in the details of a metric, treats items as independent: its p-values are "
+        "too small where several items share a context. Bold: best of the column; underlined: second best; ▽: no "
+        "better than counting words. Below a name: how the metric relates to the system of its paper. Metrics fitted "
+        "on ratings were also designed while looking at these datasets, so their scores are optimistic.")
+OTHERS = "Other columns: not the best of their metric, fitted on ratings, or with missing values"
 
 
 def build(results: Results) -> tuple[Page, ...]:
-    """Build the front page."""
-    index, asked = make_index(results), questions(results)
-    first = default(asked)
-    sections: Iterable[Section] = (Section("nothing", "No ranking", (Prose(why_nothing(results)),)),)
+    index, all_questions = make_index(results), questions(results)
+    first = default(all_questions)
+    sections: Iterable[Section] = (Section("nothing", "No ranking", (Prose(why_no_board(results)),)),)
     if first is not None:
-        sections = (Section("answer", "", _answer(index, asked, first), boxed=True),
-                    Section("metrics", "Board", (_board(index, asked, first), Prose(READ))),
-                    Section("answers", "Every answer", (_answers(index, asked),)),
-                    *_costs(index, first))
+        shown = best_of_each(index, first, PLAIN)
+        costs = cost_picture(index, first, shown)
+        sections = (Section("answer", "", _answer(index, all_questions, first, shown), boxed=True),
+                    Section("metrics", "Board", (_board(index, all_questions, first, shown), Prose(READ))),
+                    Section("answers", "All answers", (_answers(index, all_questions),)),
+                    *((Section("costs", f"Correlation against cost: {first.title}, without ratings", (costs,)),)
+                      if costs else ()))
     return (Page(path="index.html", title=TITLE, label="Board", lead="", sections=tuple(sections), order=0,
                  ranked=first is not None),)
 
 
-def _costs(index: Index, first: Question) -> tuple[Section, ...]:
-    drawn = cost_picture(index, first, best_of_each(index, first, PLAIN))
-    return (Section("costs", f"Agreement against cost, {first.title}, without ratings", (drawn,)),) if drawn else ()
+def _answer(index: Index, all_questions: Sequence[Question], first: Question, shown: Sequence[tuple[str, str]],
+            ) -> tuple[Block, ...]:
+    answer = answers(index.results).get((first.board.name, PLAIN))
+    choices = (("q", "Quality", tuple((question.board.name, question.title, question is first)
+                                      for question in all_questions)),
+               ("ratings", "Fitted on ratings", (("", "no", True), ("1", "allowed", False))),
+               ("models", "Models", tuple((key, words, not key) for key, words, _ in sizes(index))))
+    asked = sentences.asked(first, PLAIN, answer is not None and sentences.is_control(index, answer.best))
+    if answer is None:
+        return (Ask(choices, asked, Cell("every metric has a missing value"), "", "", sentences.people(first)),)
+    ask = Ask(choices, asked, Cell(index.labels[answer.best], link=index.metric_paths.get(answer.best[0], "")),
+              sentences.about(index, answer.best), sentences.evidence(index, first, answer), sentences.people(first))
+    return (ask, dots(index, first, shown))
 
 
-def why_nothing(results: Results) -> str:
-    """Say why there is no board: what was rated, and what was scored."""
-    if (results.skips or results.failures) and not results.timings:
-        return "No board: nothing could be scored. What was skipped or failed, and why, is listed below."
-    rated = (f"{entry.name} has {max((quality.rated for quality in entry.qualities), default=0)} of "
-             f"{entry.items} items rated" for entry in results.datasets)
-    return "No board: a quality needs three rated items that differ. " + "; ".join(rated) + "."
-
-
-def _answer(index: Index, asked: Sequence[Question], first: Question) -> tuple[Block, ...]:
-    own = answers(index.results).get((first.board.name, PLAIN))
-    choices = (("q", "for", tuple((one.board.name, one.title, one is first) for one in asked)),
-               ("ratings", "may use ratings", (("", "no", True), ("1", "yes", False))),
-               ("models", "may use", tuple((key, words, not key) for key, words, _ in sizes(index))))
-    question = sentences.asked(first, PLAIN, own is not None and sentences.is_control(index, own.best))
-    if own is None:
-        return (Ask(choices, question, Cell("no metric has every value"), "", "", sentences.people(first)),)
-    ask = Ask(choices, question, Cell(index.labels[own.best], link=index.metric_paths.get(own.best[0], "")),
-              sentences.about(index, own.best), sentences.evidence(index, first, own), sentences.people(first))
-    return (ask, dots(index, first, best_of_each(index, first, PLAIN)))
-
-
-def _board(index: Index, asked: Sequence[Question], first: Question) -> Table:
-    columns, shown = columns_of(index.results), best_of_each(index, first, PLAIN)
+def _board(index: Index, all_questions: Sequence[Question], first: Question, shown: Sequence[tuple[str, str]]) -> Table:
+    columns = columns_of(index.results)
     split = first.board.name.partition(":")[0]
-    same = [one for one in asked if one.dimension and one.board.name.partition(":")[0] == split]
-    several = [one for one in same if one.datasets > 1] or same
+    qualities = [question for question in all_questions
+                 if question.dimension and question.board.name.partition(":")[0] == split]
+    widespread = [question for question in qualities if question.datasets > 1] or qualities
     others = [column for column in (*first.board.ranked, *columns) if column not in shown]
-    return ranked_table(index, first, several[:QUALITIES], columns, {"": shown, OTHERS: list(dict.fromkeys(others))})
+    return ranked_table(index, first, widespread[:QUALITIES], columns,
+                        {"": shown, OTHERS: list(dict.fromkeys(others))})
 
 
-def _answers(index: Index, asked: Sequence[Question]) -> Table:
-    """Answer every question, without ratings and with them."""
-    found = answers(index.results)
+def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
+    """Answer every question, without and with ratings."""
+    all_answers = answers(index.results)
 
     def cells(question: Question, choice: Choice) -> Row:
-        if (own := found.get((question.board.name, choice))) is None:
+        if (answer := all_answers.get((question.board.name, choice))) is None:
             return (Cell("none"), Cell(""), Cell(""))
-        row, beaten = question.board.ranked[own.best], sentences.is_control(index, own.best)
-        lead = "not tested" if own.lead is None else "established" if own.lead.established else "not established"
-        return (Cell(index.labels[own.best], link=index.metric_paths.get(own.best[0], ""),
-                     small=f"{sentences.BEATEN} this control" if beaten else ""),
+        row, control = question.board.ranked[answer.best], sentences.is_control(index, answer.best)
+        lead = "not tested" if answer.lead is None else "established" if answer.lead.established else "not established"
+        return (Cell(index.labels[answer.best], link=index.metric_paths.get(answer.best[0], ""),
+                     small=f"{sentences.BEATEN} this control" if control else ""),
                 Cell(f"{row.value:.3f}".replace("-", "−"), value=row.value, small=sentences.error(row.error).strip()),
-                Cell(lead, title="" if own.following is None else f"over {index.labels[own.following]}"))
+                Cell(lead, title="" if answer.following is None else f"over {index.labels[answer.following]}"))
 
-    rows = tuple((Cell(one.title), count_cell(one.datasets), *cells(one, PLAIN), *cells(one, (True, math.inf)))
-                 for one in asked)
-    headings = (Heading("For", "stub"), Heading("Datasets", "number"), Heading("Without ratings", "words"),
-                Heading("Score", "number"), Heading("Its lead", "words"), Heading("With ratings", "words"),
-                Heading("Score", "number"), Heading("Its lead", "words"))
+    rows = tuple((Cell(question.title), count_cell(question.datasets), *cells(question, PLAIN),
+                  *cells(question, (True, math.inf))) for question in all_questions)
+    headings = (Heading("Quality", "stub"), Heading("Datasets", "number"), Heading("Without ratings", "words"),
+                Heading("Score", "number"), Heading("Lead", "words"), Heading("With ratings", "words"),
+                Heading("Score", "number"), Heading("Lead", "words"))
     return Table("answers-table", "The best metric for each quality", headings, (Group(rows),), data=index.data(),
-                 folded=f"The answers to all {plural(len(rows), 'question')}")
+                 folded=f"Answers to all {plural(len(rows), 'question')}")

@@ -1,4 +1,4 @@
-"""The page that says how a metric, a dataset or scores of one's own come onto the board."""
+"""The page that explains how to add a metric, a dataset or scores to the board."""
 
 from __future__ import annotations
 
@@ -8,31 +8,30 @@ from leaderboard.blocks.tables import Page, Prose, Section
 WAYS = (
     ("metric",
      "A metric",
-     ("A metric is a class with a card and a method that gives each item a number. These commands write one, "
-      "check it, and put it beside the others:"),
+     ("A metric is a class with a card and a method that gives each item a number. These commands create one, check "
+      "it, and score it beside the others:"),
      ("harness new metric exclaims\n"
       "harness check ./exclaims\n"
       "harness run --all --with ./exclaims")),
     ("scores",
-     "Scores alone",
-     "A file with a score for each item id is a metric as well, whatever made it:",
+     "Scores only",
+     "A file with a score for each item id also counts as a metric, no matter how it was made:",
      "harness run --all --metric scores:mine.csv"),
     ("dataset",
      "A dataset",
-     "A card and a table with contexts, replies and ratings:",
+     "A dataset is a card and a table with contexts, replies and ratings:",
      ("harness new dataset mine\n"
       "harness check ./mine\n"
       "harness run --all --dataset ./mine")),
     ("send",
-     "Send it in",
-     ("A bundle holds the scores and how they were made, without texts; whoever runs a board checks it and "
-      "takes it in:"),
+     "Submit results",
+     ("A bundle holds the scores and how they were made, without texts. The maintainers of a board verify it and add "
+      "it:"),
      ("harness submit results/exclaims.zip --metric exclaims\n"
       "harness verify results/exclaims.zip")))
 
 
 def build(results: Results) -> tuple[Page, ...]:
-    """Build the page."""
     sections = tuple(Section(anchor, title, (Prose(words), Prose(lines, code=True)))
                      for anchor, title, words, lines in WAYS)
     return (Page(path="submit.html", title="Submit", label="Submit", lead="", sections=sections, order=9,

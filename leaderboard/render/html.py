@@ -1,6 +1,6 @@
-"""Pages as HTML. What comes from outside is escaped.
+"""Pages as HTML; text from outside is escaped.
 
-The rows of a table are written here and not in a template, which takes several times as long for 100,000 cells.
+Table rows are written here because a template takes several times as long for 100,000 cells.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from typing import TYPE_CHECKING
 import markupsafe
 
 from leaderboard.blocks.tables import Ask, Cell, Dots, Entry, Facts, Page, Picture, Table
-from leaderboard.render.escaping import shown, visible
+from leaderboard.escaping import shown, visible
 
 if TYPE_CHECKING:
     import jinja2
 
-BANNER = "Demo data, not a result: texts and raters are made by a script."
+BANNER = "Demo data, not a result: a script made the texts and simulated the raters."
 POLICY = ("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; "
           "form-action 'none'")
-"""What a page may load: its own sheet and scripts, and nothing from elsewhere."""
+"""Content-Security-Policy: only the style sheet and scripts of the site."""
 
 KINDS = {"table": Table, "picture": Picture, "facts": Facts, "ask": Ask, "dots": Dots}
 _BREAKS = re.compile(r"[_\[+:,=]")
-"""Signs after which a name may go on in the next line."""
+"""Characters after which a name may break."""
 TAGS = {"best": "strong", "second": "u", "weak": "em"}
 
 
 def html(page: Page, menu: Sequence[Entry], scripts: Sequence[str], note: str = "",
          foot: Sequence[tuple[str, str]] = ()) -> bytes:
-    """Render a page with the menu of the site, the scripts it runs, a note on top, and texts with links at its foot."""
+    """Render a page with the menu, its scripts, a note at the top, and texts with links in the footer."""
     template = _templates().get_template("page.html")
     return template.render(page=page, menu=menu, scripts=scripts, policy=POLICY,
                            banner=note, foot=foot).encode()
@@ -46,23 +46,22 @@ def _templates() -> jinja2.Environment:
                              finalize=shown)
     env.tests |= {name: lambda block, kind=kind: isinstance(block, kind) for name, kind in KINDS.items()}
     env.filters |= {"href": _href, "rows": _rows, "content": _content,
-                    "drawing": lambda svg: markupsafe.Markup(visible(svg))}  # noqa: S704 - a page escaped what is in it
+                    "drawing": lambda svg: markupsafe.Markup(visible(svg))}  # noqa: S704 - pages escape its texts
     return env
 
 
 @functools.lru_cache(50_000)
 def _safe(text: str) -> str:
-    """Escape a text from outside, and write out invisible signs in it."""
+    """Escape text from outside and write out invisible characters."""
     return str(markupsafe.escape(visible(text)))
 
 
 def _href(link: str, root: str) -> str:
-    """Lead from a page to a place in the site, or out of it."""
     return link if link.startswith(("https://", "http://")) else root + link
 
 
 def _content(cell: Cell, reasons: Mapping[str, int], root: str) -> markupsafe.Markup:
-    return markupsafe.Markup(_inside(cell, reasons, root))  # noqa: S704 - every part of it is escaped
+    return markupsafe.Markup(_inside(cell, reasons, root))  # noqa: S704 - every part is escaped
 
 
 def _rows(table: Table, root: str) -> markupsafe.Markup:
@@ -78,7 +77,7 @@ def _rows(table: Table, root: str) -> markupsafe.Markup:
             cells = [_cell(cell, kind, reasons, root, table.board) for cell, kind in zip(row, kinds, strict=True)]
             lines.append(f"<tr>{''.join(cells)}</tr>")
         lines.append("</tbody>")
-    return markupsafe.Markup("\n".join(lines))  # noqa: S704 - every part of it is escaped
+    return markupsafe.Markup("\n".join(lines))  # noqa: S704 - every part is escaped
 
 
 def _cell(cell: Cell, kind: str, reasons: Mapping[str, int], root: str, board: bool) -> str:

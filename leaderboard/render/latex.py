@@ -1,8 +1,7 @@
-r"""The boards as LaTeX tables in the style of papers: booktabs, best bold, second underlined, insignificant in italics.
+r"""Boards as LaTeX tables with booktabs: best bold, second underlined, insignificant values in italics.
 
-Each board is one or more `table` environments: a wide one is split into parts of twelve columns that repeat rank and
-metric, a long one after fifty rows. Headings are turned where they are many. A table needs
-`\usepackage{amssymb,booktabs,graphicx}`.
+A wide board is split into `table` environments of twelve columns that repeat rank and metric, a long one after fifty
+rows; many headings are rotated. A table needs `\usepackage{amssymb,booktabs,graphicx}`.
 """
 
 from __future__ import annotations
@@ -15,81 +14,81 @@ from itertools import pairwise
 from harness.results.rows import Results
 from leaderboard.blocks.boards import board_table, dataset_board
 from leaderboard.blocks.tables import Cell, Group, Heading, Table
+from leaderboard.escaping import visible
 from leaderboard.model.boards import boards as named
 from leaderboard.model.boards import names
 from leaderboard.model.index import make_index, slug
-from leaderboard.render.escaping import visible
 
 COLUMNS, ROWS = 12, 50
-"""As many columns and rows as fit on a page."""
+"""Columns and rows that fit on a page."""
 
-TURNED = 6
-"""From so many columns on the headings are slanted."""
+ROTATED = 6
+"""The headings of more columns are rotated."""
 
 LONGEST = 60
 MARKS = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "weak": r"\textit{%s}"}
-SIGNS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "–": "--",
+CHARACTERS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "–": "--",
          "—": "---", "…": r"\ldots{}", "†": r"$^\dagger$", "▽": r"$\triangledown$", "×": r"$\times$", "·": r"$\cdot$",
          "≥": r"$\geq$", "≤": r"$\leq$", "“": "``", "”": "''", "‘": "`", "’": "'", "ß": r"\ss{}", "ø": r"\o{}",
          "Ø": r"\O{}", "æ": r"\ae{}", "Æ": r"\AE{}", "œ": r"\oe{}", "ł": r"\l{}", "Ł": r"\L{}", "<": r"\textless{}",
          ">": r"\textgreater{}", "|": r"\textbar{}", "\"": r"\textquotedbl{}", "→": r"$\rightarrow$", "ρ": r"$\rho$",
          "τ": r"$\tau$", "⟨": r"$\langle$", "⟩": r"$\rangle$", "▼": r"$\blacktriangledown$",
-         **{sign: "\\" + sign for sign in "&%$#_{}"}}
+         **{char: "\\" + char for char in "&%$#_{}"}}
 ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0308": "\"", "\u030a": "r", "\u030c": "v",
            "\u0327": "c", "\u0304": "=", "\u0306": "u", "\u0307": ".", "\u030b": "H", "\u0328": "k"}
 
 
 def boards(results: Results) -> dict[str, Table]:
-    """Every board by name: dev-spearman, dataset-fed-turn-correlation-pearson."""
+    """Return every board by name: dev-spearman, dataset-fed-turn-correlation-pearson."""
     index = make_index(results)
     whole = [board_table(index, board) for name in names(results) for board in named(results, name)]
-    own = {slug(index.dataset_paths[entry.name].removesuffix(".html")): entry for entry in index.datasets}
+    datasets = {slug(index.dataset_paths[entry.name].removesuffix(".html")): entry for entry in index.datasets}
     return {table.anchor: table for table in whole} | {
-        f"{name}-{table.anchor}": table for name, entry in own.items()
+        f"{name}-{table.anchor}": table for name, entry in datasets.items()
         for table in (dataset_board(index, entry, statistic) for statistic in index.statistics)}
 
 
 def write(table: Table, name: str) -> str:
-    """Write a board; its label is `tab:` and its name."""
+    """Write a board with the label `tab:NAME`."""
     columns, rows = _columns(table.headings), _chunks(table.groups)
     parts = [(shown, lines) for lines in rows for shown in columns]
     head = f"% {' '.join(name.split())}: needs \\usepackage{{amssymb,booktabs,graphicx}}\n"
     models = sorted({cell.model for row in table.rows for cell in row if cell.model})
     head += "".join(f"% scores with {text(model)}\n" for model in models)
-    return head + "\n".join(_part(table, name, shown, lines, place, len(parts))
-                            for place, (shown, lines) in enumerate(parts))
+    return head + "\n".join(_part(table, name, shown, lines, number, len(parts))
+                            for number, (shown, lines) in enumerate(parts))
 
 
 @functools.lru_cache(20_000)
 def text(value: str) -> str:
-    """Escape a text for LaTeX in T1; a sign without a command is written by its number."""
+    """Escape text for LaTeX in T1; a character without a command is written as its code point."""
     plain = " ".join(visible(value).split())
     short = plain if len(plain) <= LONGEST * 4 else plain[:LONGEST * 4] + "…"
-    return "".join(_sign(sign) for sign in short)
+    return "".join(map(_character, short))
 
 
-def _sign(sign: str) -> str:
-    if sign in SIGNS:
-        return SIGNS[sign]
-    if sign.isascii():
-        return sign
-    apart = unicodedata.normalize("NFD", sign)
-    if len(apart) == 2 and apart[0].isascii() and apart[0].isalpha() and apart[1] in ACCENTS:
-        return f"\\{ACCENTS[apart[1]]}{{{apart[0]}}}"
-    return f"[U+{ord(sign):04X}]"
+def _character(char: str) -> str:
+    if char in CHARACTERS:
+        return CHARACTERS[char]
+    if char.isascii():
+        return char
+    decomposed = unicodedata.normalize("NFD", char)
+    if len(decomposed) == 2 and decomposed[0].isascii() and decomposed[0].isalpha() and decomposed[1] in ACCENTS:
+        return f"\\{ACCENTS[decomposed[1]]}{{{decomposed[0]}}}"
+    return f"[U+{ord(char):04X}]"
 
 
 def _columns(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
-    """Choose the columns of each part: rank and metric first, then as many as fit, evenly."""
-    lead = tuple(place for place, heading in enumerate(headings) if heading.kind in ("rank", "stub"))
-    others = [place for place, _ in enumerate(headings) if place not in lead]
+    """Distribute the columns evenly over parts that all begin with rank and metric."""
+    lead = tuple(column for column, heading in enumerate(headings) if heading.kind in ("rank", "stub"))
+    others = [column for column, _ in enumerate(headings) if column not in lead]
     count = max(1, -(-len(others) // (COLUMNS - len(lead))))
     edges = [round(part * len(others) / count) for part in range(count + 1)]
     return [(*lead, *others[start:end]) for start, end in pairwise(edges)]
 
 
 def _chunks(groups: Sequence[Group]) -> list[list[Group]]:
-    """Part the rows, a group's title before each of its pieces."""
+    """Split the rows into pages, repeating the title of a group on each."""
     pages: list[list[Group]] = [[]]
     room = ROWS
     for group in groups:
@@ -103,28 +102,27 @@ def _chunks(groups: Sequence[Group]) -> list[list[Group]]:
     return pages
 
 
-def _part(table: Table, name: str, shown: Sequence[int], groups: Sequence[Group], place: int, count: int) -> str:
+def _part(table: Table, name: str, shown: Sequence[int], groups: Sequence[Group], number: int, count: int) -> str:
     headings = [table.headings[column] for column in shown]
     weak = any("weak" in cell.marks for row in table.rows for cell in row)
     read = "Best bold, second underlined" + (r", $p \geq 0.05$ in italics" if weak else "")
     caption = f"{text(table.caption)}. {text(table.data) + '. ' if table.data else ''}{read}."
     align = "".join("r" if heading.kind in ("rank", "number") else "l" for heading in headings)
-    part = f" Part {place + 1} of {count}." if count > 1 else ""
-    label = f"tab:{name}" + (f"-{place + 1}" if place else "")
+    part = f" Part {number + 1} of {count}." if count > 1 else ""
+    label = f"tab:{name}" + (f"-{number + 1}" if number else "")
     body = f"{chr(10)}\\midrule\n".join("\n".join(_group(group, shown)) for group in groups)
     return "\n".join((
         r"\begin{table}[htbp]", r"\centering", r"\footnotesize", r"\setlength{\tabcolsep}{4pt}",
         f"\\caption{{{caption}{part}}}",
         f"\\label{{{label}}}",
         f"\\begin{{tabular}}{{{align}}}", r"\toprule",
-        " & ".join(_heading(heading, len(shown) > TURNED) for heading in headings) + r" \\", r"\midrule",
+        " & ".join(_heading(heading, len(shown) > ROTATED) for heading in headings) + r" \\", r"\midrule",
         body, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""))
 
 
-def _heading(heading: Heading, turned: bool) -> str:
-    """Head a column: the rank without the interval, which only the site shows."""
+def _heading(heading: Heading, rotated: bool) -> str:
     name = text("Rank" if heading.kind == "rank" else heading.text[:LONGEST])
-    return f"\\rotatebox{{60}}{{{name}}}" if turned and heading.kind not in ("rank", "stub") else name
+    return f"\\rotatebox{{60}}{{{name}}}" if rotated and heading.kind not in ("rank", "stub") else name
 
 
 def _group(group: Group, shown: Sequence[int]) -> Iterator[str]:
@@ -135,7 +133,7 @@ def _group(group: Group, shown: Sequence[int]) -> Iterator[str]:
 
 
 def _cell(cell: Cell) -> str:
-    """Write what a cell shows, without the small text below it."""
+    """Write the text of a cell without the small text below it."""
     shown = text(cell.text if len(cell.text) <= LONGEST else cell.text[:LONGEST] + "…")
     for mark in cell.marks:
         shown = MARKS[mark] % shown

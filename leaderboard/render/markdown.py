@@ -1,7 +1,7 @@
-"""The site as one document in GitHub's Markdown, with anchors. What comes from outside is escaped.
+"""The site as one document in GitHub Markdown, with anchors; text from outside is escaped.
 
-It holds what can be read in one sitting: the boards, by quality, the challenge, the run. The tables of each dataset
-are folded; pages that depend on their pictures say `markdown=False` and are only on the site.
+It holds the boards, the challenge and the run. The tables of each dataset are folded; pages with `markdown=False` are
+only on the site.
 """
 
 from __future__ import annotations
@@ -10,26 +10,24 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from leaderboard.blocks.tables import Ask, Block, Cell, Dots, Facts, Page, Picture, Section, Table
-from leaderboard.render.escaping import visible
+from leaderboard.escaping import visible
 
 FOLDED = "Datasets"
-"""The group whose pages are folded."""
-
 TABULAR = frozenset({"correlation", "card"})
-"""The sections of a folded page that are tables and facts."""
+"""The sections of a folded page that are kept."""
 
 LONGEST = 200
-"""Longer text of a cell is cut: a name that fills a page hides the table."""
+"""Longer cells are truncated."""
 
 SPECIAL = re.compile(r"([\\`*\[\]|~$#])|(?<![^\W_])(_)|(_)(?![^\W_])")
 LEGEND = ("**Best** and <ins>second</ins> of a column. *Italics*: p ≥ 0.05. –: missing; the number says why. "
-          "▽: not above the length control. After a metric: the models behind its scores, and how it stands to its "
-          "paper's system. Intervals, further statistics, n and p: the CSV files and leaderboard.json.")
+          "▽: not above the length control. After a metric: its models and its relation to the paper's system. "
+          "Intervals, further statistics, n and p are in the CSV files and leaderboard.json.")
 MARKS = {"best": ("**", "**"), "second": ("<ins>", "</ins>"), "weak": ("*", "*")}
 
 
 def document(pages: Sequence[Page], note: str = "") -> bytes:
-    """Write the pages as one document, without what is folded on them."""
+    """Write the pages as one document, without their folded tables."""
     anchors = {page.path: page.anchor for page in pages}
     parts = [_page(page, anchors) for page in pages]
     warning = [f"> **{note}**\n"] if note else []
@@ -37,7 +35,7 @@ def document(pages: Sequence[Page], note: str = "") -> bytes:
 
 
 def _contents(pages: Iterable[Page]) -> Iterator[str]:
-    """List the pages; those of a group on one line."""
+    """List the pages, a group on one line."""
     groups: dict[str, list[str]] = {}
     for page in pages:
         groups.setdefault(page.group or page.path, []).append(f"[{_text(page.label)}](#{page.anchor})")
@@ -47,7 +45,6 @@ def _contents(pages: Iterable[Page]) -> Iterator[str]:
 
 
 def _page(page: Page, anchors: Mapping[str, str]) -> str:
-    """Write a page, the tables of a dataset behind a click."""
     folded = page.group == FOLDED
     sections = "\n".join(_section(section, anchors) for section in page.sections
                          if not folded or section.anchor in TABULAR)
@@ -59,10 +56,10 @@ def _page(page: Page, anchors: Mapping[str, str]) -> str:
 
 
 def _text(value: str) -> str:
-    """Escape for a Markdown cell or paragraph."""
+    """Escape text for a Markdown cell or paragraph."""
     one_line = " ".join(visible(value).split())
     short = one_line if len(one_line) <= LONGEST * 10 else one_line[:LONGEST * 10] + "…"
-    escaped = SPECIAL.sub(lambda sign: "\\" + sign[0], short)
+    escaped = SPECIAL.sub(lambda match: "\\" + match[0], short)
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

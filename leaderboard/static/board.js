@@ -1,8 +1,8 @@
-/* The front page as the reader asks it: the answer, the picture, the board, a drawer for each row, two compared.
+/* The interactive front page: the answer, the picture, the board, details of a row, two columns compared.
 
    Address, behind the #:  q=BOARD  ratings=1  models=MILLIONS  stat=NAME  without=DATASET (several)  find=TEXT
                            sort=COLUMN.ascending | descending  open=ROW  one=LABEL  other=LABEL  y=PIXELS
-   An address without "=" is a place in the page, and chooses nothing. */
+   A fragment without "=" is an anchor in the page and selects nothing. */
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -63,15 +63,15 @@ document.addEventListener("DOMContentLoaded", () => {
     const best = answer ? answer[0] : shown[0];
     const beaten = best !== undefined && Numbers.columns[best][7] ? " no metric beats" : "";
     box.querySelector(".asked").textContent = `For ${quality}, ${limits || "with no restrictions"}:${beaten}`;
-    box.querySelector(".best").replaceChildren(best === undefined ? "no metric has every value" : link(best));
+    box.querySelector(".best").replaceChildren(best === undefined ? "every metric has a missing value" : link(best));
     const about = box.querySelector(".about") ?? box.querySelector(".best").parentElement.appendChild(make("span", { className: "about" }));
     about.textContent = answer && answer[1] ? ` (${answer[1]})` : "";
     box.querySelector(".evidence").textContent = answer ? answer[2] : best === undefined ? ""
-      : "A choice of your own: its intervals are not available, and no lead is tested.";
+      : "For this selection intervals are not available and no lead is tested.";
     box.querySelector(".people").textContent = question.people;
   }
 
-  /* A name that fits the picture, as blocks/dots.py writes it. */
+  /* Shorten a name as blocks/dots.py does. */
   function shortened(label) {
     const name = label.replace(/([[,])(encoder|lm)=/g, "$1");
     const [metric, ...options] = name.split("[");
@@ -114,7 +114,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const leaders = (values) => [...new Set(values.filter((own) => own !== null))].sort((one, other) => other - one).slice(0, 2).map(three);
 
-  /* Rank, score and the means on the qualities of every row. */
+  /* Update rank, score and the means on the qualities in every row. */
   function numbers(question, places) {
     const known = Ranking.untouched(choice);
     const lead = leaders(places.map((own) => own && own[3]));
@@ -147,16 +147,16 @@ document.addEventListener("DOMContentLoaded", () => {
     const others = Numbers.columns.map((column, row) => [column, row]).filter(([column, row]) => row !== place && column[2] === Numbers.columns[place][2]);
     const places = Ranking.places(question, choice);
     const items = make("dl", {}, ...[
-      ["Against the next", below === undefined ? "it is the last" : Compare.sentence(question, place, below)],
+      ["Against the next", below === undefined ? "this is the last" : Compare.sentence(question, place, below)],
       ["On each dataset", values.map(([[dataset, quality], own]) => `${Numbers.datasets[dataset]}${question.board.includes(":") ? "" : ` ${quality}`} ${three(own)}`).join(" · ")],
       ["Its other columns", others.map(([column, row]) => `${column[0]} ${three(places[row] && places[row][3])}`).join(" · ")],
     ].filter(([, text]) => text).map(([term, text]) => make("div", {}, make("dt", {}, term), make("dd", {}, text))));
     if (Numbers.worst) reply(Numbers.columns[place][2], items);
-    const page = make("a", { href: Numbers.columns[place][1] }, "Its page: where it departs from its paper, what it gets wrong, how much of it is length");
+    const page = make("a", { href: Numbers.columns[place][1] }, "Page of this metric: differences from its paper, largest errors, influence of length");
     return make("tr", { className: "drawer" }, make("td", { colSpan: heads.length }, make("div", {}, items, page)));
   }
 
-  /* The reply that a metric gets most wrong, from a script that is asked for with the first drawer. */
+  /* Add the reply with the largest error of a metric; worst.js is loaded when the first row is opened. */
   let replies = null;
 
   function reply(metric, items) {
@@ -169,9 +169,9 @@ document.addEventListener("DOMContentLoaded", () => {
       if (!Object.hasOwn(Worst, metric)) return;
       const [dataset, people, own, ...turns] = Worst[metric];
       const high = own > people ? "high" : "low";
-      items.append(make("div", {}, make("dt", {}, `The reply it rates furthest too ${high}`), make("dd", {},
+      items.append(make("div", {}, make("dt", {}, `The reply scored furthest too ${high}`), make("dd", {},
         ...turns.map((text, turn) => make(turn < turns.length - 1 ? "p" : "blockquote", {}, text)),
-        make("small", {}, `${dataset}; of all its replies people place it at ${people.toFixed(2)}, the metric at ${own.toFixed(2)}: 0 is the lowest, 1 the highest`))));
+        make("small", {}, `${dataset}; position among all its replies, from 0 (lowest) to 1 (highest): people ${people.toFixed(2)}, metric ${own.toFixed(2)}`))));
     });
   }
 
@@ -193,7 +193,7 @@ document.addEventListener("DOMContentLoaded", () => {
     else for (const head of heads) head.removeAttribute("aria-sort");
     const opened = lines.find(({ place, row }) => choice.open === label(place) && !row.hidden);
     if (opened) opened.row.after(drawer(question, shown, opened.place));
-    table.caption.firstElementChild.textContent = `${choice.stat === "corrected" ? "Spearman, corrected for rater noise" : title(choice.stat || Numbers.statistics[0])}, with people: ${question.title}`;
+    table.caption.firstElementChild.textContent = `${choice.stat === "corrected" ? "Spearman, corrected for rater noise" : title(choice.stat || Numbers.statistics[0])}, with human ratings: ${question.title}`;
   }
 
   const title = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll(/[-_]/g, " ");

@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 
 from harness import cli
 from harness.results.rows import Results, Run
+from leaderboard.escaping import HIDDEN, visible
 from leaderboard.model.index import LONGEST, make_index, slug, slugs
 from leaderboard.pages import methods
-from leaderboard.render.escaping import HIDDEN, visible
 from leaderboard.render.html import BANNER, POLICY
 from leaderboard.render.text import summary
 from leaderboard.site import site as draw

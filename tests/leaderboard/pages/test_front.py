@@ -44,10 +44,11 @@ def test_the_sentence_says_what_the_results_say(results: Results) -> None:
     (ask,) = (block for block in page.sections[0].blocks if isinstance(block, Ask))
     assert ask.asked == "For overall quality, without ratings:"
     assert (ask.best.text, ask.about) == ("bleu1", "no model")
-    assert ask.evidence == ("Spearman 0.40 ± 0.05 over 3 datasets; its lead over the next is not tested, "
-                            "<script>alert('x')</script> / x|y. It leads whichever dataset is left out. "
+    assert ask.evidence == ("Spearman 0.40 ± 0.05 over 3 datasets; its lead over "
+                            "<script>alert('x')</script> / x|y, the next metric, is not tested. It leads whichever "
+                            "dataset is left out. "
                             "Cost: 15 s per 1,000 items without a GPU.")
-    assert ask.people == "One rater against the others: 0.51 on 1 of 3 datasets, not an upper bound."
+    assert ask.people == "One rater against the others: 0.51 on 1 of 3 datasets (not an upper bound)."
     titles = [title for _, title, _ in ask.choices[0][2]]
     assert titles == ["all qualities", "overall", "interesting", "all qualities, test datasets"]
 

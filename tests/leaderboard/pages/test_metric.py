@@ -45,8 +45,8 @@ def test_a_page_begins_with_what_the_metric_is_where_it_departs_and_whether_coun
     (facts, *_) = section(find_page(metric.build(results), "grade"), "card").blocks
     assert isinstance(facts, Facts)
     assert [(term, cell.text) for term, cell in facts.pairs if term in (
-        "In short", "Differences from the paper")] == [
-        ("In short", "not GRADE: our own small substitute, fitted on ratings"),
+        "Summary", "Differences from the paper")] == [
+        ("Summary", "our own small substitute for GRADE, not the paper's method, fitted on ratings"),
         ("Differences from the paper", "A <head> on a frozen encoder."), ("Differences from the paper", "No graph.")]
     low = tuple(replace(entry, value=-0.5) if entry.metric == "bleu" and entry.rank else entry
                 for entry in results.ranking)
@@ -80,8 +80,8 @@ def test_where_people_hardly_agree_no_value_is_corrected(results: Results) -> No
 def test_the_items_that_a_metric_alone_places_too_high_or_too_low_are_on_its_page(full: Results) -> None:
     assert items(section(find_page(metric.build(full), "length"), "items")) == ["higher", "high", "low"]
     found = find_page(dataset.build(full), "dev-made-up-01")
-    assert items(section(found, "high-for-people-low-for-the-metrics")) == ["three", "one"]
-    assert items(section(found, "high-for-the-metrics-low-for-people")) == ["two"]
+    assert items(section(found, "underrated")) == ["three", "one"]
+    assert items(section(found, "overrated")) == ["two"]
 
 
 def test_a_dataset_page_shows_systems_agreement_of_raters_and_votes_and_warns_of_two_systems(full: Results) -> None:

@@ -39,7 +39,7 @@ def test_the_json_has_every_row_and_board_and_the_csv_files_every_row_in_full_pr
 
 
 def test_comparisons_read_back_as_they_were_whatever_a_name_holds(results: Results) -> None:
-    names = ('a,b', 'say "x"', "two\nlines", "plain", "nan", "1\r2")
+    names = ('a,b', 'say "x"', "two\nlines", "plain", "nan", "1;2")
     (row,) = results.comparisons[0]
     rows = [replace(row, better=name, worse=name[::-1], delta=math.nan if name == "nan" else 1 / 3) for name in names]
     written = exports.comparisons(replace(results, comparisons=gathered(rows))).decode()
