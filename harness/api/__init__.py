@@ -1,15 +1,15 @@
-"""The harness from Python: what a notebook needs, as pandas DataFrames.
+"""The Python interface for notebooks, with pandas DataFrames.
 
     from harness.api import load, run, score, to_datasets
 
     results = run(metrics=["bleu", "./my_metric.py"], datasets=["fed-turn"])      # or load("results")
     results.correlations(), results.comparisons(), results.rankings(), results.reliability()
-    results.leads(dimension="relevance")              who leads over a board, and whether that is established
-    results.items("fed-turn", texts=True)             ratings, scores and texts, an item a row
-    score("bleu", rows)                               scores alone; rows of dicts, a DataFrame, a datasets.Dataset
+    results.leads(dimension="relevance")              leads over a board, and whether they are established
+    results.items("fed-turn", texts=True)             ratings, scores and texts, a row per item
+    score("bleu", rows)                               scores only; rows of dicts, a DataFrame, a datasets.Dataset
     to_datasets("fed-turn")                           items and votes as a DatasetDict
 
-`docs/notebook.ipynb` has each of them. pandas and datasets come with the extra [all], and are imported when asked for.
+`docs/notebook.ipynb` shows all of them. pandas and datasets come with the extra [all] and are imported on use.
 """
 
 from __future__ import annotations

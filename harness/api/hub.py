@@ -1,8 +1,8 @@
-"""A dataset of the harness as one of the library datasets, and it or trained weights as a folder that the hub takes.
+"""Datasets for the library datasets, and datasets or trained weights as folders for the hub.
 
-    items    id, context (speaker, text), response, references (text, weight), facts, system; of a whole dialogue
-             `dialogue` in place of context and response
-    votes    item, quality, vote: one a row
+    items    id, context (speaker, text), response, references (text, weight), facts, system; whole dialogues have
+             `dialogue` instead of context and response
+    votes    item, quality, vote
 
     FOLDER/README.md, items.parquet, votes.parquet        `datasets.load_dataset(FOLDER, "items")`
 """
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 OPEN = re.compile(r"(cc0|cc-by(-nc)?(-sa)?|mit|apache|bsd|odc-by|odbl|pddl|[oc]-uda|cdla-(permissive|sharing))"
                   r"(-\d(-clause)?)*(-universal)?")
-"""Licences that the hub knows by name."""
+"""Licences with an identifier on the hub."""
 
 SAMPLE = "**The bundled sample: made by a script, with simulated raters.**"
 
 
 def to_datasets(name: str, home: Path | str | None = None) -> hub.DatasetDict:
-    """Items and votes of a dataset, with features, card, licence and citation; the bundled sample where it is not here.
+    """Return items and votes of a dataset with its card; the bundled sample if the real data is not available.
 
-    `score(metric, to_datasets(name)["items"])` gives what a run gives.
+    `score(metric, to_datasets(name)["items"])` gives the same scores as a run.
     """
     try:
         import datasets as hub
     except ImportError as error:
-        raise BadConfig("datasets is not installed; pip install 'dialogue-harness[all]' brings it") from error
+        raise BadConfig("datasets is not installed; pip install 'dialogue-harness[all]'") from error
     dataset = at_hand(name, home_folder(Path(home) if home else None))
     card = dataset.card
     info = hub.DatasetInfo(description=readme(dataset), citation=card.citation, homepage=card.homepage,
@@ -53,14 +53,14 @@ def to_datasets(name: str, home: Path | str | None = None) -> hub.DatasetDict:
 
 
 def at_hand(name: str, home: Path) -> Dataset:
-    """A dataset by its name or, if it is one's own, by its card."""
+    """Load a dataset by its name or the path of its card."""
     registry.know(home)
     (known,) = own.named((name,), home)
     return registry.load(registry.card(known.casefold()).name, home)
 
 
 def files(dataset: Dataset) -> dict[str, bytes]:
-    """The files of a folder that the hub takes, the same bytes for the same dataset."""
+    """Return the files of a dataset folder for the hub, reproducibly."""
     import pyarrow.parquet as pq
 
     content = {"README.md": readme(dataset).encode()}
@@ -72,27 +72,25 @@ def files(dataset: Dataset) -> dict[str, bytes]:
 
 
 def export(dataset: Dataset, folder: Path) -> None:
-    """Write such a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files(dataset).items():
         write_atomically(folder / name, content)
 
 
 def push(folder: Path, repo: str) -> str:
-    """Upload a folder as a model of the hub, in the name of who is logged in there; its address."""
+    """Upload a folder to the hub as a model of the logged-in user and return its address."""
     import huggingface_hub
 
     try:
         created = huggingface_hub.create_repo(repo, repo_type="model", exist_ok=True)
         huggingface_hub.upload_folder(repo_id=repo, repo_type="model", folder_path=folder)
-    except Exception as error:  # the hub's, the network's: all end here
+    except Exception as error:  # from the hub or the network
         reason = " ".join(str(error).split())
-        raise BadConfig(f"{repo}: the hub does not take it ({reason:.200}); `hf auth login` first") from error
+        raise BadConfig(f"{repo}: upload failed ({reason:.200}); log in with `hf auth login`") from error
     return str(created.url)
 
 
 def tables(dataset: Dataset) -> dict[str, pa.Table]:
-    """Items and votes as Arrow."""
     import pyarrow as pa
 
     text, number = pa.string(), pa.float64()
@@ -107,7 +105,7 @@ def tables(dataset: Dataset) -> dict[str, pa.Table]:
 
 
 def readme(dataset: Dataset) -> str:
-    """The card, with the head that the hub reads."""
+    """Return the README of a dataset with the metadata for the hub."""
     card = dataset.card
     licence = _spelled(card.licence, dots=True) if OPEN.fullmatch(_spelled(card.licence)) else "other"
     head = {"pretty_name": card.title, "language": card.language, "license": licence,
@@ -115,9 +113,9 @@ def readme(dataset: Dataset) -> str:
             "configs": [{"config_name": part, "data_files": f"{part}.parquet"} for part in ("items", "votes")]}
     lines = "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in head.items())
     votes = sum(len(rating.votes) for rating in dataset.ratings)
-    qualities = "\n".join(f"- {one.name} (dimension {one.dimension}): " + (
-        "scale not known" if one.low is None or one.high is None else f"{one.low:g} to {one.high:g}")
-        for one in card.qualities)
+    qualities = "\n".join(f"- {quality.name} (dimension {quality.dimension}): " + (
+        "unknown scale" if quality.low is None or quality.high is None else f"{quality.low:g} to {quality.high:g}")
+        for quality in card.qualities)
     parts = (f"---\n{lines}\n---", f"# {card.title}", SAMPLE if dataset.origin == "sample" else "", card.notes,
              f"{len(dataset.items)} items ({card.level} level), {votes} votes. Qualities:", qualities,
              f"Licence: {card.licence}. Citation: {card.citation}", f"Fingerprint: `{dataset.fingerprint}`.")
@@ -125,7 +123,7 @@ def readme(dataset: Dataset) -> str:
 
 
 def weights_readme(weights: Checkpoint, repo: str) -> str:
-    """The card of trained weights, with the head that the hub reads."""
+    """Return the README of trained weights with the metadata for the hub."""
     card = weights.card
     head = {"license": "other", "license_name": "the terms of the corpora below", "library_name": "dialogue-harness",
             **({"base_model": weights.encoder} if "/" in weights.encoder else {})}
@@ -135,18 +133,18 @@ def weights_readme(weights: Checkpoint, repo: str) -> str:
                         f"dialogues. {corpus['citation']}" for corpus in card["corpora"])
     parts = (f"---\n{lines}\n---", f"# {weights.name}",
              f"Weights of `{card['trained']}`, for {weights.encoder or 'no encoder'}: `harness fetch {repo}`.",
-             "How it departs from its paper:\n\n" + "\n".join(f"- {line}" for line in departures) if departures else "",
-             f"Trained by `{card['command']}` on:\n\n{corpora}",
-             f"Held-out loss {card['held_out']:.4f}. `card.json` has the recipe, the curve and the versions.")
+             "Differences from the paper:\n\n" + "\n".join(f"- {line}" for line in departures) if departures else "",
+             f"Trained with `{card['command']}` on:\n\n{corpora}",
+             f"Validation loss {card['held_out']:.4f}. `card.json` has the recipe, the loss curve and the versions.")
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _row(item: Item) -> dict[str, Any]:
-    """The item's record, its response a text, and its turns under either name that the schema may have."""
+    """Return the record of an item, with its turns under both names of the schemas."""
     record = item.record
     return {**record, "dialogue": record["context"], "response": item.response and item.response.text}
 
 
 def _spelled(licence: str, *, dots: bool = False) -> str:
-    """A licence as the hub spells it: cc-by-4.0."""
+    """Spell a licence as on the hub: cc-by-4.0."""
     return re.sub(r"[^a-z0-9.]+" if dots else r"[^a-z0-9]+", "-", licence.casefold()).strip("-")

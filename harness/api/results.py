@@ -26,68 +26,68 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Results:
-    """What a run gave; every method makes a DataFrame of its rows. `rows` are the rows themselves."""
+    """The results of a run; methods return DataFrames, `rows` has the rows themselves."""
 
     rows: rows.Results
     home: Path
 
     def __repr__(self) -> str:
-        own = self.rows
-        return (f"Results of {len(own.metrics)} metrics on {len(own.datasets)} datasets: "
-                f"{len(own.timings)} pairs scored, {len(own.skips)} skipped, {len(own.failures)} crashed")
+        rows = self.rows
+        return (f"Results of {len(rows.metrics)} metrics on {len(rows.datasets)} datasets: "
+                f"{len(rows.timings)} pairs scored, {len(rows.skips)} skipped, {len(rows.failures)} crashed")
 
     def correlations(self) -> pandas.DataFrame:
-        """How well every column agrees with people on every quality, with what the quality is of."""
+        """Return the correlation of every column on every quality, with the properties of its dataset."""
         return self._with_places(_frame(self.rows.correlations, rows.Correlation))
 
     def comparisons(self) -> pandas.DataFrame:
-        """Every two columns on a quality: by how much one is better, and how sure that is."""
+        """Return the tests of every two columns on each quality."""
         return self._with_places(_frame([row for own in self.rows.comparisons for row in own], rows.Comparison))
 
     def rankings(self) -> pandas.DataFrame:
-        """The boards: the mean and rank of every column under each rule and statistic."""
+        """Return the mean and rank of every column on each board, by rule and statistic."""
         return _frame(self.rows.ranking, RankingRow).astype({"rank": "Int64"})
 
     def reliability(self) -> pandas.DataFrame:
-        """How far the people agree among themselves on every quality."""
+        """Return the agreement of the raters on every quality."""
         return self._with_places(_frame(self.rows.reliability, rows.Reliability))
 
     def leads(self, first: str = "", second: str = "", *, board: str = "", dimension: str = "",
               datasets: Sequence[str] = ()) -> pandas.DataFrame:
-        """The difference of two columns' means over a board or dimension, with its 95 % interval, p and verdict.
+        """Return the difference of two columns' means over a board or dimension, with its 95 % interval and p.
 
-        Without `second` a column against every other, p by Holm over them; without `first` the leader. `reached` is the
-        share of what the raters' reliability allows that the better one reaches. Only columns with a value on every
-        target take part.
+        Without `second`, compare a column with every other, p by Holm over them; `first` defaults to the leader.
+        `reached` is the share of the limit from rater noise that the better one reaches. Only columns with a value on
+        every target take part.
         """
         pool, wanted = Pool.of(self.rows), self._of_dimension(dimension)
         boards = [split for split, _ in self._boards()]
         if board and board not in boards:
             raise BadConfig(f"the results have no board {board!r}; {nearest(board, boards)}")
-        found, seen = [], set()
+        leads, seen = [], set()
+        names = [self._entry(name).name for name in datasets]
         for split, origin in self._boards():
-            targets = tuple(target for target in pool.targets(split, origin, datasets=[*map(self._name, datasets)])
-                            if target in wanted)
+            targets = tuple(target for target in pool.targets(split, origin, datasets=names) if target in wanted)
             rule = "test" if split.startswith("test") else "dev"
             means = pool.means(targets, rule)
             named = dict(zip(means, labels(list(means)), strict=True))
             if board not in ("", split) or len(means) < 2 or (dimension and (origin, targets) in seen):
-                continue  # a dimension is the same on each board that has all of it
+                continue  # a dimension is equal on every board that includes it
             seen.add((origin, targets))
-            one = _column(first, named) if first else next(iter(means))
-            others = [_column(second, named)] if second else [other for other in means if other != one]
-            found += [(split, origin, named[lead.better], named[lead.worse], len(targets),
+            column = _column(first, named) if first else next(iter(means))
+            others = [_column(second, named)] if second else [other for other in means if other != column]
+            leads += [(split, origin, named[lead.better], named[lead.worse], len(targets),
                        *dataclasses.astuple(lead.difference), lead.difference.established,
                        pool.reached(targets, lead.better, rule))
-                      for lead in pool.leads(targets, [(one, other, *(rest for rest in others if rest != other))
+                      for lead in pool.leads(targets, [(column, other, *(rest for rest in others if rest != other))
                                                        for other in others], rule)]
-        return _pandas().DataFrame(found, columns=["board", "origin", "better", "worse", "targets", "difference", "low",
+        return _pandas().DataFrame(leads, columns=["board", "origin", "better", "worse", "targets", "difference", "low",
                                                    "high", "p", "established", "reached"])
 
     def items(self, dataset: str, *, texts: bool = False) -> pandas.DataFrame:
-        """Ratings (`human:QUALITY`) and scores (`score:COLUMN`) of a dataset, an item a row; also texts if asked for.
+        """Return ratings (`human:QUALITY`), scores (`score:COLUMN`) and optionally texts of a dataset, a row per item.
 
-        The texts are read from the dataset as it is here, and refused where it is not the one of the results.
+        Raise BadReport for texts if the dataset available here is not that of the results.
         """
         points = self._points(dataset)
         columns: dict[str, Any] = {"item": points.items, "system": points.systems}
@@ -95,7 +95,7 @@ class Results:
             loaded = self._dataset(dataset)
             columns |= {"context": [[turn.text for turn in item.context] for item in loaded.items],
                         "response": [item.response and item.response.text for item in loaded.items],
-                        "references": [[one.text for one in item.references] for item in loaded.items],
+                        "references": [[reference.text for reference in item.references] for item in loaded.items],
                         "facts": [list(item.facts) for item in loaded.items]}
         columns |= {"context_number": points.contexts, "words": points.words}
         columns |= {f"human:{name}": values for name, values in points.human.items()}
@@ -104,14 +104,14 @@ class Results:
         return _pandas().DataFrame(columns)
 
     def _repr_html_(self) -> str:
-        """The boards, by Spearman and the rule of their split, the best first."""
+        """Show the boards by Spearman and the rule of their split."""
         pieces = []
         for split, origin in self._boards():
-            found = [row for row in self.rows.ranking if (row.board, row.origin, row.statistic) == (
+            rows = [row for row in self.rows.ranking if (row.board, row.origin, row.statistic) == (
                 split, origin, "spearman") and row.rank and row.rule == ("test" if split.startswith("test") else "dev")]
-            names = labels([(row.metric, row.column) for row in found])
+            names = labels([(row.metric, row.column) for row in rows])
             lines = [(row.rank, name, row.value, f"{row.low:.0f}–{row.high:.0f}" if math.isfinite(row.low) else "",
-                      row.letters) for row, name in zip(found, names, strict=True)]
+                      row.letters) for row, name in zip(rows, names, strict=True)]
             table = _pandas().DataFrame(lines, columns=["rank", "column", "mean Spearman", "95 % of ranks", "letters"])
             data = "bundled sample: simulated raters" if origin == "sample" else "real human judgements"
             pieces.append(f"<p><b>{split}</b> ({data})</p>" + table.to_html(index=False, float_format="%.3f"))
@@ -126,37 +126,35 @@ class Results:
             raise BadConfig(f"the results have no dataset {dataset!r}; {nearest(dataset, known)}")
         return known[dataset]
 
-    def _name(self, dataset: str) -> str:
-        return self._entry(dataset).name
-
     def _of_dimension(self, name: str) -> set[tuple[str, str]]:
-        """The qualities of a dimension, or where none has that name those called so themselves; all for none."""
-        every = [(entry.name, one) for entry in self.rows.datasets for one in entry.qualities]
+        """Return the targets of a dimension, else of a quality of that name; by default all."""
+        pairs = [(entry.name, quality) for entry in self.rows.datasets for quality in entry.qualities]
         for field in ("dimension", "name"):
-            own = {(dataset, one.name) for dataset, one in every
-                   if not name or getattr(one, field).casefold() == name.casefold()}
-            if own:
-                return own
-        raise BadConfig(f"the results have no dimension {name!r}; {nearest(name, {one.dimension for _, one in every})}")
+            targets = {(dataset, quality.name) for dataset, quality in pairs
+                       if not name or getattr(quality, field).casefold() == name.casefold()}
+            if targets:
+                return targets
+        dimensions = {quality.dimension for _, quality in pairs}
+        raise BadConfig(f"the results have no dimension {name!r}; {nearest(name, dimensions)}")
 
     def _points(self, dataset: str) -> ItemScores:
-        name = self._name(dataset)
+        name = self._entry(dataset).name
         return next(points for points in self.rows.points if points.dataset == name)
 
     def _dataset(self, name: str) -> Dataset:
-        """The dataset of the results, from where it is kept here."""
+        """Load the dataset of the results from this machine."""
         entry, run = self._entry(name), self.rows.run
         registry.know(self.home)
         selection = plan.Selection(data=entry.kind, seed=run.seed,
                                    limit=run.options.get("limit"), sample=run.options.get("sample"))
         loaded = plan.load(registry.card(name), self.home, selection)
         if loaded is None or loaded.fingerprint != entry.fingerprint:
-            raise BadReport(f"{name}: {'is not here' if loaded is None else 'the items here are others'}; texts are "
-                            "read from the dataset that was scored")
+            reason = "not available" if loaded is None else "its items have changed"
+            raise BadReport(f"{name}: {reason}; texts need the dataset that was scored")
         return loaded
 
     def _with_places(self, frame: pandas.DataFrame) -> pandas.DataFrame:
-        """A table with the split, kind of data, level and dimension of each quality, behind its own columns."""
+        """Append the split, origin, level and dimension of each quality."""
         about = [(entry.name, quality.name, entry.split, entry.kind, entry.level,
                   quality.dimension) for entry in self.rows.datasets for quality in entry.qualities]
         places = _pandas().DataFrame(about, columns=["dataset", "quality", "split", "origin", "level", "dimension"])
@@ -164,12 +162,11 @@ class Results:
 
 
 def load(folder: Path | str = "results", home: Path | str | None = None) -> Results:
-    """The results in a folder: that of a run, or its report."""
+    """Load the results of a run from its folder."""
     return Results(files.read(folder), home_folder(Path(home) if home else None))
 
 
 def _column(name: str, named: dict[ColumnKey, str]) -> ColumnKey:
-    """The column of a label."""
     for key, label in named.items():
         if name == label:
             return key
@@ -177,7 +174,7 @@ def _column(name: str, named: dict[ColumnKey, str]) -> ColumnKey:
 
 
 def _frame(table: Sequence[Any], kind: type[Any]) -> pandas.DataFrame:
-    names = [one.name for one in dataclasses.fields(kind)]
+    names = [field.name for field in dataclasses.fields(kind)]
     return _pandas().DataFrame({name: [getattr(row, name) for row in table] for name in names})
 
 
@@ -185,5 +182,5 @@ def _pandas() -> Any:
     try:
         import pandas
     except ImportError as error:
-        raise BadConfig("pandas is not installed; pip install 'dialogue-harness[all]' brings it") from error
+        raise BadConfig("pandas is not installed; pip install 'dialogue-harness[all]'") from error
     return pandas

@@ -1,4 +1,4 @@
-"""`run`: what `harness run` does, from Python."""
+"""`run`: `harness run` from Python."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
 
 OURS = ("metric", "dataset", "out", "home", "all", "json", "dry_run")
-"""Settings that are arguments of their own here, or mean nothing."""
+"""Settings that are separate arguments of `run`, or have no meaning here."""
 
 
 def run(metrics: Sequence[str] | str | None = None, datasets: Sequence[str] | str | None = None, *,
         out: Path | str = "results", home: Path | str | None = None, **flags: Any) -> Results:
     """Score datasets with metrics, correlate with the ratings, and write scores and report under `out`.
 
-    Nothing named means all. `flags` are those of `harness run`, such as sample=50, split="dev", quality="relevance" or
-    lm="smollm2-135m". Scores that are kept under `out` are not computed again. `harness publish --out` draws the pages.
+    The default is all metrics and datasets. `flags` are those of `harness run`, such as sample=50, split="dev",
+    quality="relevance" or lm="smollm2-135m". Scores stored under `out` are reused. `harness publish --out` draws pages.
     """
     defaults = {field.name: field.default for field in dataclasses.fields(Settings)}
     known = [name for name in defaults if name not in OURS]
     values: dict[str, Any] = {}
     for name in flags:
         if name not in known:
-            raise BadConfig(f"run has no argument {name!r}; {nearest(name, known)}")
+            raise BadConfig(f"unexpected argument {name!r}; {nearest(name, known)}")
     for name, value in {"metric": metrics, "dataset": datasets, **flags}.items():
         if value is None:
             continue
-        several = defaults[name] == ()
-        if several and not value:
-            raise BadConfig(f"{name} is empty; leave it out for all")
-        values[name] = ([value] if isinstance(value, str) else list(value)) if several else value
+        repeatable = defaults[name] == ()
+        if repeatable and not value:
+            raise BadConfig(f"{name} is empty; omit it for all")
+        values[name] = ([value] if isinstance(value, str) else list(value)) if repeatable else value
     named = any(values.get(name) for name in ("metric", "with_", "dataset", "quality", "split"))
     requested = settings(argparse.Namespace(config=None, all=not named, out=Path(out),
                                             home=Path(home) if home else None, **values))
     plan, work = prepare(requested)
     collected = gc.get_threshold()
-    gc.set_threshold(100_000, 50, 50)  # results are made of very many small rows, none of them in a cycle
+    gc.set_threshold(100_000, 50, 50)  # results consist of very many small rows without cycles
     try:
         results = run_plan(plan, work)
     finally:

@@ -1,15 +1,15 @@
-"""`from harness import score`: the scores of a metric for items that stand in Python, without a run.
+"""`from harness import score`: the scores of a metric for items in memory.
 
-An item is one of `benchmarks.dataset`, or a dict as it comes from JSON; a pandas DataFrame or a `datasets.Dataset` has
-one a row. Other names mean nothing, but in a dict one that looks misspelled is refused:
+An item is a `benchmarks.dataset.Item`, a dict, or a row of a pandas DataFrame or `datasets.Dataset`. Unknown fields are
+ignored unless they look like a misspelled field of a dict:
 
     {"context": [...], "response": "...", "references": [...], "facts": [...]}
     {"dialogue": [...], ...}                                     a whole dialogue
 
-A turn is a text, {"speaker", "text"} or {"role", "content"}. Speakers that are not told alternate: back from the
-response, as in the organisers' files; in a whole dialogue nobody is known as the system then, so every turn is scored.
+A turn is a text, {"speaker", "text"} or {"role", "content"}. Missing speakers alternate, backwards from the response as
+in the organisers' files; in a whole dialogue none of them counts as the system, so every turn is scored.
 
-The scores are those of `harness run`. They are not kept on disk; models are, from call to call in memory.
+The scores equal those of `harness run`. They are not stored; models stay in memory between calls.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from metrics.models.service import Choice, Models
 
 FIELDS = ("id", "context", "response", "dialogue", "references", "facts", "system", "language")
 SINGULAR = {"reference": "references", "fact": "facts"}
-"""What columns of a table may be called as well."""
+"""Alternative column names in tables."""
 ALIKE = 0.75
-"""How like a field's name another one is, by difflib's ratio, to be taken for it misspelled."""
+"""The difflib ratio from which a name counts as a misspelled field."""
 
 
 def score(
@@ -46,11 +46,10 @@ def score(
     vectors: str = "", device: str = "auto", precision: str = "auto", batch_tokens: int | None = None, seed: int = 0,
     home: Path | str | None = None, offline: bool = False,
 ) -> dict[str, Column]:
-    """The columns of a metric, one score per item in their order: higher is better, NaN where there is none.
+    """Return the columns of a metric, a score per item: higher is better, NaN is missing.
 
-    `metric` is what `harness run --metric` takes, and the keywords are its flags with their defaults. CannotScore says
-    what the metric needs and no item has. On a Dataset a composition has the weights it has in a run, on other items
-    those of all that it was learned on.
+    `metric` and the keywords are those of `harness run`. Raise CannotScore if no item has what the metric needs. On a
+    Dataset, a composition uses the same weights as in a run, on other items those fitted on all datasets.
     """
     chosen = registry.choose(metric, seed=seed).metric
     dataset = items if isinstance(items, Dataset) else dataset_of(list(map(_item, range(len(items)), _rows(items))))
@@ -64,16 +63,16 @@ def score(
 
 @functools.lru_cache(maxsize=2)
 def _models(home: Path, choice: Choice) -> Models:
-    """The models service of a choice, so that a second call finds its networks loaded."""
+    """Cache the models of a choice between calls."""
     return Models(home, choice)
 
 
 def _rows(items: Any) -> Any:
-    """The rows of a table as dicts of the fields that it has; anything else as it is."""
+    """Return the rows of a table as dicts of known fields; return other objects unchanged."""
     known = [*map(str, getattr(items, "columns", getattr(items, "column_names", ("response",))))]
     if not {"response", "dialogue"} & {*known}:
-        raise BadConfig(f"a table has a column response (with context) or dialogue; this one has {', '.join(known)}")
-    if hasattr(items, "to_dict") and hasattr(items, "columns"):  # a DataFrame, whose empty cells are NaN
+        raise BadConfig(f"a table needs a column response (with context) or dialogue; found {', '.join(known)}")
+    if hasattr(items, "to_dict") and hasattr(items, "columns"):  # DataFrame; empty cells are NaN
         rows = items[[name for name in items.columns if SINGULAR.get(name, name) in FIELDS]].to_dict("records")
     elif hasattr(items, "column_names"):
         rows = items.select_columns([name for name in items.column_names if SINGULAR.get(name, name) in FIELDS])
@@ -84,38 +83,38 @@ def _rows(items: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A cell's list where it is an array, as tables read from Parquet have them."""
+    """Convert an array, as in tables read from Parquet, to a list."""
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def _item(place: int, given: Item | Mapping[str, Any]) -> Item:
-    """The item of a dict; BadConfig with the item's place where it is none."""
-    where = f"items[{place}]"
-    if isinstance(given, Item):
-        return given
-    if not isinstance(given, Mapping):
-        raise BadConfig(f"{where}: should be an Item or a dict, is {type(given).__name__}")
-    if wrong := next((name for name in given if name not in FIELDS and difflib.get_close_matches(
+def _item(index: int, record: Item | Mapping[str, Any]) -> Item:
+    """Convert a dict to an item; raise BadConfig with its position."""
+    where = f"items[{index}]"
+    if isinstance(record, Item):
+        return record
+    if not isinstance(record, Mapping):
+        raise BadConfig(f"{where}: expected an Item or a dict, got {type(record).__name__}")
+    if wrong := next((name for name in record if name not in FIELDS and difflib.get_close_matches(
             str(name), FIELDS, n=1, cutoff=ALIKE)), None):
-        raise BadConfig(f"{where}: no field {str(wrong)!r:.60}; {nearest(str(wrong), FIELDS)}")
-    if ("response" in given) == ("dialogue" in given):
-        raise BadConfig(f"{where}: should have either a response (with a context) or a dialogue")
-    if "dialogue" in given:
-        context, response = _turns(where, "dialogue", given, ("first", "second")), None
+        raise BadConfig(f"{where}: unknown field {str(wrong)!r:.60}; {nearest(str(wrong), FIELDS)}")
+    if ("response" in record) == ("dialogue" in record):
+        raise BadConfig(f"{where}: expected either a response (with a context) or a dialogue")
+    if "dialogue" in record:
+        context, response = _turns(where, "dialogue", record, ("first", "second")), None
     else:
-        back = (USER, SYSTEM) if len(_list(where, "context", given)) % 2 else (SYSTEM, USER)
-        context = _turns(where, "context", given, back)
-        response = Utterance(SYSTEM, _text(f"{where}.response", given["response"] or ""))
-    return Item(str(given.get("id", place)), context, response, tuple(_references(where, given)),
-                tuple(_text(f"{where}.facts", fact) for fact in _list(where, "facts", given)), given.get("system"),
-                _text(f"{where}.language", given.get("language") or "en"))
+        back = (USER, SYSTEM) if len(_list(where, "context", record)) % 2 else (SYSTEM, USER)
+        context = _turns(where, "context", record, back)
+        response = Utterance(SYSTEM, _text(f"{where}.response", record["response"] or ""))
+    return Item(str(record.get("id", index)), context, response, tuple(_references(where, record)),
+                tuple(_text(f"{where}.facts", fact) for fact in _list(where, "facts", record)), record.get("system"),
+                _text(f"{where}.language", record.get("language") or "en"))
 
 
-def _turns(where: str, field: str, given: Mapping[str, Any], sides: tuple[str, str]) -> tuple[Utterance, ...]:
-    """The turns; those that do not name their speaker are of the two sides by turns."""
+def _turns(where: str, field: str, record: Mapping[str, Any], sides: tuple[str, str]) -> tuple[Utterance, ...]:
+    """Return the turns, alternating between the two sides where speakers are missing."""
     turns = []
-    for place, turn in enumerate(_list(where, field, given)):
-        at, side = f"{where}.{field}[{place}]", sides[place % 2]
+    for index, turn in enumerate(_list(where, field, record)):
+        at, side = f"{where}.{field}[{index}]", sides[index % 2]
         named = turn if isinstance(turn, Mapping) else {"text": turn}
         speaker = _text(f"{at}.speaker", named.get("speaker", named.get("role", side)))
         turns.append(Utterance(SPEAKERS.get(speaker.casefold(), speaker) if "role" in named else speaker,
@@ -123,27 +122,27 @@ def _turns(where: str, field: str, given: Mapping[str, Any], sides: tuple[str, s
     return tuple(turns)
 
 
-def _references(where: str, given: Mapping[str, Any]) -> Iterator[Reference]:
-    for place, reference in enumerate(_list(where, "references", given)):
+def _references(where: str, record: Mapping[str, Any]) -> Iterator[Reference]:
+    for index, reference in enumerate(_list(where, "references", record)):
         weighted = reference if isinstance(reference, Mapping) else {"text": reference}
-        text = _text(f"{where}.references[{place}]", weighted.get("text"))
+        text = _text(f"{where}.references[{index}]", weighted.get("text"))
         if text.strip():
             yield Reference(text, float(weighted.get("weight", 1.0)))
 
 
-def _list(where: str, field: str, given: Mapping[str, Any]) -> Sequence[Any]:
-    """A list of a dict; none at all is an empty one, a text its lines."""
-    value = given.get(field)
+def _list(where: str, field: str, record: Mapping[str, Any]) -> Sequence[Any]:
+    """Return a list field: empty if missing, the lines of a text."""
+    value = record.get(field)
     if value is None:
         return ()
     if isinstance(value, str):
         return [line for line in value.split("\n") if line.strip()]
     if not isinstance(value, Sequence):
-        raise BadConfig(f"{where}.{field}: should be a list, is {type(value).__name__}")
+        raise BadConfig(f"{where}.{field}: expected a list, got {type(value).__name__}")
     return value
 
 
 def _text(where: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise BadConfig(f"{where}: should be text, is {type(value).__name__}")
+        raise BadConfig(f"{where}: expected text, got {type(value).__name__}")
     return value.strip()

@@ -1,4 +1,4 @@
-"""What several commands read and write: earlier results, the correlations as JSON lines, a site with its exhibits."""
+"""Input and output shared by commands: earlier results, tables, JSON lines, and sites."""
 
 from __future__ import annotations
 
@@ -18,29 +18,27 @@ from leaderboard.blocks.tables import Cell, Group, Heading, Kind, Table
 from leaderboard.render import text
 
 LISTING = ".published.json"
-"""Which files the last publishing wrote, so that pages of datasets no longer in the report go."""
+"""The files of a published site; those that the next site lacks are deleted."""
 
 WRITERS = 8
-"""How many pages are written at once: each waits for the disk."""
 
 DATA = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements",
-        "own": "datasets of one's own"}
+        "own": "your own datasets"}
 
 
 def configure_results(parser: argparse.ArgumentParser) -> None:
-    """The run whose results are read."""
     parser.add_argument("--out", type=Path, metavar="DIR", default=Path("results"),
-                        help="where the run wrote its results (default: ./results)")
+                        help="results of a run (default: ./results)")
 
 
 def table(caption: str, heads: Iterable[tuple[str, Kind]], data: str, *groups: Iterable[Sequence[str]]) -> str:
-    """A table for the terminal: its columns by heading and kind, and groups of rows."""
+    """Format a table for the terminal from the headings and kinds of its columns and groups of rows."""
     return text.text(Table("", caption, tuple(Heading(name, kind) for name, kind in heads),
                            tuple(Group(tuple(tuple(map(Cell, row)) for row in rows)) for rows in groups), data))
 
 
 def print_correlations(report: Results, wanted: Callable[[str, str], bool] = lambda dataset, quality: True) -> None:
-    """One JSON object a line: split, origin and level of the dataset, then the agreement."""
+    """Print each correlation, with the split, origin and level of its dataset, as a line of JSON."""
     about = {entry.name: entry for entry in report.datasets}
     for row in report.correlations:
         if wanted(row.dataset, row.quality):
@@ -49,7 +47,7 @@ def print_correlations(report: Results, wanted: Callable[[str, str], bool] = lam
 
 
 def with_exhibits(report: Results, out: Path) -> Results:
-    """Set beside a report what the challenge prints and the studies in its folder; a broken one is a warning."""
+    """Add the published numbers of the challenge and the studies in the folder; warn about damaged ones."""
     from harness.published import exhibit
 
     studies, warnings = exhibits.gathered(out)
@@ -59,12 +57,12 @@ def with_exhibits(report: Results, out: Path) -> Results:
 
 
 def write_site(pages: Mapping[str, bytes], folder: Path) -> None:
-    """Write the pages that changed; a page that the last publishing wrote and this one did not is removed."""
+    """Write the files that changed, and delete those of the last site that this one lacks."""
     folder.mkdir(parents=True, exist_ok=True)
     before = _listed(folder)
     if foreign := sorted(name for name in pages.keys() - before if (folder / name).exists()):
-        raise BadConfig(f"{folder}: {foreign[0]} is there and was not published by the harness; choose another folder")
-    _list(folder, before | pages.keys())  # first, so that a run killed here is not taken for a stranger's folder
+        raise BadConfig(f"{folder}: {foreign[0]} exists and was not written by harness; choose another folder")
+    _list(folder, before | pages.keys())  # first, so that an interrupted run can be repeated
     for parent in {(folder / name).parent for name in pages}:
         parent.mkdir(parents=True, exist_ok=True)
     changed = [name for name, content in pages.items() if not _is(folder / name, content)]
@@ -77,7 +75,6 @@ def write_site(pages: Mapping[str, bytes], folder: Path) -> None:
 
 
 def _is(path: Path, content: bytes) -> bool:
-    """Whether a file has this content."""
     return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
 
 

@@ -1,4 +1,4 @@
-"""`harness calibrate NAME`: learn the weights of a composition from development datasets."""
+"""`harness calibrate METRIC`: Fit the weights of a composition on development datasets."""
 
 from __future__ import annotations
 
@@ -21,35 +21,32 @@ from metrics.composition import Composite, weights_shown
 from metrics.evidence import Evidence
 from metrics.models.service import Choice, Models
 
-SHOWN = 4
-"""How many weights of a quality are printed."""
+SHOWN = 4  # weights printed for each quality
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """What to calibrate, on what, where the weights go."""
-    parser.add_argument("composition", metavar="METRIC", help="a composition, NAME or NAME[option=value,...]")
+    parser.add_argument("composition", metavar="METRIC", help="composition: NAME or NAME[option=value,...]")
     parser.add_argument("--dataset", action="append", default=[], metavar="NAME",
-                        help="may be repeated (default: every development dataset that was imported or fetched)")
+                        help="dataset, repeatable (default: all imported or fetched development datasets)")
     parser.add_argument("--draw", type=int, metavar="N",
-                        help="items drawn of each dataset; 0 for all (default: the composition's own)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="for the draw (default: 0)")
+                        help="items to draw from each dataset, 0 for all (default: set by the composition)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     parser.add_argument("--encoder", metavar="MODEL", default="", help="as for `harness run`")
     parser.add_argument("--lm", metavar="MODEL", default="", help="as for `harness run`")
     parser.add_argument("--device", default="auto", metavar="DEVICE", help="as for `harness run`")
-    parser.add_argument("--offline", action="store_true", help="never ask the hub for a model")
+    parser.add_argument("--offline", action="store_true", help="do not download models")
     parser.add_argument("--scores", type=Path, default=Path("results"), metavar="DIR",
-                        help="the --out of runs, whose scores are taken and added to (default: ./results)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the weights' file (default: in the home)")
+                        help="results of runs whose scores are reused and extended (default: ./results)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="file for the weights (default: in the home)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Learn the weights, write them, and print them."""
     if args.seed < 0 or (args.draw or 0) < 0:
-        raise BadConfig("--seed and --draw should be 0 or more")
+        raise BadConfig("--seed and --draw must be 0 or more")
     metric = registry.choose(args.composition).metric
     if not isinstance(metric, Composite) or not metric.learns:
-        raise BadConfig(f"{args.composition} has no weights to learn: `harness calibrate` is for compositions, such as "
-                        "mme-crs or regression[inputs=deb+cosine]")
+        raise BadConfig(f"{args.composition} has no weights to fit; calibrate a composition such as mme-crs or "
+                        "regression[inputs=deb+cosine]")
     choice = Choice(encoder=args.encoder, lm=args.lm, device=args.device, download=not args.offline)
     models, left_out = Models(args.home, choice), LeftOut()
     drawn = metric.drawn if args.draw is None else args.draw
@@ -58,18 +55,18 @@ def run(args: argparse.Namespace) -> int:
     flags |= {flag: value for flag in ("seed", "encoder", "lm") if (value := getattr(args, flag))}
     command = command_line("calibrate", args.composition, flags=flags)
     learned = calibrate.with_card(learned, command, drawn, args.seed, left_out)
-    names = tuple(one.name for one in metric.made_of())
+    names = tuple(entry.name for entry in metric.made_of())
     path = args.out or evidences.place(metric.card.name, names, args.home)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, evidences.text(metric.card.name, learned))
     _say(metric, learned, left_out, path)
     if args.out is None:
-        print("runs take these from now on, in place of those that are shipped; remove the file to go back")
+        print("runs now use these weights instead of the shipped ones; delete the file to undo")
     return 0
 
 
 def _scorers(args: argparse.Namespace, models: Models) -> Iterator[Scorer]:
-    """The datasets, one in memory at a time."""
+    """Yield a scorer per dataset, so that only one is in memory."""
     store = ScoreStore(args.scores / "scores")
     cards = [datasets.card(name) for name in dict.fromkeys(args.dataset)] or [
         card for card in datasets.cards().values() if card.split == "dev"]
@@ -83,8 +80,8 @@ def _scorers(args: argparse.Namespace, models: Models) -> Iterator[Scorer]:
 
 def _say(metric: Composite, learned: Evidence, left_out: LeftOut, path: Path) -> None:
     print(f"{metric.card.name}: weights from {len(learned.parts)} datasets: {', '.join(learned.datasets)}")
-    for what, why in left_out:
-        print(f"left out: {what}: {why}")
+    for name, reason in left_out:
+        print(f"left out: {name}: {reason}")
     for dimension, weights in weights_shown(metric, learned):
         shown = ", ".join(f"{name} {weight:.2f}" for name, weight in weights[:SHOWN])
         print(f"  {dimension:<26} {shown}{', ...' if len(weights) > SHOWN else ''}")

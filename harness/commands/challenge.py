@@ -1,4 +1,4 @@
-"""`harness challenge ACTION DIR`: run a challenge: its rules, its submissions, the official table and its pages."""
+"""`harness challenge ACTION DIR`: Organise a challenge: rules, submissions, official ranking and pages."""
 
 from __future__ import annotations
 
@@ -25,49 +25,47 @@ from harness.results.rows import Grid
 from leaderboard import site
 from leaderboard.blocks.tables import Kind
 
-MOST = 40
-"""As many lines of a table are printed."""
+ROWS = 40  # printed rows of a table
 
 WIDTH = 100
 PHASES = ('<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><h1>{title}</h1>'
           "<ul>{phases}</ul>\n")
-"""The page that leads to those of the phases."""
+"""The index page of a challenge with phases."""
 TERMINAL: dict[str, Kind] = {"team": "stub", "rank": "rank", "value": "number", "95 % of the rank": "text",
                              "letters": "text", "cluster": "number"}
-"""The columns of the official table that a terminal has room for."""
+"""Columns of the official table that fit in a terminal."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """What to do, and with which challenge."""
     parser.add_argument("action", choices=("init", "template", "receive", "validate", "rank", "publish", "freeze"),
-                        help="init: write a new one; template: write what participants get; receive: take in a score "
-                             "file; validate: look at all of it; rank: make the official table; publish: draw the "
-                             "pages too; freeze: end a phase, for the final table")
+                        help="init: create a challenge; template: write the files for participants; receive: accept a "
+                             "score file; validate: check everything; rank: make the official table; publish: also "
+                             "draw the pages; freeze: close a phase before the final table")
     parser.add_argument("folder", type=Path, metavar="DIR",
-                        help="the folder of the challenge, or the name of one that is shipped: dstc10-track5")
+                        help="folder of the challenge, or the name of a shipped one: dstc10-track5")
     parser.add_argument("file", type=Path, nargs="?", metavar="FILE",
-                        help="receive: the score file; without DIR for the challenge in the current folder")
-    parser.add_argument("--team", default="", metavar="NAME", help="receive: whose file it is")
-    parser.add_argument("--column", default="", metavar="NAME", help="receive: the column of the scores")
+                        help="receive: the score file (give only FILE for a challenge in the current folder)")
+    parser.add_argument("--team", default="", metavar="NAME", help="receive: the team of the file")
+    parser.add_argument("--column", default="", metavar="NAME", help="receive: column of the scores")
     parser.add_argument("--phase", default="", metavar="NAME",
-                        help="which phase (default: receive: whose items the file scores; validate: each; else each "
-                             "with submissions)")
-    parser.add_argument("--dry-run", action="store_true", help="receive: say what would happen, and note nothing")
+                        help="phase (default: receive: the phase of the scored items; validate: all; else all with "
+                             "submissions)")
+    parser.add_argument("--dry-run", action="store_true", help="receive: only show what would happen")
     parser.add_argument("--allow-refused", action="store_true",
-                        help="end with 0 though a submission is refused, and rank what was changed since the freeze")
+                        help="exit with 0 despite refused submissions, and rank despite changes since the freeze")
     parser.add_argument("--example", action="store_true",
-                        help="init: with five made-up teams, one of them with a broken file")
+                        help="init: include five fictional teams, one of them with a broken file")
     parser.add_argument("--out", type=Path, metavar="DIR",
-                        help="rank, publish: where ranking/ and site/ go (default: the folder of the challenge)")
+                        help="rank, publish: parent of ranking/ and site/ (default: folder of the challenge)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do it. 0: done; 1: a submission is refused; 2: validate: the rules, data or ratings are wrong."""
+    """Return 1 if a submission is refused, 2 if validation finds wrong rules, data or ratings, else 0."""
     if args.action == "init":
         folder = args.folder
         print(f"{folder}: {len(setup.init(folder, args.home, args.example))} files; the rules are in "
               f"{folder / 'challenge.toml'}")
-        print("once data, ratings and rules are yours: harness challenge template, then validate, "
+        print("next: edit data, ratings and rules; then harness challenge template, and validate, "
               f"{shlex.quote(str(folder))}")
         return 0
     if args.action == "receive":
@@ -75,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     folder = _folder(args.folder)
     if args.action == "template":
         names = setup.template(folder, args.home)
-        print(f"{folder}: written anew from {folder / 'challenge.toml'}: {', '.join(names)}")
+        print(f"{folder}: rewritten from {folder / 'challenge.toml'}: {', '.join(names)}")
         return 0
     refused, faults = 0, dict[str, str]()
     phases = _phases(folder, args)
@@ -85,24 +83,24 @@ def run(args: argparse.Namespace) -> int:
         except (BadConfig, BenchmarkError) as error:
             if len(phases) == 1 and args.action != "validate":
                 raise
-            own = getattr(error, "problems", (str(error),))
+            problems = getattr(error, "problems", (str(error),))
             refused += 1
-            print(f"skipped {phase or folder}: {len(own)} fault{'s' * (len(own) > 1)}"
-                  f"{', listed above' if faults.keys() >= set(own) else ''}")
-            _list(problem for problem in own if problem not in faults)
-            faults |= dict.fromkeys(own, phase)
+            print(f"skipped {phase or folder}: {len(problems)} problem{'s' * (len(problems) > 1)}"
+                  f"{', listed above' if faults.keys() >= set(problems) else ''}")
+            _list(problem for problem in problems if problem not in faults)
+            faults |= dict.fromkeys(problems, phase)
     return 2 if faults and args.action == "validate" else 1 if refused and not args.allow_refused else 0
 
 
 def _of_phase(folder: Path, phase: str, args: argparse.Namespace) -> int:
-    """Freeze, validate or rank a phase; how many submissions are refused."""
+    """Freeze, validate or rank a phase; return the number of refused submissions."""
     if args.action == "freeze":
         now = datetime.datetime.now(datetime.UTC)
         count, closes = receipts.freeze(folder, args.home, phase, now), rulebook.read(folder, phase).closes
         if closes and now.date() <= closes:
-            print(f"note: {phase or folder} was to close on {closes}; nothing more is received for it. To undo this, "
-                  f"delete the last line of {folder / receipts.FILE}")
-        print(f"{phase or folder}: {count} submissions are frozen; from now on `publish` makes the final table")
+            print(f"note: {phase or folder} should have closed on {closes}; it no longer accepts submissions. To undo "
+                  f"this, delete the last line of {folder / receipts.FILE}")
+        print(f"{phase or folder}: {count} submissions frozen; `publish` now makes the final table")
         return 0
     return _validate(folder, phase, args.home) if args.action == "validate" else _rank(folder, phase, args)
 
@@ -110,48 +108,47 @@ def _of_phase(folder: Path, phase: str, args: argparse.Namespace) -> int:
 def _receive(args: argparse.Namespace) -> int:
     folder, file = (args.folder, args.file) if args.file else (Path(), args.folder)
     if not args.team:
-        raise BadConfig("receive needs the team whose file it is: --team NAME")
+        raise BadConfig("receive requires --team NAME")
     if not file.exists():
-        raise BadConfig(f"{file}: no such file; harness challenge receive DIR FILE --team NAME")
+        raise BadConfig(f"{file}: no such file; usage: harness challenge receive DIR FILE --team NAME")
     name, reasons = receipts.receive(folder, args.home, file, args.team, phase=args.phase, column=args.column,
                                      now=datetime.datetime.now(datetime.UTC), dry=args.dry_run)
     done = f"{'would be ' if args.dry_run else ''}{'refused' if reasons else 'received'}"
-    noted = "nothing is noted" if args.dry_run else f"noted in {folder / receipts.FILE}"
-    print(f"{done} {submissions.shown(name)}; {noted}")
+    recorded = "not recorded" if args.dry_run else f"recorded in {folder / receipts.FILE}"
+    print(f"{done} {submissions.shown(name)}; {recorded}")
     _list(reasons)
     return 1 if reasons else 0
 
 
 def _phases(folder: Path, args: argparse.Namespace) -> list[str]:
-    """The phase that is named, each to validate, else each with submissions; "" for a challenge without phases."""
+    """Return the phases to process; [""] for a challenge without phases."""
     every = rulebook.phases(folder)
     if args.phase or len(every) == 1:
         return [args.phase or every[0].phase]
     if args.action == "freeze":
-        raise BadConfig(f"say which phase to freeze by --phase: {', '.join(rules.phase for rules in every)}")
+        raise BadConfig(f"name the phase to freeze with --phase: {', '.join(rules.phase for rules in every)}")
     log = receipts.read(folder)
     begun = [rules.phase for rules in every
              if args.action == "validate" or rules.inbox.is_dir() or log.receipts(rules.phase)]
     if not begun:
-        raise BadConfig(f"{folder}: no phase has submissions; they lie in submissions/PHASE/TEAM/N/")
+        raise BadConfig(f"{folder}: no phase has submissions in submissions/PHASE/TEAM/N/")
     return begun
 
 
-def _folder(given: Path) -> Path:
-    """A challenge by its folder, else by the name of one that is shipped."""
-    shipped = {one.name: one for one in (files("benchmarks") / "challenges").iterdir() if one.is_dir()}
-    if given.is_dir() and ((given / "challenge.toml").exists() or str(given) not in shipped):
-        return given
-    if str(given) in shipped:
-        return Path(str(shipped[str(given)]))
-    raise BadConfig(f"{given}: no such folder, and no challenge of that name is shipped; "
-                    f"{nearest(str(given), shipped)}")
+def _folder(path: Path) -> Path:
+    """Find a challenge by its folder, else by the name of a shipped one."""
+    shipped = {folder.name: folder for folder in (files("benchmarks") / "challenges").iterdir() if folder.is_dir()}
+    if path.is_dir() and ((path / "challenge.toml").exists() or str(path) not in shipped):
+        return path
+    if str(path) in shipped:
+        return Path(str(shipped[str(path)]))
+    raise BadConfig(f"{path}: no such folder or shipped challenge; {nearest(str(path), shipped)}")
 
 
 def _validate(folder: Path, phase: str, home: Path) -> int:
-    """Print what is ranked on, what to look at, and what becomes of every submission; how many are refused."""
+    """Print the targets, remarks and the state of every submission; return the number refused."""
     if rulebook.read(folder).published:
-        print(f"{folder.name}: published results, without submissions; nothing to validate")
+        print(f"{folder.name}: published results have no submissions to validate")
         return 0
     rules, ground, taken, values = outcome.validated(folder, home, phase)
     print(rules.name)
@@ -159,8 +156,8 @@ def _validate(folder: Path, phase: str, home: Path) -> int:
     for line in (*ground.partial, *_remarks(rules, ground)):
         print(f"note: {line}")
     counting = ranking.chosen_of(rules, ground, taken.whole, values)[-1] if taken.whole.entries else []
-    for place, entry in enumerate(taken.whole.entries):
-        print(f"{'counts ' if place in counting else 'taken  '}  {entry.name}")
+    for index, entry in enumerate(taken.whole.entries):
+        print(f"{'counts ' if index in counting else 'taken  '}  {entry.name}")
         _list(entry.told)
     _refusals(taken.refused)
     for line in entries.alike(taken.whole):
@@ -170,24 +167,24 @@ def _validate(folder: Path, phase: str, home: Path) -> int:
 
 
 def _remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
-    """What an organiser should look at."""
+    """Yield remarks for the organisers."""
     if rules.changed:
         yield f"changed since the freeze: {', '.join(rules.changed)}"
     if rules.counts == "last" and rules.submissions:
-        yield (f"the last valid one of a team's first {rules.submissions} counts; what it hands in after these is "
-               "refused and replaces nothing")
+        yield (f"the last valid one of a team's first {rules.submissions} submissions counts; later ones are "
+               "refused")
     if ground.shared:
-        hidden = f", where the part that {rules.phase} hides is open" if rules.public else ""
-        yield f"{len(ground.shared)} items are in another phase too{hidden}: {listed(ground.shared)}"
-    own = {dataset.card.name for dataset in rules.own}
-    yield from (f"{field.name}: {line}" for field in ground.fields if field.name in own
+        hidden = f", which reveals items hidden by {rules.phase}" if rules.public else ""
+        yield f"{len(ground.shared)} items are also in another phase{hidden}: {listed(ground.shared)}"
+    custom = {dataset.card.name for dataset in rules.own}
+    yield from (f"{field.name}: {line}" for field in ground.fields if field.name in custom
                 for line in contract.remarks(field.dataset, {}))
 
 
 def _refusals(refused: Iterable[submissions.Refused]) -> None:
-    for one in sorted(refused, key=lambda one: one.name):
-        print(f"refused  {one.name}")
-        _list(one.reasons)
+    for submission in sorted(refused, key=lambda submission: submission.name):
+        print(f"refused  {submission.name}")
+        _list(submission.reasons)
 
 
 def _list(reasons: Iterable[str]) -> None:
@@ -197,7 +194,7 @@ def _list(reasons: Iterable[str]) -> None:
 
 
 def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
-    """Rank, and draw the pages if asked for; how many submissions are refused."""
+    """Rank and optionally draw the pages; return the number of refused submissions."""
     rules = rulebook.read(folder, phase)
     out, ranked = args.out or folder, None
     if rules.published:
@@ -208,7 +205,7 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
         ranked = outcome.outcome(folder, args.home, phase)
         if ranked.rules.changed and not args.allow_refused:
             raise BadConfig(f"{rules.name}: changed since the freeze: {', '.join(ranked.rules.changed)}; restore it, "
-                            "or rank with --allow-refused, and the page says so")
+                            "or rank anyway with --allow-refused; the page will say so")
         report, shown = written.write(ranked, out / "ranking" / phase)
     print(f"{rules.name}: {shown.lead}")
     for grid in shown.grids:
@@ -219,7 +216,7 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
     _refusals(ranked.refused if ranked else ())
     for line in ranked.alike if ranked else ():
         print(f"note: {line}")
-    print(f"kept in {(out / 'ranking' / phase).resolve()}")
+    print(f"written to {(out / 'ranking' / phase).resolve()}")
     if args.action == "publish":
         write_site(site.site(dataclasses.replace(report, exhibits=(shown,))), out / "site" / phase)
         if phase:
@@ -231,9 +228,9 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
 
 
 def _show(grid: Grid) -> None:
-    """Print the first rows and columns of a table, as many as a terminal has room for."""
-    columns = [place for place, name in enumerate(grid.head) if name in TERMINAL]
+    """Print the rows and columns of a table that fit in a terminal."""
+    columns = [index for index, name in enumerate(grid.head) if name in TERMINAL]
     heads: list[tuple[str, Kind]] = [(name, TERMINAL[name]) for name in grid.head if name in TERMINAL]
-    print(table(grid.caption, heads, grid.data, [[row[place] for place in columns] for row in grid.rows[:MOST]]))
-    more = f"; it has {len(grid.rows) - MOST} more rows" if len(grid.rows) > MOST else ""
+    print(table(grid.caption, heads, grid.data, [[row[index] for index in columns] for row in grid.rows[:ROWS]]))
+    more = f"; {len(grid.rows) - ROWS} more rows" if len(grid.rows) > ROWS else ""
     print(f"submissions and targets: {grid.name}.csv{more}")

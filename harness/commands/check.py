@@ -1,7 +1,4 @@
-"""`harness check NAME|FILE`: try a metric's contract on the sample and on hard cases, or read a dataset's card.
-
-Of a card (.toml) it says what was read and what to look at.
-"""
+"""`harness check METRIC|CARD`: Test a metric against its contract, or validate a dataset."""
 
 from __future__ import annotations
 
@@ -17,53 +14,52 @@ from harness.contract.checks import CHECKS
 from harness.errors import BadConfig
 
 TIMEOUT = 300.0
-SHOWN = 20
-"""Mistakes of a file that are printed."""
+SHOWN = 20  # problems printed for a file
 ITEM = re.compile(" for item '.*'$")
-"""The item in a finding; two that differ in nothing else have one reason."""
+"""The item in a finding, ignored when findings are grouped by reason."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Which metric, and how long it may take."""
     parser.add_argument("name", metavar="METRIC",
-                        help="NAME[option=value,...], FILE.py or FOLDER/; or a dataset of your own, CARD.toml or "
-                             "FOLDER/")
+                        help="metric (NAME[option=value,...], FILE.py or FOLDER/) or dataset of your own (CARD.toml or "
+                             "FOLDER/)")
     parser.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS",
-                        help=f"how long a check may take (default: {TIMEOUT:g})")
+                        help=f"time limit per check (default: {TIMEOUT:g})")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a line per check. 0: the contract is kept; 1: it is broken."""
+    """Print a line per check; return 0 if the contract is kept, 1 if it is broken."""
     registry.know(args.home)
     card, known = own.card_of(args.name), registry.cards().get(args.name)
     if card or (known and known.split == "own"):
         return _check_dataset(args.name, card, args.home)
     if Path(args.name).suffix != ".py" and Path(args.name).is_file():
-        raise BadConfig(f"{args.name}: is no card; a dataset is checked by its card, a .toml that names this file "
-                        "(`harness new dataset NAME` writes one)")
+        raise BadConfig(f"{args.name}: not a card; check a dataset by its card, a .toml that names this file "
+                        "(`harness new dataset NAME` creates one)")
     if args.timeout <= 0:
-        raise BadConfig(f"--timeout should be more than 0, not {args.timeout:g}")
+        raise BadConfig(f"--timeout must be more than 0, not {args.timeout:g}")
     width = max(map(len, CHECKS))
     states: list[str] = []
-    same: dict[str, list[str]] = {}
+    broken_checks: dict[str, list[str]] = {}
     for finding in process.findings(args.name, args.home, args.timeout):
         states.append(finding.state)
         if finding.state == "BROKEN":
-            same.setdefault(ITEM.sub("", finding.text), []).append(finding.check)
-            if len(same[ITEM.sub("", finding.text)]) > 1:
+            checks = broken_checks.setdefault(ITEM.sub("", finding.text), [])
+            checks.append(finding.check)
+            if len(checks) > 1:
                 continue
         print(f"{finding.state:<6}  {finding.check:<{width}}  {finding.text}", flush=True)
-    for first, *more in same.values():
+    for first, *more in broken_checks.values():
         if more:
-            print(f"BROKEN  as {first}, {len(more)} more: {', '.join(more)}")
+            print(f"BROKEN  like {first}, {len(more)} more: {', '.join(more)}")
     broken = states.count("BROKEN")
     print(f"the contract is broken: {broken} of {len(states)} checks" if broken else
-          f"the contract is kept: {states.count('ok')} checks hold, {states.count('note')} notes")
+          f"the contract is kept: {states.count('ok')} checks passed, {states.count('note')} notes")
     return 1 if broken else 0
 
 
 def _check_dataset(name: str, card: Path | None, home: Path) -> int:
-    """Print what a dataset of one's own holds, what to look at, and what was inferred, as lines for its card."""
+    """Print the content of a dataset, remarks, and inferred settings as lines for its card."""
     try:
         if card is None:
             loaded = registry.load(name, home)
@@ -71,11 +67,11 @@ def _check_dataset(name: str, card: Path | None, home: Path) -> int:
             return 0
         source = own.read_card(card)
         read, remarks = source.scaled()
-    except BadRecords as error:  # one alone is said as any other mistake
+    except BadRecords as error:  # a single problem is reported by the command line
         more = len(error.problems) - SHOWN
         print("\n".join((*error.problems[:SHOWN], *([f"and {more} more"] if more > 0 else ()))))
         return 1
     print("\n".join(dataset.check(read, remarks, home)))
     if lines := source.inferred(read):
-        print(f"inferred from the file; to state it, write into {card} in place of its qualities:", *lines, sep="\n")
+        print(f"inferred from the file; to fix it, replace the qualities in {card} by:", *lines, sep="\n")
     return 0

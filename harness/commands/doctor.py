@@ -1,4 +1,4 @@
-"""`harness doctor`: say what is installed, which data and models are here, which device, and what would be skipped."""
+"""`harness doctor`: Show the environment, available data and models, and metrics that would be skipped."""
 
 from __future__ import annotations
 
@@ -24,12 +24,11 @@ from metrics.metric import signature
 from metrics.models.service import Models
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """It takes no flags of its own."""
+def configure(_parser: argparse.ArgumentParser) -> None:
+    """Add nothing: the command has no flags."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the state of things; always 0."""
     home = args.home
     for title, lines in (("environment", _environment()), ("home", _home(home)), ("data", _data(home)),
                          ("metrics", _metrics(home))):
@@ -45,17 +44,17 @@ def _environment() -> Iterator[str]:
     for other in importlib.metadata.distributions(name="dialogue-harness"):
         folder = Path(str(other.locate_file(""))).resolve()
         if folder != here and (folder / "harness").is_dir():
-            yield f"not used: harness {other.version} in {folder}"
+            yield f"shadowed: harness {other.version} in {folder}"
     versions = packages()
     yield ", ".join(f"{name} {version}" for name, version in versions.items())
     if missing := [name for name in PACKAGES if name not in versions]:
-        yield f"not installed: {', '.join(missing)} (lexical metrics, statistics and pages work without)"
+        yield f"not installed: {', '.join(missing)} (not needed by lexical metrics, statistics and pages)"
     yield f"device: {_device()}"
 
 
 def _device() -> str:
     if importlib.util.find_spec("torch") is None:
-        return "cpu (torch is not installed; the extra [neural] brings it)"
+        return "cpu (torch is not installed; install the extra [neural])"
     import torch
 
     if torch.cuda.is_available():
@@ -67,7 +66,7 @@ def _device() -> str:
 def _home(home: Path) -> Iterator[str]:
     existing = next(folder for folder in (home, *home.parents) if folder.exists())
     writable = "writable" if os.access(existing, os.W_OK) else "not writable"
-    yield f"{home} ({writable}{'' if home.exists() else ', not made yet'})"
+    yield f"{home} ({writable}{'' if home.exists() else ', not created yet'})"
 
 
 def _data(home: Path) -> Iterator[str]:
@@ -75,7 +74,7 @@ def _data(home: Path) -> Iterator[str]:
         try:
             stored = store.read(home, card)
             state = (f"{stored.origin}, {len(stored.items)} items" if stored
-                     else "the bundled sample; import or fetch the real one")
+                     else "bundled sample; import or fetch the real data")
         except BenchmarkError as error:
             state = str(error)
         yield f"{name:<18} {card.split:<5} {state}"
@@ -85,14 +84,14 @@ def _metrics(home: Path) -> Iterator[str]:
     models = Models(home)
     loaded = []
     for name in datasets.names():
-        with contextlib.suppress(BenchmarkError):  # the line on the dataset says so
+        with contextlib.suppress(BenchmarkError):  # reported with the dataset
             loaded.append(datasets.load(name, home))
     for name in registry.names():
         try:
             chosen = registry.choose(name)
             signature(chosen.metric, models)
         except (BrokenPlugin, MissingResource) as error:
-            yield f"{name:<18} not run: {error}"
+            yield f"{name:<18} unavailable: {error}"
             continue
         lacking = [dataset.card.name for dataset in loaded if unmet(chosen.metric, dataset)]
         models_read = ", ".join(metric_entry(chosen, models).models)

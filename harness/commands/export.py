@@ -1,4 +1,4 @@
-"""`harness export`: a dataset as a folder that the hub and the library datasets read; trained weights to the hub."""
+"""`harness export NAME`: Export a dataset for the datasets library, or upload trained weights to the hub."""
 
 from __future__ import annotations
 
@@ -13,40 +13,35 @@ from metrics.training.checkpoint import CARD
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """What, and where to."""
     parser.add_argument("name", metavar="NAME",
-                        help="a dataset that was imported or fetched, else the bundled sample; or a folder of weights, "
-                             "as `harness train` prints it")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="the folder (default: ./NAME)")
-    parser.add_argument("--push", metavar="ORG/REPO",
-                        help="of weights: upload them to the hub")
+                        help="dataset (the bundled sample if not imported or fetched) or folder of trained weights")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="output folder (default: ./NAME)")
+    parser.add_argument("--push", metavar="ORG/REPO", help="upload weights to this repository on the hub")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the folder, and upload it if asked to."""
     from harness.api import hub
 
     if (Path(args.name) / CARD).is_file():
         return _weights(Path(args.name), args.push)
     dataset = hub.at_hand(args.name, args.home)
     if args.push:
-        raise BadConfig(f"{args.name}: weights alone are uploaded; of a dataset, `hf upload` takes the folder, where "
-                        "its licence allows that")
+        raise BadConfig(f"{args.name}: --push uploads only weights; upload a dataset with `hf upload` if its licence "
+                        "allows that")
     folder = args.out or Path(dataset.card.name)
     if folder.exists() and any(folder.iterdir()) and not (folder / "items.parquet").is_file():
-        raise BadConfig(f"{folder}: holds other files; name another folder with --out")
+        raise BadConfig(f"{folder}: contains other files; choose another folder with --out")
     hub.export(dataset, folder)
     print(f"{folder}: {len(dataset.items)} items and their votes; datasets.load_dataset({str(folder)!r}, 'items')")
     return 0
 
 
 def _weights(folder: Path, repo: str | None) -> int:
-    """Upload weights as a model, with a README made of their card."""
     from harness.api import hub
 
     weights = checkpoint.read(folder.resolve().parent.name, folder)
     if repo is None:
-        raise BadConfig(f"{folder}: holds weights {weights.name}, a folder as the hub takes it; add --push ORG/REPO")
+        raise BadConfig(f"{folder}: contains weights in the format of the hub; upload them with --push ORG/REPO")
     with tempfile.TemporaryDirectory() as made:
         shutil.copytree(folder, made, dirs_exist_ok=True)
         (Path(made) / "README.md").write_text(hub.weights_readme(weights, repo), encoding="utf-8")

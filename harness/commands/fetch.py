@@ -1,4 +1,4 @@
-"""`harness fetch NAME...|models|--all`: take datasets, models, resources or corpora from their public sources."""
+"""`harness fetch NAME...|models|--all`: Download datasets, models, resources or corpora."""
 
 from __future__ import annotations
 
@@ -23,41 +23,40 @@ from metrics.training import checkpoint
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Names, or all."""
     parser.add_argument("names", nargs="*", metavar="NAME",
-                        help="dataset, pretrained model, wordnet or conceptnet (`harness list` has the names), or "
-                             "`models`: all but those with terms to be accepted; ORG/REPO: trained weights on the hub")
+                        help="dataset, model, wordnet or conceptnet (see `harness list`); `models` for all models "
+                             "without terms to accept; ORG/REPO for trained weights on the hub")
     parser.add_argument("--all", action="store_true",
-                        help="all that is public and not there, ConceptNet aside; goes on past a failure")
+                        help="all missing public datasets and resources except ConceptNet; continues after a failure")
     parser.add_argument("--corpora", action="store_true",
-                        help="corpora to train on instead: those named, else all that have a source and are not there")
+                        help="training corpora instead: the named ones, else all missing ones with a source")
     parser.add_argument("--accept-licence", metavar="MODEL", default="",
-                        help="say that you have read and accept the terms of this model")
+                        help="confirm that you have read and accept the terms of this model")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Fetch one after the other; the status says whether all of them came."""
+    """Fetch everything; return 0 if all downloads succeeded, else 2."""
     if args.corpora:
         return _corpora(list(dict.fromkeys(args.names)), args.home)
     if bool(args.names) == args.all:
-        print("harness: fetch takes either names or --all", file=sys.stderr)
+        print("harness: give either names or --all", file=sys.stderr)
         return 2
     models = catalogue.cards()
     wanted = [name for name, card in models.items() if not card.terms] if args.names == ["models"] else args.names
     for name in wanted:
         if name not in RESOURCES and name not in models and name not in datasets.names() and "/" not in name:
             known = nearest(name, (*models, *RESOURCES, *datasets.names()))
-            raise BadConfig(f"nothing named {name!r} can be fetched; {known}")
+            raise BadConfig(f"unknown dataset, model or resource {name!r}; {known}")
     names = _missing(args.home) if args.all else list(dict.fromkeys(wanted))
     for name in filter(models.get, names):
-        print(f"{name:<18} {models[name].size / 1e6:>6.0f} MB to fetch, {models[name].licence}")
+        print(f"{name:<18} {models[name].size / 1e6:>6.0f} MB to download, {models[name].licence}")
     closed = [name for name in names
               if name in datasets.names() and needs_registration(datasets.card(name))]
-    take = partial(_one, accepted=args.accept_licence)
-    failed = [name for name in names if name not in closed and not _came(name, args.home, take)]
+    fetch_one = partial(_one, accepted=args.accept_licence)
+    failed = [name for name in names if name not in closed and not _came(name, args.home, fetch_one)]
     if closed:
         where = datasets.card(closed[0]).sources[0].url
-        print(f"only from the organisers, after registration at {where}: {', '.join(closed)}")
+        print(f"only available from the organisers after registration at {where}: {', '.join(closed)}")
         print("  then `harness import human_evaluation_data.zip`")
     came = len(names) - len(closed) - len(failed)
     print(f"{came} fetched into {args.home}" + (f"; {len(failed)} failed: {', '.join(failed)}" if failed else ""))
@@ -65,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _missing(home: Path) -> list[str]:
-    """What the home does not hold: what was imported or fetched stays as it is."""
+    """List the datasets and small resources that are not in the home."""
     small = [name for name in RESOURCES if name not in LARGE]
     return [*(name for name in datasets.names() if not _is_there(home, name)),
             *(name for name in small if not path(home, name).is_file())]
@@ -74,14 +73,14 @@ def _missing(home: Path) -> list[str]:
 def _is_there(home: Path, name: str) -> bool:
     try:
         return store.note(home, name) is not None
-    except BadStore:  # what is damaged is fetched anew
+    except BadStore:  # damaged: fetch again
         return False
 
 
-def _came(name: str, home: Path, take: Callable[[str, Path], str]) -> bool:
-    """Fetch and keep one; say what came, or why it did not."""
+def _came(name: str, home: Path, fetch_one: Callable[[str, Path], str]) -> bool:
+    """Fetch a file; print its description or the error, and return True on success."""
     try:
-        print(take(name, home))
+        print(fetch_one(name, home))
     except (BenchmarkError, MissingResource) as error:
         print(f"harness: {error}", file=sys.stderr)
     except OSError as error:
@@ -111,7 +110,7 @@ def _corpus(name: str, home: Path) -> str:
 
 
 def _corpora(names: Sequence[str], home: Path) -> int:
-    """Fetch the corpora named, or all that are not there; each is kept as soon as it came."""
+    """Fetch the named corpora, else all missing ones."""
     for name in names:
         corpora.card(name)
     wanted = names or [name for name in SOURCES if not corpora.path(name, home).is_file()]

@@ -1,7 +1,4 @@
-"""`harness import PATH`: take the organisers' human_evaluation_data, corpora, or a dataset of your own.
-
-A dataset of your own has a card, `CARD.toml` (docs/data.md), which names its file.
-"""
+"""`harness import PATH`: Import the organisers' human_evaluation_data, corpora, or a dataset of your own."""
 
 from __future__ import annotations
 
@@ -19,19 +16,17 @@ from harness.contract.dataset import about
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """A path."""
-    parser.add_argument("path", type=Path, help="folder, zip, single *_eval.json or corpus (.jsonl, .jsonl.gz); "
-                                                "a wordnet.zip and ConceptNet's assertions are taken as well; "
-                                                "or a card (.toml)")
+    parser.add_argument("path", type=Path, help="folder, zip, *_eval.json, corpus (.jsonl, .jsonl.gz), wordnet.zip, "
+                                                "ConceptNet assertions, or the card of a dataset (.toml)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read everything, then keep everything."""
+    """Read everything before storing anything."""
     path = args.path.expanduser()
     if card := own.card_of(str(path.absolute())):
         dataset, remarks = own.keep(card, args.home)
         print("\n".join(about(dataset, remarks)))
-        print(f"kept in {args.home}; `harness run --dataset {dataset.card.name}` evaluates metrics on it")
+        print(f"stored in {args.home}; next: `harness run --dataset {dataset.card.name}`")
         return 0
     (corpora, others), edges = files.look(path), resources.edge_files(path)
     read = release.read(path, required=not corpora and not edges)
@@ -40,10 +35,8 @@ def run(args: argparse.Namespace) -> int:
     if edges:
         names = ", ".join(file.name for file in edges)
         print(f"{resources.CONCEPTNET:<22} {resources.keep_edges(edges, args.home):>6} edges of {names}")
-    what = ("; `harness run --all` evaluates it" if read.datasets else "; `harness run --split more` evaluates it" if
-            read.more
-            else "; `harness train` takes it" if corpora else "")
-    print(f"kept in {args.home}{what}")
+    command = ("run --all" if read.datasets else "run --split more" if read.more else "train" if corpora else "")
+    print(f"stored in {args.home}{f'; next: `harness {command}`' if command else ''}")
     return 0
 
 
@@ -62,17 +55,17 @@ def _keep_release(read: Release, home: Path) -> None:
         write_atomically(target, read.wordnet)
         print(f"wordnet            {len(read.wordnet):>6} bytes")
     for name in read.ignored:
-        print(f"not a dataset of the collection: {name}")
+        print(f"ignored, not a dataset of the collection: {name}")
 
 
 def _keep_corpora(corpora: Sequence[ImportedCorpus], ignored: Sequence[str], home: Path) -> None:
     for corpus in corpora:
         files.keep(corpus, home)
         if corpus.name == files.LIST:
-            print(f"{corpus.name:<22} {corpus.rows:>6} dialogues that are never trained on")
+            print(f"{corpus.name:<22} {corpus.rows:>6} dialogues excluded from training")
         else:
             card = files.CARDS.get(corpus.name)
             print(f"{corpus.name:<22} {corpus.rows:>6} dialogues  "
-                  f"(licence: {card.licence if card else 'of your own, or not known here'})")
+                  f"(licence: {card.licence if card else 'unknown'})")
     for reason in ignored:
-        print(f"not a corpus: {reason}")
+        print(f"ignored, not a corpus: {reason}")

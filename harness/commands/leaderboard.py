@@ -1,4 +1,4 @@
-"""`harness leaderboard --with NAME`: where a metric would stand on the boards of an earlier run, and beside whom."""
+"""`harness leaderboard --with NAME`: Show where a metric would rank on the boards of an earlier run."""
 
 from __future__ import annotations
 
@@ -23,25 +23,23 @@ from harness.run.settings import Settings, home_folder, settings
 from harness.run.workspace import open_workspace
 from leaderboard.model.gaps import pairs, without_value
 
-EXTREMES = 3
-"""How many of the qualities are shown on which the metric has its best places, and as many of the worst."""
+EXTREMES = 3  # qualities shown with the best and with the worst ranks
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Which metric, among those of which run."""
     parser.add_argument("--with", dest="metric", metavar="NAME", required=True, action="append",
-                        help="whatever `harness run --metric` takes; may be repeated")
+                        help="metric, as in `harness run --metric`; repeatable")
     configure_results(parser)
-    parser.add_argument("--data", choices=("real", "sample"), help="default: real where the run had some")
-    parser.add_argument("--split", choices=SPLITS, help="only the board of one split")
-    parser.add_argument("--ratings", type=Path, metavar="FILE", help="private ratings, if the run was made with them")
+    parser.add_argument("--data", choices=("real", "sample"), help="kind of data (default: real if the run had any)")
+    parser.add_argument("--split", choices=SPLITS, help="only the board of this split")
+    parser.add_argument("--ratings", type=Path, metavar="FILE", help="private ratings, if the run used them")
     configure_models(parser)
     parser.add_argument("--json", action="store_true", default=None, help="print one JSON object per board")
     parser.set_defaults(config=None)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score the metric, show its place. 0: on all datasets, or skipped for a declared reason; 1: as for a run."""
+    """Score the metric and show its rank; the exit status is that of `harness run`."""
     chosen = settings(args)
     earlier = files.read(chosen.out)
     own, unanswered = _scored(earlier, chosen, args.data)
@@ -67,9 +65,8 @@ def _scored(earlier: Results, chosen: Settings, data: str | None) -> tuple[Resul
     names = tuple(entry.name for entry in earlier.datasets
                   if entry.kind == kind and chosen.split in (None, entry.split))
     if not names:
-        raise BadConfig(f"{chosen.out}: the report has no {kind} datasets"
-                        + (f" of the split {chosen.split}" if chosen.split else "")
-                        + "; `harness run --all` runs every one that is here")
+        raise BadConfig(f"{chosen.out}: the results have no {kind} datasets"
+                        + (f" in the split {chosen.split}" if chosen.split else "") + "; try `harness run --all`")
     limit, sample = map(earlier.run.options.get, ("limit", "sample"))
     selection = Selection(
         metrics=chosen.metric, datasets=names, limit=limit, sample=sample,
@@ -80,9 +77,9 @@ def _scored(earlier: Results, chosen: Settings, data: str | None) -> tuple[Resul
 
 
 def _shown(board: Around) -> str:
-    """The board around the metric, what can be told apart, and where it is best and worst."""
+    """Format the board around the metric, the significant differences, and its best and worst targets."""
     on = f"{board.cells} target{'s' * (board.cells != 1)}" if board.cells == board.whole else \
-        f"the {board.cells} of {board.whole} targets that it has (so no rank on the whole board)"
+        f"the {board.cells} of {board.whole} targets that it has (so not ranked on the whole board)"
     place = next(row.rank for row in board.neighbours if row.own)
     rows = []
     for row in board.neighbours:

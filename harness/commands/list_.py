@@ -1,4 +1,4 @@
-"""`harness list datasets|metrics|models`: list the datasets, the metrics or the pretrained models."""
+"""`harness list datasets|metrics|models`: List datasets, metrics or pretrained models."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from metrics.models import catalogue, small_lm, weights
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Which of the three."""
     parser.add_argument("kind", choices=("datasets", "metrics", "models"))
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a line each."""
     lines = {"datasets": _datasets, "metrics": _metrics, "models": _models}[args.kind]
     for line in lines(args.home):
         print(line)
@@ -54,13 +52,13 @@ def _metrics(_home: Path) -> list[str]:
 
 
 def _models(home: Path) -> list[str]:
-    """The models that can be fetched, the one that is shipped, then any others that are here."""
+    """List the models that can be downloaded, the shipped one, then any others found."""
     here = {model.name: model.origin for model in weights.here(home)}
     lines = [f"{'name':<20} {'kind':<8} parameters   to fetch  {'licence':<18} where it is, or how it comes"]
     for name, card in catalogue.cards().items():
         origin = here.pop(name, "") or ("home" if catalogue.folder(card, home).is_dir() else card.how)
         lines.append(f"{name:<20} {'lm, chat' if card.chat else card.kind:<8} {card.parameters / 1e6:>8,.0f} M "
                      f"{card.size / 1e6:>7,.0f} MB  {card.licence:<18} {origin}")
-    lines.append(f"{small_lm.SHOWN:<20} {'lm':<8} {3:>8} M {'':>10}  {'Apache-2.0':<18} comes with this package")
+    lines.append(f"{small_lm.SHOWN:<20} {'lm':<8} {3:>8} M {'':>10}  {'Apache-2.0':<18} shipped with the package")
     return [*lines, *(f"{name:<20} {origin}" for name, origin in here.items()),
-            "kind is the flag it is for (--encoder, --lm, --vectors); a judge wants an lm with a chat template"]
+            "kind: use with --encoder, --lm or --vectors; judges need an lm with a chat template"]

@@ -1,4 +1,4 @@
-"""`harness new metric|dataset NAME`: write a metric or a dataset of your own to start from."""
+"""`harness new metric|dataset NAME`: Create a template for a metric or a dataset of your own."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ FILES = {
                "workflow.yml": ".github/workflows/test.yml", "{kind}.py": "src/my_metric.py",
                "test_{kind}.py": "tests/test_my_metric.py"},
     "dataset": {"README.md": "README.md", "card.toml": "my-dataset.toml", "items.csv": "my-dataset.csv"}}
-"""Templates by where they go in the folder."""
+"""Target paths by template."""
 FIRST = """\
-It has weights of its own, so train it first, with what `harness fetch --corpora` brings or a file of yours:
+It has trained weights, so train it first, on the corpora of `harness fetch --corpora` or on your own file:
 
 ```sh
 harness train my-metric
@@ -31,22 +31,20 @@ harness train my-metric --corpus FILE.jsonl
 ```
 
 """
-"""What the README of a trained metric says must be done before anything is scored."""
+"""The first step in the README of a trained metric."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """What, its name, what kind of metric, and where."""
     parser.add_argument("what", choices=("metric", "dataset"))
-    parser.add_argument("name", metavar="NAME", help="small letters, digits and hyphens, as in my-metric")
+    parser.add_argument("name", metavar="NAME", help="lower-case letters, digits and hyphens, such as my-metric")
     parser.add_argument("--kind", choices=KINDS, default="plain",
-                        help="plain: from the words; encoder: with sentence vectors; trained: it learns; composite: "
-                             "made of others (default: plain)")
+                        help="plain: from the words; encoder: with sentence vectors; trained: with trained weights; "
+                             "composite: from other metrics (default: plain)")
     parser.add_argument("--into", type=Path, default=Path(), metavar="DIR",
-                        help="where the folder NAME goes (default: .)")
+                        help="parent of the folder NAME (default: .)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the files, and say what to do with them."""
     what, name, folder = args.what, args.name, args.into / args.name
     _check(what, name, folder)
     for path, text in _files(what, name, args.kind):
@@ -65,25 +63,24 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(what: str, name: str, folder: Path) -> None:
-    """Refuse a name that no metric or dataset can have, or that is taken, and a folder that is there."""
+    """Raise BadConfig for an invalid or used name, or an existing folder."""
     module = name.replace("-", "_")
     if not is_name(name) or not module.isidentifier() or keyword.iskeyword(module):
-        raise BadConfig(f"{name!r}: a {what} is named by small letters, digits and hyphens, a letter first, as in "
-                        f"my-{what}")
+        raise BadConfig(f"{name!r}: invalid name; use lower-case letters, digits and hyphens, beginning with a letter, "
+                        f"such as my-{what}")
     if what == "dataset" and name in datasets.names():
-        raise BadConfig(f"{name!r} is the name of a dataset that is here; choose another")
+        raise BadConfig(f"{name!r} is the name of an existing dataset; choose another")
     if what == "metric" and name in registry.names():
         whose = "built-in metric" if registry.is_built_in(name) else f"metric of {registry.origin(name) or 'a plug-in'}"
         raise BadConfig(f"{name!r} is the name of a {whose}; choose another")
     if module in sys.stdlib_module_names or importlib.util.find_spec(module) is not None:
-        raise BadConfig(f"{name!r}: there is a Python module {module!r} already, which the {what}'s would hide; "
-                        "choose another name")
+        raise BadConfig(f"{name!r}: would hide the Python module {module!r}; choose another name")
     if folder.exists():
-        raise BadConfig(f"{folder} is there already; choose another name, or another place with --into")
+        raise BadConfig(f"{folder} already exists; choose another name, or another parent with --into")
 
 
 def _files(what: str, name: str, kind: str) -> Iterator[tuple[str, str]]:
-    """The files of the package: paths in it, and their text, with the own name in each of its spellings."""
+    """Yield paths and texts of the files, with the name in each of its spellings."""
     parts = name.split("-")
     spellings = {"{first}": FIRST if kind == "trained" else "", f"my-{what}": name, f"my_{what}": "_".join(parts),
                  f"My{what.capitalize()}": "".join(map(str.capitalize, parts)),
@@ -92,6 +89,6 @@ def _files(what: str, name: str, kind: str) -> Iterator[tuple[str, str]]:
         tested = "trained" if kind == "trained" else "metric"
         file = template.format(kind=tested if template.startswith("test_") else kind)
         text = (TEMPLATES / what / file).read_text(encoding="utf-8")
-        for mine, own in spellings.items():
-            path, text = path.replace(mine, own), text.replace(mine, own)
+        for placeholder, spelling in spellings.items():
+            path, text = path.replace(placeholder, spelling), text.replace(placeholder, spelling)
         yield path, text

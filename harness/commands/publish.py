@@ -1,4 +1,4 @@
-"""`harness publish`: render the static site from the report of a run."""
+"""`harness publish`: Draw the leaderboard pages from the results of a run."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ from leaderboard import site
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Which run, and where to."""
     configure_results(parser)
-    parser.add_argument("--site", type=Path, metavar="DIR", help="where the pages go (default: DIR/site)")
+    parser.add_argument("--site", type=Path, metavar="DIR", help="output folder (default: OUT/site)")
     parser.add_argument("--against", type=Path, metavar="DIR",
-                        help="an earlier run's results or report: a page tells what moved since, and why")
+                        help="results of an earlier run: add a page of the correlations that changed, and why")
     parser.add_argument("--bundle", type=Path, metavar="FILE",
-                        help="write every score by item into this .zip, which the pages name in place of the large "
-                             "tables; `harness run --reuse` starts from it")
+                        help="write all item scores to this .zip and link it instead of the large tables; for "
+                             "`harness run --reuse`")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Render and write."""
     report = with_exhibits(files.read(args.out), args.out)
     folder = args.site or args.out / "site"
     link = ""
@@ -34,5 +32,5 @@ def run(args: argparse.Namespace) -> int:
     write_site(site.site(report, files.read(args.against) if args.against else None, link), folder)
     print(f"leaderboard: {(folder / 'index.html').resolve()}")
     if args.against:
-        print(f"what changed: {(folder / 'changes.html').resolve()}")
+        print(f"changes: {(folder / 'changes.html').resolve()}")
     return 0

@@ -1,4 +1,4 @@
-"""`harness show NAME`: show the card of a dataset, a metric or a pretrained model."""
+"""`harness show NAME`: Show the card of a dataset, metric or pretrained model."""
 
 from __future__ import annotations
 
@@ -22,12 +22,10 @@ from metrics.training import checkpoint
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """A name."""
-    parser.add_argument("name")
+    parser.add_argument("name", help="dataset, metric or model")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the card."""
     if args.name in datasets.names():
         lines = _dataset(args.name, args.home)
     elif args.name in catalogue.cards():
@@ -36,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         lines = _metric(args.name, args.home)
     else:
         known = nearest(args.name, (*datasets.names(), *registry.names(), *catalogue.cards()))
-        raise BadConfig(f"no dataset, metric or model {args.name!r}; {known}")
+        raise BadConfig(f"unknown dataset, metric or model {args.name!r}; {known}")
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         if value:
@@ -45,13 +43,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _dataset(name: str, home: Path) -> list[tuple[str, str]]:
-    card, here = datasets.card(name), datasets.load(name, home)
+    card, dataset = datasets.card(name), datasets.load(name, home)
     lines = [("name", card.name), ("title", card.title), ("split", card.split), ("level", card.level),
              ("language", card.language),
-             ("rows", str(here.card.size)), ("here", f"{len(here.items)} items, {here.origin}"),
-             ("fingerprint", here.fingerprint), ("licence", card.licence), ("citation", card.citation),
+             ("rows", str(dataset.card.size)), ("available", f"{len(dataset.items)} items, {dataset.origin}"),
+             ("fingerprint", dataset.fingerprint), ("licence", card.licence), ("citation", card.citation),
              ("homepage", card.homepage), ("notes", card.notes)]
-    for quality in here.card.qualities:
+    for quality in dataset.card.qualities:
         board = "" if quality.dimension == quality.name.casefold() else f", on the board {quality.dimension!r}"
         lines.append(("quality", f"{quality.name} ({quality.scale}{board})"))
     for source in card.sources:
@@ -63,16 +61,16 @@ def _dataset(name: str, home: Path) -> list[tuple[str, str]]:
 def _model(name: str, home: Path) -> list[tuple[str, str]]:
     card = catalogue.cards()[name]
     try:
-        here = str(catalogue.folder(card, home) if card.kind == "vectors" else pretrained.find(name, home).folder)
+        location = str(catalogue.folder(card, home) if card.kind == "vectors" else pretrained.find(name, home).folder)
     except MissingResource as error:
-        here = str(error)
-    whose = "the publisher's own digest" if card.published else f"as carried by {card.carried_by}"
+        location = str(error)
+    source = "the publisher's own digest" if card.published else f"as carried by {card.carried_by}"
     lines = [("name", card.name), ("title", card.title or card.name), ("kind", card.kind),
              ("parameters", f"{card.parameters:,}"), ("licence", " ".join((card.licence, card.terms)).strip()),
-             ("pretrained on", card.pretrained_on), ("here", here),
+             ("pretrained on", card.pretrained_on), ("location", location),
              ("fetched from", f"hub, {card.hub}" if card.hub else ""),
              ("fetched from", f"package index, {card.carried_by}, {card.size / 1e6:.0f} MB")]
-    return lines + [("sha256", f"{digest}  {file} ({whose})") for file, digest in card.files.items()]
+    return lines + [("sha256", f"{digest}  {file} ({source})") for file, digest in card.files.items()]
 
 
 def _metric(name: str, home: Path) -> list[tuple[str, str]]:
@@ -87,55 +85,54 @@ def _metric(name: str, home: Path) -> list[tuple[str, str]]:
              ("networks", f"{entry.parameters:,} parameters" if entry.parameters else ""),
              *(("pretrained", line) for line in entry.pretrained_on),
              ("scope", card.scope), ("paper", card.paper), ("system", card.system),
-             *(("departs", line) for line in card.departures), ("trained on", card.trained_on),
+             *(("differs", line) for line in card.departures), ("trained on", card.trained_on),
              ("fitted on", card.fitted_on), ("notes", card.notes),
-             ("signature", "" if lacking else signed), ("lacks", lacking)]
+             ("signature", "" if lacking else signed), ("missing", lacking)]
     lines += [("option", f"{key}={value}") for key, value in options(chosen.metric).items()]
     return lines + _weights(chosen.metric, models, lacking) + _composition(chosen.metric, models)
 
 
 def _weights(metric: Metric, models: Models, lacking: str) -> list[tuple[str, str]]:
-    """How the weights that a metric reads were made, or what is wrong with them."""
+    """Describe the training of the weights that a metric reads, or why they are unavailable."""
     lines = []
     for name in checkpoints(metric):
         try:
             weights = models.checkpoint(name, getattr(metric, "encoder", ""))
         except MissingResource as error:
-            trained_by = f"not on this machine; `{checkpoint.command(name)}` trains them"
+            trained_by = f"not on this machine; train them with `{checkpoint.command(name)}`"
             lines.append(("weights", trained_by if str(error) in lacking else str(error)))
             continue
         card = weights.card
         encoder = f", for {weights.encoder}" if weights.encoder else ""
-        measured = f"seed {card['seed']}, held-out loss {card['held_out']:.4f} after {card['best_step']} steps"
+        measured = f"seed {card['seed']}, validation loss {card['held_out']:.4f} after {card['best_step']} steps"
         lines += [("weights", f"{weights.identity}{encoder}, {weights.size / 1e6:.2f} MB; {measured}"),
-                  ("where", "shipped with the project" if weights.folder.is_relative_to(checkpoint.SHIPPED)
-                   else f"{weights.folder}, in place of what is shipped"),
+                  ("location", "shipped with the project" if weights.folder.is_relative_to(checkpoint.SHIPPED)
+                   else f"{weights.folder}, instead of shipped weights"),
                   ("trained by", f"{card['command']} ({card['device']}, {card['seconds']:.0f} s)")]
         if weights.terms:
-            lines.append(("terms", f"trained on corpora whose terms are {weights.terms}"))
-        lines += [("told", f"{what}: {value}") for what, value in card["told"].items()]
+            lines.append(("terms", f"terms of the training corpora: {weights.terms}"))
+        lines += [("measured", f"{name}: {value}") for name, value in card["told"].items()]
         lines += [("corpus", _used(corpus)) for corpus in card["corpora"]]
     return lines
 
 
 def _composition(metric: Metric, models: Models) -> list[tuple[str, str]]:
-    """What a composition is made of, and its weights for each quality with what they were learned on."""
+    """Describe the inputs of a composition, and its weights for each quality with the data they were fitted on."""
     if not isinstance(metric, Composite):
         return []
-    lines = [("input", one.name) for one in metric.made_of()]
+    lines = [("input", entry.name) for entry in metric.made_of()]
     try:
         evidence = learned(metric, models)
     except MissingResource as error:
         return [*lines, ("weights", str(error))]
     if metric.learns:
-        lines += [("learned on", f"{', '.join(evidence.datasets)} ({evidence.identity})"),
-                  ("learned by", str(evidence.card.get("command", "not known")))]
+        lines += [("fitted on", f"{', '.join(evidence.datasets)} ({evidence.identity})"),
+                  ("fitted by", str(evidence.card.get("command", "unknown")))]
     for dimension, weights in weights_shown(metric, evidence):
         lines.append(("weights", f"{dimension}: " + ", ".join(f"{name} {weight:.2f}" for name, weight in weights)))
     return lines
 
 
 def _used(corpus: Mapping[str, Any]) -> str:
-    """What of a corpus was trained on, under which licence."""
     return (f"{corpus['title']} ({corpus['licence']}): {corpus['training']:,} dialogues, {corpus['held_out']:,} held "
-            f"out, {sum(corpus['left_out'].values()):,} left out; sha256 {corpus['digest'][:12]}")
+            f"out, {sum(corpus['left_out'].values()):,} excluded; sha256 {corpus['digest'][:12]}")

@@ -1,4 +1,4 @@
-"""`harness submit`: pack scores, report, cards and environment of a run into one bundle, for `harness verify`."""
+"""`harness submit BUNDLE`: Pack the scores, report, cards and environment of a run into a bundle."""
 
 from __future__ import annotations
 
@@ -15,31 +15,29 @@ from harness.results.rows import Results
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Which run, which metrics of it, and where the bundle goes."""
-    parser.add_argument("bundle", type=Path, metavar="BUNDLE", help="the file to write, a .zip")
+    parser.add_argument("bundle", type=Path, metavar="BUNDLE", help="output file (.zip)")
     configure_results(parser)
     parser.add_argument("--metric", action="append", metavar="NAME",
-                        help="only this one, as the report names it; may be repeated (default: every metric)")
+                        help="metric to include, as named in the results; repeatable (default: all)")
     parser.add_argument("--name", default="", metavar="TEXT",
-                        help="what the bundle is called where it is shown (default: its metrics)")
+                        help="display name of the bundle (default: its metrics)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the bundle."""
     pack(files.read(args.out), args.bundle, args.metric or (), args.name)
     return 0
 
 
 def pack(report: Results, path: Path, metrics: Sequence[str] = (), name: str = "") -> None:
-    """Write the bundle of some metrics of a run, or of all, and say what is in it."""
+    """Write a bundle of the named metrics, or of all, and print a summary."""
     if path.suffix != ".zip":
-        raise BadConfig(f"{path}: a bundle is a .zip")
-    made = bundle.of(report, metrics, name)
-    content = bundle.packed(made)
+        raise BadConfig(f"{path}: expected a .zip")
+    packed = bundle.of(report, metrics, name)
+    content = bundle.packed(packed)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content)
-    columns = sum(len(scored.columns) for scored in made.scores.values())
-    print(f"{path}: {made.name!r}, {len(made.metrics)} metrics, {columns} columns of scores on "
-          f"{len(made.scores)} datasets, {len(content) / 1e6:.2f} MB")
-    if made.failures:
-        print(f"failed and listed as such: {len(made.failures)} pairs of metric and dataset")
+    columns = sum(len(scored.columns) for scored in packed.scores.values())
+    print(f"{path}: {packed.name!r}, {len(packed.metrics)} metrics, {columns} columns of scores on "
+          f"{len(packed.scores)} datasets, {len(content) / 1e6:.2f} MB")
+    if packed.failures:
+        print(f"failures included: {len(packed.failures)} pairs of metric and dataset")

@@ -47,7 +47,7 @@ def test_items_hold_ratings_scores_and_texts(suite_run: SuiteRun) -> None:
     assert items["human:Overall"].tolist() == one.human["Overall"].tolist()
     entries = tuple(dataclasses.replace(entry, fingerprint="0") for entry in results.rows.datasets)
     other = dataclasses.replace(results, rows=dataclasses.replace(results.rows, datasets=entries))
-    with pytest.raises(BadReport, match="the items here are others"):
+    with pytest.raises(BadReport, match="persona-usr"):
         other.items("persona-usr", texts=True)
 
 

@@ -23,7 +23,7 @@ def test_the_walk_through_ends_in_pages(tmp_path: Path, monkeypatch: pytest.Monk
     assert {cli.main(shlex.split(line)[1:]) for line in block.splitlines()} == {0}
     told = capsys.readouterr().out
     assert "5 taken, 0 refused, 1 more at receipt" in told
-    assert "note: development was to close on" in told
+    assert "note: development should have closed on" in told
     assert "note: second" not in told
     root = tmp_path / "my-challenge"
     page = (root / "site" / "development" / "challenge.html").read_text()
@@ -84,7 +84,7 @@ def test_what_cannot_be_done_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
     (root / "challenge.toml").write_bytes(b'submissions = 1\ncounts = "last"\n' + before)
     capsys.readouterr()
     assert cli.main(["challenge", "validate", str(root)]) == 1
-    assert "note: the last valid one of a team's first 1 counts" in capsys.readouterr().out
+    assert "note: the last valid one of a team's first 1 submissions counts" in capsys.readouterr().out
 
 
 def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_validate_looks_at_rules_data_and_ratings_before_anybody_hands_in(
     validate = ["challenge", "validate", str(root)]
     for old, new, status, words in (
             ("", "", 0, ("first: 40 items, language en; overall: 80 votes on 40 items", "0 taken, 0 refused",
-                         "note: 40 items are in another phase too: first_000")),
+                         "note: 40 items are also in another phase: first_000")),
             ("first_000,", "first_0x,", 2, (
                 "line 2", "line 3", "'first_0x' is no item of the datasets first, second; and 1 more")),
             ("_007,overall", "_007,wot", 2, ("no quality of first", "no quality of second", "more like it: line 17")),
