@@ -54,7 +54,7 @@ def front(site: Site, visit: Open) -> sync_api.Page:
     return visit(site.at("index.html"))
 
 
-def test_the_sentence_is_that_of_the_results_for_every_question_and_choice(site: Site, front: sync_api.Page) -> None:
+def test_answer_matches_the_results_for_every_choice(site: Site, front: sync_api.Page) -> None:
     found, index = answers(site.results), make_index(site.results)
     for one in questions(site.results):
         for choice, ratings, models in (((False, True), "", ""), ((True, True), "1", ""), ((False, False), "", "0")):
@@ -67,8 +67,7 @@ def test_the_sentence_is_that_of_the_results_for_every_question_and_choice(site:
                     one, choice, is_control(index, own.best))
 
 
-def test_the_board_shows_the_ranks_of_the_question_and_of_each_metric_one_column(
-        site: Site, front: sync_api.Page) -> None:
+def test_board_shows_ranks_and_one_column_per_metric(site: Site, front: sync_api.Page) -> None:
     for dimension in ("overall", "interesting"):
         ask(front, q=f"dev:{dimension}", ratings="1")
         ranks = expected(site.results, dimension)
@@ -78,7 +77,7 @@ def test_the_board_shows_the_ranks_of_the_question_and_of_each_metric_one_column
     assert len({metrics[label] for label in shown(front)}) == len(shown(front)) > 5
 
 
-def test_another_statistic_and_fewer_datasets_rank_anew_without_intervals(site: Site, front: sync_api.Page) -> None:
+def test_other_statistic_or_fewer_datasets_rerank_without_intervals(site: Site, front: sync_api.Page) -> None:
     ask(front, q="dev:overall", ratings="1")
     front.locator(".panel select[name=stat]").select_option("pearson")
     ranks = expected(site.results, "overall", "pearson")
@@ -92,7 +91,7 @@ def test_another_statistic_and_fewer_datasets_rank_anew_without_intervals(site: 
     assert "no lead is tested" in front.locator("#sentence .evidence").inner_text()
 
 
-def test_a_drawer_and_a_comparison_say_what_the_tests_found(site: Site, front: sync_api.Page) -> None:
+def test_details_and_comparison_match_the_tests(site: Site, front: sync_api.Page) -> None:
     ask(front, q="dev:overall", ratings="1")
     front.locator(".ranked .more:visible").first.click()
     text = front.locator(".drawer").inner_text()
@@ -116,7 +115,7 @@ def test_a_drawer_and_a_comparison_say_what_the_tests_found(site: Site, front: s
         assert found == (winner if holm < 0.05 else "no")
 
 
-def test_a_click_on_a_heading_sorts_and_a_second_turns_it_round(front: sync_api.Page) -> None:
+def test_clicking_a_heading_sorts_and_reverses(front: sync_api.Page) -> None:
     heading = front.locator(".ranked thead th[data-key='dev:relevant']")
     place = heading.evaluate("one => one.cellIndex")
     for direction in ("descending", "ascending"):
@@ -129,7 +128,7 @@ def test_a_click_on_a_heading_sorts_and_a_second_turns_it_round(front: sync_api.
         assert len(set(numbers)) > 1
 
 
-def test_the_address_brings_a_choice_and_the_place_back(site: Site, front: sync_api.Page) -> None:
+def test_fragment_restores_selection_and_scroll_position(site: Site, front: sync_api.Page) -> None:
     ask(front, q="dev:interesting", ratings="1")
     front.locator(".ranked .more:visible").nth(2).click()
     front.locator(".panel input[type=search]").press_sequentially("made")
@@ -148,7 +147,7 @@ def test_the_address_brings_a_choice_and_the_place_back(site: Site, front: sync_
     assert rows(front) == before
 
 
-def test_no_address_breaks_the_page(site: Site, front: sync_api.Page) -> None:
+def test_malformed_fragments_do_not_break_the_page(site: Site, front: sync_api.Page) -> None:
     for choice in (
             "q=__proto__", "stat=nonsense&q=constructor", "sort=dev-real:99:descending", "sort=toString.ascending",
             "without=__proto__&models=2", "one=%00&other=x", "open=none", "y=1e999&find=%3Cscript%3E", "a=%E0%A4%A",

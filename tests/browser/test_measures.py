@@ -49,7 +49,7 @@ def real(browser: sync_api.Browser, results: Results, tmp_path_factory: pytest.T
         yield made
 
 
-def test_the_first_screen_holds_question_answer_interval_people_cost_and_badge(real: Site, visit: Open) -> None:
+def test_first_screen_holds_the_whole_answer(real: Site, visit: Open) -> None:
     for view in (DESK, PHONE):
         page = visit(real.at("index.html"), viewport=view)
         for name in ("h1", ".ask select[name=q]", ".best", ".about", ".evidence", ".people", ".dots"):
@@ -64,7 +64,7 @@ def test_the_first_screen_holds_question_answer_interval_people_cost_and_badge(r
         assert view is PHONE or first["y"] < 900
 
 
-def test_pages_and_the_site_are_small_and_drawn_at_once(real: Site, results: Results, visit: Open) -> None:
+def test_site_is_small_and_drawn_quickly(real: Site, results: Results, visit: Open) -> None:
     start = time.process_time()
     files = draw(results)
     seconds = time.process_time() - start
@@ -85,7 +85,7 @@ def test_pages_and_the_site_are_small_and_drawn_at_once(real: Site, results: Res
     assert seconds < 8, "of a processor that others share; 4 of one that none does"
 
 
-def test_the_front_page_loads_in_a_quarter_of_a_second_of_a_processor(real: Site, browser: sync_api.Browser) -> None:
+def test_front_page_loads_in_a_quarter_second_of_cpu_time(real: Site, browser: sync_api.Browser) -> None:
     """So one that is four times slower needs a second. Its own time is counted, whatever else the machine does."""
     seconds = []
     for _ in range(3):
@@ -102,7 +102,7 @@ def test_the_front_page_loads_in_a_quarter_of_a_second_of_a_processor(real: Site
     assert 0.01 < min(seconds) < 0.25, seconds
 
 
-def test_a_choice_is_drawn_at_once_and_nothing_moves_on_loading(real: Site, visit: Open) -> None:
+def test_selection_is_fast_and_layout_is_stable(real: Site, visit: Open) -> None:
     page = visit(real.at("index.html"))
     assert page.evaluate(SHIFT) < 0.05
     for slower, limit in ((1, 100), (4, 400)):
@@ -110,7 +110,7 @@ def test_a_choice_is_drawn_at_once_and_nothing_moves_on_loading(real: Site, visi
         assert min(page.evaluate(RANK, f"dev:{key}") for key in ("interesting", "relevant", "overall")) < limit
 
 
-def test_few_tabs_lead_to_the_first_control_and_through_the_page(real: Site, visit: Open) -> None:
+def test_few_tab_stops_to_the_first_control(real: Site, visit: Open) -> None:
     page = visit(real.at("index.html"))
     stops = 0
     while not page.evaluate("document.activeElement.matches('.ask select')"):
@@ -120,7 +120,7 @@ def test_few_tabs_lead_to_the_first_control_and_through_the_page(real: Site, vis
     assert page.evaluate(STOPS) <= 150
 
 
-def test_no_cell_is_clipped_and_no_word_lies_over_another(real: Site, visit: Open) -> None:
+def test_no_cell_is_clipped_and_no_text_overlaps(real: Site, visit: Open) -> None:
     for width in (390, 768, 1400):
         page = visit(real.at("index.html"), viewport={"width": width, "height": 900})
         for path in real.kinds:
@@ -135,7 +135,7 @@ def test_no_cell_is_clipped_and_no_word_lies_over_another(real: Site, visit: Ope
     assert sum(box["x"] + box["width"] <= edge["x"] + edge["width"] + 1 for box in boxes) >= 8
 
 
-def test_every_score_of_another_system_than_its_papers_has_a_badge(real: Site, visit: Open) -> None:
+def test_metrics_that_differ_from_their_paper_have_a_badge(real: Site, visit: Open) -> None:
     systems = {column: entry.badge for entry in real.results.metrics for column in entry.columns}
     page = visit(real.at("index.html"))
     for text in page.locator(".ranked tbody tr:visible th").all_inner_texts():

@@ -58,7 +58,7 @@ def test_axe_finds_nothing(site: Site, visit: Open, options: dict[str, Any], rul
     assert {path: said for path, said in found.items() if said} == {}
 
 
-def test_the_first_tab_skips_to_the_content(site: Site, visit: Open) -> None:
+def test_first_tab_skips_to_the_content(site: Site, visit: Open) -> None:
     page = visit(site.at("index.html"))
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
@@ -67,8 +67,7 @@ def test_the_first_tab_skips_to_the_content(site: Site, visit: Open) -> None:
     assert page.url.endswith("#main")
 
 
-def test_every_page_opens_from_a_server_and_is_as_wide_as_its_window_and_every_kind_prints_and_sorts(
-        site: Site, visit: Open) -> None:
+def test_every_page_fits_its_window_prints_and_sorts(site: Site, visit: Open) -> None:
     page = visit(site.at("index.html"))
     phone = visit(site.at("index.html"), viewport=PHONE, is_mobile=True, has_touch=True)
     for path in site.pages:
@@ -85,14 +84,14 @@ def test_every_page_opens_from_a_server_and_is_as_wide_as_its_window_and_every_k
                 assert button.evaluate("one => one.closest('th').hasAttribute('aria-sort')"), path
 
 
-def test_every_page_opens_as_a_file_without_a_complaint(site: Site, visit: Open) -> None:
+def test_every_page_opens_as_a_file(site: Site, visit: Open) -> None:
     page = visit((site.folder / "index.html").as_uri())
     for path in site.pages:
         page.goto((site.folder / path).as_uri())
         assert page.evaluate("getComputedStyle(document.body).maxWidth") != "none", f"{path} has no style"
 
 
-def test_the_ground_follows_the_system_until_a_button_changes_it_on_every_page(site: Site, visit: Open) -> None:
+def test_theme_follows_the_system_until_changed(site: Site, visit: Open) -> None:
     assert not light(visit(site.at("index.html"), color_scheme="dark"))
     page = visit(site.at("index.html"), color_scheme="light")
     assert light(page)
@@ -104,7 +103,7 @@ def test_the_ground_follows_the_system_until_a_button_changes_it_on_every_page(s
     assert light(page)
 
 
-def test_without_scripts_every_table_is_there_and_no_dead_control(site: Site, visit: Open) -> None:
+def test_without_scripts_tables_remain_and_controls_are_hidden(site: Site, visit: Open) -> None:
     with_scripts = visit(site.at("index.html"))
     without = visit(site.at("index.html"), java_script_enabled=False)
     for path in site.kinds:
@@ -114,7 +113,7 @@ def test_without_scripts_every_table_is_there_and_no_dead_control(site: Site, vi
         assert without.locator("button:visible, select:visible, input:visible, table [hidden]").count() == 0, path
 
 
-def test_hostile_names_break_no_page_and_no_control(hostile_pages: Site, visit: Open) -> None:
+def test_hostile_names_break_no_page_or_control(hostile_pages: Site, visit: Open) -> None:
     page = visit(hostile_pages.at("index.html"))
     for path in hostile_pages.kinds:
         page.goto(hostile_pages.at(path))
@@ -137,7 +136,7 @@ def test_hostile_names_break_no_page_and_no_control(hostile_pages: Site, visit: 
     assert page.evaluate("({}).polluted") is None
 
 
-def test_a_complaint_is_noticed(tmp_path: Path, visit: Open, complaints: list[str]) -> None:
+def test_complaints_are_noticed(tmp_path: Path, visit: Open, complaints: list[str]) -> None:
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     wrong = {'<img src="https://example.org/x.png" alt="">': "asked for https://example.org/x.png",
              f'{policy}<p style="color: red">Red</p>': "CSP: style-src",

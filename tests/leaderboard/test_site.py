@@ -34,7 +34,7 @@ from tests.leaderboard import hostile
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def test_the_pages_are_as_they_were(site: dict[str, bytes]) -> None:
+def test_pages_equal_golden_files(site: dict[str, bytes]) -> None:
     paths = [path.relative_to(GOLDEN).as_posix() for path in sorted(GOLDEN.rglob("*")) if path.is_file()]
     assert len(paths) == 5
     for path in paths:
@@ -43,8 +43,7 @@ def test_the_pages_are_as_they_were(site: dict[str, bytes]) -> None:
         assert site[path].decode() == (GOLDEN / path).read_text(encoding="utf-8"), path
 
 
-def test_the_order_in_which_a_report_lists_things_does_not_matter(
-        results: Results, site: dict[str, bytes]) -> None:
+def test_order_of_rows_does_not_matter(results: Results, site: dict[str, bytes]) -> None:
     rng = random.Random(3)  # noqa: S311 - a test's shuffle
     parts = {name: tuple(rng.sample(rows := getattr(results, name), len(rows)))
              for name in ("datasets", "metrics", "correlations", "ranking", "skips", "failures", "timings")}
@@ -55,22 +54,21 @@ def test_the_order_in_which_a_report_lists_things_does_not_matter(
     assert summary(shuffled) == summary(results)
 
 
-def test_every_page_says_that_a_run_was_on_a_part_of_the_items(results: Results) -> None:
+def test_every_page_states_a_partial_run(results: Results) -> None:
     for option, text in (("limit", "only the first 9 items of each"), ("sample", "at most 9 items in whole contexts")):
         files = draw(replace(results, run=replace(results.run, options={option: 9})))
         assert not [path for path in files if path.endswith(".html") and text.encode() not in files[path]]
         assert text.encode() in files["LEADERBOARD.md"]
 
 
-def test_timings_change_costs_and_no_other_number(results: Results, site: dict[str, bytes]) -> None:
+def test_timings_change_only_costs(results: Results, site: dict[str, bytes]) -> None:
     other = draw(replace(results, timings=()))
     changed = {path for path in site if site[path] != other[path]}
     assert changed >= {"methods.html", "index.html"}
     assert not [path for path in changed if path.startswith("dataset/") or path.endswith(".csv")]
 
 
-def test_every_link_leads_somewhere_and_every_page_is_linked(
-        site: dict[str, bytes], hostile_site: dict[str, bytes]) -> None:
+def test_links_have_targets_and_every_page_is_linked(site: dict[str, bytes], hostile_site: dict[str, bytes]) -> None:
     for drawn in (site, hostile_site):
         assert len({path.casefold() for path in drawn}) == len(drawn)
         pages, linked = parsed(drawn), {"index.html"}
@@ -87,7 +85,7 @@ def test_every_link_leads_somewhere_and_every_page_is_linked(
     assert site["dataset/fed-turn.html"].decode().count('aria-current="true">Datasets') == 1
 
 
-def test_every_link_in_the_markdown_leads_somewhere(site: dict[str, bytes]) -> None:
+def test_markdown_links_have_targets(site: dict[str, bytes]) -> None:
     text = site["LEADERBOARD.md"].decode()
     anchors = re.findall(r'<a id="([^"]+)"></a>', text)
     links = re.findall(r"\]\(([^)]+)\)", text)
@@ -97,7 +95,7 @@ def test_every_link_in_the_markdown_leads_somewhere(site: dict[str, bytes]) -> N
         "datasets", "run", "cite", "files")}
 
 
-def test_every_command_of_a_page_is_one_that_the_command_line_takes(results: Results) -> None:
+def test_commands_on_pages_are_valid(results: Results) -> None:
     command = "harness run --all --with ./asks.py"
     metrics = tuple(replace(row, signature="grade|r1|code=0a") if row.name == "grade" else row
                     for row in results.metrics)
@@ -110,7 +108,7 @@ def test_every_command_of_a_page_is_one_that_the_command_line_takes(results: Res
     assert "harness run --metric grade --all" not in lines
 
 
-def test_a_run_is_repeated_with_its_models_and_weights_and_uncommitted_changes_are_named(results: Results) -> None:
+def test_methods_page_has_the_commands_to_repeat_a_run(results: Results) -> None:
     metrics = tuple(replace(row, pretrained_on=("bert-base: books",)) if row.name == "grade" else row
                     for row in results.metrics)
     pages = parsed(draw(replace(results, metrics=metrics, run=replace(results.run, commit=f"{'ab' * 20}-dirty"))))
@@ -123,8 +121,7 @@ def test_a_run_is_repeated_with_its_models_and_weights_and_uncommitted_changes_a
     assert all(f"commit {'ab' * 6}-dirty" in "".join(page.words) for page in pages.values())
 
 
-def test_sample_data_are_nowhere_beside_real_data_and_alone_are_said_to_be_a_demonstration(
-        mixed: Results, site: dict[str, bytes]) -> None:
+def test_sample_is_hidden_beside_real_data_and_labelled_alone(mixed: Results, site: dict[str, bytes]) -> None:
     sample = [entry.name for entry in mixed.datasets if entry.origin == "sample"]
     assert draw(mixed) == site
     assert not [path for path in site for name in (*sample, "Unrated", BANNER) if name.encode() in site[path]]
@@ -138,7 +135,7 @@ def test_sample_data_are_nowhere_beside_real_data_and_alone_are_said_to_be_a_dem
     assert BANNER not in summary(mixed)
 
 
-def test_a_report_may_lack_a_part_and_an_empty_one_is_still_a_site(results: Results) -> None:
+def test_incomplete_or_empty_results_still_make_a_site(results: Results) -> None:
     for part in ("ranking", "correlations", "metrics", "skips", "failures"):
         less = replace(results, **{part: ()})
         assert "index.html" in draw(less)
@@ -148,7 +145,7 @@ def test_a_report_may_lack_a_part_and_an_empty_one_is_still_a_site(results: Resu
     assert "No ranking" in summary(empty)
 
 
-def test_a_plain_name_stays_readable_in_a_path_and_any_other_gets_a_usable_one() -> None:
+def test_slugs_are_readable_or_at_least_usable() -> None:
     for name, expected in {"fed-turn": "fed-turn", "maintains context": "maintains-context", "Café": "cafe",
                            "../../etc": "etc"}.items():
         assert slug(name) == expected
@@ -161,14 +158,14 @@ def test_a_plain_name_stays_readable_in_a_path_and_any_other_gets_a_usable_one()
 
 @settings(max_examples=25)
 @given(st.lists(st.text(max_size=8) | st.sampled_from(["a b", "a-b", "A_B", "a|b", "con"]), max_size=8))
-def test_slugs_are_safe_and_distinct_in_any_order(names: list[str]) -> None:
+def test_slugs_are_safe_distinct_and_independent_of_order(names: list[str]) -> None:
     paths = slugs(names)
     assert len(set(paths.values())) == len(set(names))
     assert all(re.fullmatch(rf"[a-z0-9][a-z0-9-]{{0,{LONGEST + 70}}}", value) for value in paths.values())
     assert slugs(reversed(names)) == paths
 
 
-def test_a_label_says_its_options_once(results: Results) -> None:
+def test_label_has_its_options_once(results: Results) -> None:
     named = {("judge:fit[lm=x]", "fit[lm=x]"): "judge:fit[lm=x]",
              ("judge:fit[lm=x]", "fit-tone[lm=x]"): "judge:fit-tone[lm=x]",
              ("am-fm[lm=x]", "am-fm[lm=x]"): "am-fm[lm=x]", ("am-fm[lm=x]", "am[lm=x]"): "am-fm[lm=x] / am"}
@@ -223,8 +220,7 @@ def pages(hostile_site: dict[str, bytes]) -> dict[str, Parsed]:
     return parsed(hostile_site)
 
 
-def test_names_make_no_element_nothing_but_the_scripts_of_the_site_runs_and_ids_are_distinct(
-        pages: dict[str, Parsed], hostile_site: dict[str, bytes]) -> None:
+def test_names_make_no_element_script_or_duplicate_id(pages: dict[str, Parsed], hostile_site: dict[str, bytes]) -> None:
     harmless = parsed(draw(hostile.make(hostile.plain(hostile.NAMES))))
     made = {pair for page in harmless.values() for pair in page.made}
     assert {(*pair, path) for path, page in pages.items() for pair in page.made - made - {("wbr", "")}} == set()
@@ -240,8 +236,7 @@ def test_names_make_no_element_nothing_but_the_scripts_of_the_site_runs_and_ids_
         assert not HIDDEN.search(seen), f"{path}: what cannot be seen is written out"
 
 
-def test_data_for_scripts_holds_every_name_as_it_is_shown_and_every_row_of_the_board(
-        hostile_site: dict[str, bytes], pages: dict[str, Parsed]) -> None:
+def test_script_data_has_every_name_and_row(hostile_site: dict[str, bytes], pages: dict[str, Parsed]) -> None:
     script = hostile_site["numbers.js"].decode()
     given = json.loads(script.removeprefix("const Numbers = ").removesuffix(";\n"))
     found = json.dumps(given, ensure_ascii=False)
@@ -253,7 +248,7 @@ def test_data_for_scripts_holds_every_name_as_it_is_shown_and_every_row_of_the_b
     assert sorted(map(int, pages["index.html"].attributes("data-row"))) == list(range(len(given["columns"])))
 
 
-def test_markdown_has_no_markup_of_a_name(hostile_site: dict[str, bytes]) -> None:
+def test_names_make_no_markup_in_markdown(hostile_site: dict[str, bytes]) -> None:
     text = hostile_site["LEADERBOARD.md"].decode()
     assert not HIDDEN.search(text)
     prose = "\n".join(line for line in text.splitlines() if not line.startswith("    "))  # indented: code, as it is
@@ -268,7 +263,7 @@ def test_markdown_has_no_markup_of_a_name(hostile_site: dict[str, bytes]) -> Non
             block = []
 
 
-def test_every_name_is_shown_and_a_sign_without_a_shape_is_written_out(pages: dict[str, Parsed]) -> None:
+def test_names_are_shown_with_invisible_characters_written_out(pages: dict[str, Parsed]) -> None:
     shown = " ".join("".join(pages["methods.html"].words).split())
     for name in (name for name in hostile.NAMES if len(name) < 100):
         assert " ".join(visible(name).split()) in shown

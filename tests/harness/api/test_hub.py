@@ -51,7 +51,7 @@ def at_hub(address: str, who: str, *argv: str) -> subprocess.CompletedProcess[st
                           env={**os.environ, "HF_ENDPOINT": address, "HF_TOKEN": f"hf_{who}", "HF_HOME": cache})
 
 
-def test_a_dataset_becomes_a_folder_for_the_hub_and_is_not_uploaded(
+def test_dataset_is_exported_but_not_uploaded(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -70,7 +70,7 @@ def test_a_dataset_becomes_a_folder_for_the_hub_and_is_not_uploaded(
     assert main(["export", "toy", "--out", "other"]) == 2
 
 
-def test_weights_go_to_the_hub_and_come_from_it(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_round_trip_through_the_hub(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shipped = checkpoint.SHIPPED / "mme-rm"
     with serving() as (address, served):

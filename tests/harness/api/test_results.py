@@ -39,7 +39,7 @@ def test_tables_have_every_row_of_the_results(suite_run: SuiteRun) -> None:
     assert "simulated raters" in results._repr_html_()
 
 
-def test_items_hold_ratings_scores_and_texts(suite_run: SuiteRun) -> None:
+def test_items_have_ratings_scores_and_texts(suite_run: SuiteRun) -> None:
     results = load(suite_run.out, os.environ["HARNESS_HOME"])
     items = results.items("persona-usr", texts=True)
     assert score("bleu", items)["bleu-1"].tolist() == pytest.approx(items["score:bleu-1"].tolist(), nan_ok=True)
@@ -51,7 +51,7 @@ def test_items_hold_ratings_scores_and_texts(suite_run: SuiteRun) -> None:
         other.items("persona-usr", texts=True)
 
 
-def test_unknown_names_are_answered_with_the_nearest(suite_run: SuiteRun, tmp_path: Path) -> None:
+def test_unknown_names_suggest_the_nearest(suite_run: SuiteRun, tmp_path: Path) -> None:
     results = load(suite_run.out)
     for call in (lambda: results.items("fed-tunr"), lambda: results.leads("lenght"),
                  lambda: run("length", smaple=3, out=tmp_path), lambda: results.leads(board="dve"),
@@ -62,7 +62,7 @@ def test_unknown_names_are_answered_with_the_nearest(suite_run: SuiteRun, tmp_pa
         run([], "fed-turn", out=tmp_path)
 
 
-def test_a_run_is_that_of_the_command(tmp_path: Path) -> None:
+def test_run_equals_the_command(tmp_path: Path) -> None:
     results = run(["distinct", "length"], "fed-turn", sample=30, draws=20, out=tmp_path / "a")
     assert main(["run", "--metric", "length", "--metric", "distinct", "--dataset", "fed-turn", "--sample", "30",
                  "--draws", "20", "--out", str(tmp_path / "b")]) == 0

@@ -33,7 +33,7 @@ def plain(item: Item) -> dict[str, object]:
             "references": [reference.text for reference in item.references], "facts": list(item.facts)}
 
 
-def test_scores_are_those_of_a_run(tmp_path: Path, home: Path, dataset: Dataset, tiny_encoder: Path,
+def test_scores_equal_those_of_a_run(tmp_path: Path, home: Path, dataset: Dataset, tiny_encoder: Path,
                                    monkeypatch: pytest.MonkeyPatch) -> None:
     """Of words, of a composition and of a network, whose weights are loaded once."""
     from metrics.models import encoder
@@ -57,7 +57,7 @@ def test_scores_are_those_of_a_run(tmp_path: Path, home: Path, dataset: Dataset,
     assert len(loaded) == 1
 
 
-def test_turns_alternate_back_from_the_response() -> None:
+def test_speakers_alternate_backwards_from_the_response() -> None:
     item = api._item(0, TEA)
     assert [turn.speaker for turn in item.context] == [SYSTEM, USER]
     assert api._item(0, {**TEA, "context": "hello\n\nDo you like tea?\n"}) == item
@@ -70,7 +70,7 @@ def test_turns_alternate_back_from_the_response() -> None:
     assert score("length", [dialogue])["length"] == [2.0], "without names every turn is scored"
 
 
-def test_what_cannot_be_scored_is_told_with_its_place() -> None:
+def test_invalid_items_are_reported_with_their_position() -> None:
     with pytest.raises(CannotScore, match="no item has references"):
         score("bleu", [{"context": ["hello"], "response": "hi"}])
     with pytest.raises(CannotScore, match="no items"):
@@ -92,7 +92,7 @@ def test_what_cannot_be_scored_is_told_with_its_place() -> None:
         harness.scores  # noqa: B018
 
 
-def test_a_table_has_an_item_a_row_and_columns_of_other_names_mean_nothing(tmp_path: Path) -> None:
+def test_tables_have_an_item_per_row_and_ignore_other_columns(tmp_path: Path) -> None:
     pandas, datasets = pytest.importorskip("pandas"), pytest.importorskip("datasets")
     rows = [{"context": ["Tea?"], "response": "Green tea, please."}, {"context": ["Hi", "Ho"], "response": "Bye!"}]
     expected = score("length", rows)["length"]

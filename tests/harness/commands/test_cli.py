@@ -38,7 +38,7 @@ def refused(capsys: pytest.CaptureFixture[str], *argv: object) -> str:
     return lines[0]
 
 
-def test_what_cannot_be_done_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path,
+def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path,
                                          monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for argv, part in REFUSED:
@@ -46,7 +46,8 @@ def test_what_cannot_be_done_is_one_line(capsys: pytest.CaptureFixture[str], tmp
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_a_bad_import_leaves_the_home_as_it_was(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_import_leaves_the_home_unchanged(tmp_path: Path, home: Path,
+                                                 capsys: pytest.CaptureFixture[str]) -> None:
     good = json.dumps([{"dialogue_id": "x", "context": "a", "response": "b"}])
     (tmp_path / "esl_eval.json").write_text(good)
     for text in (good[:-5], good.replace('"b"', '"b", "annotations": {"rel": [1]}')):
@@ -58,7 +59,7 @@ def test_a_bad_import_leaves_the_home_as_it_was(tmp_path: Path, home: Path, caps
     assert home.name in refused(capsys, "import", tmp_path / "esl_eval.json")
 
 
-def test_commands_that_score_nothing_import_little(suite_run: SuiteRun) -> None:
+def test_light_commands_import_little(suite_run: SuiteRun) -> None:
     """Each module named here takes longer to import than the command takes to answer."""
     code = f"""import sys, harness
 from harness.cli import main
@@ -77,7 +78,7 @@ assert "torch" not in sys.modules"""
     assert done.returncode == 0, done.stderr
 
 
-def test_what_trains_weights_that_are_not_here(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_names_the_command_that_trains_missing_weights(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "deb[recipe=paper]"]) == 0
     shown = capsys.readouterr().out
     assert "model 'bert-base-uncased' is not on this machine" in shown
@@ -94,7 +95,7 @@ def test_version_and_completions(capsys: pytest.CaptureFixture[str]) -> None:
         assert re.fullmatch(lines, capsys.readouterr().out)
 
 
-def test_a_page_is_written_again_only_where_it_is_not_as_drawn(tmp_path: Path) -> None:
+def test_only_changed_pages_are_rewritten(tmp_path: Path) -> None:
     pages = {"index.html": b"front", "metric/a.html": b"a", "metric/b.html": b"b", "metric/c.html": b"c"}
     write_site(pages, tmp_path)
     (tmp_path / "metric" / "a.html").write_bytes(b"x")
@@ -105,7 +106,7 @@ def test_a_page_is_written_again_only_where_it_is_not_as_drawn(tmp_path: Path) -
     assert [name for name, number in written.items() if (tmp_path / name).stat().st_ino == number] == ["index.html"]
 
 
-def test_neither_a_folder_of_the_same_name_nor_a_reader_that_goes_away_is_a_traceback(tmp_path: Path) -> None:
+def test_shadowing_folder_or_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
     for package in ("benchmarks", "metrics", "harness", "leaderboard"):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").write_text("raise SystemExit('fooled')")
@@ -141,7 +142,7 @@ def after(lines: list[str], start: str) -> list[str]:
     return [line.strip() for line in lines[place:]]
 
 
-def test_a_metric_is_told_with_the_model_it_takes_or_why_it_is_not_run(
+def test_doctor_names_the_model_of_a_metric_or_what_is_missing(
         doctor: Doctor, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.harness.run.test_plan import Likeness
 
@@ -159,7 +160,7 @@ def test_a_metric_is_told_with_the_model_it_takes_or_why_it_is_not_run(
     assert after(lines, "bleu ")[0].split()[1] == "ready;"
 
 
-def test_two_versions_side_by_side_are_told(tmp_path: Path, doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_a_shadowed_version(tmp_path: Path, doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "harness").mkdir()
     (tmp_path / "dialogue_harness-9.0.dist-info").mkdir()
     (tmp_path / "dialogue_harness-9.0.dist-info" / "METADATA").write_text("Name: dialogue-harness\nVersion: 9.0\n")

@@ -27,7 +27,7 @@ def _modules(look_anew: Callable[[], None]) -> Iterator[None]:
     sys.modules.pop("green_tea", None)
 
 
-def test_what_is_installed_is_listed_and_its_name_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+def test_installed_metric_is_listed_and_its_name_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                            look_anew: Callable[[], None],
                                                            capsys: pytest.CaptureFixture[str]) -> None:
     """As pip leaves it behind an editable install."""
@@ -54,7 +54,7 @@ def test_what_is_installed_is_listed_and_its_name_is_taken(tmp_path: Path, monke
 
 
 @pytest.mark.slow
-def test_every_kind_passes_its_own_test(tmp_path: Path) -> None:
+def test_every_template_passes_its_own_test(tmp_path: Path) -> None:
     made = [new(tmp_path, kind, f"tea-{kind}") for kind in KINDS]
     path = os.pathsep.join([*(str(folder / "src") for folder in made), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, made)],
@@ -62,8 +62,7 @@ def test_every_kind_passes_its_own_test(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_a_name_that_cannot_be_is_refused_and_a_folder_that_is_there_left_as_it_is(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_name_or_existing_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, part in (
             ("bleu", "the name of a built-in metric"), ("Tea", "invalid name"), ("a--b", "invalid name"),
             ("../tea", "invalid name"), ("3-teas", "invalid name"), ("class", "invalid name"), ("", "invalid name"),

@@ -20,7 +20,7 @@ def scripts(job: dict[str, Any]) -> list[str]:
     return [step["run"] for step in job["steps"] if "run" in step]
 
 
-def test_a_pull_request_reaches_nothing_that_may_write() -> None:
+def test_pull_requests_have_no_write_access() -> None:
     """What reads bundles may write nothing; a text from outside reaches a script as a variable alone."""
     workflow = dict(yaml.safe_load((ROOT / ".github" / "workflows" / "results.yml").read_text()))
     assert list(workflow[True]) == ["pull_request_target"]  # the base branch's files; YAML reads `on` as true
@@ -45,7 +45,7 @@ def test_a_pull_request_reaches_nothing_that_may_write() -> None:
             cli.parser().parse_args(words[1:])
 
 
-def test_every_action_is_pinned_by_its_commit() -> None:
+def test_actions_are_pinned_by_commit() -> None:
     """Those of the templates too; the workflows are YAML."""
     paths = [*ROOT.glob(".github/workflows/*.yml"), *ROOT.glob("harness/**/*.yml")]
     used = [line for path in paths for line in path.read_text().splitlines() if "uses:" in line]
@@ -59,7 +59,7 @@ def git(folder: Path, *words: str) -> None:
     subprocess.run(["git", "-C", str(folder), *who, *words], check=True, capture_output=True)
 
 
-def test_the_check_takes_only_bundles_out_of_a_branch_that_is_not_checked_out(tmp_path: Path) -> None:
+def test_check_takes_only_bundles_from_the_branch(tmp_path: Path) -> None:
     (tmp_path / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "results", tmp_path / ".ci")
     (tmp_path / "harness").write_text(

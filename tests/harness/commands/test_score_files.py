@@ -24,7 +24,7 @@ def filled(folder: Path, *flags: str, every: int = 1) -> Path:
     return mine
 
 
-def test_a_filled_template_is_valid_and_goes_on_the_board(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_filled_template_is_valid_and_ranked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine, out = filled(tmp_path), tmp_path / "out"
     assert "bundled sample" in capsys.readouterr().err
     assert main(["validate", str(mine)]) == 0
@@ -38,7 +38,7 @@ def test_a_filled_template_is_valid_and_goes_on_the_board(tmp_path: Path, capsys
     assert str(tmp_path).encode() not in written, "no folder of this machine is in what can be published"
 
 
-def test_what_is_missing_is_told_with_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_scores_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = filled(tmp_path, "--by", "item", every=2)
     items = {name: len(registry.sample(registry.card(name)).items) for name in ("fed-dial", "jsalt")}
     capsys.readouterr()
@@ -53,7 +53,7 @@ def test_what_is_missing_is_told_with_counts(tmp_path: Path, capsys: pytest.Capt
     assert "warnings" in printed
 
 
-def test_what_cannot_be_taken_or_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_score_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.csv"
     assert main(["validate", str(path)]) == 2
     assert "unreadable: cannot be opened" in capsys.readouterr().out
@@ -66,7 +66,7 @@ def test_what_cannot_be_taken_or_read(tmp_path: Path, capsys: pytest.CaptureFixt
         assert message in capsys.readouterr().out
 
 
-def test_a_template_is_printed_or_written_but_never_over_scores(tmp_path: Path,
+def test_template_never_overwrites_scores(tmp_path: Path,
                                                                 capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["template", "--split", "test"]) == 0
     assert capsys.readouterr().out.startswith("dialogue_id,score\ndstc10-task5.1_")
@@ -79,7 +79,7 @@ def test_a_template_is_printed_or_written_but_never_over_scores(tmp_path: Path,
     assert path.read_text() == "mine"
 
 
-def test_the_texts_are_enough_to_score_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_texts_suffice_to_score_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A whole dialogue and a response, in lines of JSON."""
     lines = tmp_path / "texts.jsonl"
     assert main(["template", "--texts", "--dataset", "persona-usr", "--dataset", "fed-dial", "--out", str(lines)]) == 0

@@ -66,7 +66,7 @@ def judged(out: Path, *more: str) -> list[str]:
             "--metric", "judge:llm-eval[model=toy,tries=2]", "--out", str(out), *more]
 
 
-def test_the_search_finds_a_secret_in_a_bundle_a_table_and_a_text(tmp_path: Path) -> None:
+def test_search_finds_secrets_in_bundle_table_and_text(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("run.json", f'{{"command": "{PASSWORD}"}}' * 20)
     pq.write_table(pa.table({"error": [KEYS["HF_TOKEN"]] * 20}), tmp_path / "b.parquet")
@@ -75,7 +75,7 @@ def test_the_search_finds_a_secret_in_a_bundle_a_table_and_a_text(tmp_path: Path
         PASSWORD, KEYS["HF_TOKEN"], KEYS["OPENAI_API_KEY"], KEYS["AWS_ACCESS_KEY_ID"]}
 
 
-def test_nothing_that_is_written_or_printed_has_a_secret(
+def test_no_output_contains_a_secret(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
 ) -> None:
     out, ways = tmp_path / "out", iter(["status 500", "well", "status 429 0.05", *["well"] * 99])
@@ -97,7 +97,7 @@ def test_nothing_that_is_written_or_printed_has_a_secret(
     assert leaks(tmp_path, home, printed=printed) == []
 
 
-def test_a_store_that_does_not_answer_is_told_without_its_password(tmp_path: Path,
+def test_unreachable_store_is_reported_without_password(tmp_path: Path,
                                                                    capfd: pytest.CaptureFixture[str]) -> None:
     for url in (f"nowhere://AKIAINTHEURL:{PASSWORD}@bucket", f"s3://AKIAINTHEURL:{PASSWORD}@nowhere/x",
                 f"ftp://AKIAINTHEURL:{PASSWORD}@127.0.0.1:9/x"):
@@ -108,7 +108,7 @@ def test_a_store_that_does_not_answer_is_told_without_its_password(tmp_path: Pat
         assert leaks(tmp_path, printed=printed) == []
 
 
-def test_what_is_named_as_a_secret_is_struck_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value, text in (("SOME_TOKEN", "0123456789", "got [SOME_TOKEN]!"),
                               ("HTTPS_PROXY", "http://me:word@127.0.0.1:9", "got [HTTPS_PROXY]!"),
                               ("SOME_TOKEN", "true", "got true!"), ("MONKEY", "9876543210", "got 9876543210!")):

@@ -26,7 +26,7 @@ def names(found: Table, group: int) -> list[str]:
     return [cells[1].text for cells in found.groups[group].rows]
 
 
-def test_the_overall_board_shows_the_averages_of_both_rules_and_incomplete_columns_below(results: Results) -> None:
+def test_overall_board_has_both_averages_and_unranked_rows(results: Results) -> None:
     """dev: ((0.1 + 0.3) / 2 + (0.2 + 0.4) / 2 + 0.5) / 3 = 1 / 3; test: 1.5 / 5."""
     index = make_index(results)
     found = board_table(index, boards(results, "dev")[0])
@@ -44,7 +44,7 @@ def test_the_overall_board_shows_the_averages_of_both_rules_and_incomplete_colum
     assert names(by_test, 0) == ["length", f"{SCRIPT} / x|y", "bleu1", "bleu2"]
 
 
-def test_a_missing_value_is_never_a_zero_and_says_why_as_the_run_did(results: Results) -> None:
+def test_missing_value_has_a_reason_and_no_number(results: Results) -> None:
     index = make_index(results)
     shown = [dataset_board(index, entry, statistic) for entry in index.datasets for statistic in index.statistics]
     missing = [cell for found in shown for cells in found.rows for cell in cells if cell.text == "–"]
@@ -57,7 +57,7 @@ def test_a_missing_value_is_never_a_zero_and_says_why_as_the_run_did(results: Re
     assert row(of_dataset(results, "fed-dial"), "bleu1:max")["Overall"].text == "0.600"
 
 
-def test_equal_means_share_a_rank_and_a_quality_that_nobody_rated_does_not_count(results: Results) -> None:
+def test_equal_means_share_a_rank_and_unrated_qualities_do_not_count(results: Results) -> None:
     unrated = tuple(replace(entry, qualities=(*entry.qualities, quality("Unrated", rated=0)))
                     for entry in results.datasets)
     found = of_dataset(replace(results, datasets=unrated), "fed-dial")
@@ -68,7 +68,7 @@ def test_equal_means_share_a_rank_and_a_quality_that_nobody_rated_does_not_count
     assert [cells[0].text for cells in found.groups[0].rows] == ["1", "1", "1", "1"]
 
 
-def test_a_number_has_three_decimals_or_is_missing_a_shade_and_its_place_by_what_is_shown() -> None:
+def test_number_format_shade_and_leaders() -> None:
     for value, text in ((0.1234, "0.123"), (0.9996, "1.000"), (-0.5, "−0.500"), (-0.0001, "0.000"), (math.nan, "–"),
                         (math.inf, "–")):
         assert number(value) == text
@@ -82,7 +82,7 @@ def test_a_number_has_three_decimals_or_is_missing_a_shade_and_its_place_by_what
     assert value_cell(0.0, (math.nan, math.nan)).marks == ()
 
 
-def test_a_correlation_says_what_it_rests_on() -> None:
+def test_correlation_cell_has_its_evidence() -> None:
     for p, marks, words in ((0.05, ("best", "weak"), ", p = 0.050"), (0.0499, ("best",), ", p = 0.050"),
                             (0.0001, ("best",), ", p < 0.001"), (math.nan, ("best",), "")):
         cell = correlation_cell(Correlation("d", "q", "m", "c", "spearman", 80, 0.2, p, -0.1, 0.4), (0.2, 0.1))
@@ -101,7 +101,7 @@ def exhibit(kind: str = "study", name: str = "measures", maps: tuple[HeatMap, ..
                    maps, ("A remark.",))
 
 
-def test_heat_maps_are_drawn_with_what_they_tell_and_mark_nothing_up() -> None:
+def test_heat_maps_are_described_and_escaped() -> None:
     (pictures, *_) = sections(exhibit(maps=(HeatMap("<b>", ("a", "b<"), ((1.0, None), (-0.5, 1.0)), "All <told>."),)))
     (picture,) = pictures.blocks
     assert isinstance(picture, Picture)
@@ -112,7 +112,7 @@ def test_heat_maps_are_drawn_with_what_they_tell_and_mark_nothing_up() -> None:
         "Title <script>", "a and a: 1.00", "a and b<: –", "b< and a: −0.50", "b< and b<: 1.00"]
 
 
-def test_an_exhibit_becomes_tables_with_numbers_to_sort_by_on_the_data_that_they_name() -> None:
+def test_exhibit_becomes_sortable_tables() -> None:
     (table, remarks, repeat) = sections(exhibit())
     (shown,) = table.blocks
     assert isinstance(shown, Table)
@@ -124,8 +124,7 @@ def test_an_exhibit_becomes_tables_with_numbers_to_sort_by_on_the_data_that_they
         assert on_sample(exhibit(data=data).grids[0]) == sample
 
 
-def test_each_study_has_a_page_and_the_challenge_one_and_beside_real_data_none_is_on_the_sample(
-        mixed: Results) -> None:
+def test_studies_and_challenge_have_pages_without_the_sample(mixed: Results) -> None:
     simulated = tuple(entry for entry in mixed.datasets if entry.origin == "sample")
     full = replace(mixed, datasets=simulated, exhibits=(exhibit(name="b/../<x>"), exhibit(name="measures", data=SAMPLE),
                                       exhibit("challenge", "dstc10", (HeatMap("M", ("a",), ((1.0,),), "Told."),))))

@@ -38,7 +38,7 @@ def full() -> Results:
     return large.make(4, 12, (60, 90))
 
 
-def test_the_sentence_says_what_the_results_say(results: Results) -> None:
+def test_answer_matches_the_results(results: Results) -> None:
     """Overall on three datasets: bleu1 (0.3 + 0.4 + 0.5) / 3; grade, the next, would have been fitted on ratings."""
     (page,) = front.build(results)
     (ask,) = (block for block in page.sections[0].blocks if isinstance(block, Ask))
@@ -61,7 +61,7 @@ def with_values(results: Results, values: dict[tuple[str, str], float]) -> Resul
     return replace(results, correlations=rows, ranking=tuple(row for row in ranking(rows) if row.origin == "real"))
 
 
-def test_the_sentence_says_who_leads_without_each_dataset(results: Results) -> None:
+def test_answer_names_leaders_without_each_dataset(results: Results) -> None:
     """Of 0.1, 0.5, 0.55 the mean is below bleu1's of 0.3, 0.4, 0.5, but not without the first."""
     made = with_values(results, {("fed-turn", SCRIPT): 0.1, ("topical-usr", SCRIPT): 0.5, ("fed-dial", SCRIPT): 0.55})
     index, found = make_index(made), answers(made)
@@ -71,7 +71,7 @@ def test_the_sentence_says_who_leads_without_each_dataset(results: Results) -> N
     assert "left out" not in said["interesting"]
 
 
-def test_a_control_that_leads_is_not_recommended(results: Results) -> None:
+def test_leading_control_is_not_recommended(results: Results) -> None:
     made = with_values(results, {(name, "length"): 0.9 for name in ("fed-turn", "topical-usr", "fed-dial")})
     (page,) = front.build(made)
     (ask,) = (block for block in page.sections[0].blocks if isinstance(block, Ask))
@@ -81,7 +81,7 @@ def test_a_control_that_leads_is_not_recommended(results: Results) -> None:
     assert row(table(page, "answers-table"), "overall")["Without ratings"].small == "no metric beats this control"
 
 
-def test_a_lead_is_established_by_the_permutation_of_whole_contexts(full: Results) -> None:
+def test_leads_are_those_of_the_pooled_test(full: Results) -> None:
     pool, found, index = Pool.of(full), answers(full), make_index(full)
     for one in questions(full):
         answer = found[one.board.name, (True, math.inf)]
@@ -97,7 +97,7 @@ def test_a_lead_is_established_by_the_permutation_of_whole_contexts(full: Result
             "lexical", "control"}
 
 
-def test_the_scripts_have_every_place_and_comparison(full: Results) -> None:
+def test_scripts_have_every_rank_and_comparison(full: Results) -> None:
     known = given(full)
     names = [tuple(column[:1]) for column in known["columns"]]
     for asked, one in zip(known["questions"], questions(full), strict=True):
@@ -124,7 +124,7 @@ def test_the_scripts_have_every_place_and_comparison(full: Results) -> None:
     assert np.unique(list(codes.values())).size > 1
 
 
-def test_a_column_that_ties_the_leader_is_shown_and_one_that_equals_it_everywhere_is_not(results: Results) -> None:
+def test_ties_are_shown_but_identical_columns_only_once(results: Results) -> None:
     values = {(row.dataset, row.quality, row.statistic): row.value for row in results.correlations
               if row.column == "bleu1"}
     for others, shown in (("overall", {"bleu", SCRIPT}), ("", {SCRIPT, "length"})):
@@ -139,7 +139,7 @@ def test_a_column_that_ties_the_leader_is_shown_and_one_that_equals_it_everywher
         assert {name for name, _ in best_of_each(make_index(tied), first, front.PLAIN)[:2]} == shown
 
 
-def test_a_drawer_has_the_reply_that_a_metric_rates_furthest_from_people(full: Results) -> None:
+def test_worst_reply_of_each_metric_is_in_worst_js(full: Results) -> None:
     near, far = (Example("dev-made-up-01", "Overall", name, "b", ("One.", "Two.", "Three."), name, 4.5, people, 0.1, (),
                          "length") for name, people in (("near", 0.4), ("far", 0.9)))
     made = replace(full, examples=(near, replace(far, metric=""), far))
@@ -148,7 +148,7 @@ def test_a_drawer_has_the_reply_that_a_metric_rates_furthest_from_people(full: R
     assert not given(replace(full, examples=()))["worst"]
 
 
-def test_scripts_write_no_markup_and_ask_for_nothing() -> None:
+def test_scripts_write_no_markup_and_load_nothing() -> None:
     scripts = [entry.read_text() for entry in (resources.files("leaderboard") / "static").iterdir()
                if entry.name.endswith(".js")]
     assert len(scripts) == 5
@@ -157,7 +157,7 @@ def test_scripts_write_no_markup_and_ask_for_nothing() -> None:
                              r"XMLHttp|import |https?://|\.style\b", script)
 
 
-def test_cost_is_all_seconds_over_all_items_with_those_of_inputs(results: Results) -> None:
+def test_cost_includes_inputs(results: Results) -> None:
     timings = (Timing("a", "bleu", 100, 1.0), Timing("b", "bleu", 300, 1.0), Timing("c", "bleu", 0, 9.0),
                Timing("a", "length", 100, 0.1))
     made_of = tuple(replace(entry, signature="length|r1|input=bleu1|bleu|r1|references=standard|input=x|bleu|r1")
@@ -170,7 +170,7 @@ def test_cost_is_all_seconds_over_all_items_with_those_of_inputs(results: Result
     assert {value: cost_cell(Cost("", False, value)).text for value in seconds} == seconds
 
 
-def test_the_line_of_the_picture_of_costs_is_of_those_that_none_betters_in_both(full: Results) -> None:
+def test_cost_picture_draws_the_pareto_front(full: Results) -> None:
     index, first = make_index(full), default(questions(full))
     assert first is not None
     shown = best_of_each(index, first, front.PLAIN)

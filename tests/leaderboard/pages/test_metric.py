@@ -40,8 +40,7 @@ def items(part: Section) -> list[str]:
             for term, cell in block.pairs if term == "Item"]
 
 
-def test_a_page_begins_with_what_the_metric_is_where_it_departs_and_whether_counting_words_is_as_good(
-        results: Results) -> None:
+def test_metric_page_begins_with_summary_and_differences(results: Results) -> None:
     (facts, *_) = section(find_page(metric.build(results), "grade"), "card").blocks
     assert isinstance(facts, Facts)
     assert [(term, cell.text) for term, cell in facts.pairs if term in (
@@ -54,7 +53,7 @@ def test_a_page_begins_with_what_the_metric_is_where_it_departs_and_whether_coun
     assert "For overall it is no better than counting words: −0.500 against −0.013." in text
 
 
-def test_a_page_has_what_papers_print_of_its_columns_and_of_no_other(results: Results) -> None:
+def test_metric_page_has_published_values_of_its_columns(results: Results) -> None:
     head = ("column", "dataset", "quality in print", "printed as, in", "printed", "this run", "ours is of")
     rows = tuple((column, "fed-turn", "overall", "BLEU, somewhere", printed, "0.300", "Overall")
                  for column, printed in (("bleu1", "0.5"), ("grade", "0.7")))
@@ -66,7 +65,7 @@ def test_a_page_has_what_papers_print_of_its_columns_and_of_no_other(results: Re
     assert section(page, "targets").title.endswith(": bleu1")
 
 
-def test_where_people_hardly_agree_no_value_is_corrected(results: Results) -> None:
+def test_values_are_not_corrected_for_low_reliability(results: Results) -> None:
     for reliability, shown in ((0.29, "–"), (0.31, "0.600")):
         made = replace(results, correlations=tuple(replace(row, corrected=0.6) for row in results.correlations),
                        reliability=(Reliability("fed-turn", "Overall", "split-half", reliability, 90),))
@@ -77,14 +76,14 @@ def test_where_people_hardly_agree_no_value_is_corrected(results: Results) -> No
         assert (roots["fed-turn", "Overall"] is None) == (shown == "–")
 
 
-def test_the_items_that_a_metric_alone_places_too_high_or_too_low_are_on_its_page(full: Results) -> None:
+def test_largest_errors_of_a_metric_are_on_its_page(full: Results) -> None:
     assert items(section(find_page(metric.build(full), "length"), "items")) == ["higher", "high", "low"]
     found = find_page(dataset.build(full), "dev-made-up-01")
     assert items(section(found, "underrated")) == ["three", "one"]
     assert items(section(found, "overrated")) == ["two"]
 
 
-def test_a_dataset_page_shows_systems_agreement_of_raters_and_votes_and_warns_of_two_systems(full: Results) -> None:
+def test_dataset_page_has_systems_agreement_and_votes(full: Results) -> None:
     found, points = find_page(dataset.build(full), "dev-made-up-01"), full.points[1]
     of_three = np.array(points.systems) == "system-3"
     cells = row(table(found, "system-table"), "system-3")
@@ -103,7 +102,7 @@ def test_a_dataset_page_shows_systems_agreement_of_raters_and_votes_and_warns_of
     assert known["Systems"] == dataset.TWO
 
 
-def test_correlations_with_ratings_and_length_are_those_of_scipy(full: Results) -> None:
+def test_length_profile_equals_scipy(full: Results) -> None:
     own = dataset_items(make_index(full))["dev-made-up-01"]
     found = length_profile(own, ("length", "length"))
     assert found is not None

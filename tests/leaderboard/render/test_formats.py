@@ -18,8 +18,7 @@ from tests.comparisons import gathered
 HOSTILE = "a_b & 50% #1 $x$ {y} ~z^2 \\begin{table} \"q\" <i> | \u202e\x00é ň Ж −0.1"
 
 
-def test_the_json_has_every_row_and_board_and_the_csv_files_every_row_in_full_precision(
-        results: Results, site: dict[str, bytes]) -> None:
+def test_json_and_csv_have_every_row_in_full_precision(results: Results, site: dict[str, bytes]) -> None:
     whole = json.loads(site["leaderboard.json"])
     assert whole["schema"] == exports.VERSION
     assert len(whole["correlations"]) == len(results.correlations)
@@ -38,7 +37,7 @@ def test_the_json_has_every_row_and_board_and_the_csv_files_every_row_in_full_pr
     assert {row["note"] for row in rows if not row["value"]} == {"all scores are equal"}
 
 
-def test_comparisons_read_back_as_they_were_whatever_a_name_holds(results: Results) -> None:
+def test_comparisons_with_odd_names_read_back(results: Results) -> None:
     names = ('a,b', 'say "x"', "two\nlines", "plain", "nan", "1;2")
     (row,) = results.comparisons[0]
     rows = [replace(row, better=name, worse=name[::-1], delta=math.nan if name == "nan" else 1 / 3) for name in names]
@@ -49,7 +48,7 @@ def test_comparisons_read_back_as_they_were_whatever_a_name_holds(results: Resul
     assert {row["holm"] for row in read} == {"0.03"}
 
 
-def test_wide_names_keep_the_columns_of_a_terminal() -> None:
+def test_wide_characters_keep_columns_aligned() -> None:
     rows = (Cell("茶の会"), Cell("0.1")), (Cell("beta"), Cell("0.25"))
     made = Table("", "T", (Heading("team", "stub"), Heading("value", "number")), (Group(rows),))
     assert terminal.text(made).splitlines()[4:] == ["茶の会      0.1", "beta       0.25"]
@@ -73,7 +72,7 @@ def rows_of(source: str) -> list[tuple[int, int]]:
     return counted
 
 
-def test_every_board_is_latex_whose_rows_fit_its_columns(results: Results) -> None:
+def test_latex_rows_fit_their_columns(results: Results) -> None:
     boards = latex.boards(results)
     assert {"dev-spearman", "test-kendall", "dataset-fed-turn-correlation-spearman"
             } <= set(boards)
@@ -94,7 +93,7 @@ def test_latex_is_escaped() -> None:
     assert latex.text(HOSTILE).isascii()
 
 
-def test_a_wide_board_is_split_and_repeats_rank_and_metric() -> None:
+def test_wide_board_is_split_and_repeats_rank_and_metric() -> None:
     for columns, rows, parts in ((1, 3, 1), (10, 3, 1), (11, 3, 2), (25, 3, 3), (25, 60, 6)):
         headings = (Heading("Rank", "rank"), Heading("Metric", "stub"),
                     *(Heading(f"c{column}", "number") for column in range(columns)))
@@ -111,7 +110,7 @@ def test_a_wide_board_is_split_and_repeats_rank_and_metric() -> None:
         assert len(set(re.findall(r"\\label\{(.+)\}", source))) == parts
 
 
-def test_the_terminal_has_the_boards_then_the_skips_by_reason_then_the_failures(results: Results) -> None:
+def test_terminal_has_boards_then_skips_then_failures(results: Results) -> None:
     failures = Failure("fed-turn", "grade", "boom"), Failure("fed-dial", "grade", "boom")
     lettered = replace(results, failures=failures, ranking=tuple(
         replace(row, letters="ab" if row.rank else "") for row in results.ranking))
@@ -128,7 +127,7 @@ def test_the_terminal_has_the_boards_then_the_skips_by_reason_then_the_failures(
     assert incomplete.split() == ["bleu2", *["–", "4", "of", "5", "targets"] * 2, "–", "–", "15"]
 
 
-def test_no_line_is_too_wide_and_models_stand_below_a_name_where_there_is_no_room_behind(mixed: Results) -> None:
+def test_terminal_lines_fit_and_long_models_wrap(mixed: Results) -> None:
     results = replace(mixed, datasets=mixed.datasets[:1], ranking=tuple(
         row for row in mixed.ranking if row.origin == "sample"))
     assert "(bert-base, w2v.txt; another method; fitted on ratings)\n" in summary(results)
