@@ -1,1 +1,1 @@
-"""The commands: one file each, with NAME, HELP, configure(parser) and run(args)."""
+"""The commands: one file each, with configure(parser), run(args) and its help in the first line of the docstring."""

@@ -42,24 +42,24 @@ def run(args: argparse.Namespace) -> int:
     """Score the metric and show its rank; the exit status is that of `harness run`."""
     chosen = settings(args)
     earlier = files.read(chosen.out)
-    own, unanswered = _scored(earlier, chosen, args.data)
-    boards = list(placement.around(earlier, own))
+    results, unanswered = _scored(earlier, chosen, args.data)
+    boards = list(placement.around(earlier, results))
     for board in boards:
         print(json.dumps(dataclasses.asdict(board)) if chosen.json else _shown(board))
     if not chosen.json:
-        for skip in own.skips:
+        for skip in results.skips:
             print(f"not scored: {skip.metric} on {skip.dataset}: {skip.reason}")
-        for failure in own.failures:
+        for failure in results.failures:
             print(f"crashed: {failure.metric} on {failure.dataset}: {failure.error}")
         if not boards:
-            for reason, rows in without_value(own):
+            for reason, rows in without_value(results):
                 print(f"no value: {pairs(rows)}: {reason}")
-            print(f"no place: no correlation on {', '.join(entry.name for entry in own.datasets)}")
-    return 1 if own.failures or unanswered else 0
+            print(f"no rank: no correlation on {', '.join(entry.name for entry in results.datasets)}")
+    return 1 if results.failures or unanswered else 0
 
 
 def _scored(earlier: Results, chosen: Settings, data: str | None) -> tuple[Results, int]:
-    """A report of the metric alone, over the datasets of the earlier one; and on how many no server answered."""
+    """Score the metric on the datasets of earlier results; return the number without an answer from a judge."""
     kinds = {entry.kind for entry in earlier.datasets if chosen.split in (None, entry.split)}
     kind = data or ("real" if "real" in kinds else "sample")
     names = tuple(entry.name for entry in earlier.datasets
@@ -80,23 +80,24 @@ def _shown(board: Around) -> str:
     """Format the board around the metric, the significant differences, and its best and worst targets."""
     on = f"{board.cells} target{'s' * (board.cells != 1)}" if board.cells == board.whole else \
         f"the {board.cells} of {board.whole} targets that it has (so not ranked on the whole board)"
-    place = next(row.rank for row in board.neighbours if row.own)
+    rank = next(row.rank for row in board.neighbours if row.own)
     rows = []
     for row in board.neighbours:
         rows += [("…", "…", "", "", "")] * row.gap
         verdict = (str(row.better), str(row.worse)) if row.compared else ("", "")
         rows.append((str(row.rank), row.column, _number(row.value), *verdict))
-    caption = (f"{board.column} would stand at rank {place} of {board.ranked} on the board {board.split}: "
+    caption = (f"{board.column} would rank {rank} of {board.ranked} on the board {board.split}: "
                f"Spearman by the rule {board.rule}, on {on}")
     data = DATA["own" if board.split.startswith("own") else board.origin]
     shown = table(caption, (("Rank", "rank"), ("Metric", "stub"), ("value", "number"), ("better in", "number"),
                             ("worse in", "number")), data, rows)
-    meaning = (f"Better in, worse in: of {board.cells} targets (a quality of a dataset) those in which {board.column}\n"
-               "agrees better or worse with people than that line, by PERM-BOTH over contexts, 5 %, adjusted by Holm\n"
-               f"over the {board.tests} comparisons shown.")
+    meaning = (f"Better in, worse in: the number of {board.cells} targets (a quality of a dataset) on which\n"
+               f"{board.column} has a significantly higher or lower correlation than that row, by PERM-BOTH over\n"
+               f"contexts, 5 %, adjusted by Holm over the {board.tests} comparisons shown.")
     ends = {"Best": board.reached[:EXTREMES], "Worst": board.reached[max(EXTREMES, len(board.reached) - EXTREMES):]}
-    extremes = [f"{word}: " + "; ".join(f"{one.dataset} {one.quality} {_number(one.value)} (place {one.place} of "
-                                        f"{one.of})" for one in reached) for word, reached in ends.items() if reached]
+    extremes = [f"{word}: " + "; ".join(
+        f"{target.dataset} {target.quality} {_number(target.value)} (rank {target.place} of {target.of})"
+        for target in reached) for word, reached in ends.items() if reached]
     return "\n".join([shown, meaning, "", *extremes, ""])
 
 

@@ -125,7 +125,7 @@ def test_the_second_time_nothing_is_scored(out: Path, capsys: pytest.CaptureFixt
     assert main(["leaderboard", "--out", str(out), "--with", "repetition"]) == 0
     told = capsys.readouterr()
     assert "metrics: 1 scored" not in told.err
-    assert "repetition would stand at rank" in told.out
+    assert "repetition would rank" in told.out
     assert "length" in told.out
     assert "simulated raters" in told.out
     assert before == ({path.name for path in (out / "report").iterdir()}, (out / "report" / "report.json").read_bytes())
