@@ -246,7 +246,7 @@ def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.Capt
     assert main(["run", "--dataset", str(tmp_path / "tea.csv"), "--metric", "length"]) == 2
     assert "ratings come with a card" in capsys.readouterr().err
     assert main(["check", str(tmp_path / "tea.csv")]) == 2
-    assert "a dataset is checked by its card" in capsys.readouterr().err
+    assert "not a card" in capsys.readouterr().err
     table(tmp_path, "csv", [{**long()[0], "quality": f"overal{place % 23}"} for place in range(24)])
     assert main(["check", str(path)]) == 1
     first, *printed = capsys.readouterr().out.splitlines()

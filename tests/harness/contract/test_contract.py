@@ -240,7 +240,7 @@ def test_checks_that_break_for_one_reason_are_said_once(
     assert main(["check", file(tmp_path, "1 / 0")]) == 1
     first, _, same, last = capsys.readouterr().out.splitlines()
     assert first.endswith("division by zero in line 25 of odd.py for item 'whitespace only 3 as response'")
-    assert same == "BROKEN  as whitespace only, 2 more: permuted items, an item alone"
+    assert same == "BROKEN  like whitespace only, 2 more: permuted items, an item alone"
     assert last == "the contract is broken: 3 of 4 checks"
 
 

@@ -78,7 +78,7 @@ def test_from_corpus_to_score(command: list[str], home: Path, tiny_encoder: Path
                               capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command) == 0
     out, err = capsys.readouterr()
-    assert re.search(r"follows: 100 steps in \d+ s, the least held-out loss \d\.\d{4} after \d+; \d\.\d\d MB, "
+    assert re.search(r"follows: 100 steps in \d+ s, lowest validation loss \d\.\d{4} after \d+; \d\.\d\d MB, "
                      r"for tiny-encoder\n  pairs: \d+\n", out)
     assert re.search(r"follows: [\d,]+ of [\d,]+ texts read", err)
     assert re.findall(r"follows: step (\d+) of 100, loss \d", err) == ["50", "100"]
@@ -114,7 +114,7 @@ def test_a_stopped_training_goes_on_and_what_is_there_is_not_trained_again(
     with monkeypatch.context() as patch:
         patch.setattr(train, "say", stopped)
         assert main([*command, "--fresh"]) == 130
-    assert "follows stopped; the same command continues from its last evaluation" in capsys.readouterr().err
+    assert "follows stopped; repeat the command to continue from the last evaluation" in capsys.readouterr().err
     assert len(list((home / "training").glob("*.state"))) == 1
     (folder(home) / "card.json").unlink()
     assert main(command) == 0
@@ -124,7 +124,7 @@ def test_a_stopped_training_goes_on_and_what_is_there_is_not_trained_again(
     assert checkpoint.read("follows", folder(home)).digest == digest, "the same command gives the same weights"
     before = (folder(home) / "model.safetensors").stat().st_mtime_ns
     assert main(command) == 0
-    assert "is there, trained by the same command" in capsys.readouterr().out
+    assert "already trained by the same command" in capsys.readouterr().out
     assert (folder(home) / "model.safetensors").stat().st_mtime_ns == before
     assert main([*command, "--seed", "1"]) == 0
     assert checkpoint.read("follows", folder(home)).digest != digest
@@ -142,7 +142,7 @@ def test_what_the_user_can_mend_is_one_line(command: list[str], follows: Any, mo
     for more, part in (
         (["--corpus", "no-such.jsonl"], "no-such.jsonl: no such file"), (["--encoder", "./nowhere"], "no such folder"),
         (["--steps", "0"], "--steps should be 1 or more"), (["--seed", "-1"], "--seed should be 0 or more"),
-        (["--all"], "say what to train"), ([], "this training takes the corpus dailydialog; given are small"),
+        (["--all"], "give one or more METRIC"), ([], "this training takes the corpus dailydialog; given are small"),
     ):
         assert main([*command, *more]) == 2
         err = capsys.readouterr().err
@@ -157,10 +157,10 @@ def test_all_goes_past_a_failure(command: list[str], follows: Any, monkeypatch: 
     assert main(everything) == 1
     out, err = capsys.readouterr()
     assert "gone failed: nothing that can be trained is called 'gone'" in err
-    assert "1 of 2 are there; failed: gone" in out
+    assert "1 of 2 are trained; failed: gone" in out
     monkeypatch.setattr(trainables, "shipped", lambda: ("follows",))
     assert main(everything) == 0
-    assert "is there, trained by the same command" in capsys.readouterr().out
+    assert "already trained by the same command" in capsys.readouterr().out
     monkeypatch.setattr(follows, "heads", lambda **config: 1 / 0)
     assert main([*everything, "--fresh"]) == 1
     assert "follows failed: ZeroDivisionError" in capsys.readouterr().err
@@ -172,7 +172,7 @@ def test_all_goes_past_a_failure(command: list[str], follows: Any, monkeypatch: 
     assert main([*everything, "--fresh"]) == 0
     out, err = capsys.readouterr()
     assert "follows left out: conceptnet is not on this machine" in err
-    assert "0 of 1 are there; left out: follows" in out
+    assert "0 of 1 are trained; left out: follows" in out
 
 
 def test_who_waits_is_told_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,7 @@ def test_other_items_than_those_of_the_report_are_refused(out: Path, capsys: pyt
 
 def test_what_cannot_be_is_said_in_one_line(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, more, part in (("length", ("--data", "real"), "no real datasets"),
-                             ("length", ("--split", "test"), "no sample datasets of the split test"),
+                             ("length", ("--split", "test"), "no sample datasets in the split test"),
                              ("lenght", (), "did you mean 'length'")):
         assert main(["leaderboard", "--out", str(out), "--with", name, *more]) == 2
         assert part in capsys.readouterr().err

@@ -229,7 +229,7 @@ def test_with_adds_to_the_selected_metrics(tmp_path: Path) -> None:
     assert str(tmp_path) not in repr(results.run)
 
 
-SAID = "nothing has changed since these results were made"
+SAID = "nothing has changed since these results were written"
 
 
 @pytest.fixture
@@ -301,7 +301,7 @@ def test_metrics_that_read_no_model_are_drawn_first(tmp_path: Path, capsys: pyte
         patch.setattr("metrics.embedding.cosine.Cosine.score", lambda *_: os.kill(os.getpid(), signal.SIGINT))
         assert main(command) == 130
     assert f"first board, 1 of 2 metrics\nleaderboard: {page}\n" in capsys.readouterr().err
-    assert "first board, 1 of 2 metrics, the others are being scored" in page.read_text()
+    assert "first board, 1 of 2 metrics; the others are still being scored" in page.read_text()
     assert main(command) == 0
     assert "first board" not in capsys.readouterr().err + page.read_text()
 

@@ -145,7 +145,7 @@ def test_what_was_learned_on_a_dataset_is_marked_there_and_not_ranked(home: Path
     figures = gather(report)
     assert {row.column for row in figures.rows if row.complete and "in_sample" in row.column} == set()
     pages = home / "out" / "site" / "dataset"
-    assert "†: weights fitted on ratings of this dataset" in (pages / "fed-turn.html").read_text()
+    assert "†: fitted on ratings of this dataset" in (pages / "fed-turn.html").read_text()
     assert "†" not in (pages / "dailydialog-grade.html").read_text()
     assert "†" in (home / "out" / "site" / "LEADERBOARD.md").read_text()
 
@@ -236,7 +236,7 @@ def test_what_cannot_be_calibrated_is_refused(home: Path, capsys: pytest.Capture
     constant = datasets.sample(datasets.card("dailydialog-grade"))
     store.save(dataclasses.replace(changed(constant, "relevance", lambda *_: (3.0,)), origin="imported"), home)
     refused("dailydialog-grade, relevance: all ratings are the same", ASKED, "--dataset", "dailydialog-grade")
-    refused("has no weights to learn", "length")
-    refused("has no weights to learn", "weighted[inputs=1*length+2*turns]")
+    refused("has no weights to fit", "length")
+    refused("has no weights to fit", "weighted[inputs=1*length+2*turns]")
     refused("0 or more", "mme-avg", "--draw", "-1")
     refused("only the bundled sample is here", ASKED, "--dataset", "humod")

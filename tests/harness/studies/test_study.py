@@ -39,9 +39,9 @@ def test_what_cannot_be_studied_is_one_line(tmp_path: Path, capsys: pytest.Captu
     for line, message in (
         ("dimension", "did you mean 'dimensions'"),
         ("dimensions --seed -1", "--seed should be 0 or more"),
-        ("dimensions --limit 0", "--limit should be 1 or more"),
+        ("dimensions --limit 0", "--limit must be 1 or more"),
         ("dimensions --dataset fed-trun", "did you mean 'fed-turn'"),
-        ("dimensions --from .", "dimensions takes no --from"),
+        ("dimensions --from .", "dimensions does not support --from"),
         ("dimensions --metric bleu", "dimensions takes no --metric"),
         ("dimensions --data sample --dataset esl", "has 3 qualities or more"),
         ("dailydialogpp --dataset fed-turn", "dailydialogpp takes no --dataset"),
