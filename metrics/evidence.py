@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from benchmarks.dataset import Level
 from metrics.errors import MissingResource
-from metrics.training.checkpoint import SHIPPED
+from metrics.models.checkpoint import SHIPPED
 
 Vector: TypeAlias = npt.NDArray[np.float64]
 FILE = "evidence.json"

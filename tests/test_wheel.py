@@ -13,7 +13,7 @@ import pytest
 
 from harness.results import files
 from metrics import registry
-from metrics.training import checkpoint
+from metrics.models import checkpoint
 from tests.conftest import ROOT
 
 

@@ -11,9 +11,10 @@ from benchmarks.dataset import Utterance
 from benchmarks.storage import resources
 from harness.cli import main
 from metrics import registry
+from metrics.models import checkpoint
 from metrics.models.device import on_one_core
 from metrics.models.service import Choice, Models
-from metrics.training import checkpoint, trainables
+from metrics.training import trainables
 from metrics.training.loop import Fitted, fit, randomness
 from metrics.training.recipe import TrainingData
 from metrics.training.recipe import of as recipe_of

@@ -21,8 +21,8 @@ from benchmarks.storage.files import write_atomically
 from harness import own
 from harness.errors import BadConfig
 from harness.run.settings import home_folder
+from metrics.models.checkpoint import Checkpoint
 from metrics.registry import choose
-from metrics.training.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     import datasets as hub

@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 
 from harness.errors import BadConfig
-from metrics.training import checkpoint
-from metrics.training.checkpoint import CARD
+from metrics.models import checkpoint
+from metrics.models.checkpoint import CARD
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

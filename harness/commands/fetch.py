@@ -18,8 +18,7 @@ from benchmarks.storage.fetch import LARGE, RESOURCES, fetch, fetch_resource, ne
 from benchmarks.storage.resources import path
 from harness.errors import BadConfig
 from metrics.errors import MissingResource
-from metrics.models import catalogue, hub
-from metrics.training import checkpoint
+from metrics.models import catalogue, checkpoint, hub
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

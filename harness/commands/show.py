@@ -15,10 +15,9 @@ from metrics import registry
 from metrics.composition import Composite, learned, weights_shown
 from metrics.errors import MissingResource
 from metrics.metric import Metric, checkpoints, options
-from metrics.models import catalogue
+from metrics.models import catalogue, checkpoint
 from metrics.models import weights as pretrained
 from metrics.models.service import Models
-from metrics.training import checkpoint
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

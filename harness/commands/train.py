@@ -13,8 +13,8 @@ from harness.errors import BadConfig, HarnessError
 from harness.learning import train
 from harness.learning.train import Training
 from metrics.errors import MetricError, MissingResource
+from metrics.models.checkpoint import Checkpoint
 from metrics.training import trainables
-from metrics.training.checkpoint import Checkpoint
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

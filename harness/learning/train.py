@@ -31,13 +31,13 @@ from harness.run.settings import command_line
 from harness.scoring.progress import EVERY, duration, repeated
 from metrics import registry
 from metrics.errors import MetricError, MissingResource
-from metrics.models import networks
+from metrics.models import checkpoint, networks
 from metrics.models.batches import out_of_memory
+from metrics.models.checkpoint import Checkpoint
 from metrics.models.device import on_one_core
 from metrics.models.reading import READING
 from metrics.models.service import Choice, Models
-from metrics.training import checkpoint, trainables
-from metrics.training.checkpoint import Checkpoint
+from metrics.training import trainables
 from metrics.training.loop import Fitted, fit, randomness, together
 from metrics.training.recipe import Objective, Recipe, TrainingData
 from metrics.training.recipe import of as recipe_of

@@ -15,10 +15,10 @@ from metrics.composition import Composite
 from metrics.errors import MissingResource
 from metrics.metric import Metric, checkpoints, options, signature
 from metrics.models import catalogue
+from metrics.models.checkpoint import Checkpoint
 from metrics.models.service import Models
 from metrics.models.weights import parameters
 from metrics.registry import Chosen
-from metrics.training.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from harness.run.correlate import Judged

@@ -30,7 +30,7 @@ from metrics.models.tokens import Tokenized
 from metrics.text.words import reply
 
 if TYPE_CHECKING:
-    from metrics.training.adapters import Adapted
+    from metrics.models.adapters import Adapted
 
 COPIES = 8
 """How often a text is read at most by default: one token in eight is masked then, near the share in training."""
@@ -57,7 +57,7 @@ class MaskedModel:
     @cached_property
     def networks(self) -> list[Any]:
         """The encoder with adapters and head merged, once per device."""
-        from metrics.training.adapters import Merged
+        from metrics.models.adapters import Merged
 
         machine = self.encoder.machine
         with READING.loads():

@@ -9,11 +9,11 @@ from typing import Any
 
 from metrics.errors import BadOption, MissingResource, in_one_line
 from metrics.models import packed
+from metrics.models.checkpoint import Checkpoint, command, learned
 from metrics.models.device import Machine
 from metrics.models.hub import quiet
 from metrics.models.reading import READING
 from metrics.models.weights import Weights
-from metrics.training.checkpoint import Checkpoint, command, learned
 
 NEAR = 0.01
 """How far scores may lie apart by rounding."""
@@ -144,7 +144,7 @@ def begin(network: Any, checkpoint: Checkpoint) -> None:
 
 def tuned(network: Any, checkpoint: Checkpoint) -> Any:
     """The transformer with what was trained of it: its own weights, or the adapters added to them."""
-    from metrics.training.adapters import Adapters, linears
+    from metrics.models.adapters import Adapters, linears
 
     if checkpoint.config["network"].get("separator"):
         network = separated(network)

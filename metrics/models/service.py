@@ -3,7 +3,7 @@
     models.encoder(name)          texts to vectors             metrics/models/encoder.py
     models.lm(name)               likelihoods of texts         metrics/models/causal.py
     models.vectors(name)          words to vectors             metrics/models/vectors.py
-    models.trained(name, kind)    a network trained here       metrics/training/checkpoint.py
+    models.trained(name, kind)    a network trained here       metrics/models/checkpoint.py
     models.masked(encoder)        each token from the others   metrics/models/masked.py
     models.resource(name)         data fetched or imported once, such as WordNet
 
@@ -24,15 +24,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from benchmarks.storage.files import write_atomically
 from metrics.errors import MissingResource
-from metrics.models import catalogue, resources, small_lm
+from metrics.models import catalogue, checkpoint, resources, small_lm
 from metrics.models import weights as files
+from metrics.models.checkpoint import Checkpoint
 from metrics.models.device import Machine, machine
 from metrics.models.memory import MEBIBYTE, Memory
 from metrics.models.reading import READING
 from metrics.models.resources import Resource
 from metrics.models.weights import Weights
-from metrics.training import checkpoint
-from metrics.training.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     from metrics.models.causal import LanguageModel
@@ -132,8 +131,8 @@ class Models:
 
     def masked(self, encoder: str = "") -> MaskedModel:
         """The masked language model over this encoder, whose weights are the checkpoint `mlm`."""
+        from metrics.models.adapters import Adapted
         from metrics.models.masked import MaskedModel
-        from metrics.training.adapters import Adapted
 
         read, head = self.encoder(encoder), self.trained("mlm", Adapted, encoder)
         trained = self.checkpoint("mlm", encoder)

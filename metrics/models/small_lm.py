@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metrics.errors import MissingResource
+from metrics.models.checkpoint import CONFIG, SHIPPED, WEIGHTS, Checkpoint
 from metrics.models.device import Machine
 from metrics.models.memory import Memory
 from metrics.models.weights import Weights
-from metrics.training.checkpoint import CONFIG, SHIPPED, WEIGHTS, Checkpoint
 
 if TYPE_CHECKING:
     from metrics.models.causal import LanguageModel

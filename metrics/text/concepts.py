@@ -20,10 +20,10 @@ import numpy.typing as npt
 
 from benchmarks.storage import resources
 from metrics.errors import MissingResource
+from metrics.models.checkpoint import SHIPPED
 from metrics.models.memory import Vectors
 from metrics.text import keywords
 from metrics.text.topic_graph import Damaged, Graph, Nodes, write
-from metrics.training.checkpoint import SHIPPED
 
 if TYPE_CHECKING:
     from metrics.models.service import Models

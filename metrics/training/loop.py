@@ -26,9 +26,9 @@ import numpy as np
 
 from benchmarks.storage.files import write_atomically
 from metrics.errors import MetricError
+from metrics.models.checkpoint import learned
 from metrics.models.device import Machine
 from metrics.models.networks import ADAPTERS, BODY
-from metrics.training.checkpoint import learned
 from metrics.training.recipe import Objective, Recipe
 
 if TYPE_CHECKING:

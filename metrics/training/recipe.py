@@ -3,7 +3,7 @@
     metric.recipes                  by name: which corpora, how many steps, at which rate, on which encoder
     metric.objective(data)          -> Objective: network, batches, loss           in the metric's own file
     fit(objective, recipe, ...)     -> the best weights and the curve              metrics/training/loop.py
-    checkpoint.save(folder, ...)    -> model.safetensors, config.json, card.json   metrics/training/checkpoint.py
+    checkpoint.save(folder, ...)    -> model.safetensors, config.json, card.json   metrics/models/checkpoint.py
 
 A metric reads its trained network as `models.trained(NAME, Network, self.encoder)`; its card names the checkpoint, so
 that the digest of the weights is in the signature.

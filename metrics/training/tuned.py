@@ -24,11 +24,11 @@ from torch.nn import functional
 
 from metrics.errors import MetricError
 from metrics.models import networks
+from metrics.models.adapters import Adapted, Adapters, linears
 from metrics.models.encoder import padded
 from metrics.models.masked import mask_of
 from metrics.models.reading import READING
 from metrics.trained.heads import losses
-from metrics.training.adapters import Adapted, Adapters, linears
 from metrics.training.backbones.mlm import chosen_words
 from metrics.training.recipe import Objective, TrainingData
 

@@ -18,7 +18,7 @@ from harness import cli
 from harness.results import files, rows
 from metrics import registry as metrics
 from metrics.metric import MetricCard
-from metrics.training import checkpoint
+from metrics.models import checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "reference"

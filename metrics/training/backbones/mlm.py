@@ -28,7 +28,7 @@ from metrics.training.loop import on_device
 from metrics.training.recipe import Objective, Recipe, TrainingData
 
 if TYPE_CHECKING:
-    from metrics.training.adapters import Adapted
+    from metrics.models.adapters import Adapted
 
 SHARE = 0.15
 """How much of a text is masked in training; at least one token is."""
@@ -77,7 +77,7 @@ class MaskedLanguageModel:
 
     def _network(self, body: Any, texts: Sequence[Tokenized]) -> tuple[Adapted, dict[str, Any]]:
         """A fresh network over an encoder, and its arguments; it begins with the tokens' frequencies in the texts."""
-        from metrics.training.adapters import Adapted, linears
+        from metrics.models.adapters import Adapted, linears
 
         if not texts:
             raise MetricError("mlm: the corpora hold no text to train on; take others with --corpus")

@@ -13,7 +13,7 @@ from benchmarks.storage.store import save_own
 from harness.api import hub, score, to_datasets
 from harness.cli import main
 from metrics.errors import MissingResource
-from metrics.training import checkpoint
+from metrics.models import checkpoint
 from tests.conftest import make_dataset
 from tests.hub_server import serving
 

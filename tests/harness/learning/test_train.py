@@ -23,9 +23,10 @@ from harness.learning.train import Pace  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import MissingResource  # noqa: E402
 from metrics.metric import GROUP  # noqa: E402
+from metrics.models import checkpoint  # noqa: E402
 from metrics.models.reading import READING  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
-from metrics.training import checkpoint, trainables  # noqa: E402
+from metrics.training import trainables  # noqa: E402
 from tests.conftest import ROOT, make_item  # noqa: E402
 
 PHRASES = ("hello there", "do you like tea", "what is a good reply", "not to you", "i like the reply", "good to hear")

@@ -15,11 +15,11 @@ from metrics.graph.grade import topics as grade_topics
 from metrics.graph.grade.metric import Grade
 from metrics.graph.grade.topics import TopicSource, of_file, topics
 from metrics.metric import signature
+from metrics.models.checkpoint import SHIPPED
 from metrics.models.service import Choice, Models
 from metrics.text import concepts, keywords
 from metrics.text.topic_graph import Graph, write
 from metrics.training import negatives
-from metrics.training.checkpoint import SHIPPED
 from metrics.training.recipe import TrainingData
 from tests import tiny_weights
 from tests.conftest import make_item

@@ -7,10 +7,10 @@ import pytest
 
 from metrics.errors import BadOption, MissingResource
 from metrics.models import networks
+from metrics.models.checkpoint import learned
 from metrics.models.masked import MaskedModel, log_likelihoods, mean_log_likelihoods
 from metrics.models.service import Choice, Models
 from metrics.training.backbones.mlm import MaskedLanguageModel, masked
-from metrics.training.checkpoint import learned
 from metrics.training.loop import Fitted
 from metrics.training.recipe import TrainingData
 from tests import tiny, tiny_weights

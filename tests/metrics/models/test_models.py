@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from metrics.errors import MetricError, MissingResource
-from metrics.models import device, weights
+from metrics.models import checkpoint, device, weights
 from metrics.models.device import TOKENS, Machine, machine
 from metrics.models.resources import LOCATIONS
 from metrics.models.service import Choice, Models
-from metrics.training import checkpoint
 from tests.conftest import ROOT
 
 pytest.importorskip("torch")

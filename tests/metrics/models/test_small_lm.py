@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from benchmarks.corpora.corpora import Corpus, Dialogue, card
 from benchmarks.dataset import Utterance
 from metrics.errors import MetricError
+from metrics.models import checkpoint
+from metrics.models.checkpoint import Checkpoint
 from metrics.models.device import Machine
 from metrics.models.service import Choice, Models
 from metrics.models.small_lm import END, OTHER, SIGNS, Pieces
-from metrics.training import checkpoint
 from metrics.training.backbones.lm import CausalLanguageModel
-from metrics.training.checkpoint import Checkpoint
 from metrics.training.loop import fit
 from metrics.training.recipe import Recipe, TrainingData
 

@@ -15,6 +15,7 @@ from benchmarks.dataset import Item, Utterance
 from metrics import evidence, registry
 from metrics.errors import MetricError
 from metrics.metric import Column
+from metrics.models import checkpoint
 from metrics.models.service import Choice, Models
 from metrics.trained.heads.data import pairs, whole_or_broken
 from metrics.trained.heads.table import Rows, TextTable, against_references, last_turns, stable
@@ -22,7 +23,7 @@ from metrics.trained.mme_em import _rated
 from metrics.trained.ruber import blended, referenced
 from metrics.trained.usl_h import composite, specificity
 from metrics.trained.usr import sentences
-from metrics.training import checkpoint, trainables
+from metrics.training import trainables
 from metrics.training.recipe import TrainingData
 from tests import tiny_weights
 from tests.conftest import make_item

@@ -14,9 +14,9 @@ from safetensors.torch import load_file  # noqa: E402
 
 from metrics import registry  # noqa: E402
 from metrics.metric import checkpoints  # noqa: E402
+from metrics.models import checkpoint  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.trained.heads import networks  # noqa: E402
-from metrics.training import checkpoint  # noqa: E402
 from metrics.training.recipe import TrainingData  # noqa: E402
 from tests import tiny_weights  # noqa: E402
 from tests.conftest import make_item  # noqa: E402

@@ -17,9 +17,10 @@ torch = pytest.importorskip("torch")
 from harness.cli import main  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import BadOption  # noqa: E402
+from metrics.models import checkpoint  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.trained.deb import Deb  # noqa: E402
-from metrics.training import checkpoint, tuned  # noqa: E402
+from metrics.training import tuned  # noqa: E402
 from metrics.training.backbones.dialogue import DialogueEncoder  # noqa: E402
 from metrics.training.loop import fit  # noqa: E402
 from metrics.training.recipe import Recipe, TrainingData  # noqa: E402

@@ -11,10 +11,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from metrics.errors import MetricError, MissingResource  # noqa: E402
-from metrics.models import storage  # noqa: E402
+from metrics.models import checkpoint, storage  # noqa: E402
+from metrics.models.checkpoint import Checkpoint  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
-from metrics.training import checkpoint  # noqa: E402
-from metrics.training.checkpoint import Checkpoint  # noqa: E402
 
 MINE, OTHER = "mine@" + "a" * 12 + ".aaaaaa", "other@" + "b" * 12 + ".bbbbbb"
 
