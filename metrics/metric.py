@@ -11,7 +11,7 @@ import functools
 import hashlib
 import inspect
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast, get_args, runtime_checkable
@@ -50,7 +50,8 @@ class MetricCard:
     `needs` names what an item must have (references, context, facts), `resources` the data to be fetched; `models` the
     kinds of model it takes (encoder, lm, vectors), each an option of that name, empty for the model of the run;
     `checkpoints` the trained weights it reads, for the encoder it takes.
-    `scope` is "dataset" where an item's score depends on the other items. `departures` says in one line each where the
+    `scope` is "dataset" where an item's score depends on the other items. `unsigned` names the options that change
+    speed or place but no score. `departures` says in one line each where the
     metric differs from its paper's `system`.
     """
 
@@ -71,6 +72,7 @@ class MetricCard:
     system: System = ""
     departures: tuple[str, ...] = ()
     fitted_on: FittedOn = ""
+    unsigned: tuple[str, ...] = ()
 
 
 @runtime_checkable
@@ -81,6 +83,35 @@ class Metric(Protocol):
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Score each item: one column per promised name, as long as `items`, NaN where not scorable."""
+
+
+@runtime_checkable
+class Dependent(Protocol):
+    """A metric whose scores depend on more than options and models, such as the versions of a library."""
+
+    def depends(self, models: Models) -> tuple[str, ...]:
+        """Return further parts of the signature."""
+
+
+@runtime_checkable
+class Adaptive(Protocol):
+    """A metric class whose card depends on the options."""
+
+    @classmethod
+    def for_options(cls, values: Mapping[str, Any]) -> Any:
+        """Return the class to use with these options."""
+
+
+class Trained:
+    """Base class of metrics with trained weights; the options decide which."""
+
+    __slots__ = ()
+    card: ClassVar[MetricCard]
+
+    @property
+    def weights_name(self) -> str:
+        """Name of the checkpoint trained with these options."""
+        return self.card.checkpoints[0]
 
 
 class File(str):
@@ -149,16 +180,11 @@ def options(metric: Metric) -> dict[str, Any]:
     return {field.name: getattr(metric, field.name) for field in dataclasses.fields(metric)}  # type: ignore[arg-type]
 
 
-def unsigned(kind: type) -> tuple[str, ...]:
-    """The options that change speed or place but no score; a class lists them as `unsigned`."""
-    return tuple(getattr(kind, "unsigned", ()))
-
-
 def signature(metric: Metric, models: Models) -> str:
     """Everything the scores depend on besides the items, as one line: `bleu|r1|references=standard|...`."""
     parts = [metric.card.name.partition(":")[0], f"r{metric.card.revision}"]  # of judge:PROMPT the first part is judge
     for name, value in options(metric).items():
-        if name in unsigned(type(metric)):
+        if name in metric.card.unsigned:
             continue
         if name in metric.card.models:
             value = models.identity(name, value)
@@ -166,16 +192,16 @@ def signature(metric: Metric, models: Models) -> str:
     parts += [f"{name}={models.resource(name).digest[:12]}" for name in metric.card.resources]
     parts += [f"weights={models.checkpoint(name, getattr(metric, 'encoder', '')).identity}"
               for name in checkpoints(metric)]
-    if depends := getattr(metric, "depends", None):  # such as the versions of the library that makes the numbers
-        parts += depends(models)
+    if isinstance(metric, Dependent):
+        parts += metric.depends(models)
     parts += _code(type(metric))
     return "|".join(parts)
 
 
 def checkpoints(metric: Metric) -> tuple[str, ...]:
-    """The weights that a metric reads with the options it has: its variant's take the place of the card's first."""
-    own = getattr(metric, "weights_name", None)
-    return metric.card.checkpoints if own is None else (own, *metric.card.checkpoints[1:])
+    """Return the names of the weights that a metric reads with its options."""
+    names = metric.card.checkpoints
+    return (metric.weights_name, *names[1:]) if isinstance(metric, Trained) and names else names
 
 
 _READ: WeakKeyDictionary[type, str] = WeakKeyDictionary()

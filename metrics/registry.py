@@ -29,7 +29,7 @@ import metrics as package
 from benchmarks.errors import nearest
 from metrics import paths
 from metrics.errors import BadOption, BrokenPlugin, MetricError, UnknownMetric
-from metrics.metric import GROUP, Metric, MetricCard, as_metric, unsigned, variant
+from metrics.metric import GROUP, Adaptive, Metric, MetricCard, Trained, as_metric, variant
 
 FAMILIES = ("lexical", "embedding", "likelihood", "control", "composite", "trained", "graph")
 """The folders of metrics."""
@@ -180,14 +180,14 @@ def choose(requested: str, **defaults: Any) -> Chosen:
     name, rest = split(requested)
     kind = _kind(name)
     values = option_values(kind, name, requested, rest)
-    if (for_options := getattr(kind, "for_options", None)) is not None:  # its card depends on them
-        kind = for_options(values)
+    if issubclass(kind, Adaptive):
+        kind = kind.for_options(values)
     implied: Mapping[str, Any] = {}
-    if "recipe" in values and hasattr(kind, "recipes"):
+    if "recipe" in values and issubclass(kind, Trained):
         kind, implied = _by_recipe(kind, values), kind.recipes[values["recipe"]].options
     known = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     set_ = {key: value for key, value in values.items()
-            if value != implied.get(key, known[key].default) and key not in unsigned(kind)}
+            if value != implied.get(key, known[key].default) and key not in kind.card.unsigned}
     shown = ",".join(f"{key}={value}" for key, value in sorted(set_.items()))
     suffix = f"[{paths.bare(shown)}]" if set_ else ""
     arguments = {key: value for key, value in defaults.items() if key in known} | values

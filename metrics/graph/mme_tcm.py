@@ -22,11 +22,11 @@ from metrics.models.service import Models
 from metrics.text.keywords import Tagger
 from metrics.text.words import reply
 from metrics.trained.heads.table import FIVE, Rows, contexts, fill, in_blocks, probabilities, stable
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
-class MmeTcm:
+class MmeTcm(Trainable):
     """σ(FC(v_g))."""
 
     card: ClassVar[MetricCard] = MetricCard(

@@ -27,7 +27,7 @@ from metrics.models.service import Models
 from metrics.models.vectors import WordVectors, from_encoder
 from metrics.text.words import tokens
 from metrics.trained.heads.table import fill
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 WINDOW = 0
 """No edges: a sequence has none."""
@@ -36,7 +36,7 @@ BLOCK = 256
 
 
 @dataclass(frozen=True, slots=True)
-class SDiCoh:
+class SDiCoh(Trainable):
     """The network's score of a dialogue, or of a context with its response; unbounded."""
 
     card: ClassVar[MetricCard] = MetricCard(

@@ -25,7 +25,7 @@ from metrics.text.words import Aggregation
 from metrics.trained.heads.data import TrainingBatches, answered, drawn
 from metrics.trained.heads.table import TextTable, against_references, network_scores
 from metrics.training import replies
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 from metrics.training.replies import Answered
 
 SIZE = 50
@@ -37,7 +37,7 @@ FIRST = 1_024
 
 
 @dataclass(frozen=True, slots=True)
-class AdemMetric:
+class AdemMetric(Trainable):
     """((cᵀMr + gᵀNr − α) / β − 1) / 4."""
 
     card: ClassVar[MetricCard] = MetricCard(

@@ -20,11 +20,11 @@ from metrics.models.service import Models
 from metrics.trained.heads.data import ReplyPairs, answered, batches_of
 from metrics.trained.heads.table import TextTable, pair_probabilities
 from metrics.training import replies
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
-class BertDnn:
+class BertDnn(Trainable):
     """σ(net([v_c ; v_r])), v the largest token states."""
 
     card: ClassVar[MetricCard] = MetricCard(

@@ -23,11 +23,11 @@ from metrics.trained.heads.cross_encoder import text_pair_probabilities
 from metrics.trained.heads.data import answered
 from metrics.trained.heads.table import against_references, by_reference, network_scores, probabilities
 from metrics.training import replies
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
-class BertRegressor:
+class BertRegressor(Trainable):
     """σ(net([g ; r ; |g − r| ; g ∘ r ; cos(g, r)]))."""
 
     card: ClassVar[MetricCard] = MetricCard(

@@ -23,11 +23,11 @@ from metrics.text.words import Aggregation
 from metrics.trained.heads.data import pair_batches
 from metrics.trained.heads.table import FIVE, TURNS, pair_probabilities
 from metrics.trained.ruber import Blend, blended, referenced
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
-class BertRuber:
+class BertRuber(Trainable):
     """σ(net([q ; r ; qᵀMr])), and its blend with (1 + cos(r, g)) / 2."""
 
     card: ClassVar[MetricCard] = MetricCard(

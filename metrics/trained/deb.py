@@ -29,7 +29,7 @@ from metrics.models.service import Models
 from metrics.trained.heads import cross_encoder
 from metrics.trained.heads.data import Answers, ReplyPairs, answers, drawn, pairs
 from metrics.trained.heads.table import FIVE, TURNS, TextTable, pair_probabilities
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 from metrics.training.replies import ADVERSARIAL, GOOD, Answered, answered, others
 
 KINDS = ("random", "adversarial", "both")
@@ -49,7 +49,7 @@ FINETUNE = Recipe(("dailydialog_pp",), steps=3_214, epochs=1, rate=5e-5, warmup=
 
 
 @dataclass(frozen=True, slots=True)
-class Deb:
+class Deb(Trainable):
     """P(valid next response | context, response)."""
 
     card: ClassVar[MetricCard] = MetricCard(

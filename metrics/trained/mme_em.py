@@ -27,7 +27,7 @@ from metrics.models.service import Models
 from metrics.trained.heads import cross_encoder, table
 from metrics.trained.heads.data import text_batches
 from metrics.trained.mme_fm import PAPER
-from metrics.training.recipe import Objective, Recipe, TrainingData, check_parts
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData, check_parts
 
 RATED = ("convai2_2018_human_bot", "engagement_utterances")
 SCALES = (("eval_score", 1, 4), ("engagement", 0, 5))
@@ -35,7 +35,7 @@ SCALES = (("eval_score", 1, 4), ("engagement", 0, 5))
 
 
 @dataclass(frozen=True, slots=True)
-class Engagement:
+class Engagement(Trainable):
     """P(engaging | the mean token state of the response)."""
 
     card: ClassVar[MetricCard] = MetricCard(

@@ -24,7 +24,7 @@ from metrics.trained.heads import cross_encoder, table
 from metrics.trained.heads.data import CORRUPTIONS, some_replies, text_batches, whole_or_broken
 from metrics.trained.heads.table import FIVE
 from metrics.training import negatives
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 REPLIES = 20_000
 """Replies to train on; each is read twice, once for either label."""
@@ -36,7 +36,7 @@ PAPER = Recipe(
 
 
 @dataclass(frozen=True, slots=True)
-class Fluency:
+class Fluency(Trainable):
     """P(fluent | the largest token states of the response)."""
 
     card: ClassVar[MetricCard] = MetricCard(

@@ -28,7 +28,7 @@ from metrics.trained.heads.data import BATCH, ReplyPairs, pairs
 from metrics.trained.heads.table import FIVE, TURNS, TextTable, pair_probabilities
 from metrics.trained.mme_fm import PAPER
 from metrics.training import negatives
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 from metrics.training.replies import WHOLE, Answered, answered
 
 SHORTENED = 20_000
@@ -38,7 +38,7 @@ CANDIDATES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class MmeRm:
+class MmeRm(Trainable):
     """P(relevant | context, response)."""
 
     card: ClassVar[MetricCard] = MetricCard(

@@ -30,7 +30,7 @@ from metrics.models.service import Models
 from metrics.text.similarity import cosines
 from metrics.text.words import Aggregation, over_references, reply, sharing
 from metrics.trained.heads.table import FIVE, TURNS, Rows, contexts, probabilities, stable
-from metrics.training.recipe import Objective, Recipe, TrainingData, check_parts
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData, check_parts
 
 if TYPE_CHECKING:
     from metrics.models.encoder import Encoder
@@ -46,7 +46,7 @@ TokenPairs: TypeAlias = Sequence[tuple[Tokens, Tokens]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ruber:
+class Ruber(Trainable):
     """σ(net([q ; r ; qᵀMr])), and its blend with (1 + cos([max ; min] of r, of g)) / 2."""
 
     card: ClassVar[MetricCard] = MetricCard(

@@ -28,7 +28,7 @@ from metrics.trained.heads import cross_encoder
 from metrics.trained.heads.data import pair_batches, some_replies, text_batches, whole_or_broken
 from metrics.trained.heads.table import FIVE, TURNS, fill, items_table, network_scores, probabilities
 from metrics.training import negatives
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 from metrics.training.replies import WHOLE, against_others, answered
 
 REPLIES = 20_000
@@ -38,7 +38,7 @@ LIKELY = 500
 
 
 @dataclass(frozen=True, slots=True)
-class UslH:
+class UslH(Trainable):
     """(U + U·S + U·S·L) / 3."""
 
     card: ClassVar[MetricCard] = MetricCard(

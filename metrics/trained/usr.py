@@ -49,7 +49,7 @@ from metrics.trained.heads.table import (
     probabilities,
     stable,
 )
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 from metrics.training.replies import Answered, against_others
 
 JUDGED = 256
@@ -65,7 +65,7 @@ _END = re.compile(r"(?<=[.!?])\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class UsrMetric:
+class UsrMetric(Trainable):
     """σ(w · (mlm, dr-c, dr-f) + b), and its three parts."""
 
     card: ClassVar[MetricCard] = MetricCard(

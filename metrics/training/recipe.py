@@ -15,14 +15,14 @@ import dataclasses
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from benchmarks.corpora.corpora import Corpus, Dialogue
 from benchmarks.errors import nearest
 from metrics.errors import BadOption, MetricError
-from metrics.metric import MetricCard
+from metrics.metric import MetricCard, Trained
 from metrics.models.memory import Vectors
 
 if TYPE_CHECKING:
@@ -213,11 +213,16 @@ def check_parts(what: str, training: Sized, held_out: Sized, take: str = "larger
                           f"{take}")
 
 
-@runtime_checkable
-class Trainable(Protocol):
-    """A metric, or a model that metrics share, whose weights come out of a training."""
+class Trainable(Trained):
+    """Base class of metrics, and of models that metrics share, whose weights are trained.
 
+    `variants` are the options whose weights are shipped beside those of the defaults.
+    """
+
+    __slots__ = ()
     recipes: ClassVar[Mapping[str, Recipe]]
+    variants: ClassVar[tuple[str, ...]] = ()
 
     def objective(self, data: TrainingData) -> Objective:
         """Prepare the network and its batches."""
+        raise NotImplementedError

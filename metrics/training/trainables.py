@@ -1,9 +1,7 @@
 """Trainables: the metrics with weights of their own, and the models that metrics share, by name.
 
-A metric is trainable where its class has `recipes` and a method `objective`, as those of BACKBONES have. Both are
-named `NAME[option=value,...]`. The checkpoint bears the first name of the metric's card, unless a property
-`weights_name` gives that of a variant; `variants` are the options of those that are trained with all others. What has
-a field `encoder` belongs to the encoder it was trained with.
+Both derive from `Trainable` and are named `NAME[option=value,...]`. A checkpoint is named by `weights_name`. Weights of
+a class with a field `encoder` belong to the encoder they were trained with.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ def names() -> tuple[str, ...]:
     trained = []
     for name in registry.names():
         try:
-            if _trains(registry.metric_class(name)):
+            if issubclass(registry.metric_class(name), Trainable):
                 trained.append(name)
         except BrokenPlugin:  # `harness list metrics` tells what is wrong with it
             continue
@@ -53,7 +51,7 @@ def names() -> tuple[str, ...]:
 def shipped() -> tuple[str, ...]:
     """All that the project has weights of: everything, and the variants that a class names with it."""
     return tuple(label for name in names() for label in (name, *(
-        f"{name}[{options}]" for options in getattr(_kind(name), "variants", ()))))
+        f"{name}[{options}]" for options in _kind(name).variants)))
 
 
 def parts(requested: str) -> tuple[str, ...]:
@@ -70,14 +68,12 @@ def choose(requested: str, part: str = "") -> Learner:
     if name not in registry.names() and not registry.is_path(name):
         raise UnknownMetric(f"nothing that can be trained is called {name!r}; {nearest(name, names())}")
     chosen = registry.choose(requested)
-    if not _trains(chosen.metric):
+    if not isinstance(chosen.metric, Trainable):
         raise UnknownMetric(f"{name} has nothing to train; {nearest(name, names())}")
-    first = (*chosen.metric.card.checkpoints, chosen.metric.card.name)[0]
-    trainable: Any = chosen.metric
+    trainable, weights = chosen.metric, chosen.metric.weights_name
     if part:
-        first = chosen.metric.card.checkpoints[recipe_of(trainable).parts.index(part)]
-    return Learner(" ".join(filter(None, (chosen.label, part))), str(getattr(trainable, "weights_name", first)),
-                   trainable, part)
+        weights = trainable.card.checkpoints[recipe_of(trainable).parts.index(part)]
+    return Learner(" ".join(filter(None, (chosen.label, part))), weights, trainable, part)
 
 
 def by_recipe(requested: str, recipe: str, encoder: str) -> str:
@@ -85,17 +81,14 @@ def by_recipe(requested: str, recipe: str, encoder: str) -> str:
     if not recipe:
         return requested
     name, options = registry.split(requested)
-    recipes = getattr(_kind(name), "recipes", {})
+    kind = _kind(name)
+    recipes = kind.recipes if issubclass(kind, Trainable) else {}
     if recipe not in recipes:
         raise BadOption(f"{name} has no recipe {recipe!r}; {nearest(recipe, recipes)}")
     if recipe == next(iter(recipes)):
         return requested
     parts = [options, f"recipe={recipe}", f"encoder={encoder}" if encoder else ""]
     return f"{name}[{','.join(filter(None, parts))}]"
-
-
-def _trains(thing: Any) -> bool:
-    return hasattr(thing, "recipes") and callable(getattr(thing, "objective", None))
 
 
 def _kind(name: str) -> Any:

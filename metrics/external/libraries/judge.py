@@ -45,7 +45,6 @@ class Judge:
 
     card: ClassVar[MetricCard]
     prompt: ClassVar[Prompt]
-    unsigned: ClassVar[tuple[str, ...]] = ("lm", "url", "key_from", "concurrency", "timeout")
     model: str = ""
     lm: str = ""
     samples: int = 1
@@ -76,7 +75,7 @@ class Judge:
             return cast("type[Metric]", cls)
         if others := values.keys() - {"lm"}:
             raise BadOption(f"{cls.card.name}: lm is a model on this machine; {min(others)} is for an endpoint's")
-        card = dataclasses.replace(cls.card, models=("lm",), revision=2, notes="A language model on this "
+        card = dataclasses.replace(cls.card, models=("lm",), revision=2, unsigned=(), notes="A language model on this "
                                    "machine is asked; the score is read off the probabilities of its answer.")
         return variant(LocalJudge, card=card, prompt=cls.prompt)
 
@@ -131,7 +130,8 @@ def metric_class(name: str) -> type[Metric]:
     card = MetricCard(
         name=label("judge", name), title=f"{prompt.title}, a language model as judge", columns=prompt.columns,
         family="judge", levels=prompt.levels, needs=prompt.needs, paper=prompt.paper,
-        notes="Asked over the network: the dialogues are sent to the endpoint that is named.")
+        notes="Asked over the network: the dialogues are sent to the endpoint that is named.",
+        unsigned=("lm", "url", "key_from", "concurrency", "timeout"))
     own = (("samples", int), ("temperature", float), ("max_tokens", int), ("logprobs", bool))
     return variant(Judge, [(name, type_, getattr(prompt, name)) for name, type_ in own], card=card, prompt=prompt)
 

@@ -41,7 +41,7 @@ from metrics.models.service import Models
 from metrics.trained.heads.data import TrainingBatches
 from metrics.trained.heads.table import DECIMALS, Rows, TextTable, by_length, fill, reading, stable
 from metrics.training import negatives
-from metrics.training.recipe import Objective, Recipe, TrainingData, check_parts
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData, check_parts
 
 if TYPE_CHECKING:
     from metrics.models.encoder import Encoder
@@ -65,7 +65,7 @@ MARGIN = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class DynaEval:
+class DynaEval(Trainable):
     """The network's score of a dialogue, or of a context with its response; unbounded."""
 
     card: ClassVar[MetricCard] = MetricCard(

@@ -52,7 +52,7 @@ from metrics.trained.heads.table import (
     stable,
 )
 from metrics.training import negatives
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 from metrics.training.replies import exchanges
 
 PAIRS, HELD = 60_000, 3_000
@@ -63,7 +63,7 @@ Negatives: TypeAlias = Literal["both", "lexical", "embedding", "random"]
 
 
 @dataclass(frozen=True, slots=True)
-class Grade:
+class Grade(Trainable):
     """σ(FC([v_c ; v_g]))."""
 
     card: ClassVar[MetricCard] = MetricCard(

@@ -61,7 +61,7 @@ from metrics.trained.heads.table import (
     reading,
     stable,
 )
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 CORPORA = (*FIVE, "dialogue_nli_sample")
 TOGETHER = 4096
@@ -97,7 +97,7 @@ Rate: TypeAlias = Callable[[Dialogues], Column]
 
 
 @dataclass(frozen=True, slots=True)
-class FinedEvaluation:
+class FinedEvaluation(Trainable):
     """The mean of three sub-metrics, and the three."""
 
     card: ClassVar[MetricCard] = MetricCard(

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 from metrics.training.replies import Answered, answered
 
 TURNS = 3
@@ -22,7 +22,7 @@ TURNS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class DialogueEncoder:
+class DialogueEncoder(Trainable):
     """The cross entropy of finding the own reply in the batch, and the own context."""
 
     recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(

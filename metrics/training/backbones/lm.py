@@ -25,7 +25,7 @@ from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
 from metrics.models.small_lm import END, Pieces, configuration
 from metrics.models.storage import packed, unpacked
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 Tokens = npt.NDArray[np.uint16]
 SAMPLE = 60_000
@@ -50,7 +50,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class CausalLanguageModel:
+class CausalLanguageModel(Trainable):
     """Cross entropy of each token after those before it."""
 
     recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(

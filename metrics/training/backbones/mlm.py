@@ -25,7 +25,7 @@ from metrics.models.encoder import Encoder, padded
 from metrics.models.masked import mask_of
 from metrics.models.tokens import Tokenized, Tokenizer
 from metrics.training.loop import on_device
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 if TYPE_CHECKING:
     from metrics.models.adapters import Adapted
@@ -43,7 +43,7 @@ SMOOTHING = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class MaskedLanguageModel:
+class MaskedLanguageModel(Trainable):
     """Cross entropy of the masked tokens, each over the whole vocabulary."""
 
     recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(

@@ -11,7 +11,7 @@ from benchmarks.dataset import Dataset, Item, Utterance
 from harness.errors import BadScores
 from harness.scoring import score as scoring
 from metrics.errors import CannotScore
-from metrics.metric import MetricCard
+from metrics.metric import MetricCard, Trained
 from metrics.models.service import Models
 from tests.conftest import make_card, make_dataset
 
@@ -108,10 +108,14 @@ def test_a_model_that_the_signature_does_not_hold_is_refused(tiny_encoder: Path,
 
 def test_undeclared_weights_are_refused() -> None:
     @dataclass(frozen=True)
-    class Hidden:
+    class Hidden(Trained):
         card: ClassVar[MetricCard] = MetricCard("hidden", "Hidden", ("hidden",), "toy", checkpoints=("mine", "shared"))
-        weights_name: str = "mine"
+        options: str = ""
         reads: str = "mine"
+
+        @property
+        def weights_name(self) -> str:
+            return f"mine{self.options}"
 
         def score(self, items: Any, models: Any) -> Any:
             models.requested.add(("checkpoint", self.reads))
@@ -119,8 +123,8 @@ def test_undeclared_weights_are_refused() -> None:
 
     dataset = make_dataset(["a"], [(1,)])
     assert scoring.score(Hidden(), dataset, MODELS).columns["hidden"] == [0.0]
-    assert scoring.score(Hidden("mine-b", "shared"), dataset, MODELS).columns["hidden"] == [0.0]
-    assert scoring.score(Hidden("mine-b", "mine-b"), dataset, MODELS).columns["hidden"] == [0.0]
+    assert scoring.score(Hidden("-b", "shared"), dataset, MODELS).columns["hidden"] == [0.0]
+    assert scoring.score(Hidden("-b", "mine-b"), dataset, MODELS).columns["hidden"] == [0.0]
     with pytest.raises(BadScores, match=r"asks for the weights 'mine-b', which its signature does not hold"):
         scoring.score(Hidden(reads="mine-b"), dataset, MODELS)
 

@@ -15,14 +15,14 @@ from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.words import reply
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 BATCH = 64
 SIZE = 32
 
 
 @dataclass(frozen=True, slots=True)
-class MyMetric:
+class MyMetric(Trainable):
     """σ(said(u) · reply(r)), of the last utterance u and the response r."""
 
     card: ClassVar[MetricCard] = MetricCard(
