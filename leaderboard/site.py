@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from harness.results.rows import Results
 from leaderboard import pages as modules
-from leaderboard.blocks.tables import Cell, Entry, Facts, Group, Heading, Page, Section, Table
+from leaderboard.blocks.tables import Cell, Entry, Facts, Heading, Page, Section, Table
 from leaderboard.model.causes import DIRTY
 from leaderboard.model.index import part, plural, real_alone
 from leaderboard.model.numbers import numbers, worst
@@ -80,10 +80,10 @@ def _menu(pages: Sequence[Page]) -> tuple[Entry, ...]:
 
 def _studies(pages: Sequence[Page]) -> tuple[Page, ...]:
     """Build the page that lists the studies, if there are any."""
-    rows = tuple((Cell(page.label, link=page.path), Cell(page.detail)) for page in pages if page.group == STUDIES)
-    table = Table("list", plural(len(rows), "study", "studies"), (Heading("Study", "stub"), Heading("Subject")),
-                  (Group(rows),))
-    return (Page(path="studies.html", title=STUDIES, label=STUDIES, lead="", sections=(
+    rows = [(Cell(page.label, link=page.path), Cell(page.detail)) for page in pages if page.group == STUDIES]
+    headings = (Heading("Study", "stub"), Heading("Subject"))
+    table = Table.of("list", plural(len(rows), "study", "studies"), headings, rows)
+    return (Page(path="studies.html", title=STUDIES, label=STUDIES, sections=(
         Section("pages", STUDIES, (table,)),), group=STUDIES, markdown=False),) if rows else ()
 
 
@@ -93,9 +93,11 @@ def _compressed(path: str, content: bytes) -> tuple[str, bytes]:
 
 
 def _downloads(files: Iterable[str], bundle: str) -> Section:
+    about = {name: words for name, (_, words) in rows.FILES.items()} | {
+        CHANGES: "every correlation that changed, with the cause"}
     descriptions = {MARKDOWN: "the boards as Markdown", **{
-        path: rows.ABOUT.get(path.removesuffix(".gz"), path) for path in files}, **({bundle: BUNDLE} if bundle else {})}
-    return Section("files", "Downloads", (Facts(tuple(
+        path: about[path.removesuffix(".gz")] for path in files}, **({bundle: BUNDLE} if bundle else {})}
+    return Section("files", "Downloads", (Facts.of(*(
         (path, Cell(description, link=path)) for path, description in descriptions.items())),))
 
 
@@ -113,7 +115,7 @@ def _footer(results: Results) -> tuple[tuple[str, str], ...]:
 
 def _files(results: Results, before: Results | None, bundle: str) -> dict[str, bytes]:
     tables: dict[str, Callable[[Results], bytes]] = {
-        path: table for path, table in rows.FILES.items() if not bundle or path in rows.SMALL}
+        path: table for path, (table, _) in rows.FILES.items() if not bundle or path in rows.SMALL}
     if before is not None:
         tables[CHANGES] = functools.partial(rows.changes, before)
     challenge = "challenge" in results.run.options  # its page replaces the general ones

@@ -188,15 +188,16 @@ def _string(value: str) -> str:
 
 def json_of(value: object) -> bytes:
     """Indented JSON, with null for a number that is missing."""
-    return (json.dumps(_filled(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    return (json.dumps(filled(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def _filled(value: Any) -> Any:
-    if isinstance(value, float) and math.isnan(value):
+def filled(value: Any) -> Any:
+    """Replace missing numbers, at any depth, by None."""
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
-        return {key: _filled(one) for key, one in value.items()}
-    return [_filled(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: filled(one) for key, one in value.items()}
+    return [filled(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _write_points(every: Iterable[ItemScores], folder: Path) -> dict[str, str]:

@@ -8,25 +8,26 @@ by their mean; a row that lacks a value has no mean and no rank, and an unrated 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
-from harness.results.rows import Correlation, DatasetEntry, QualityEntry
+from harness.results.item_scores import slug
+from harness.results.rows import Correlation, DatasetEntry, QualityEntry, RankingRow
 from leaderboard.blocks.cells import (
     MISSING,
     correlation_cell,
-    count_cell,
     fitted_cell,
     leaders,
     marked,
     metric_cell,
     missing,
-    value_cell,
+    number_cell,
 )
 from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
 from leaderboard.model import sentences
-from leaderboard.model.boards import RULES, Board, rank_interval
+from leaderboard.model.boards import RULES, Board, has_interval, rank_interval
 from leaderboard.model.cost import Cost, costs
-from leaderboard.model.index import Column, Index, has_value, plural, slug, statistic_title
+from leaderboard.model.index import Column, Index, has_value, plural, statistic_title
 from leaderboard.model.questions import Question, equals
 
 CONTROL = "length"
@@ -36,7 +37,7 @@ BELOW = ("▽", "no better than counting words")
 QUALITIES = 8
 """The most qualities with a column on the front page."""
 UNRANKED = "Not ranked: a value is missing"
-LETTERS = Heading("Group", "words", key="letters")
+ExtraColumn: TypeAlias = tuple[Heading, Mapping[Column, Cell]]
 
 
 def ranked_table(index: Index, question: Question, qualities: Sequence[Question], columns: Sequence[Column],
@@ -45,14 +46,14 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
     column_costs = costs(index.results)
     best = {shown.board.name: leaders(row.value for row in shown.board.ranked.values())
             for shown in (question, *qualities)}
-    control = _control(question.board)
+    control = control_value(question.board)
     keys = {column: key for key, column in enumerate(columns)}
 
     def value(shown: Question, column: Column) -> Cell:
         row = shown.row(column)
         if row is None:
             return Cell(MISSING, title=lacking(shown, column))
-        return value_cell(row.value, best[shown.board.name], shaded=True)
+        return number_cell(row.value, best[shown.board.name], shaded=True)
 
     def lacking(shown: Question, column: Column) -> str:
         targets = [target for target in shown.targets if not math.isfinite(index.value(target, column))]
@@ -64,14 +65,12 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
 
     def line(column: Column) -> Row:
         row, cost = question.row(column), column_costs.get(column)
-        rank = Cell("") if row is None else count_cell(row.rank or 0)._replace(small=rank_interval(row))
         same = ", ".join(index.labels[other] for other in sorted(equals(index.results).get(column, ())))
         name = _name(index, column, row.value if row else math.nan, control)._replace(model="; ".join(filter(None, (
             index.badges.get(column[0], ""), f"identical to {same}" if same else ""))), key=keys[column])
         score = value(question, column)._replace(shade="", small=sentences.error(row.error).strip() if row else "")
-        parameters = cost.parameters if cost else 0
-        return (rank, name, score, *(value(shown, column) for shown in qualities),
-                cost_cell(cost), Cell(sentences.size(parameters), value=parameters or None))
+        return (_rank(row), name, score, *(value(shown, column) for shown in qualities),
+                cost_cell(cost), Cell(sentences.size(cost.parameters if cost else 0)))
 
     return Table(
         "board", f"Spearman, with human ratings: {question.title}",
@@ -89,55 +88,52 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
         data="Ranks count all columns, including those fitted on ratings, which are listed below")
 
 
+def overall_table(index: Index, board: Board, more: Iterable[ExtraColumn], data: str = "") -> Table:
+    """Draw the averages of an overall board under each rule, with more columns."""
+    extra, control = list(more), control_value(board)
+    averages = [average_cells(board, rule) for rule in board.rules]
+
+    def line(column: Column) -> Row:
+        row = board.row(column)
+        return (_rank(row), _name(index, column, row.value if row else math.nan, control),
+                *(cells[column] for cells in averages), *(cells.get(column, Cell(MISSING)) for _, cells in extra))
+
+    return Table(
+        f"{slug(board.name)}-{slug(board.statistic.replace(' ', '-'))}", board.caption,
+        (Heading("Rank, 95 %" if any(map(has_interval, board.ranking.values())) else "Rank", "rank", key="rank"),
+         Heading("Metric", "stub", key="metric"),
+         *(Heading(RULES.get(rule, rule), "number", key=rule) for rule in board.rules),
+         *(heading for heading, _ in extra)),
+        _groups(map(line, board.ranked), (line(column) for column in board.columns if column not in board.ranked)),
+        data=data or index.data(board.name))
+
+
 def board_table(index: Index, board: Board) -> Table:
     """Draw an overall board with the mean on every dataset, for LaTeX."""
-    datasets = index.on(board.name)
-    means = {column: [_mean(entry, [index.correlation((entry.name, quality.name), column, board.statistic)
-                                    for quality in entry.qualities]) for entry in datasets] for column in board.columns}
-    fitted = {(column, entry.name) for column in means for entry in datasets if index.is_fitted(column, entry.name)}
-    best = [leaders(row[position] for column, row in means.items() if (column, entry.name) not in fitted)
-            for position, entry in enumerate(datasets)]
-
-    def mean(entry: DatasetEntry, column: Column, value: float, best: tuple[float, float]) -> Cell:
-        cell = value_cell(value, best)
-        return fitted_cell(cell) if (column, entry.name) in fitted and math.isfinite(value) else cell
-
-    rows = {column: (
-        *head, *((Cell(row.letters if (row := board.row(column)) else ""),) if board.has_letters else ()),
-        *(mean(entry, column, value, lead) for entry, value, lead in zip(datasets, means[column], best, strict=True)))
-        for column, head in row_heads(index, board).items()}
-    return Table(
-        anchor="-".join(map(slug, (board.name, board.statistic))), caption=board.caption,
-        headings=(*headings(board), *((LETTERS,) if board.has_letters else ()),
-                  *(Heading(entry.name, "number") for entry in datasets)),
-        groups=groups(board, rows), data=marked(index.data(board.name), bool(fitted)))
+    means: list[ExtraColumn] = []
+    any_fitted = False
+    for entry in index.on(board.name):
+        values = {column: _mean(_rated(index, entry, column, board.statistic)) for column in board.columns}
+        fitted = {column for column, mean in values.items() if index.is_fitted(column, entry.name)}
+        best = leaders(mean for column, mean in values.items() if column not in fitted)
+        cells = {column: number_cell(mean, best) for column, mean in values.items()}
+        cells |= {column: fitted_cell(cells[column]) for column in fitted if math.isfinite(values[column])}
+        means.append((Heading(entry.name, "number"), cells))
+        any_fitted |= bool(fitted)
+    return overall_table(index, board, (*letters(board), *means), marked(index.data(board.name), any_fitted))
 
 
-def headings(board: Board) -> tuple[Heading, ...]:
-    """Return the headings of rank, metric and an average under each rule."""
-    intervals = any(math.isfinite(row.low) for row in board.ranking.values())
-    return (Heading("Rank, 95 %" if intervals else "Rank", "rank", key="rank"), Heading("Metric", "stub", key="metric"),
-            *(Heading(RULES.get(rule, rule), "number", key=rule) for rule in board.rules))
+def average_cells(board: Board, rule: str) -> dict[Column, Cell]:
+    """Return the average of each column under a rule; all but the first rule of the board show their ranks."""
+    best = leaders(row.value for column in board.columns if (row := board.row(column, rule)))
+    return {column: _average(board, rule, column, best) for column in board.columns}
 
 
-def row_heads(index: Index, board: Board) -> dict[Column, Row]:
-    """Return the first cells of each row in board order: rank, metric, average under each rule."""
-    best = {rule: leaders(row.value for column in board.columns if (row := board.row(column, rule)))
-            for rule in board.rules}
-    control = _control(board)
-    heads: dict[Column, Row] = {}
-    for column in board.columns:
-        row = board.ranked.get(column)
-        rank = count_cell(row.rank or 0)._replace(small=rank_interval(row)) if row else Cell("")
-        heads[column] = (rank, _name(index, column, row.value if row else math.nan, control),
-                         *(_average(board, rule, column, best[rule]) for rule in board.rules))
-    return heads
-
-
-def groups(board: Board, rows: Mapping[Column, Row]) -> tuple[Group, ...]:
-    """Separate the ranked rows from the others below."""
-    return _groups((row for column, row in rows.items() if board.row(column)),
-                   (row for column, row in rows.items() if not board.row(column)))
+def letters(board: Board) -> Iterator[ExtraColumn]:
+    """Yield the letters of the ranks; columns that share one do not differ significantly."""
+    if any(row.letters for row in board.ranking.values()):
+        yield (Heading("Group", "words"), {
+            column: Cell(row.letters if (row := board.row(column)) else "") for column in board.columns})
 
 
 def _groups(ranked: Iterable[Row], unranked: Iterable[Row]) -> tuple[Group, ...]:
@@ -156,39 +152,38 @@ def dataset_board(index: Index, entry: DatasetEntry, statistic: str) -> Table:
     rows = {column: [index.correlation((entry.name, quality.name), column, statistic) for quality in entry.qualities]
             for column in columns}
     fitted = {column for column in columns if index.is_fitted(column, entry.name)}
-    means = {column: math.nan if column in fitted else _mean(entry, rows[column]) for column in columns}
-    rated = [position for position, quality in enumerate(entry.qualities) if quality.rated]
-    covered = {column: 0 if column in fitted else sum(has_value(rows[column][position]) for position in rated)
-               for column in columns}
+    rated = {column: [math.nan] if column in fitted else _rated(index, entry, column, statistic) for column in columns}
+    means = {column: _mean(values) for column, values in rated.items()}
+    covered = {column: sum(map(math.isfinite, values)) for column, values in rated.items()}
+    targets = sum(quality.rated > 0 for quality in entry.qualities)
     best = [leaders(row.value for column in columns if column not in fitted and (row := rows[column][position]))
             for position, _ in enumerate(entry.qualities)]
-    ordered = sorted((mean for mean in means.values() if math.isfinite(mean)), reverse=True)
+    ranked = sorted((column for column in columns if math.isfinite(means[column])),
+                    key=lambda column: (-means[column], column))
+    ordered = [means[column] for column in ranked]
     best_mean = leaders(ordered)
-    control = max((mean for column, mean in means.items() if column[0] == CONTROL and math.isfinite(mean)),
-                  default=math.nan)
+    control = max((means[column] for column in ranked if column[0] == CONTROL), default=math.nan)
     with_mean = len(entry.qualities) > 1
 
     def line(column: Column) -> Row:
         mean, rank = means[column], Cell("")
-        name = metric_cell(index, column)._replace(small=_coverage(covered[column], len(rated)))
+        name = metric_cell(index, column)._replace(small=_coverage(covered[column], targets))
         average = Cell(MISSING, title="no mean because a value is missing")
         if math.isfinite(mean):
-            rank, name = count_cell(1 + ordered.index(mean)), _name(index, column, mean, control)
-            average = value_cell(mean, best_mean)
+            rank, name = Cell(str(1 + ordered.index(mean))), _name(index, column, mean, control)
+            average = number_cell(mean, best_mean)
         cells = (_quality_cell(index, entry, quality, column, row, statistic, lead)
                  for quality, row, lead in zip(entry.qualities, rows[column], best, strict=True))
         return (rank, name, *((average,) if with_mean else ()), *cells)
 
     return Table(
-        f"correlation-{slug(statistic)}", f"{entry.name}: {statistic_title(statistic)}",
+        f"correlation-{slug(statistic.replace(' ', '-'))}", f"{entry.name}: {statistic_title(statistic)}",
         (Heading("Rank", "rank", key="rank"), Heading("Metric", "stub", key="metric"),
          *((Heading("Mean", "number", title="Mean of the other columns", key="test"),) if with_mean else ()),
          *(Heading(quality.name, "number", small=_sizes(rows[column][position] for column in columns))
            for position, quality in enumerate(entry.qualities))),
-        _groups(map(line, sorted((column for column in columns if math.isfinite(means[column])),
-                                 key=lambda column: (-means[column], column))),
-                map(line, sorted((column for column in columns if not math.isfinite(means[column])),
-                                 key=lambda column: (-covered[column], column)))),
+        _groups(map(line, ranked), map(line, sorted(
+            set(columns) - set(ranked), key=lambda column: (-covered[column], column)))),
         data=marked(index.data(), bool(fitted)))
 
 
@@ -196,12 +191,16 @@ def cost_cell(cost: Cost | None) -> Cell:
     """Show the cost of 1,000 items, inputs included."""
     if cost is None or not (shown := sentences.seconds(cost)):
         return Cell(MISSING, title="no timings of this metric or one of its inputs")
-    return Cell(shown, value=cost.seconds, title=f"including {', '.join(cost.inputs)}" if cost.inputs else "")
+    return Cell(shown, title=f"including {', '.join(cost.inputs)}" if cost.inputs else "")
 
 
-def _control(board: Board) -> float:
+def control_value(board: Board) -> float:
     """Return the average of the length control; NaN if it is not ranked."""
     return max((row.value for column, row in board.ranked.items() if column[0] == CONTROL), default=math.nan)
+
+
+def _rank(row: RankingRow | None) -> Cell:
+    return Cell(str(row.rank), small=rank_interval(row)) if row else Cell("")
 
 
 def _name(index: Index, column: Column, value: float, control: float) -> Cell:
@@ -216,15 +215,19 @@ def _average(board: Board, rule: str, column: Column, best: tuple[float, float])
         return Cell(MISSING, title="no ranking under this rule")
     if complete is None:
         return Cell(MISSING, title="no average because a value is missing", small=_coverage(row.covered, row.targets))
-    cell = value_cell(row.value, best)
+    cell = number_cell(row.value, best)
     return cell if rule == board.rules[0] else cell._replace(small=f"rank {complete.rank}")
 
 
-def _mean(entry: DatasetEntry, rows: Sequence[Correlation | None]) -> float:
-    """Average the qualities of a dataset; NaN unless every rated one has a value."""
-    values = [row.value if row else math.nan for quality, row in zip(entry.qualities, rows, strict=True)
-              if quality.rated]
-    return math.fsum(values) / len(values) if values and all(map(math.isfinite, values)) else math.nan
+def _rated(index: Index, entry: DatasetEntry, column: Column, statistic: str) -> list[float]:
+    """Return the correlations on the rated qualities of a dataset, NaN where there is none."""
+    rows = (index.correlation((entry.name, quality.name), column, statistic) for quality in entry.qualities
+            if quality.rated)
+    return [row.value if row else math.nan for row in rows]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values) if values else math.nan
 
 
 def _quality_cell(index: Index, entry: DatasetEntry, quality: QualityEntry, column: Column, row: Correlation | None,

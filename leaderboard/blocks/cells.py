@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import math
 from bisect import bisect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from harness.results.rows import Correlation
-from leaderboard.blocks.tables import Cell, Group, Heading, Mark, Row, Table
+from leaderboard.blocks.tables import Cell, Mark
 from leaderboard.model.index import Column, Index
 
 MISSING = "–"
@@ -25,8 +25,9 @@ def number(value: float) -> str:
     return _decimals(value, 3) if math.isfinite(value) else MISSING
 
 
-def number_cell(value: float, *, shaded: bool = False) -> Cell:
-    return Cell(number(value), value=value, shade=shade(value) if shaded else "")
+def number_cell(value: float, leaders: tuple[float, float] = NO_LEADERS, *, shaded: bool = False) -> Cell:
+    """Show a value, marked if it is the best or second best of its column."""
+    return Cell(number(value), marks=lead_marks(value, leaders), shade=shade(value) if shaded else "")
 
 
 def known_cell(value: float) -> Cell:
@@ -34,17 +35,8 @@ def known_cell(value: float) -> Cell:
     return number_cell(value) if math.isfinite(value) else Cell("", title="unknown")
 
 
-def count_cell(count: int) -> Cell:
-    return Cell(str(count), value=count)
-
-
-def missing(why: str, small: str = "") -> Cell:
-    return Cell(MISSING, title=why, small=small, why=why)
-
-
-def value_cell(value: float, leaders: tuple[float, float], *, shaded: bool = False) -> Cell:
-    """Show a value, marked if it is the best or second best of its column."""
-    return Cell(number(value), value, marks=lead_marks(value, leaders), shade=shade(value) if shaded else "")
+def missing(why: str) -> Cell:
+    return Cell(MISSING, title=why, why=why)
 
 
 def correlation_cell(row: Correlation, leaders: tuple[float, float] = NO_LEADERS) -> Cell:
@@ -55,7 +47,7 @@ def correlation_cell(row: Correlation, leaders: tuple[float, float] = NO_LEADERS
 
 @functools.lru_cache(1 << 16)
 def _unmarked(row: Correlation) -> Cell:
-    return Cell(number(row.value), value=row.value, title=evidence(row), small=_interval(row, 2),
+    return Cell(number(row.value), title=evidence(row), small=_interval(row, 2),
                 marks=("weak",) if row.p >= WEAK else (), shade=shade(row.value))
 
 
@@ -111,11 +103,6 @@ def lead_marks(value: float, leaders: tuple[float, float]) -> tuple[Mark, ...]:
 def marked(data: str, fitted: bool) -> str:
     """Append the explanation of the dagger to the description of a table's data."""
     return "; ".join(filter(None, (data, FITTED_MEANS if fitted else "")))
-
-
-def table(index: Index, anchor: str, caption: str, headings: Sequence[Heading], rows: Iterable[Row]) -> Table:
-    listed = tuple(rows)
-    return Table(anchor, caption, tuple(headings), (Group(listed),) if listed else (), data=index.data())
 
 
 def _interval(row: Correlation, decimals: int) -> str:

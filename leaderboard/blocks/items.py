@@ -14,15 +14,16 @@ WIDTH, EDGE, LINE = 400, 12, 24
 def example_blocks(row: Example) -> tuple[Block, ...]:
     """Show an example with the position of its metric, else the median of all and the closest metrics."""
     kind = "Context" if row.response else "Utterance"  # the item is a whole dialogue
-    context = ((f"{kind} {number}", Cell(words)) for number, words in enumerate(row.context, start=1))
     named = "".join(f"; {column} {position:.2f}" for column, position in row.columns)
     metrics = f"position {row.metrics:.2f}" if row.metric else f"median position {row.metrics:.2f}{named}"
-    pairs = (*context, ("Response", Cell(row.response)), ("System", Cell(row.system)),
-             ("People", Cell(f"{row.quality} {row.rating:.2f}, position {row.people:.2f}")),
-             (row.metric or "Metrics", Cell(metrics)), ("Item", Cell(row.item, code=True)))
+    facts = Facts.of(
+        *((f"{kind} {number}", words) for number, words in enumerate(row.context, start=1)),
+        ("Response", row.response), ("System", row.system),
+        ("People", f"{row.quality} {row.rating:.2f}, position {row.people:.2f}"),
+        (row.metric or "Metrics", metrics), ("Item", Cell(row.item, code=True)))
     words = f"{row.item}: position {row.people:.2f} for people, {row.metrics:.2f} for {row.metric or 'the metrics'}."
     svg = _strip(row.people, row.metrics, [position for _, position in row.columns], words)
-    return (Picture(svg, words), Facts(tuple(pair for pair in pairs if pair[1].text)))
+    return (Picture(svg, words), facts)
 
 
 def _strip(people: float, metrics: float, columns: Sequence[float], description: str) -> str:

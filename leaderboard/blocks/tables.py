@@ -6,6 +6,7 @@ relative to the root of the site.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -17,7 +18,7 @@ Kind: TypeAlias = Literal["rank", "stub", "number", "text", "words", "code"]
 
 
 class Cell(NamedTuple):
-    """A cell: the text shown, the number behind it, and the reason why a value is missing.
+    """A cell: the text shown, its style, and the reason why a value is missing.
 
     In the cell that names a row, `model` names the models behind the scores, `sign` is a warning sign with its meaning,
     and `key` is the row in the data of the scripts. A named tuple, because a site has 100,000 cells and frozen
@@ -25,7 +26,6 @@ class Cell(NamedTuple):
     """
 
     text: str
-    value: float | int | None = None
     title: str = ""
     small: str = ""
     link: str = ""
@@ -46,7 +46,6 @@ class Heading:
     kind: Kind = "text"
     small: str = ""
     title: str = ""
-    link: str = ""
     key: str = ""
 
 
@@ -77,6 +76,13 @@ class Table:
     folded: str = ""
     board: bool = False
 
+    @classmethod
+    def of(cls, anchor: str, caption: str, headings: Iterable[Heading], rows: Iterable[Row], data: str = "",
+           folded: str = "") -> Table:
+        """Make a table with a single group of rows."""
+        listed = tuple(rows)
+        return cls(anchor, caption, tuple(headings), (Group(listed),) if listed else (), data, folded)
+
     @property
     def rows(self) -> tuple[Row, ...]:
         return tuple(row for group in self.groups for row in group.rows)
@@ -93,6 +99,12 @@ class Facts:
     """A list of terms with a cell each."""
 
     pairs: tuple[tuple[str, Cell], ...]
+
+    @classmethod
+    def of(cls, *pairs: tuple[str, Cell | str]) -> Facts:
+        """Make a list of facts, without the empty ones."""
+        cells = ((term, Cell(value) if isinstance(value, str) else value) for term, value in pairs)
+        return cls(tuple((term, cell) for term, cell in cells if cell.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +183,8 @@ class Page:
     path: str
     title: str
     label: str
-    lead: str
     sections: tuple[Section, ...]
+    lead: str = ""
     detail: str = ""
     group: str = ""
     order: int = 0

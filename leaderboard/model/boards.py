@@ -54,10 +54,6 @@ class Board:
         """Return the complete rows by column, the best first."""
         return {column: row for column in self.columns if (row := self.row(column)) is not None}
 
-    @property
-    def has_letters(self) -> bool:
-        return any(row.letters for row in self.ranking.values())
-
     def _order(self, column: Column) -> tuple[float, int, Column]:
         row, complete = self.ranking.get((self.rules[0], column)), self.row(column)
         rank = math.inf if complete is None or complete.rank is None else complete.rank

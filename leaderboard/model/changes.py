@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple
 
 from harness.results.rows import Correlation, Results
 from leaderboard.model.causes import Causes, causes, summary
@@ -16,8 +16,15 @@ from leaderboard.model.index import STATISTIC, Index, has_value, make_index
 
 UNEXPLAINED = "unexplained: same inputs, different number"
 
-Key: TypeAlias = tuple[str, str, str, str, str]
-"""Origin, dataset, quality, metric and column."""
+
+class Key(NamedTuple):
+    """A column on a quality of real data or of the sample."""
+
+    origin: str
+    dataset: str
+    quality: str
+    metric: str
+    column: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +64,13 @@ def changes(before: Results, results: Results) -> tuple[Change, ...]:
 
 def _values(results: Results) -> dict[Key, Correlation]:
     origin = {entry.name: entry.kind for entry in results.datasets}
-    return {(origin[row.dataset], row.dataset, row.quality, row.metric, row.column): row
+    return {Key(origin[row.dataset], row.dataset, row.quality, row.metric, row.column): row
             for row in results.correlations if row.statistic == STATISTIC and has_value(row)}
 
 
 def _why(key: Key, differences: Causes) -> str:
     """Name the causes of a change; options of the whole run, such as the seed, cannot change a correlation."""
-    _, dataset, _, metric, _ = key
-    if specific := summary(differences.specific(dataset, metric)):
+    if specific := summary(differences.specific(key.dataset, key.metric)):
         return specific
     whole = summary(cause for cause in differences.run if cause.kind != "options")
     if whole:
@@ -74,14 +80,13 @@ def _why(key: Key, differences: Causes) -> str:
 
 def _lacking(index: Index, key: Key) -> str:
     """Say why results have no value."""
-    origin, dataset, quality, metric, column = key
-    entry = next((entry for entry in index.datasets if entry.name == dataset), None)
+    entry = next((entry for entry in index.datasets if entry.name == key.dataset), None)
     if entry is None:
         return "dataset not in the run"
-    if entry.kind != origin:
-        return f"dataset is {'real data' if origin == 'sample' else 'the bundled sample'}"
-    if quality not in {rated.name for rated in entry.qualities}:
+    if entry.kind != key.origin:
+        return f"dataset is {'real data' if key.origin == 'sample' else 'the bundled sample'}"
+    if key.quality not in {rated.name for rated in entry.qualities}:
         return "quality not in the run"
-    if metric not in index.models:
+    if key.metric not in index.models:
         return "metric not in the run"
-    return index.why((dataset, quality), (metric, column))
+    return index.why((key.dataset, key.quality), (key.metric, key.column))

@@ -6,15 +6,13 @@ The order of the rows in the results does not matter.
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
-import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
+from harness.results.item_scores import slug
 from harness.results.rows import Correlation, DatasetEntry, QualityEntry, RankingRow, Results, fitted
 
 Column: TypeAlias = tuple[str, str]
@@ -29,9 +27,6 @@ STATISTICS = (STATISTIC, "pearson", "kendall")
 SPLITS = tuple(f"{split}{part}" for split in ("dev", "test", "own", "more") for part in ("", "-references"))
 ONE_RATER = "leave-one-out"
 """The reliability of one rater against the mean of the others."""
-
-LONGEST = 60
-RESERVED = re.compile(r"con|prn|aux|nul|(com|lpt)\d")  # reserved file names on Windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +121,8 @@ def make_index(results: Results) -> Index:
         results=results,
         datasets=datasets,
         statistics=ordered(row.statistic for row in results.correlations),
-        dataset_paths={name: f"dataset/{safe}.html" for name, safe in slugs(entry.name for entry in datasets).items()},
-        metric_paths={name: f"metric/{safe}.html" for name, safe in slugs(
-            entry.name for entry in results.metrics).items()},
+        dataset_paths={entry.name: f"dataset/{slug(entry.name)}.html" for entry in datasets},
+        metric_paths={entry.name: f"metric/{slug(entry.name)}.html" for entry in results.metrics},
         labels=_labels(results),
         models={entry.name: ", ".join(entry.models) for entry in results.metrics},
         badges={entry.name: entry.badge for entry in results.metrics},
@@ -216,36 +210,3 @@ def _problems(results: Results) -> dict[tuple[str, str], str]:
     for failure in results.failures:
         reasons[failure.dataset, failure.metric].add(f"failed: {failure.error}")
     return {pair: "; ".join(sorted(texts)) for pair, texts in reasons.items()}
-
-
-def slugs(names: Iterable[str]) -> dict[str, str]:
-    """Map names to distinct, safe parts of file names: 'maintains context' to maintains-context.
-
-    A name that already is a slug keeps it; other names that would share one get a digest appended.
-    """
-    listed = sorted(set(names))
-    plain = {name: _plain(name) for name in listed}
-    shared = Counter(plain.values())
-    chosen = {name: name for name in listed if plain[name] == name and _usable(name)}
-    for name in (name for name in listed if name not in chosen):
-        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-        unique = shared[plain[name]] == 1 and _usable(plain[name])
-        candidate, length = plain[name] if unique else f"{plain[name][:LONGEST]}-{digest[:8]}".lstrip("-"), 8
-        while candidate in chosen.values():
-            length += 8
-            candidate = f"{plain[name][:LONGEST]}-{digest[:length]}"
-        chosen[name] = candidate
-    return chosen
-
-
-def slug(name: str) -> str:
-    return slugs((name,))[name]
-
-
-def _plain(name: str) -> str:
-    ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]+", "-", ascii_only.lower()).strip("-")
-
-
-def _usable(slug: str) -> bool:
-    return 0 < len(slug) <= LONGEST and not RESERVED.fullmatch(slug)

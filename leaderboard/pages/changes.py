@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from harness.results.rows import Results
-from leaderboard.blocks.cells import metric_cell, number, number_cell, table
-from leaderboard.blocks.tables import Block, Cell, Heading, Page, Prose, Row, Section
+from leaderboard.blocks.cells import metric_cell, number, number_cell
+from leaderboard.blocks.tables import Block, Cell, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model.changes import Change, changes
 from leaderboard.model.index import Index, make_index, plural
 
@@ -24,8 +24,8 @@ def compare(before: Results, results: Results) -> Page:
         headings = (Heading("Metric", "stub"), Heading("Dataset", "words"), Heading("Quality", "words"),
                     Heading("Earlier", "number"), Heading("Now", "number"), Heading("Difference", "number"),
                     Heading("Why"))
-        drawn = table(index, "changes-table", "Spearman, earlier and now", headings,
-                      (_row(index, change) for change in listed[:ROWS]))
+        drawn = Table.of("changes-table", "Spearman, earlier and now", headings,
+                         (_row(index, change) for change in listed[:ROWS]), index.data())
         blocks = (Prose(f"{plural(len(listed), 'correlation')} differ, are new or are gone"
                         f"{f'; the first {ROWS} are listed' * (len(listed) > ROWS)}. changes.csv lists all of them, "
                         "including differences beyond the third decimal.", link="changes.csv"), drawn)
@@ -36,10 +36,10 @@ def compare(before: Results, results: Results) -> Page:
 
 
 def _row(index: Index, change: Change) -> Row:
-    _, dataset, quality, metric, column = change.key
+    key = change.key
     text = number(change.difference)
-    difference = Cell(f"+{text}", value=change.difference) if change.difference > 0 else number_cell(change.difference)
-    return (metric_cell(index, (metric, column))._replace(model=""),
-            Cell(dataset, link=index.dataset_paths.get(dataset, "")), Cell(quality),
+    difference = Cell(f"+{text}") if change.difference > 0 else number_cell(change.difference)
+    return (metric_cell(index, (key.metric, key.column))._replace(model=""),
+            Cell(key.dataset, link=index.dataset_paths.get(key.dataset, "")), Cell(key.quality),
             *(number_cell(side.value) if side else Cell("–") for side in (change.old, change.new)),
             difference if math.isfinite(change.difference) else Cell("–"), Cell(change.why))

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results
 from leaderboard.blocks.boards import CONTROL, dataset_board
-from leaderboard.blocks.cells import count_cell, known_cell, lead_marks, leaders, missing
-from leaderboard.blocks.cells import table as table_of
+from leaderboard.blocks.cells import known_cell, lead_marks, leaders, missing
 from leaderboard.blocks.items import example_blocks
 from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model.index import ONE_RATER, Index, main_quality, make_index
@@ -38,7 +37,7 @@ def build(results: Results) -> tuple[Page, ...]:
 def _page(index: Index, entry: DatasetEntry, points: ItemScores | None) -> Page:
     systems = _systems(index, entry, points) if points else ()
     return Page(
-        path=index.dataset_paths[entry.name], title=entry.title or entry.name, label=entry.name, lead="",
+        path=index.dataset_paths[entry.name], title=entry.title or entry.name, label=entry.name,
         detail=", ".join(filter(None, (_split(index, entry), entry.level, f"{entry.items} items"))),
         sections=(Section("card", "The dataset",
                           (_facts(index, entry, points), _qualities(index, entry), Prose(AGREE))),
@@ -60,8 +59,7 @@ def _facts(index: Index, entry: DatasetEntry, points: ItemScores | None) -> Fact
              ("Rated", f"{entry.ratings} pairs of an item and a quality"), ("Votes", str(entry.votes or "")),
              ("Systems", TWO if systems == 2 else str(systems or "")), ("Has", ", ".join(entry.has)),
              ("Licence", entry.licence), ("Citation", entry.citation), ("Notes", entry.notes))
-    facts = tuple((term, Cell(value)) for term, value in pairs if value)
-    return Facts((*facts, ("Fingerprint", Cell(entry.fingerprint, code=True))))
+    return Facts.of(*pairs, ("Fingerprint", Cell(entry.fingerprint, code=True)))
 
 
 def _qualities(index: Index, entry: DatasetEntry) -> Table:
@@ -70,13 +68,13 @@ def _qualities(index: Index, entry: DatasetEntry) -> Table:
                                   for method in (ONE_RATER, LIMIT))
         scale = "unknown" if None in (quality.low, quality.high) else f"{quality.low:g} to {quality.high:g}"
         limit = math.sqrt(max(reliability, 0.0)) if math.isfinite(reliability) else math.nan
-        return (Cell(quality.name), Cell(quality.dimension), Cell(scale), count_cell(quality.rated),
+        return (Cell(quality.name), Cell(quality.dimension), Cell(scale), Cell(str(quality.rated)),
                 *map(known_cell, (one_rater, reliability, limit)))
 
     headings = (Heading("Quality", "stub"), Heading("Counted as"), Heading("Scale"), Heading("Items rated", "number"),
                 Heading("One rater", "number", small="against the others"), Heading("Reliability", "number"),
                 Heading("Limit", "number"))
-    return table_of(index, "qualities", f"Qualities of {entry.name}", headings, map(row, entry.qualities))
+    return Table.of("qualities", f"Qualities of {entry.name}", headings, map(row, entry.qualities), index.data())
 
 
 def _leading(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
@@ -106,12 +104,12 @@ def _systems(index: Index, entry: DatasetEntry, points: ItemScores) -> tuple[Blo
     ranked = sorted(items, key=lambda system: (-np.nan_to_num(means[system][first], nan=-math.inf), system))
     headings = (Heading("System", "stub"), Heading("Items", "number"), *(
         Heading(quality.name, "number") for quality in qualities))
-    rows = ((Cell(system), count_cell(items[system].size), *(
-        Cell(f"{mean:.2f}", value=mean, marks=lead_marks(mean, best)) if math.isfinite(mean)
+    rows = ((Cell(system), Cell(str(items[system].size)), *(
+        Cell(f"{mean:.2f}", marks=lead_marks(mean, best)) if math.isfinite(mean)
         else missing("no item of this system was rated") for mean, best in zip(means[system], lead, strict=True)))
         for system in ranked)
-    return (table_of(index, "system-table", f"Mean rating of the items of each system on {entry.name}", headings,
-                     rows),)
+    return (Table.of("system-table", f"Mean rating of the items of each system on {entry.name}", headings, rows,
+                     index.data()),)
 
 
 def _mean(ratings: npt.NDArray[np.floating]) -> float:

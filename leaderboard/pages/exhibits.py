@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from harness.results import heat_maps
+from harness.results.item_scores import slug
 from harness.results.rows import Exhibit, Grid, Results
-from leaderboard.blocks.tables import Cell, Group, Heading, Page, Picture, Prose, Section, Table
-from leaderboard.model.index import slugs
+from leaderboard.blocks.tables import Cell, Heading, Page, Picture, Prose, Section, Table
 
 NUMBER = re.compile(r"[−-]?\d+(\.\d+)?(e[−-]?\d+)?")
 """The number at the beginning of a cell: 0.31 ± 0.02, 88.3 %, 12 of 54."""
@@ -23,10 +23,9 @@ def build(results: Results) -> tuple[Page, ...]:
     challenges = [exhibit for exhibit in results.exhibits if exhibit.kind == "challenge"]
     studies = sorted((kept for exhibit in results.exhibits if exhibit.kind == "study"
                       and (kept := _without_sample(exhibit, results)).grids), key=lambda exhibit: exhibit.name)
-    paths = slugs(exhibit.name for exhibit in studies)
     return (*(Page(path="challenge.html", title=exhibit.title, label="Challenge", lead=exhibit.lead, order=5,
                    sections=sections(exhibit)) for exhibit in challenges[:1]),
-            *(Page(path=f"study/{paths[exhibit.name]}.html", title=exhibit.title or exhibit.name, label=exhibit.name,
+            *(Page(path=f"study/{slug(exhibit.name)}.html", title=exhibit.title or exhibit.name, label=exhibit.name,
                    lead=exhibit.lead, detail=exhibit.title, sections=sections(exhibit), group="Studies", order=6,
                    markdown=False) for exhibit in studies))
 
@@ -41,13 +40,13 @@ def _without_sample(exhibit: Exhibit, results: Results) -> Exhibit:
 
 def sections(exhibit: Exhibit) -> tuple[Section, ...]:
     """Lay out an exhibit: the official table if any, a picture, the other tables, remarks, the command."""
-    names = [f"{number}-{grid.name}" for number, grid in enumerate(exhibit.grids)]
-    anchors, captions = slugs(names), [grid.caption for grid in exhibit.grids]
+    captions = [grid.caption for grid in exhibit.grids]
     official = any(grid.name == "official" for grid in exhibit.grids)
-    tables = [Section(f"table-{anchors[name]}",
-                  f"{grid.caption}: {grid.data}" if captions.count(grid.caption) > 1 and grid.data else grid.caption,
-                  (_table(replace(grid, caption=grid.data, data="") if official else grid, f"grid-{anchors[name]}"),))
-          for name, grid in zip(names, exhibit.grids, strict=True)]
+    tables = []
+    for number, grid in enumerate(exhibit.grids):
+        title = f"{grid.caption}: {grid.data}" if captions.count(grid.caption) > 1 and grid.data else grid.caption
+        shown = replace(grid, caption=grid.data, data="") if official else grid
+        tables.append(Section(f"table-{number}", title, (_table(shown, f"grid-{number}"),)))
     parts = (
         *tables[:official],
         Section("pictures", "How similar the submissions are" if official else "At a glance",
@@ -64,14 +63,11 @@ def on_sample(grid: Grid) -> bool:
 
 
 def _table(grid: Grid, anchor: str) -> Table:
-    """Make a table whose cells sort by their leading number."""
     columns = list(zip(*grid.rows, strict=True)) or [()] * len(grid.head)
     headings = (Heading(grid.head[0], "stub"), *(Heading(text, "number" if _numeric(column) else "text")
                                                  for text, column in zip(grid.head[1:], columns[1:], strict=True)))
-    rows = tuple(tuple(Cell(text, value=float(number[0].replace("−", "-")) if (number := NUMBER.match(text)) else None)
-                       for text in row) for row in grid.rows)
-    return Table(anchor, grid.caption, headings, (Group(rows),), data=grid.data,
-                 folded=f"All {len(rows)} rows" if len(rows) > LONG else "")
+    return Table.of(anchor, grid.caption, headings, (tuple(map(Cell, row)) for row in grid.rows), grid.data,
+                    folded=f"All {len(grid.rows)} rows" if len(grid.rows) > LONG else "")
 
 
 def _numeric(column: Iterable[str]) -> bool:

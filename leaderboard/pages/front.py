@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 
 from harness.results.rows import Results
 from leaderboard.blocks.boards import QUALITIES, ranked_table
-from leaderboard.blocks.cells import count_cell
+from leaderboard.blocks.cells import number_cell
 from leaderboard.blocks.costs import cost_picture
 from leaderboard.blocks.dots import dots
-from leaderboard.blocks.tables import Ask, Block, Cell, Group, Heading, Page, Prose, Row, Section, Table
+from leaderboard.blocks.tables import Ask, Block, Cell, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model import sentences
 from leaderboard.model.gaps import why_no_board
 from leaderboard.model.index import Index, make_index, plural
@@ -43,7 +43,7 @@ def build(results: Results) -> tuple[Page, ...]:
                     Section("answers", "All answers", (_answers(index, all_questions),)),
                     *((Section("costs", f"Correlation against cost: {first.title}, without ratings", (costs,)),)
                       if costs else ()))
-    return (Page(path="index.html", title=TITLE, label="Board", lead="", sections=tuple(sections), order=0,
+    return (Page(path="index.html", title=TITLE, label="Board", sections=tuple(sections), order=0,
                  ranked=first is not None),)
 
 
@@ -84,13 +84,13 @@ def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
         lead = "not tested" if answer.lead is None else "established" if answer.lead.established else "not established"
         return (Cell(index.labels[answer.best], link=index.metric_paths.get(answer.best[0], ""),
                      small=f"{sentences.BEATEN} this control" if control else ""),
-                Cell(f"{row.value:.3f}".replace("-", "−"), value=row.value, small=sentences.error(row.error).strip()),
+                number_cell(row.value)._replace(small=sentences.error(row.error).strip()),
                 Cell(lead, title="" if answer.following is None else f"over {index.labels[answer.following]}"))
 
-    rows = tuple((Cell(question.title), count_cell(question.datasets), *cells(question, PLAIN),
+    rows = tuple((Cell(question.title), Cell(str(question.datasets)), *cells(question, PLAIN),
                   *cells(question, (True, math.inf))) for question in all_questions)
     headings = (Heading("Quality", "stub"), Heading("Datasets", "number"), Heading("Without ratings", "words"),
                 Heading("Score", "number"), Heading("Lead", "words"), Heading("With ratings", "words"),
                 Heading("Score", "number"), Heading("Lead", "words"))
-    return Table("answers-table", "The best metric for each quality", headings, (Group(rows),), data=index.data(),
-                 folded=f"Answers to all {plural(len(rows), 'question')}")
+    return Table.of("answers-table", "The best metric for each quality", headings, rows, index.data(),
+                    folded=f"Answers to all {plural(len(rows), 'question')}")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 
 from harness.results.pooled import DRAWS, FOLLOWING, RESAMPLES
 from harness.results.rows import Results, Run
-from leaderboard.blocks.cells import count_cell
-from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
+from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Section, Table
 from leaderboard.model import sentences
 from leaderboard.model.causes import DIRTY
 from leaderboard.model.cost import costs
@@ -66,25 +64,25 @@ STATISTICS = (
       "aggregation. FED-Turn and FED-Dial are the turns and the whole of the same conversations.")))
 CITE = ("Cite the harness by its version and commit, each dataset by the citation in the table above, and each metric "
         "by the paper on its page, with its differences from the paper.")
+NONE = Prose("None.")
 
 
 def build(results: Results) -> tuple[Page, ...]:
     index, run = make_index(results), results.run
-    packages = Facts(tuple((name, Cell(run.packages[name])) for name in sorted(run.packages)))
-    failed = (tuple(map(Cell, row)) for row in sorted((row.metric, row.dataset, row.error) for row in results.failures))
+    failed = [tuple(map(Cell, row)) for row in sorted((row.metric, row.dataset, row.error) for row in results.failures)]
     sections = (
         Section("statistics", "What the numbers mean", (
-            Facts(tuple((term, Cell(words)) for term, words in STATISTICS)),)),
+Facts.of(*STATISTICS),)),
         Section("datasets", "Datasets", (_datasets(index),)),
         Section("metrics", "Metrics", (Prose(SIGNATURES), _metrics(index))),
         Section("cite", "How to cite", (Prose(CITE),)),
         Section("run", "The run", (_run(run), _options(run))),
         Section("repeat", "How to repeat it", _repeat(results)),
-        Section("packages", "Packages", (packages,), level=3),
+        Section("packages", "Packages", (Facts.of(*sorted(run.packages.items())),), level=3),
         Section("skips", "Skipped", _skips(results)),
-        Section("failures", "Failed", (_table(
-            "failure", "Failed pairs of metric and dataset",
-            (Heading("Metric", "stub"), Heading("Dataset"), Heading("Error")), failed),)),
+        Section("failures", "Failed", (Table.of(
+            "failure-table", "Failed pairs of metric and dataset",
+            (Heading("Metric", "stub"), Heading("Dataset"), Heading("Error")), failed) if failed else NONE,)),
     )
     return (Page(path="methods.html", title="Methods", label="Methods", sections=sections, order=4,
                  lead="What the numbers mean, which data they are based on, and how to reproduce them."),)
@@ -92,9 +90,8 @@ def build(results: Results) -> tuple[Page, ...]:
 
 def _run(run: Run) -> Facts:
     commit = Cell(UNKNOWN) if run.commit is None else Cell(run.commit, code=True)
-    return Facts((
-        ("Version", Cell(run.version)), ("Commit", commit), ("Seed", Cell(str(run.seed))), ("Device", Cell(run.device)),
-        ("Python", Cell(run.python)), ("Platform", Cell(run.platform))))
+    return Facts.of(("Version", run.version), ("Commit", commit), ("Seed", str(run.seed)), ("Device", run.device),
+                    ("Python", run.python), ("Platform", run.platform))
 
 
 def _options(run: Run) -> Block:
@@ -105,7 +102,7 @@ def _options(run: Run) -> Block:
 
     if not run.options:
         return Prose("All options had their defaults.")
-    return Facts(tuple((name.capitalize(), Cell(words(run.options[name]))) for name in sorted(run.options)))
+    return Facts.of(*((name.capitalize(), words(run.options[name])) for name in sorted(run.options)))
 
 
 def _repeat(results: Results) -> tuple[Block, ...]:
@@ -123,22 +120,22 @@ def _repeat(results: Results) -> tuple[Block, ...]:
 def _datasets(index: Index) -> Block:
     rows = ((
         Cell(entry.name, link=index.dataset_paths[entry.name]), Cell(index.split(entry.split)), Cell(entry.level),
-        count_cell(entry.items), count_cell(entry.ratings), count_cell(len(entry.qualities)),
+        *(Cell(str(count)) for count in (entry.items, entry.ratings, len(entry.qualities))),
         Cell(entry.licence or "not stated"), Cell(entry.citation)) for entry in index.datasets)
-    return _table("dataset", "Datasets of the run", (
+    return Table.of("dataset-table", "Datasets of the run", (
         Heading("Dataset", "stub"), Heading("Split"), Heading("Level"), Heading("Items", "number"),
         Heading("Rated", "number", "items × qualities"), Heading("Qualities", "number"), Heading("Licence"),
-        Heading("Citation")), rows)
+        Heading("Citation")), rows) if index.datasets else NONE
 
 
 def _skips(results: Results) -> tuple[Block, ...]:
     grouped = by_reason(results.skips)
-    rows = ((Cell(reason), count_cell(len(skipped)), Cell(pairs(skipped))) for reason, skipped in grouped)
+    rows = ((Cell(reason), Cell(str(len(skipped))), Cell(pairs(skipped))) for reason, skipped in grouped)
     words = (f"{plural(len(results.skips), 'pair')} of metric and dataset, for {plural(len(grouped), 'reason')}. "
              "Their values are missing on the boards, not zero.")
-    table = _table("skip", "Skipped pairs of metric and dataset by reason",
-                   (Heading("Reason", "stub"), Heading("Pairs", "number"), Heading("Metrics and datasets")), rows)
-    return (Prose(words), table) if grouped else (table,)
+    headings = (Heading("Reason", "stub"), Heading("Pairs", "number"), Heading("Metrics and datasets"))
+    table = Table.of("skip-table", "Skipped pairs of metric and dataset by reason", headings, rows)
+    return (Prose(words), table) if grouped else (NONE,)
 
 
 def _metrics(index: Index) -> Block:
@@ -148,12 +145,7 @@ def _metrics(index: Index) -> Block:
              Cell(sentences.seconds(cost) if (cost := column_costs.get((entry.name, next(iter(entry.columns), ""))))
                   else ""),
              Cell(sentences.size(entry.parameters)), Cell(entry.signature, code=True)) for entry in metrics)
-    return _table("metric", "Metrics of the run", (
+    return Table.of("metric-table", "Metrics of the run", (
         Heading("Metric", "stub"), Heading("Family"), Heading("System"), Heading("Cost", "number", "s per 1,000"),
         Heading("Size", "number"), Heading("Signature", "code")), rows,
-        f"{plural(len(metrics), 'metric')} with signatures")
-
-
-def _table(name: str, caption: str, headings: tuple[Heading, ...], rows: Iterable[Row], folded: str = "") -> Block:
-    listed = tuple(rows)
-    return Table(f"{name}-table", caption, headings, (Group(listed),), folded=folded) if listed else Prose("None.")
+        folded=f"{plural(len(metrics), 'metric')} with signatures") if metrics else NONE

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
-from harness.results.rows import MetricEntry, RankingRow, Results, TrainingEntry
-from leaderboard.blocks.boards import CONTROL
+from harness.results.item_scores import slug
+from harness.results.rows import ItemScores, MetricEntry, RankingRow, Results, TrainingEntry
+from leaderboard.blocks.boards import CONTROL, control_value
 from leaderboard.blocks.cells import (
     MISSING,
     correlation_cell,
-    count_cell,
     fitted_cell,
     known_cell,
     marked,
@@ -20,16 +19,14 @@ from leaderboard.blocks.cells import (
     number,
     number_cell,
     p_value,
-    value_cell,
 )
-from leaderboard.blocks.cells import table as table_of
 from leaderboard.blocks.items import example_blocks
-from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Row, Section
+from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model import sentences
 from leaderboard.model.boards import rank_interval
 from leaderboard.model.cost import costs
-from leaderboard.model.index import ONE_RATER, Column, Index, has_value, make_index, slugs
-from leaderboard.model.items import DatasetItems, dataset_items, length_profile
+from leaderboard.model.index import ONE_RATER, Column, Index, has_value, main_quality, make_index
+from leaderboard.model.items import length_profile
 from leaderboard.model.questions import LEAST, LIMIT, Question, default, questions
 
 SCOPES = {"item": "item: the score of an item depends on that item only",
@@ -52,12 +49,11 @@ WORST = ("From each dataset, the items that the metric places furthest above and
 
 
 def build(results: Results) -> tuple[Page, ...]:
-    index = make_index(results)
-    items = dataset_items(index)
-    return tuple(_page(index, items, entry) for entry in sorted(results.metrics, key=lambda entry: entry.name))
+    index, points = make_index(results), {entry.dataset: entry for entry in results.points}
+    return tuple(_page(index, points, entry) for entry in sorted(results.metrics, key=lambda entry: entry.name))
 
 
-def _page(index: Index, items: Mapping[str, DatasetItems], entry: MetricEntry) -> Page:
+def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) -> Page:
     declared = [(entry.name, column) for column in entry.columns]
     columns = [*declared, *sorted(column for column in index.labels
                                   if column[0] == entry.name and column not in declared)]
@@ -73,9 +69,9 @@ def _page(index: Index, items: Mapping[str, DatasetItems], entry: MetricEntry) -
             ("paper", f"Published and in this run: {published_of}", published),
             ("targets", f"All datasets and qualities{of_column}", _targets(index, best)),
             ("items", "Largest errors", _items(index, entry)),
-            ("length", f"Influence of length{of_column}", _lengths(index, items, best))) if blocks]
+            ("length", f"Influence of length{of_column}", _lengths(index, points, best))) if blocks]
     return Page(path=index.metric_paths[entry.name], title=entry.title or entry.name, label=entry.name,
-                lead="", sections=(*sections, *_trainings(index.results, entry.name)),
+                sections=(*sections, *_trainings(index.results, entry.name)),
                 group="Metrics", order=3, markdown=False)
 
 
@@ -84,37 +80,36 @@ def _card(index: Index, entry: MetricEntry, first: Question | None, row: Ranking
     weak: tuple[Block, ...] = ()
     rank = ""
     if first and row:
-        control = max((row.value for column, row in first.board.ranked.items() if column[0] == CONTROL),
-                      default=math.nan)
+        control = control_value(first.board)
         if row.value <= control and row.metric != CONTROL:
             weak = (Prose(f"For {first.title} it is no better than counting words: {number(row.value)} against "
                           f"{number(control)}."),)
         name = f"{index.labels[row.metric, row.column]}: " if len(entry.columns) > 1 else ""
         rank = (f"{name}{row.rank} of {len(first.board.ranked)} ({rank_interval(row) or 'no interval'}) for "
                 f"{first.title}: Spearman {row.value:.3f}{sentences.error(row.error)}")
-    facts = (("Summary", Cell(sentences.about(index, (entry.name, "")))), ("Rank", Cell(rank)), *_facts(index, entry))
     external = "|code=" in entry.signature  # from a file or another package: repeat the command of the run
     command = index.results.run.command if external else f"harness run --metric {shlex.quote(entry.name)} --all"
-    return (*weak, Facts(tuple(fact for fact in facts if fact[1].text)),
+    summary = sentences.about(index, (entry.name, ""))
+    return (*weak, Facts.of(("Summary", summary), ("Rank", rank), *_facts(index, entry)),
             *(() if entry.family == SCORE_FILE else (Prose(command, code=True),)))
 
 
-def _facts(index: Index, entry: MetricEntry) -> Iterator[tuple[str, Cell]]:
+def _facts(index: Index, entry: MetricEntry) -> Iterator[tuple[str, Cell | str]]:
     is_link = entry.paper.startswith(("https://", "http://")) and not any(char.isspace() for char in entry.paper)
-    yield from (("Differences from the paper", Cell(line)) for line in entry.departures)
-    yield "Paper", Cell(entry.paper, link=entry.paper if is_link else "")
-    yield "Family", Cell(entry.family)
-    yield "Needs", Cell(", ".join(entry.needs) or ("" if entry.family == SCORE_FILE else "only the dialogue"))
-    yield "Levels", Cell(", ".join(entry.levels))
     cost = costs(index.results).get((entry.name, entry.columns[0])) if entry.columns else None
     seconds, fitted = sentences.seconds(cost) if cost else "", ", ".join(sorted(entry.learned_on))
-    yield "Models", Cell(", ".join(entry.models))
-    yield from (("Pretrained on", Cell(line)) for line in entry.pretrained_on)
-    yield "Trained on", Cell(entry.trained_on)
-    yield "Inputs", Cell(", ".join(cost.inputs) if cost else "")
-    yield "Cost", Cell(f"{seconds} s per 1,000 items, running alone, models loaded, inputs included" if seconds else "")
-    yield "Fitted on", Cell(f"ratings of {fitted}: its values there are shown but not ranked" if fitted else "")
-    yield "Scope", Cell(SCOPES.get(entry.scope, entry.scope))
+    yield from (("Differences from the paper", line) for line in entry.departures)
+    yield "Paper", Cell(entry.paper, link=entry.paper if is_link else "")
+    yield "Family", entry.family
+    yield "Needs", ", ".join(entry.needs) or ("" if entry.family == SCORE_FILE else "only the dialogue")
+    yield "Levels", ", ".join(entry.levels)
+    yield "Models", ", ".join(entry.models)
+    yield from (("Pretrained on", line) for line in entry.pretrained_on)
+    yield "Trained on", entry.trained_on
+    yield "Inputs", ", ".join(cost.inputs) if cost else ""
+    yield "Cost", f"{seconds} s per 1,000 items, running alone, models loaded, inputs included" if seconds else ""
+    yield "Fitted on", f"ratings of {fitted}: its values there are shown but not ranked" if fitted else ""
+    yield "Scope", SCOPES.get(entry.scope, entry.scope)
     yield "Signature", Cell(entry.signature, code=True)
 
 
@@ -128,8 +123,8 @@ def _published(index: Index, columns: Sequence[Column]) -> tuple[str, tuple[Bloc
         return "", ()
     headings = (Heading(grid.head[1].capitalize(), "stub"), *(
         Heading(text.capitalize(), "number" if text in ("printed", "this run") else "words") for text in grid.head[2:]))
-    drawn = table_of(index, "paper-table", "Spearman, published and in this run", headings, (
-        (Cell(row[1], link=index.dataset_paths.get(row[1], "")), *map(Cell, row[2:])) for row in rows))
+    drawn = Table.of("paper-table", "Spearman, published and in this run", headings, (
+        (Cell(row[1], link=index.dataset_paths.get(row[1], "")), *map(Cell, row[2:])) for row in rows), index.data())
     return ", ".join(dict.fromkeys(row[0] for row in rows)), (drawn,)
 
 
@@ -138,12 +133,12 @@ def _columns(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
 
     def cell(question: Question, column: Column) -> Cell:
         row = question.row(column)
-        return Cell(MISSING, title="a value is missing") if row is None else value_cell(
-            row.value, (math.nan, math.nan), shaded=True)._replace(small=f"rank {row.rank}")
+        return Cell(MISSING, title="a value is missing") if row is None else number_cell(
+            row.value, shaded=True)._replace(small=f"rank {row.rank}")
 
     headings = (Heading("Column", "stub"), *(Heading(question.title, "number") for question in shown))
     rows = ((Cell(index.labels[column]), *(cell(question, column) for question in shown)) for column in columns)
-    return (table_of(index, "columns-table", "Mean Spearman of each column", headings, rows),)
+    return (Table.of("columns-table", "Mean Spearman of each column", headings, rows, index.data()),)
 
 
 def _targets(index: Index, column: Column) -> tuple[Block, ...]:
@@ -154,11 +149,11 @@ def _targets(index: Index, column: Column) -> tuple[Block, ...]:
     rows = [_target(index, column, entry.name, quality.name) for entry in index.datasets
             for quality in entry.qualities if quality.rated]
     caption = f"{index.labels[column]} on every quality of every dataset"
-    drawn = table_of(index, "targets-table", caption, headings, rows)
     any_fitted = any(index.is_fitted(column, entry.name) for entry in index.datasets)
+    drawn = Table.of("targets-table", caption, headings, rows, marked(index.data(), any_fitted))
     shared = (Prose(SHARED, link="methods.html#statistics"),) if any(
         0 < entry.contexts < entry.items for entry in index.datasets) else ()
-    return (Prose(READ), *shared, replace(drawn, data=marked(drawn.data, any_fitted))) if rows else ()
+    return (Prose(READ), *shared, drawn) if rows else ()
 
 
 def _target(index: Index, column: Column, dataset: str, quality: str) -> Row:
@@ -170,8 +165,8 @@ def _target(index: Index, column: Column, dataset: str, quality: str) -> Row:
     if index.reliability.get((dataset, quality, LIMIT), math.nan) < LEAST:
         corrected = Cell(MISSING, title=f"the reliability of the raters is below {LEAST}")
     return (*names, fitted_cell(value) if index.is_fitted(column, dataset) else value,
-            Cell(p_value(row.p), value=row.p if math.isfinite(row.p) else None), corrected,
-            known_cell(index.reliability.get((dataset, quality, ONE_RATER), math.nan)), count_cell(row.n))
+            Cell(p_value(row.p)), corrected,
+            known_cell(index.reliability.get((dataset, quality, ONE_RATER), math.nan)), Cell(str(row.n)))
 
 
 def _items(index: Index, entry: MetricEntry) -> tuple[Block, ...]:
@@ -186,41 +181,36 @@ def _items(index: Index, entry: MetricEntry) -> tuple[Block, ...]:
     return tuple(blocks) if examples else ()
 
 
-def _lengths(index: Index, items: Mapping[str, DatasetItems], column: Column) -> tuple[Block, ...]:
+def _lengths(index: Index, points: Mapping[str, ItemScores], column: Column) -> tuple[Block, ...]:
     """Show how far scores and ratings correlate with length on each dataset."""
     rows = []
     for entry in index.datasets:
-        profile = length_profile(items[entry.name], column) if entry.name in items else None
-        if profile is not None and math.isfinite(profile[0]):
-            name = Cell(entry.name, link=index.dataset_paths[entry.name])
-            rows.append((name, Cell(items[entry.name].quality.name), *(
+        quality = main_quality(entry)
+        profile = length_profile(points[entry.name], quality, column) if quality and entry.name in points else None
+        if quality and profile and math.isfinite(profile.scores_length):
+            rows.append((Cell(entry.name, link=index.dataset_paths[entry.name]), Cell(quality.name), *(
                 number_cell(value, shaded=True) if math.isfinite(value) else missing("all values are equal")
                 for value in profile)))
     headings = (Heading("Dataset", "stub"), Heading("Quality"), Heading("Scores with length", "number"),
                 Heading("Ratings with length", "number"), Heading("Scores with ratings", "number"),
                 Heading("Scores with ratings", "number", small="length held constant"))
-    drawn = table_of(index, "length-table", "Scores, ratings and length", headings, rows)
+    drawn = Table.of("length-table", "Scores, ratings and length", headings, rows, index.data())
     return (Prose(LENGTH), drawn) if rows else ()
 
 
 def _trainings(results: Results, metric: str) -> Iterable[Section]:
     """Describe how the weights that a metric reads were trained."""
-    entries = {f"weights-{entry.name}-{entry.digest[:8]}": entry for entry in results.trainings
-               if metric in entry.metrics}
-    anchors = slugs(entries)
-    return (Section(anchors[name], f"Weights: {entry.name}", (_training(entry),)) for name, entry in entries.items())
+    return (Section(f"weights-{slug(entry.name)}-{entry.digest[:8]}", f"Weights: {entry.name}", (_training(entry),))
+            for entry in results.trainings if metric in entry.metrics)
 
 
 def _training(entry: TrainingEntry) -> Facts:
-    loss: tuple[tuple[str, Cell], ...] = ()
-    if entry.curve:
-        least = next((point.held_out for point in entry.curve if point.step == entry.kept),
-                     min(point.held_out for point in entry.curve))
-        loss = (("Loss", Cell(f"{len(entry.curve)} evaluations; lowest validation loss {least:.4f} at step "
-                              f"{entry.kept}")),)
-    return Facts((
-        ("Encoder", Cell(entry.encoder or "none")), ("Corpora", Cell(", ".join(entry.corpora))),
-        ("Seed", Cell(str(entry.seed))), ("Steps", Cell(f"{entry.steps}; the weights are from step {entry.kept}")),
-        *loss, ("Device", Cell(f"{entry.device}, {entry.seconds:.0f} seconds")),
-        ("Command", Cell(entry.command, code=True)), ("Commit", Cell(entry.commit or "unknown", code=True)),
-        ("Digest", Cell(entry.digest, code=True))))
+    least = min((point.held_out for point in entry.curve if point.step == entry.kept),
+                default=min((point.held_out for point in entry.curve), default=math.nan))
+    loss = (f"{len(entry.curve)} evaluations; lowest validation loss {least:.4f} at step {entry.kept}" if entry.curve
+            else "")
+    return Facts.of(
+        ("Encoder", entry.encoder or "none"), ("Corpora", ", ".join(entry.corpora)), ("Seed", str(entry.seed)),
+        ("Steps", f"{entry.steps}; the weights are from step {entry.kept}"), ("Loss", loss),
+        ("Device", f"{entry.device}, {entry.seconds:.0f} seconds"), ("Command", Cell(entry.command, code=True)),
+        ("Commit", Cell(entry.commit or "unknown", code=True)), ("Digest", Cell(entry.digest, code=True)))

@@ -34,5 +34,5 @@ WAYS = (
 def build(results: Results) -> tuple[Page, ...]:
     sections = tuple(Section(anchor, title, (Prose(words), Prose(lines, code=True)))
                      for anchor, title, words, lines in WAYS)
-    return (Page(path="submit.html", title="Submit", label="Submit", lead="", sections=sections, order=9,
+    return (Page(path="submit.html", title="Submit", label="Submit", sections=sections, order=9,
                  markdown=False),) if results.datasets else ()

@@ -91,7 +91,7 @@ def _cell(cell: Cell, kind: str, reasons: Mapping[str, int], root: str, board: b
 
 
 def _inside(cell: Cell, reasons: Mapping[str, int], root: str) -> str:
-    shown, _, _, small, link, model, why, marks, _, code, (sign, meaning), _ = cell
+    shown, _, small, link, model, why, marks, _, code, (sign, meaning), _ = cell
     text = _safe(shown)
     if link:
         text = _BREAKS.sub(r"\g<0><wbr>", text)

@@ -11,13 +11,14 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from harness.results.item_scores import slug
 from harness.results.rows import Results
 from leaderboard.blocks.boards import board_table, dataset_board
 from leaderboard.blocks.tables import Cell, Group, Heading, Table
 from leaderboard.escaping import visible
 from leaderboard.model.boards import boards as named
 from leaderboard.model.boards import names
-from leaderboard.model.index import make_index, slug
+from leaderboard.model.index import make_index
 
 COLUMNS, ROWS = 12, 50
 """Columns and rows that fit on a page."""
@@ -42,9 +43,8 @@ def boards(results: Results) -> dict[str, Table]:
     """Return every board by name: dev-spearman, dataset-fed-turn-correlation-pearson."""
     index = make_index(results)
     whole = [board_table(index, board) for name in names(results) for board in named(results, name)]
-    datasets = {slug(index.dataset_paths[entry.name].removesuffix(".html")): entry for entry in index.datasets}
     return {table.anchor: table for table in whole} | {
-        f"{name}-{table.anchor}": table for name, entry in datasets.items()
+        f"dataset-{slug(entry.name)}-{table.anchor}": table for entry in index.datasets
         for table in (dataset_board(index, entry, statistic) for statistic in index.statistics)}
 
 

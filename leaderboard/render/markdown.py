@@ -90,7 +90,7 @@ def _block(block: Block, anchors: Mapping[str, str]) -> str:
 
 def _table(table: Table, anchors: Mapping[str, str]) -> str:
     reasons = table.reasons
-    lines = [[_cell(Cell(heading.text, small=heading.small, link=heading.link), {}, anchors)
+    lines = [[_cell(Cell(heading.text, small=heading.small), {}, anchors)
               for heading in table.headings],
              ["---:" if heading.kind in ("number", "rank") else "---" for heading in table.headings]]
     for group in table.groups:

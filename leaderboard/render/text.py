@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.results.rows import Results, Skip
-from leaderboard.blocks.boards import LETTERS, cost_cell, dataset_board, groups, headings, row_heads
-from leaderboard.blocks.cells import MISSING
+from leaderboard.blocks.boards import ExtraColumn, average_cells, cost_cell, dataset_board, letters, overall_table
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model.boards import Board, boards, names
 from leaderboard.model.cost import costs
 from leaderboard.model.gaps import by_reason, pairs, why_no_board, without_value
-from leaderboard.model.index import Column, Index, make_index, plural, real_alone, statistic_title
+from leaderboard.model.index import Index, make_index, plural, real_alone, statistic_title
 from leaderboard.render.html import BANNER
 
 WIDTH = 110
@@ -76,26 +75,22 @@ def _wrapped(value: str) -> str:
 def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
     """Show the averages of the first statistic beside those of the others under the first rule."""
     first, others = statistics[0], statistics[1:]
-    averages = [row_heads(index, board) for board in others]
-    column_costs = costs(index.results)
-    priced = any(column in column_costs and math.isfinite(column_costs[column].seconds) for column in first.columns)
+    column_costs = {column: cost for column, cost in costs(index.results).items() if math.isfinite(cost.seconds)}
+    more: list[ExtraColumn] = [(Heading(statistic_title(board.statistic), "number"), {
+        column: cell._replace(small="") for column, cell in average_cells(board, board.rules[0]).items()})
+        for board in others]
+    more += [(heading, {column: cell._replace(text=_shortened(cell.text)) for column, cell in cells.items()})
+             for heading, cells in letters(first)]
+    if column_costs.keys() & set(first.columns):
+        more.append((Heading("s/1,000", "number"), {
+            column: cost_cell(column_costs.get(column)) for column in first.columns}))
+    table = overall_table(index, first, more)
+    return replace(table, caption=f"{first.caption}, averages", headings=tuple(
+        replace(heading, text=SHORT.get(heading.key, heading.text)) for heading in table.headings))
 
-    def line(column: Column, head: Row) -> Row:
-        row = first.row(column)
-        letters = row.letters if row else ""
-        if len(letters) > MOST_LETTERS:
-            letters = letters[:MOST_LETTERS - 1].rstrip("'") + "…"
-        return (*head, *(rows[column][2]._replace(small="") if column in rows else Cell(MISSING) for rows in averages),
-                *((Cell(letters),) if first.has_letters else ()),
-                *((Cell(cost_cell(column_costs.get(column)).text),) if priced else ()))
 
-    return Table(
-        anchor="", caption=f"{first.caption}, averages",
-        headings=(*(replace(heading, text=SHORT.get(heading.key, heading.text)) for heading in headings(first)),
-                  *(Heading(statistic_title(board.statistic), "number") for board in others),
-                  *((LETTERS,) if first.has_letters else ()), *((Heading("s/1,000", "number"),) if priced else ())),
-        groups=groups(first, {column: line(column, head) for column, head in row_heads(index, first).items()}),
-        data=index.data(first.name))
+def _shortened(letters: str) -> str:
+    return letters if len(letters) <= MOST_LETTERS else letters[:MOST_LETTERS - 1].rstrip("'") + "…"
 
 
 def _width(value: str) -> int:

@@ -18,13 +18,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from harness import cli
 from harness.results.rows import Results, Run
 from leaderboard.escaping import HIDDEN, visible
-from leaderboard.model.index import LONGEST, make_index, slug, slugs
+from leaderboard.model.index import make_index
 from leaderboard.pages import methods
 from leaderboard.render.html import BANNER, POLICY
 from leaderboard.render.text import summary
@@ -143,26 +141,6 @@ def test_incomplete_or_empty_results_still_make_a_site(results: Results) -> None
     empty = Results(Run("0", None, 0, "cpu", {}, "3.11", "Linux", {}), (), (), (), ())
     assert {path for path in draw(empty) if path.endswith(".html")} == {"index.html", "methods.html"}
     assert "No ranking" in summary(empty)
-
-
-def test_slugs_are_readable_or_at_least_usable() -> None:
-    for name, expected in {"fed-turn": "fed-turn", "maintains context": "maintains-context", "Café": "cafe",
-                           "../../etc": "etc"}.items():
-        assert slug(name) == expected
-    for name in ("", "评价", "con", "NUL", "x" * 300):
-        assert re.fullmatch(r"[a-z0-9-]*[0-9a-f]{8}", slug(name)), name
-    assert slugs(["Fed Turn", "fed-turn", "fed_turn"])["fed-turn"] == "fed-turn"
-    names = slugs(["sample chat", "Sample Chat"]).values()
-    assert len({name for name in names if re.fullmatch(r"sample-chat-[0-9a-f]{8}", name)}) == 2
-
-
-@settings(max_examples=25)
-@given(st.lists(st.text(max_size=8) | st.sampled_from(["a b", "a-b", "A_B", "a|b", "con"]), max_size=8))
-def test_slugs_are_safe_distinct_and_independent_of_order(names: list[str]) -> None:
-    paths = slugs(names)
-    assert len(set(paths.values())) == len(set(names))
-    assert all(re.fullmatch(rf"[a-z0-9][a-z0-9-]{{0,{LONGEST + 70}}}", value) for value in paths.values())
-    assert slugs(reversed(names)) == paths
 
 
 def test_label_has_its_options_once(results: Results) -> None:

@@ -10,8 +10,7 @@ from scipy import stats
 
 from harness.results.rows import Example, Exhibit, Grid, Reliability, Results
 from leaderboard.blocks.tables import Facts, Page, Section
-from leaderboard.model.index import make_index
-from leaderboard.model.items import dataset_items, length_profile
+from leaderboard.model.items import length_profile
 from leaderboard.model.numbers import numbers
 from leaderboard.pages import dataset, metric
 from tests.leaderboard import large
@@ -103,19 +102,23 @@ def test_dataset_page_has_systems_agreement_and_votes(full: Results) -> None:
 
 
 def test_length_profile_equals_scipy(full: Results) -> None:
-    own = dataset_items(make_index(full))["dev-made-up-01"]
-    found = length_profile(own, ("length", "length"))
-    assert found is not None
-    scores, ratings, words = own.points.scores["length", "length"][1:], own.ratings[1:], own.points.words[1:]
+    points, quality = full.points[1], full.datasets[1].qualities[0]
+    profile = length_profile(points, quality, ("length", "length"))
+    assert profile is not None
+    scores, words = points.scores["length", "length"][1:], points.words[1:]
+    ratings = points.human[quality.name][1:]
     pairs = ((scores, words), (ratings, words), (ratings, scores))
-    assert found[:3] == pytest.approx(tuple(stats.spearmanr(*pair).statistic for pair in pairs))
+    assert profile[:3] == pytest.approx(tuple(stats.spearmanr(*pair).statistic for pair in pairs))
     ranks = [stats.rankdata(values) for values in (scores, ratings, words)]
     left = [values - np.polyval(np.polyfit(ranks[2], values, 1), ranks[2]) for values in ranks[:2]]
-    assert found[3] == pytest.approx(np.corrcoef(left[0], left[1])[0, 1])
-    scored = {("a", "length"): own.points.words.astype(np.float64), ("a", "equal"): np.zeros(40)}
-    length, equal = (length_profile(replace(own, points=replace(own.points, scores=scored)), column)
-                     for column in scored)
+    assert profile.length_held == pytest.approx(np.corrcoef(left[0], left[1])[0, 1])
+
+
+def test_length_profile_of_constant_scores_is_missing(full: Results) -> None:
+    points, quality = full.points[1], full.datasets[1].qualities[0]
+    scored = {("a", "length"): points.words.astype(np.float64), ("a", "equal"): np.zeros(40)}
+    length, equal = (length_profile(replace(points, scores=scored), quality, column) for column in scored)
     assert length is not None
     assert equal is not None
-    assert math.isnan(length[3]), "scores that are the length have nothing left"
-    assert math.isnan(equal[2]), "equal scores agree with nobody"
+    assert math.isnan(length.length_held)
+    assert math.isnan(equal.scores_ratings)
