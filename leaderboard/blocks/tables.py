@@ -130,9 +130,8 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The question of the front page and its answer; a choice is a name, a label and its (key, words, selected)."""
+    """The question of the front page and its answer; scripts add the choices and a picture of the best."""
 
-    choices: tuple[tuple[str, str, tuple[tuple[str, str, bool], ...]], ...]
     asked: str
     best: Cell
     about: str
@@ -140,17 +139,7 @@ class Ask:
     people: str
 
 
-@dataclass(frozen=True, slots=True)
-class Dots:
-    """A picture with a row per metric: names, values, the SVG between them and a legend of its bands."""
-
-    names: tuple[Cell, ...]
-    values: tuple[Cell, ...]
-    svg: str
-    bands: tuple[tuple[str, str], ...]
-
-
-Block: TypeAlias = Table | Facts | Prose | Picture | Ask | Dots
+Block: TypeAlias = Table | Facts | Prose | Picture | Ask
 
 
 @dataclass(frozen=True, slots=True)

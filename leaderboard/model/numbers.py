@@ -7,6 +7,7 @@
     targets      [dataset, quality, rated items, root of the reliability (null below questions.LEAST)]
     values       by statistic: for each row the correlation on each target times a million, or null
     fitted       [row, dataset] where weights were fitted on the same ratings, so the value is not ranked
+    initial      the board of the question that is answered first
     sizes        limits on the size of models: key, label, words in the question
     questions    board, title, targets, rule, places: [rank, low, high, value, 1.96 standard errors] of each row or
                  null; answers by choice: [row, description, evidence]; people: a sentence; marks: [value, half its
@@ -55,7 +56,7 @@ def numbers(results: Results) -> bytes:
     index, columns = make_index(results), columns_of(results)
     targets = sorted({target for question in asking.questions(results) for target in question.targets})
     datasets = list(dict.fromkeys(dataset for dataset, _ in targets))
-    alike = asking.equals(results)
+    alike, first = asking.equals(results), asking.default(asking.questions(results))
     rated = {(entry.name, quality.name): quality.rated for entry in index.datasets for quality in entry.qualities}
     reliability = {target: index.reliability.get((*target, asking.LIMIT), 0.0) for target in targets}
     content = {
@@ -70,7 +71,7 @@ def numbers(results: Results) -> bytes:
                    for statistic in index.statistics},
         "fitted": [[row, number] for row, column in enumerate(columns) for number, name in enumerate(datasets)
                    if index.is_fitted(column, name)],
-        "sizes": sizes(index),
+        "sizes": _sizes(index), "initial": visible(first.board.name) if first else "",
         "worst": any(row.metric for row in results.examples),
         "questions": [_question(index, question, columns, targets) for question in asking.questions(results)],
         "tests": {name: base64.b64encode(pairs).decode() for name, pairs in packed(index, targets, columns).items()},
@@ -89,16 +90,16 @@ def worst(results: Results) -> bytes:
     return f"const Worst = {json.dumps(content, allow_nan=False, separators=(',', ':'))};\n".encode()
 
 
-def marks(question: asking.Question) -> list[list[float] | None]:
+def _marks(question: asking.Question) -> list[list[float] | None]:
     """Return the marks of the picture: length, random, one rater, the limit from rater noise."""
     controls = [next((row for column, row in question.board.ranked.items() if column[0] == name), None)
                 for name in MARKS]
-    return [*([round(row.value, 4), half(row)] if row else None for row in controls),
+    return [*([round(row.value, 4), _half(row)] if row else None for row in controls),
             *([round(value, 4), 0.0] if math.isfinite(value) else None
               for value in (question.one_rater, question.limit))]
 
 
-def half(row: RankingRow) -> float:
+def _half(row: RankingRow) -> float:
     """Return half of the 95 % interval of a value; 0 if unknown."""
     return round(NORMAL * row.error, 4) if math.isfinite(row.error) else 0.0
 
@@ -122,14 +123,14 @@ def _question(index: Index, question: asking.Question, columns: Sequence[Column]
         "answers": {f"{int(ratings)}{_size_key(size)}": [
             columns.index(answer.best), visible(about(index, answer.best)), visible(evidence(index, question, answer))]
             for (ratings, size), answer in answers.items()},
-        "people": people(question), "marks": marks(question)}
+        "people": people(question), "marks": _marks(question)}
 
 
 def _size_key(size: float) -> str:
     return f"{size / 1e6:.0f}" if math.isfinite(size) else ""
 
 
-def sizes(index: Index) -> list[tuple[str, str, str]]:
+def _sizes(index: Index) -> list[tuple[str, str, str]]:
     """Return the limits on the size of models that make a difference here: key, label, words in the question."""
     known = [cost.size for cost in costs(index.results).values()]
     return [(_size_key(size), label, words) for number, (size, label, words) in enumerate(asking.SIZES)
@@ -140,4 +141,4 @@ def _place(row: RankingRow | None) -> list[float | int | None] | None:
     if row is None:
         return None
     interval = [round(row.low), round(row.high)] if has_interval(row) else [None, None]
-    return [row.rank, *interval, round(row.value, 6), half(row)]
+    return [row.rank, *interval, round(row.value, 6), _half(row)]

@@ -9,12 +9,11 @@ from harness.results.rows import Results
 from leaderboard.blocks.boards import QUALITIES, ranked_table
 from leaderboard.blocks.cells import number_cell
 from leaderboard.blocks.costs import cost_picture
-from leaderboard.blocks.dots import dots
-from leaderboard.blocks.tables import Ask, Block, Cell, Heading, Page, Prose, Row, Section, Table
+from leaderboard.blocks.tables import Ask, Cell, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model import sentences
 from leaderboard.model.gaps import why_no_board
 from leaderboard.model.index import Index, make_index, plural
-from leaderboard.model.numbers import columns_of, sizes
+from leaderboard.model.numbers import columns_of
 from leaderboard.model.questions import Choice, Question, answers, best_of_each, default, questions
 
 TITLE = "Which metric should I use?"
@@ -38,7 +37,7 @@ def build(results: Results) -> tuple[Page, ...]:
     if first is not None:
         shown = best_of_each(index, first, PLAIN)
         costs = cost_picture(index, first, shown)
-        sections = (Section("answer", "", _answer(index, all_questions, first, shown), boxed=True),
+        sections = (Section("answer", "", (_answer(index, first),), boxed=True),
                     Section("metrics", "Board", (_board(index, all_questions, first, shown), Prose(READ))),
                     Section("answers", "All answers", (_answers(index, all_questions),)),
                     *((Section("costs", f"Correlation against cost: {first.title}, without ratings", (costs,)),)
@@ -47,19 +46,13 @@ def build(results: Results) -> tuple[Page, ...]:
                  ranked=first is not None),)
 
 
-def _answer(index: Index, all_questions: Sequence[Question], first: Question, shown: Sequence[tuple[str, str]],
-            ) -> tuple[Block, ...]:
+def _answer(index: Index, first: Question) -> Ask:
     answer = answers(index.results).get((first.board.name, PLAIN))
-    choices = (("q", "Quality", tuple((question.board.name, question.title, question is first)
-                                      for question in all_questions)),
-               ("ratings", "Fitted on ratings", (("", "no", True), ("1", "allowed", False))),
-               ("models", "Models", tuple((key, words, not key) for key, words, _ in sizes(index))))
     asked = sentences.asked(first, PLAIN, answer is not None and sentences.is_control(index, answer.best))
     if answer is None:
-        return (Ask(choices, asked, Cell("every metric has a missing value"), "", "", sentences.people(first)),)
-    ask = Ask(choices, asked, Cell(index.labels[answer.best], link=index.metric_paths.get(answer.best[0], "")),
-              sentences.about(index, answer.best), sentences.evidence(index, first, answer), sentences.people(first))
-    return (ask, dots(index, first, shown))
+        return Ask(asked, Cell("every metric has a missing value"), "", "", sentences.people(first))
+    return Ask(asked, Cell(index.labels[answer.best], link=index.metric_paths.get(answer.best[0], "")),
+               sentences.about(index, answer.best), sentences.evidence(index, first, answer), sentences.people(first))
 
 
 def _board(index: Index, all_questions: Sequence[Question], first: Question, shown: Sequence[tuple[str, str]]) -> Table:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import markupsafe
 
-from leaderboard.blocks.tables import Ask, Cell, Dots, Entry, Facts, Page, Picture, Table
+from leaderboard.blocks.tables import Ask, Cell, Entry, Facts, Page, Picture, Table
 from leaderboard.escaping import shown, visible
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ POLICY = ("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'sel
           "form-action 'none'")
 """Content-Security-Policy: only the style sheet and scripts of the site."""
 
-KINDS = {"table": Table, "picture": Picture, "facts": Facts, "ask": Ask, "dots": Dots}
+KINDS = {"table": Table, "picture": Picture, "facts": Facts, "ask": Ask}
 _BREAKS = re.compile(r"[_\[+:,=]")
 """Characters after which a name may break."""
 TAGS = {"best": "strong", "second": "u", "weak": "em"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from leaderboard.blocks.tables import Ask, Block, Cell, Dots, Facts, Page, Picture, Section, Table
+from leaderboard.blocks.tables import Ask, Block, Cell, Facts, Page, Picture, Section, Table
 from leaderboard.escaping import visible
 
 FOLDED = "Datasets"
@@ -78,8 +78,6 @@ def _block(block: Block, anchors: Mapping[str, str]) -> str:
         best = _cell(block.best, {}, anchors)
         return (f"{_text(block.asked)} **{best}**{f' ({_text(block.about)})' if block.about else ''}. "
                 f"{_text(block.evidence)} {_text(block.people)}\n\n")
-    if isinstance(block, Dots):
-        return ""
     if isinstance(block, Table):
         return "" if block.folded else _table(block, anchors)
     if block.code:

@@ -15,7 +15,7 @@ document.addEventListener("DOMContentLoaded", () => {
     .map((row) => ({ row, place: Number(row.querySelector("[data-row]").dataset.row) }));
   const at = Object.assign(Object.create(null), Object.fromEntries(heads.map((head, place) => [head.dataset.key, place])));
   const form = document.querySelector("form.ask");
-  const initial = form.elements.namedItem("q").value;
+  const { initial } = Numbers;
   const STEPS = [0.05, 0.15, 0.3, 0.45, 0.6];
 
   function read() {
@@ -24,7 +24,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const among = (name, known) => (known.includes(given.get(name)) ? given.get(name) : "");
     return {
       q: among("q", Numbers.questions.map((one) => one.board)) || initial,
-      ratings: given.get("ratings") === "1", models: among("models", Numbers.sizes.map(([key]) => key)),
+      ratings: among("ratings", ["1"]), models: among("models", Numbers.sizes.map(([key]) => key)),
       stat: among("stat", [...Numbers.statistics.slice(1), "corrected"]),
       without: new Set(given.getAll("without").filter((name) => Numbers.datasets.includes(name))),
       find: given.get("find") ?? "", sort: given.get("sort") ?? "", open: given.get("open") ?? "",
@@ -35,8 +35,7 @@ document.addEventListener("DOMContentLoaded", () => {
   function written(choice) {
     const given = new URLSearchParams();
     if (choice.q !== initial) given.set("q", choice.q);
-    if (choice.ratings) given.set("ratings", "1");
-    for (const key of ["models", "stat", "find", "sort", "open", "one", "other"]) if (choice[key]) given.set(key, choice[key]);
+    for (const key of ["ratings", "models", "stat", "find", "sort", "open", "one", "other"]) if (choice[key]) given.set(key, choice[key]);
     for (const name of choice.without) given.append("without", name);
     return given.toString();
   }
@@ -71,7 +70,7 @@ document.addEventListener("DOMContentLoaded", () => {
     box.querySelector(".people").textContent = question.people;
   }
 
-  /* Shorten a name as blocks/dots.py does. */
+  /* Shorten a name: models without "encoder=" or "lm=", and only the end of long options, where columns differ. */
   function shortened(label) {
     const name = label.replace(/([[,])(encoder|lm)=/g, "$1");
     const [metric, ...options] = name.split("[");
@@ -79,26 +78,36 @@ document.addEventListener("DOMContentLoaded", () => {
     return options.length && name.length > 26 && left > 4 ? `${metric}[…${options.join("[").slice(-left)}` : name;
   }
 
+  const BANDS = { length: "length of the reply", random: "random numbers", rater: "one rater against the others", limit: "limit from rater noise" };
+  const ROWS = 12;
   const across = (value) => Math.round(1000 * (Math.min(Math.max(value, -0.1), 1) + 0.1) / 1.1);
 
+  function drawn(tag, attributes, ...children) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  }
+
+  /* The best metrics as dots with intervals, beside controls and raters. Names and values are text beside one SVG that is
+     stretched to the available width; its rows are as high as the lines of text. A dot is a stroke of zero length. */
   function picture(question, shown, places) {
-    const figure = document.querySelector("figure.dots");
-    if (!figure) return;
-    const first = shown.slice(0, 12);
-    figure.querySelector(".names").replaceChildren(...first.map((row) => make("li", { title: label(row) }, make("a", { href: Numbers.columns[row][1] }, shortened(label(row))))));
-    figure.querySelector(".values").replaceChildren(...first.map((row) => make("li", {}, places[row][3].toFixed(2).replace("-", "−"))));
-    const plot = figure.querySelector("svg");
-    ["length", "random", "rater", "limit"].forEach((kind, place) => {
-      const mark = Ranking.untouched(choice) ? question.marks[place] : null;
-      plot.querySelector(`.${kind}`).setAttribute("d", mark ? `M${across(mark[0] - mark[1])} 0H${across(mark[0] + mark[1])}V120H${across(mark[0] - mark[1])}z` : "");
-    });
-    const [spans, dots] = [".span", ".dot"].map((name) => plot.querySelectorAll(name));
-    for (let place = 0; place < 12; place += 1) {
-      const own = place < first.length ? places[first[place]] : null;
-      spans[place].setAttribute("d", own ? `M${across(own[3] - own[4])} ${10 * place + 5}H${across(own[3] + own[4])}` : "");
-      dots[place].setAttribute("d", own ? `M${across(own[3])} ${10 * place + 5}h0` : "");
-    }
-    plot.setAttribute("aria-label", `The best: ${first.map((row) => `${label(row)} ${places[row][3].toFixed(2)}`).join("; ")}`);
+    const first = shown.slice(0, ROWS);
+    const bands = Object.keys(BANDS).map((kind, place) => [kind, Ranking.untouched(choice) ? question.marks[place] : null]).filter(([, mark]) => mark);
+    const text = `Spearman with 95 % intervals: ${first.map((row) => `${label(row)} ${places[row][3].toFixed(2)}`).join("; ")}`;
+    const plot = drawn("svg", { class: "dots-plot", viewBox: `0 0 1000 ${10 * ROWS}`, preserveAspectRatio: "none", role: "img", "aria-label": text },
+      ...bands.map(([kind, [value, half]]) => drawn("path", { class: kind, d: `M${across(value - half)} 0H${across(value + half)}V${10 * ROWS}H${across(value - half)}z` })),
+      ...first.flatMap((row, line) => {
+        const [, , , value, half] = places[row];
+        return [drawn("path", { class: "span", d: `M${across(value - half)} ${10 * line + 5}H${across(value + half)}` }),
+          drawn("path", { class: "dot", d: `M${across(value)} ${10 * line + 5}h0` })];
+      }));
+    document.querySelector("figure.dots").replaceChildren(
+      make("ol", { className: "names" }, ...first.map((row) => make("li", { title: label(row) }, make("a", { href: Numbers.columns[row][1] }, shortened(label(row)))))),
+      plot,
+      make("ol", { className: "values", ariaHidden: "true" }, ...first.map((row) => make("li", {}, places[row][3].toFixed(2).replace("-", "−")))),
+      make("div", { className: "ticks", ariaHidden: "true" }, ...[0, 0.2, 0.4, 0.6, 0.8, 1].map((tick) => make("span", {}, String(tick)))),
+      make("figcaption", {}, make("span", {}, "The best, with 95 % intervals."), ...bands.map(([kind]) => make("span", { className: `key ${kind}` }, BANDS[kind]))));
   }
 
   function shade(value) {
@@ -213,10 +222,10 @@ document.addEventListener("DOMContentLoaded", () => {
     came = came && !written(choice);
     if (came) {
       arrange(question, shown);
+      picture(question, shown, places);
       controls.sync();
       return;
     }
-    for (const [name, value] of [["q", choice.q], ["ratings", choice.ratings ? "1" : ""], ["models", choice.models]]) form.elements.namedItem(name).value = value;
     sentence(question, shown);
     picture(question, shown, places);
     numbers(question, places);
@@ -225,10 +234,10 @@ document.addEventListener("DOMContentLoaded", () => {
     pair.replaceChildren(...compared(question));
   }
 
-  function select(text, options, key) {
+  function select(text, options, key, className = "field") {
     const made = make("select", { name: key, autocomplete: "off" }, ...options.map(([value, words]) => make("option", { value }, words)));
     made.addEventListener("change", () => change({ [key]: made.value }));
-    return [make("label", { className: "field" }, make("span", {}, text), made), () => { made.value = choice[key]; }];
+    return [make("label", { className }, make("span", {}, text), " ", made), () => { made.value = choice[key]; }];
   }
 
   /* What stands above the board: the statistic, the datasets, a search, two to compare, the link, the way back. */
@@ -237,6 +246,10 @@ document.addEventListener("DOMContentLoaded", () => {
     const selects = [
       select("Score", [["", title(Numbers.statistics[0])], ["corrected", "corrected for rater noise"], ...Numbers.statistics.slice(1).map((name) => [name, title(name)])], "stat"),
       select("Compare", names, "one"), select("with", names, "other")];
+    const asks = [
+      select("Quality", Numbers.questions.map((one) => [one.board, one.title]), "q", ""),
+      select("Fitted on ratings", [["", "no"], ["1", "allowed"]], "ratings", ""), select("Models", Numbers.sizes, "models", "")];
+    form.replaceChildren(...asks.map(([own]) => own));
     const find = make("input", { type: "search", placeholder: "metric, family", autocomplete: "off" });
     find.addEventListener("input", () => change({ find: find.value }, true));
     const boxes = Numbers.datasets.map((name) => {
@@ -254,7 +267,7 @@ document.addEventListener("DOMContentLoaded", () => {
       made.addEventListener("click", () => pressed(made));
       return made;
     };
-    const reset = button("Reset", () => change({ q: initial, ratings: false, models: "", stat: "", without: new Set(), find: "", sort: "", open: "", one: "", other: "" }));
+    const reset = button("Reset", () => change({ q: initial, ratings: "", models: "", stat: "", without: new Set(), find: "", sort: "", open: "", one: "", other: "" }));
     const copy = button("Copy link", (made) => {
       const address = `${location.href.split("#")[0]}#${[written(choice) || "q=", `y=${Math.round(scrollY)}`].join("&")}`;
       history.replaceState(null, "", address);
@@ -264,19 +277,13 @@ document.addEventListener("DOMContentLoaded", () => {
     const datasets = make("details", { className: "menu" }, make("summary", {}, "Datasets"), make("fieldset", {}, make("legend", { className: "unseen" }, "Datasets"), ...boxes.map(([box]) => box)));
     const made = make("div", { className: "panel", role: "group", ariaLabel: "Board" }, selects[0][0], make("label", { className: "field" }, make("span", {}, "Find"), find), datasets,
       selects[1][0], selects[2][0], copy, reset);
-    return { made, sync: () => { for (const [, own] of [...selects, ...boxes]) own(); if (find !== document.activeElement) find.value = choice.find; } };
+    return { made, sync: () => { for (const [, own] of [...asks, ...selects, ...boxes]) own(); if (find !== document.activeElement) find.value = choice.find; } };
   }
 
   for (const { row, place } of lines) {
     const more = make("button", { type: "button", className: "more", ariaLabel: `More about ${label(place)}` });
     more.addEventListener("click", () => change({ open: choice.open === label(place) ? "" : label(place) }));
     row.cells[at.metric].prepend(more);
-  }
-  for (const name of ["q", "ratings", "models"]) {
-    form.elements.namedItem(name).addEventListener("change", (event) => {
-      const { value } = event.target;
-      change({ [name]: name === "ratings" ? value === "1" : value });
-    });
   }
   form.addEventListener("submit", (event) => event.preventDefault());
   Tables.equip(table, (column, direction) => change({ sort: `${heads[column].dataset.key}.${direction}` }));
