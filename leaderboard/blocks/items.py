@@ -8,7 +8,7 @@ from html import escape
 from harness.results.rows import Example
 from leaderboard.blocks.tables import Block, Cell, Facts, Picture
 
-WIDTH, EDGE, LINE = 400, 12, 24
+WIDTH, EDGE = 400, 12
 
 
 def example_blocks(row: Example) -> tuple[Block, ...]:
@@ -28,25 +28,12 @@ def example_blocks(row: Example) -> tuple[Block, ...]:
 
 def _strip(people: float, metrics: float, columns: Sequence[float], description: str) -> str:
     """Draw positions from 0 to 1: a square for people, a dot for the metrics, a stroke for each column."""
-    strokes = "".join(f"M{_across(position):.1f} {LINE - 7}v14" for position in columns)
-    x, y = round(_across(people), 1), round(_across(metrics), 1)
-    return (f'<svg class="plot places" viewBox="0 0 {WIDTH} 46" role="img" aria-label="{escape(description)}">'
-            f'<path class="axis" d="M{EDGE} {LINE}H{WIDTH - EDGE}"/><path class="strokes" d="{strokes}"/>'
-            f'<circle class="own" cx="{y:g}" cy="{LINE}" r="5.5"/>'
-            f'<path class="people-mark" d="M{x:g} {LINE}m-5-5h10v10h-10z"/>'
-            f'{_text(x, 11, "people", _side(people))}{_text(y, 43, "metric", _side(metrics))}'
-            f'{_text(EDGE, 43, "" if metrics < 0.25 else "lowest")}'
-            f'{_text(WIDTH - EDGE, 43, "" if metrics > 0.75 else "highest", "e")}</svg>')
+    strokes = "".join(f"M{_across(position)} 9v14" for position in columns)
+    return (f'<svg class="plot places" viewBox="0 0 {WIDTH} 32" role="img" aria-label="{escape(description)}">'
+            f'<path class="axis" d="M{EDGE} 16H{WIDTH - EDGE}"/><path class="strokes" d="{strokes}"/>'
+            f'<circle class="own" cx="{_across(metrics)}" cy="16" r="5.5"/>'
+            f'<path class="people-mark" d="M{_across(people)} 16m-5-5h10v10h-10z"/></svg>')
 
 
 def _across(position: float) -> float:
-    return EDGE + (WIDTH - 2 * EDGE) * min(max(position, 0.0), 1.0)
-
-
-def _side(position: float) -> str:
-    """Choose the text anchor (start, end or middle) that keeps a label inside."""
-    return "" if position < 0.1 else "e" if position > 0.9 else "m"
-
-
-def _text(x: float, y: float, words: str, kind: str = "") -> str:
-    return f'<text x="{x:g}" y="{y:g}"{f""" class="{kind}" """.rstrip() if kind else ""}>{escape(words)}</text>'
+    return round(EDGE + (WIDTH - 2 * EDGE) * min(max(position, 0.0), 1.0), 1)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from harness.results.rows import DatasetEntry, Results, Run
@@ -31,6 +31,8 @@ LIBRARIES = frozenset({"evaluate", "sentence-transformers"})
 
 DIRTY = "-dirty"
 UNSET = "not set"
+CODE = {"version of the harness": "version", "commit of the harness": "commit"}
+MACHINE = {name: name for name in ("python", "platform", "device")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +78,10 @@ def causes(before: Results, results: Results) -> Causes:
 
 
 def _dataset(old: DatasetEntry, new: DatasetEntry) -> Iterator[Cause]:
-    for name, counts, digests in (
-            ("items", (old.items, new.items), (old.fingerprint, new.fingerprint)),
-            ("ratings", (old.ratings, new.ratings), (old.ratings_fingerprint, new.ratings_fingerprint))):
-        if digests[0] != digests[1]:
-            yield Cause("data", name, *(f"{count} ({digest[:12]})"
-                                        for count, digest in zip(counts, digests, strict=True)))
+    items, ratings = ({name: f"{count} ({digest[:12]})" for name, count, digest in (
+        ("items", entry.items, entry.fingerprint), ("ratings", entry.ratings, entry.ratings_fingerprint))}
+        for entry in (old, new))
+    return _differences("data", items, ratings)
 
 
 def signature_causes(old: str, new: str) -> tuple[Cause, ...]:
@@ -126,16 +126,17 @@ def summary(listed: Iterable[Cause]) -> str:
 
 def environment(old: Run, new: Run) -> Iterator[Cause]:
     """List the differences in the harness, the packages and the machine."""
-    for name, first, second in (("version of the harness", old.version, new.version),
-                                ("commit of the harness", old.commit or "unknown", new.commit or "unknown")):
-        if first != second:
-            yield Cause("code", name, first, second)
-    machine = {name: (getattr(old, name), getattr(new, name)) for name in ("python", "platform", "device")}
-    packages = {name: (old.packages.get(name, "not installed"), new.packages.get(name, "not installed"))
-                for name in sorted({**old.packages, **new.packages})}
-    for name, (first, second) in {**packages, **machine}.items():
-        if first != second:
-            yield Cause("environment", name, first, second)
+    code, machine = ([{name: getattr(run, field) or "unknown" for name, field in fields.items()} for run in (old, new)]
+                     for fields in (CODE, MACHINE))
+    yield from _differences("code", code[0], code[1])
+    yield from _differences("environment", old.packages, new.packages, "not installed")
+    yield from _differences("environment", machine[0], machine[1])
+
+
+def _differences(kind: Kind, old: Mapping[str, str], new: Mapping[str, str], unset: str = "") -> Iterator[Cause]:
+    for name in sorted({**old, **new}):
+        if old.get(name, unset) != new.get(name, unset):
+            yield Cause(kind, name, old.get(name, unset), new.get(name, unset))
 
 
 def _tokens(signature: str) -> Iterator[str]:
@@ -157,10 +158,9 @@ def _kind(name: str, old: str, new: str) -> Kind:
 
 def _options(old: Run, new: Run, *, scores: bool) -> Iterator[Cause]:
     """List the options that differ: those that affect every score, or the others and the seed."""
-    if not scores and old.seed != new.seed:
-        yield Cause("options", "seed", str(old.seed), str(new.seed))
-    for name in sorted({**old.options, **new.options}):
-        first, second = (value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
-                         for value in (old.options.get(name, UNSET), new.options.get(name, UNSET)))
-        if first != second and (name in SCORE_OPTIONS) == scores:
-            yield Cause(SCORE_OPTIONS.get(name, "options"), name, first, second)
+    values: list[dict[str, str]] = [{} if scores else {"seed": str(run.seed)} for run in (old, new)]
+    for run, texts in zip((old, new), values, strict=True):
+        texts |= {name: value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+                  for name, value in run.options.items() if (name in SCORE_OPTIONS) == scores}
+    for cause in _differences("options", values[0], values[1], UNSET):
+        yield replace(cause, kind=SCORE_OPTIONS.get(cause.name, cause.kind))

@@ -12,7 +12,7 @@
     questions    board, title, targets, rule, places: [rank, low, high, value, 1.96 standard errors] of each row or
                  null; answers by choice: [row, description, evidence]; people: a sentence; marks: [value, half its
                  interval] of length, random, one rater and the limit, as drawn in the picture
-    tests        by name: the better column of each pair on each target, packed by pairs.py, in base 64
+    tests        by name: the better column of each pair on each target, packed by _tests, in base 64
 
     worst        true if worst.js exists, with `const Worst = {METRIC: [dataset, position for people, position for the
                  metric, context ..., reply]}`
@@ -28,13 +28,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from harness.results.rows import Example, RankingRow, Results
+import numpy as np
+import numpy.typing as npt
+
+from harness.results.item_scores import labels
+from harness.results.rows import Comparisons, Example, RankingRow, Results
 from leaderboard.escaping import visible
 from leaderboard.model import questions as asking
 from leaderboard.model.boards import has_interval
 from leaderboard.model.cost import costs
-from leaderboard.model.index import Column, Index, Target, has_value, make_index
-from leaderboard.model.pairs import packed
+from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index
 from leaderboard.model.sentences import about, evidence, is_control, people
 
 MILLION = 1_000_000
@@ -42,6 +45,9 @@ NORMAL = 1.959964
 """Standard errors on each side of a 95 % interval."""
 TURNS = 2
 """Context turns shown with a reply."""
+ALPHA = 0.05
+NOT_TESTED, NO_DIFFERENCE, BETTER, WORSE = range(4)
+"""Codes of a test of two columns."""
 MARKS = ("length", "random")
 """Controls drawn as bands in the picture."""
 
@@ -74,7 +80,7 @@ def numbers(results: Results) -> bytes:
         "sizes": _sizes(index), "initial": visible(first.board.name) if first else "",
         "worst": any(row.metric for row in results.examples),
         "questions": [_question(index, question, columns, targets) for question in asking.questions(results)],
-        "tests": {name: base64.b64encode(pairs).decode() for name, pairs in packed(index, targets, columns).items()},
+        "tests": {name: base64.b64encode(pairs).decode() for name, pairs in _tests(index, targets, columns).items()},
     }
     return f"const Numbers = {json.dumps(content, allow_nan=False, separators=(',', ':'))};\n".encode()
 
@@ -142,3 +148,39 @@ def _place(row: RankingRow | None) -> list[float | int | None] | None:
         return None
     interval = [round(row.low), round(row.high)] if has_interval(row) else [None, None]
     return [row.rank, *interval, round(row.value, 6), _half(row)]
+
+
+def _tests(index: Index, targets: Sequence[Target], columns: Sequence[Column]) -> dict[str, bytes]:
+    """Pack the results of each test: four pairs per byte, lowest bits first, one target after the other.
+
+    The pairs of a target are (0, 1), (0, 2) ... (1, 2) ...
+    """
+    upper = np.triu_indices(len(columns), 1)
+    by_test = {(rows.test, rows.dataset, rows.quality): rows for rows in index.results.comparisons
+               if rows.statistic == STATISTIC}
+    tests: dict[str, bytes] = {}
+    for test in sorted({test for test, *_ in by_test}):
+        flat = np.zeros((len(targets), len(upper[0])), np.uint8)
+        for row, target in enumerate(targets):
+            if comparisons := by_test.get((test, *target)):
+                flat[row] = _square(index, columns, comparisons)[upper]
+        four = np.zeros(-(-flat.size // 4) * 4, np.uint8)
+        four[:flat.size] = flat.ravel()
+        tests[test] = bytes(four.reshape(-1, 4) @ np.array([1, 4, 16, 64], np.uint8))
+    return tests
+
+
+def _square(index: Index, columns: Sequence[Column], comparisons: Comparisons) -> npt.NDArray[np.uint8]:
+    """Return the code of each pair of columns on a target; columns without a correlation there are not tested."""
+    position = {column: number for number, column in enumerate(columns)
+                if has_value(index.correlation((comparisons.dataset, comparisons.quality), column))}
+    scored = sorted(index.columns[comparisons.dataset])
+    by_label = {name: position.get(column, -1) for name, column in zip(labels(scored), scored, strict=True)}
+    positions = np.array([by_label.get(name, -1) for name in comparisons.names])
+    better, worse = positions[comparisons.better], positions[comparisons.worse]
+    listed = (better >= 0) & (worse >= 0)
+    significant = comparisons.holm[listed] < ALPHA
+    square = np.full((len(columns), len(columns)), NOT_TESTED, np.uint8)
+    square[better[listed], worse[listed]] = np.where(significant, BETTER, NO_DIFFERENCE)
+    square[worse[listed], better[listed]] = np.where(significant, WORSE, NO_DIFFERENCE)
+    return square

@@ -45,7 +45,8 @@ LENGTH = ("Spearman correlation with the number of words of the reply, or of the
           "for the scores and for people’s ratings of the overall quality or else the first. Length held constant: the "
           "correlation that remains among replies of the same length.")
 WORST = ("From each dataset, the items that the metric places furthest above and below people; the largest "
-         f"{ITEMS} of each kind. Positions run from 0, the lowest of the dataset, to 1, the highest.")
+         f"{ITEMS} of each kind. Positions run from 0, the lowest of the dataset, to 1, the highest. Square: "
+         "people. Dot: the metric.")
 
 
 def build(results: Results) -> tuple[Page, ...]:

@@ -7,7 +7,6 @@ rows; many headings are rotated. A table needs `\usepackage{amssymb,booktabs,gra
 from __future__ import annotations
 
 import functools
-import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -27,16 +26,15 @@ ROTATED = 6
 """The headings of more columns are rotated."""
 
 LONGEST = 60
+LATIN_END = "\u0180"
 MARKS = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "weak": r"\textit{%s}"}
-CHARACTERS = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "–": "--",
-         "—": "---", "…": r"\ldots{}", "†": r"$^\dagger$", "▽": r"$\triangledown$", "×": r"$\times$", "·": r"$\cdot$",
-         "≥": r"$\geq$", "≤": r"$\leq$", "“": "``", "”": "''", "‘": "`", "’": "'", "ß": r"\ss{}", "ø": r"\o{}",
-         "Ø": r"\O{}", "æ": r"\ae{}", "Æ": r"\AE{}", "œ": r"\oe{}", "ł": r"\l{}", "Ł": r"\L{}", "<": r"\textless{}",
-         ">": r"\textgreater{}", "|": r"\textbar{}", "\"": r"\textquotedbl{}", "→": r"$\rightarrow$", "ρ": r"$\rho$",
-         "τ": r"$\tau$", "⟨": r"$\langle$", "⟩": r"$\rangle$", "▼": r"$\blacktriangledown$",
-         **{char: "\\" + char for char in "&%$#_{}"}}
-ACCENTS = {"\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0308": "\"", "\u030a": "r", "\u030c": "v",
-           "\u0327": "c", "\u0304": "=", "\u0306": "u", "\u0307": ".", "\u030b": "H", "\u0328": "k"}
+CHARACTERS = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$",
+    "▽": r"$\triangledown$", "≥": r"$\geq$", "≤": r"$\leq$", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", "\"": r"\textquotedbl{}", "→": r"$\rightarrow$", "ρ": r"$\rho$", "τ": r"$\tau$",
+    "⟨": r"$\langle$", "⟩": r"$\rangle$", **{char: f"\\{char}" for char in "&%$#_{}"}}
+NATIVE = "–—…†“”‘’"
+"""Characters beyond Latin that LaTeX reads in UTF-8."""
 
 
 def boards(results: Results) -> dict[str, Table]:
@@ -61,21 +59,11 @@ def write(table: Table, name: str) -> str:
 
 @functools.lru_cache(20_000)
 def text(value: str) -> str:
-    """Escape text for LaTeX in T1; a character without a command is written as its code point."""
+    """Escape text for LaTeX in UTF-8 and T1; a character without a command is written as its code point."""
     plain = " ".join(visible(value).split())
     short = plain if len(plain) <= LONGEST * 4 else plain[:LONGEST * 4] + "…"
-    return "".join(map(_character, short))
-
-
-def _character(char: str) -> str:
-    if char in CHARACTERS:
-        return CHARACTERS[char]
-    if char.isascii():
-        return char
-    decomposed = unicodedata.normalize("NFD", char)
-    if len(decomposed) == 2 and decomposed[0].isascii() and decomposed[0].isalpha() and decomposed[1] in ACCENTS:
-        return f"\\{ACCENTS[decomposed[1]]}{{{decomposed[0]}}}"
-    return f"[U+{ord(char):04X}]"
+    return "".join(CHARACTERS.get(char) or (char if char < LATIN_END or char in NATIVE else f"[U+{ord(char):04X}]")
+                   for char in short)
 
 
 def _columns(headings: Sequence[Heading]) -> list[tuple[int, ...]]:

@@ -20,7 +20,7 @@ const Compare = (() => {
     return value === null ? "–" : value.toFixed(3).replace("-", "−").replace("−0.000", "0.000");
   }
 
-  /* How a pair of rows compares by a test, as leaderboard/model/pairs.py packs them: 0 untested, 1 no, 2 first, 3 second. */
+  /* How a pair of rows compares by a test, as leaderboard/model/numbers.py packs them: 0 untested, 1 no, 2 first, 3 second. */
   function outcome(test, target, one, other) {
     if (!bytes.has(test)) bytes.set(test, Uint8Array.from(atob(Numbers.tests[test]), (sign) => sign.charCodeAt(0)));
     const [low, high] = [Math.min(one, other), Math.max(one, other)];

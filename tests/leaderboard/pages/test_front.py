@@ -17,10 +17,9 @@ from harness.results.rows import Example, Results, Timing
 from leaderboard.blocks.boards import cost_cell
 from leaderboard.blocks.costs import cost_picture
 from leaderboard.blocks.tables import Ask
-from leaderboard.model import pairs
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import make_index
-from leaderboard.model.numbers import numbers, worst
+from leaderboard.model.numbers import BETTER, NO_DIFFERENCE, WORSE, numbers, worst
 from leaderboard.model.questions import answers, best_of_each, default, questions
 from leaderboard.model.sentences import evidence
 from leaderboard.pages import front
@@ -121,7 +120,7 @@ def test_scripts_have_every_rank_and_comparison(full: Results) -> None:
              for place, (one, other) in zip(places, both, strict=True)}
     for better, worse, holm in zip(comparisons.better, comparisons.worse, comparisons.holm, strict=True):
         pair = comparisons.names[better], comparisons.names[worse]
-        expected = pairs.NO_DIFFERENCE if holm >= 0.05 else pairs.BETTER if pair in codes else pairs.WORSE
+        expected = NO_DIFFERENCE if holm >= 0.05 else BETTER if pair in codes else WORSE
         assert codes.get(pair, codes.get(pair[::-1])) == expected
     assert np.unique(list(codes.values())).size > 1
 
