@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 import sys
@@ -24,11 +23,6 @@ WRITERS = 8
 
 DATA = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements",
         "own": "your own datasets"}
-
-
-def configure_results(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, metavar="DIR", default=Path("results"),
-                        help="results of a run (default: ./results)")
 
 
 def table(caption: str, heads: Iterable[tuple[str, Kind]], data: str, *groups: Iterable[Sequence[str]]) -> str:

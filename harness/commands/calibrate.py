@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks import registry as datasets
 from benchmarks.storage.files import write_atomically
+from harness.commands._arguments import add, choice
 from harness.errors import BadConfig
 from harness.learning import calibrate
 from harness.learning.calibrate import LeftOut
@@ -19,22 +20,19 @@ from metrics import evidence as evidences
 from metrics import registry
 from metrics.composition import Composite, weights_shown
 from metrics.evidence import Evidence
-from metrics.models.service import Choice, Models
+from metrics.models.service import Models
 
 SHOWN = 4  # weights printed for each quality
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("composition", metavar="METRIC", help="composition: NAME or NAME[option=value,...]")
-    parser.add_argument("--dataset", action="append", default=[], metavar="NAME",
-                        help="dataset, repeatable (default: all imported or fetched development datasets)")
+    add(parser, "dataset", default=[],
+        help="dataset, repeatable (default: all imported or fetched development datasets)")
     parser.add_argument("--draw", type=int, metavar="N",
                         help="items to draw from each dataset, 0 for all (default: set by the composition)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
-    parser.add_argument("--encoder", metavar="MODEL", default="", help="as for `harness run`")
-    parser.add_argument("--lm", metavar="MODEL", default="", help="as for `harness run`")
-    parser.add_argument("--device", default="auto", metavar="DEVICE", help="as for `harness run`")
-    parser.add_argument("--offline", action="store_true", help="do not download models")
+    add(parser, "seed", default=0)
+    add(parser, "encoder", "lm", "device", "offline")
     parser.add_argument("--scores", type=Path, default=Path("results"), metavar="DIR",
                         help="results of runs whose scores are reused and extended (default: ./results)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="file for the weights (default: in the home)")
@@ -47,8 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if not isinstance(metric, Composite) or not metric.learns:
         raise BadConfig(f"{args.composition} has no weights to fit; calibrate a composition such as mme-crs or "
                         "regression[inputs=deb+cosine]")
-    choice = Choice(encoder=args.encoder, lm=args.lm, device=args.device, download=not args.offline)
-    models, left_out = Models(args.home, choice), LeftOut()
+    models, left_out = Models(args.home, choice(args)), LeftOut()
     drawn = metric.drawn if args.draw is None else args.draw
     learned = calibrate.calibrate(metric, _scorers(args, models), models, drawn, args.seed, left_out)
     flags = {"dataset": args.dataset, "draw": [] if args.draw is None else args.draw}

@@ -6,11 +6,9 @@ import argparse
 import dataclasses
 import json
 import math
-from pathlib import Path
 
-from benchmarks.dataset import SPLITS
-from harness.commands._output import DATA, configure_results, table
-from harness.commands.run import configure_models
+from harness.commands._arguments import MODELS, RESULTS, add
+from harness.commands._output import DATA, table
 from harness.errors import BadConfig
 from harness.results import files
 from harness.results.rows import Results
@@ -29,11 +27,9 @@ EXTREMES = 3  # qualities shown with the best and with the worst ranks
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--with", dest="metric", metavar="NAME", required=True, action="append",
                         help="metric, as in `harness run --metric`; repeatable")
-    configure_results(parser)
-    parser.add_argument("--data", choices=("real", "sample"), help="kind of data (default: real if the run had any)")
-    parser.add_argument("--split", choices=SPLITS, help="only the board of this split")
-    parser.add_argument("--ratings", type=Path, metavar="FILE", help="private ratings, if the run used them")
-    configure_models(parser)
+    add(parser, "out", **RESULTS)
+    add(parser, "data", choices=("real", "sample"), help="kind of data (default: real if the run had any)")
+    add(parser, "split", "ratings", *MODELS)
     parser.add_argument("--json", action="store_true", default=None, help="print one JSON object per board")
     parser.set_defaults(config=None)
 

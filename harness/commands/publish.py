@@ -6,14 +6,15 @@ import argparse
 import os
 from pathlib import Path
 
-from harness.commands._output import configure_results, with_exhibits, write_site
+from harness.commands._arguments import RESULTS, add
+from harness.commands._output import with_exhibits, write_site
 from harness.commands.submit import pack
 from harness.results import files
 from leaderboard import site
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    configure_results(parser)
+    add(parser, "out", **RESULTS)
     parser.add_argument("--site", type=Path, metavar="DIR", help="output folder (default: OUT/site)")
     parser.add_argument("--against", type=Path, metavar="DIR",
                         help="results of an earlier run: add a page of the correlations that changed, and why")

@@ -7,23 +7,23 @@ import dataclasses
 import difflib
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from benchmarks.errors import nearest
 from harness import own
 from harness.commands import _comparisons
+from harness.commands._arguments import RESULTS, add
 from harness.commands._comparisons import ReportRows
-from harness.commands._output import configure_results, print_correlations
+from harness.commands._output import print_correlations
 from harness.errors import BadConfig
 from harness.results import files
 from harness.results.rows import Results
 from harness.run.settings import plain_name
-from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES, TEST_NAMES
+from harness.statistics import TEST_NAMES
 from leaderboard.render.text import summary
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    configure_results(parser)
+    add(parser, "out", **RESULTS)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--compare", action="store_true", help="tests of each pair of columns")
     form.add_argument("--clusters", nargs="?", const="every", choices=("every", "wmt"), metavar="RULE",
@@ -32,12 +32,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
                            "metrics task of WMT")
     form.add_argument("--latex", nargs="?", const="", metavar="BOARD",
                       help="a board as a LaTeX table (default: the first)")
-    parser.add_argument("--dataset", action="append", metavar="NAME", help="only this one; repeatable")
-    parser.add_argument("--quality", action="append", metavar="NAME", help="only this one; repeatable")
-    parser.add_argument("--metric", action="append", metavar="NAME",
-                        help="with --compare: this column or the columns of this metric instead of the best column; "
-                             "repeatable")
-    configure_statistics(parser, {})
+    add(parser, "dataset", "quality", help="only this one; repeatable")
+    add(parser, "metric", help="with --compare: this column or the columns of this metric instead of the best column; "
+                               "repeatable")
+    add(parser, "statistic", "level")
     parser.add_argument("--test", choices=TEST_NAMES,
                         help="test for --compare or --clusters (default: perm-both, which swaps whole contexts; "
                              "bootstrap for statistics other than spearman and pearson over items)")
@@ -45,13 +43,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="resamples of contexts for BCa intervals instead of intervals by formula, and draws of "
                              "the tests perm-both and bootstrap (default for tests: 1000)")
     parser.add_argument("--json", action="store_true", help="one JSON object per correlation or comparison")
-
-
-def configure_statistics(parser: argparse.ArgumentParser, many: dict[str, Any]) -> None:
-    parser.add_argument("--statistic", choices=(*STATISTIC_NAMES, "kendall-b"), help="partial: Spearman with the "
-                        "response length held constant; kendall: kendall-b (default: spearman)", **many)
-    parser.add_argument("--level", choices=LEVEL_NAMES, help="over all items, within contexts or "
-                        "systems, or over the means of systems (default: items)", **many)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -17,6 +17,7 @@ from benchmarks.errors import BadStore
 from benchmarks.storage.store import ratings_fingerprint
 from harness import own
 from harness.commands import run as command
+from harness.commands._arguments import MODELS, add
 from harness.errors import BadConfig
 from harness.results import differences, files
 from harness.results.differences import TableDifference
@@ -49,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="folders", type=Path, action="append", default=[], metavar="DIR",
                         help="where files and folders that the run read are now: metrics, models, cards of datasets; "
                              "may be repeated (default: the working folder)")
-    command.configure_models(parser)
+    add(parser, *MODELS)
     command.configure_workers(parser)
 
 

@@ -8,12 +8,10 @@ import dataclasses
 import gc
 import sys
 from pathlib import Path
-from typing import Any
 
-from benchmarks.dataset import SPLITS
 from harness.commands import _planned
+from harness.commands._arguments import MODELS, add
 from harness.commands._output import print_correlations, with_exhibits, write_site
-from harness.commands.report import configure_statistics
 from harness.errors import BadReport
 from harness.results import files
 from harness.results.rows import Results
@@ -33,42 +31,35 @@ from metrics.metric import checkpoints
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    many: dict[str, Any] = {"action": "append", "default": None, "metavar": "NAME"}
     parser.add_argument("--all", action="store_true", default=None, help="all metrics on all datasets")
-    parser.add_argument("--metric", help="metric: NAME[option=value,...], FILE.py, FOLDER/ or "
-                                         "evaluate:|judge:|scores:NAME; repeatable", **many)
-    parser.add_argument("--with", dest="with_", help="additional metric, as for --metric; repeatable", **many)
-    parser.add_argument("--dataset", help="dataset: its name or the path of a card (.toml); repeatable",
-                        **many)
-    parser.add_argument("--quality", help="quality or dimension; repeatable", **many)
-    parser.add_argument("--split", choices=SPLITS, help="only the datasets of one split")
-    parser.add_argument("--language", help="only datasets in this language (code; all: every translation too); "
-                                           "repeatable", **{**many, "metavar": "CODE"})
-    parser.add_argument("--data", choices=("auto", "real", "sample"),
-                        help="auto: imported or fetched data, else the sample (default)")
+    add(parser, "metric")
+    parser.add_argument("--with", dest="with_", action="append", metavar="NAME",
+                        help="additional metric, as for --metric; repeatable")
+    add(parser, "dataset", "quality", "split")
+    parser.add_argument("--language", action="append", metavar="CODE",
+                        help="only datasets in this language (code; all: every translation too); repeatable")
+    add(parser, "data")
     parser.add_argument("--aggregate", choices=("mean", "sum", "max", "product"), action="append",
                         help="how turn scores are combined for a dialogue; repeatable (default: mean)")
     parser.add_argument("--limit", type=int, metavar="N",
                         help="only the first N items of each dataset, as a smoke test")
     parser.add_argument("--sample", type=int, metavar="N",
                         help="at most N items of each dataset, in whole contexts drawn by the seed across systems")
-    parser.add_argument("--ratings", type=Path, metavar="FILE", help="private ratings (.json or a table)")
-    parser.add_argument("--seed", type=int, metavar="N", help="random seed (default: 0)")
+    add(parser, "ratings", "seed")
     parser.add_argument("--draws", type=int, metavar="N",
                         help="resamples for the intervals of ranks (default: 1000; 0: none)")
     parser.add_argument("--permutations", type=int, metavar="N",
                         help="draws of PERM-BOTH for every pair of columns on the pages (default: 0); `harness report` "
                              "draws its own")
-    configure_statistics(parser, {"action": "append"})
+    add(parser, "statistic", "level", action="append")
     parser.add_argument("--examples", type=int, metavar="N",
                         help="items of each dataset shown with texts where people and metrics disagree most "
                              "(default: 6; 0: no texts in the results and pages)")
-    configure_models(parser)
+    add(parser, *MODELS)
     configure_workers(parser)
     parser.add_argument("--store", metavar="URL",
                         help="store of the scores: a folder or s3://... (default: OUT/scores)")
-    parser.add_argument("--out", type=Path, metavar="DIR",
-                        help="folder for scores, report and site (default: ./results)")
+    add(parser, "out")
     parser.add_argument("--config", type=Path, metavar="FILE",
                         help="TOML file with a table [run]; flags take precedence")
     parser.add_argument("--dry-run", action="store_true", default=None, help="print the plan and exit")
@@ -76,22 +67,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reuse", type=Path, metavar="BUNDLE",
                         help="add the metrics of a bundle from `harness submit`, with its scores for the same items")
     parser.add_argument("--json", action="store_true", default=None, help="print one JSON object per correlation")
-
-
-def configure_models(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--encoder", metavar="MODEL",
-                        help="sentence encoder of metrics that name none: hub id, NAME@REVISION or folder (default: "
-                             "the embedded all-MiniLM-L6-v2)")
-    parser.add_argument("--lm", metavar="MODEL",
-                        help="causal language model, likewise (default: the small shipped one)")
-    parser.add_argument("--vectors", metavar="FILE",
-                        help="word2vec or GloVe vectors, text or binary (default: the encoder's input embeddings)")
-    parser.add_argument("--device", metavar="DEVICE", help="auto, cpu, cuda, cuda:0,cuda:1 or mps (default: auto)")
-    parser.add_argument("--precision", choices=("auto", "fp32", "bf16", "fp16"),
-                        help="auto: bf16 on CUDA, else fp32, unless the model's card says otherwise (default)")
-    parser.add_argument("--batch-tokens", type=int, metavar="N",
-                        help="tokens per batch, padding included (default: by device)")
-    parser.add_argument("--offline", action="store_true", default=None, help="do not download models")
 
 
 def configure_workers(parser: argparse.ArgumentParser) -> None:

@@ -7,10 +7,10 @@ import shutil
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from benchmarks.dataset import SPLITS
 from benchmarks.storage.files import sweep, write_atomically
+from harness.commands._arguments import add, choice
 from harness.errors import BadConfig
 from harness.run.settings import command_line, expanded
 from harness.studies import StudyRequest, files, load, names
@@ -27,27 +27,18 @@ FLAGS = {"metric": "metric", "dataset": "dataset", "quality": "quality", "split"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    many: dict[str, Any] = {"action": "append", "default": [], "metavar": "NAME"}
     parser.add_argument("study", metavar="NAME", help=f"study: {', '.join(names())}")
-    parser.add_argument("--metric", help="as in `harness run`", **many)
-    parser.add_argument("--dataset", help="as in `harness run`", **many)
-    parser.add_argument("--quality", help="as in `harness run`", **many)
-    parser.add_argument("--split", choices=SPLITS, help="only the datasets of one split")
-    parser.add_argument("--data", choices=("auto", "real", "sample"), default="auto",
-                        help="auto: imported or fetched data, else the sample (default)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
+    add(parser, "metric", "dataset", "quality", default=[])
+    add(parser, "split")
+    add(parser, "data", default="auto")
+    add(parser, "seed", default=0)
     parser.add_argument("--draws", type=int, default=400, metavar="N", help="bootstrap resamples (default: 400)")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N items of each dataset, or N contexts")
     parser.add_argument("--from", dest="folder", type=Path, metavar="DIR",
                         help="dailydialogpp: folder with dev.json and test.json (default: in the home)")
-    parser.add_argument("--corpus", help="seeds: corpus instead of those of the recipe", **many)
-    parser.add_argument("--encoder", default="", metavar="MODEL", help="as in `harness run`")
-    parser.add_argument("--lm", default="", metavar="MODEL", help="as in `harness run`")
-    parser.add_argument("--vectors", default="", metavar="FILE", help="as in `harness run`")
-    parser.add_argument("--device", default="auto", metavar="DEVICE", help="as in `harness run`")
-    parser.add_argument("--offline", action="store_true", help="do not download models")
-    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR",
-                        help="folder of scores and studies (default: ./results)")
+    add(parser, "corpus", default=[])
+    add(parser, "encoder", "lm", "vectors", "device", "offline")
+    add(parser, "out", default=Path("results"), help="folder of scores and studies (default: ./results)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -76,7 +67,6 @@ def run(args: argparse.Namespace) -> int:
 def _request(args: argparse.Namespace) -> StudyRequest:
     from harness import own
     from harness.run.plan import Selection
-    from metrics.models.service import Choice
 
     if args.seed < 0:
         raise BadConfig(f"--seed should be 0 or more, not {args.seed}")
@@ -85,9 +75,8 @@ def _request(args: argparse.Namespace) -> StudyRequest:
     selection = Selection(
         metrics=tuple(args.metric), datasets=own.named(args.dataset, args.home), split=args.split,
         qualities=tuple(args.quality), limit=args.limit, seed=args.seed, data=args.data)
-    choice = Choice(args.encoder, args.lm, args.vectors, args.device, download=not args.offline)
     return StudyRequest(selection, args.home, expanded(args.out), args.draws,
-                        expanded(args.folder) if args.folder else None, choice, tuple(args.corpus))
+                        expanded(args.folder) if args.folder else None, choice(args), tuple(args.corpus))
 
 
 def command(args: argparse.Namespace) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.storage.files import write_atomically
 from harness import bundle
-from harness.commands._output import configure_results
+from harness.commands._arguments import RESULTS, add
 from harness.errors import BadConfig
 from harness.results import files
 from harness.results.rows import Results
@@ -16,9 +16,8 @@ from harness.results.rows import Results
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bundle", type=Path, metavar="BUNDLE", help="output file (.zip)")
-    configure_results(parser)
-    parser.add_argument("--metric", action="append", metavar="NAME",
-                        help="metric to include, as named in the results; repeatable (default: all)")
+    add(parser, "out", **RESULTS)
+    add(parser, "metric", help="metric to include, as named in the results; repeatable (default: all)")
     parser.add_argument("--name", default="", metavar="TEXT",
                         help="display name of the bundle (default: its metrics)")
 

@@ -9,19 +9,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import registry
-from benchmarks.dataset import SPLITS, Dataset
+from benchmarks.dataset import Dataset
 from benchmarks.errors import UnknownDataset
 from benchmarks.formats.scorefile import FORMS, template
 from benchmarks.formats.scorefile.expected import template_keys, texts
 from benchmarks.storage.files import write_atomically
 from harness import own
+from harness.commands._arguments import add
 from harness.errors import BadConfig
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dataset", action="append", default=[], metavar="NAME",
-                        help="dataset, repeatable (default: all imported or fetched, else the bundled sample)")
-    parser.add_argument("--split", choices=SPLITS, help="only the datasets of one split")
+    add(parser, "dataset", default=[],
+        help="dataset, repeatable (default: all imported or fetched, else the bundled sample)")
+    add(parser, "split")
     parser.add_argument("--by", choices=("item", "quality"),
                         help="a row per item or per quality of each item (default: quality on development datasets)")
     parser.add_argument("--texts", action="store_true",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks.corpora import corpora
 from benchmarks.errors import BenchmarkError
+from harness.commands._arguments import add
 from harness.errors import BadConfig, HarnessError
 from harness.learning import train
 from harness.learning.train import Training
@@ -28,22 +29,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="setting of the recipe, such as rate=2e-5 or batch=16; repeatable")
     parser.add_argument("--eight-bits", action="store_true",
                         help="store large matrices with eight bits instead of float16")
-    parser.add_argument("--encoder", metavar="MODEL", default="",
-                        help="encoder of the metric (default: the embedded one)")
-    parser.add_argument("--lm", metavar="MODEL", default="", help="causal language model, if the metric uses one")
-    parser.add_argument("--corpus", action="append", default=[], metavar="NAME|FILE",
-                        help="corpus instead of those of the recipe; repeatable")
-    parser.add_argument("--device", default="auto", metavar="DEVICE", help="as in `harness run`")
-    parser.add_argument("--precision", default="auto", choices=("auto", "fp32", "bf16"),
-                        help="auto: bf16 on CUDA, else fp32 (default)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
+    add(parser, "encoder", "lm", default="")
+    add(parser, "corpus", default=[])
+    add(parser, "device", default="auto")
+    add(parser, "precision", default="auto", choices=("auto", "fp32", "bf16"),
+        help="auto: bf16 on CUDA, else fp32 (default)")
+    add(parser, "seed", default=0)
     parser.add_argument("--steps", type=int, metavar="N", help="number of steps instead of that of the recipe")
     parser.add_argument("--minutes", type=float, metavar="M",
                         help="stop at the first evaluation after M minutes; repeat with a larger M to continue")
     parser.add_argument("--out", type=Path, metavar="DIR",
                         help="folder of the checkpoint, or parent of several (default: in the home)")
     parser.add_argument("--fresh", action="store_true", help="start from scratch")
-    parser.add_argument("--offline", action="store_true", help="do not download models")
+    add(parser, "offline", default=False)
 
 
 def run(args: argparse.Namespace) -> int:

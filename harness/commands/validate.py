@@ -9,6 +9,7 @@ import textwrap
 from pathlib import Path
 
 from benchmarks.formats.scorefile import ScoreFile, counts, describe, expected, printable, read
+from harness.commands._arguments import add
 from harness.commands.template import at_hand
 
 WIDTH = 110
@@ -16,8 +17,8 @@ WIDTH = 110
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help=".csv or .tsv with dialogue_id and score")
-    parser.add_argument("--dataset", action="append", default=[], metavar="NAME",
-                        help="dataset that it should score; repeatable (default: those with any scored item)")
+    add(parser, "dataset", default=[],
+        help="dataset that it should score; repeatable (default: those with any scored item)")
     parser.add_argument("--column", default="", metavar="NAME", help="column of the scores (default: score)")
     parser.add_argument("--json", action="store_true", help="print one JSON object with all problems")
 
