@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,22 +60,16 @@ def at_hand(name: str, home: Path) -> Dataset:
     return registry.load(registry.card(known.casefold()).name, home)
 
 
-def files(dataset: Dataset) -> dict[str, bytes]:
-    """Return the files of a dataset folder for the hub, reproducibly."""
+def export(dataset: Dataset, folder: Path) -> None:
+    """Write a dataset folder for the hub, reproducibly."""
     import pyarrow.parquet as pq
 
-    content = {"README.md": readme(dataset).encode()}
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / "README.md", readme(dataset).encode())
     for part, table in tables(dataset).items():
         sink = io.BytesIO()
         pq.write_table(table, sink, compression="zstd")
-        content[f"{part}.parquet"] = sink.getvalue()
-    return content
-
-
-def export(dataset: Dataset, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in files(dataset).items():
-        write_atomically(folder / name, content)
+        write_atomically(folder / f"{part}.parquet", sink.getvalue())
 
 
 def push(folder: Path, repo: str) -> str:
@@ -111,15 +106,14 @@ def readme(dataset: Dataset) -> str:
     head = {"pretty_name": card.title, "language": card.language, "license": licence,
             **({"license_name": card.licence} if licence == "other" else {}),
             "configs": [{"config_name": part, "data_files": f"{part}.parquet"} for part in ("items", "votes")]}
-    lines = "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in head.items())
     votes = sum(len(rating.votes) for rating in dataset.ratings)
     qualities = "\n".join(f"- {quality.name} (dimension {quality.dimension}): " + (
         "unknown scale" if quality.low is None or quality.high is None else f"{quality.low:g} to {quality.high:g}")
         for quality in card.qualities)
-    parts = (f"---\n{lines}\n---", f"# {card.title}", SAMPLE if dataset.origin == "sample" else "", card.notes,
-             f"{len(dataset.items)} items ({card.level} level), {votes} votes. Qualities:", qualities,
-             f"Licence: {card.licence}. Citation: {card.citation}", f"Fingerprint: `{dataset.fingerprint}`.")
-    return "\n\n".join(filter(None, parts)) + "\n"
+    return _document(
+        head, f"# {card.title}", SAMPLE if dataset.origin == "sample" else "", card.notes,
+        f"{len(dataset.items)} items ({card.level} level), {votes} votes. Qualities:", qualities,
+        f"Licence: {card.licence}. Citation: {card.citation}", f"Fingerprint: `{dataset.fingerprint}`.")
 
 
 def weights_readme(weights: Checkpoint, repo: str) -> str:
@@ -127,16 +121,20 @@ def weights_readme(weights: Checkpoint, repo: str) -> str:
     card = weights.card
     head = {"license": "other", "license_name": "the terms of the corpora below", "library_name": "dialogue-harness",
             **({"base_model": weights.encoder} if "/" in weights.encoder else {})}
-    lines = "\n".join(f"{name}: {json.dumps(value)}" for name, value in head.items())
     departures = choose(card["trained"]).metric.card.departures
     corpora = "\n".join(f"- {corpus['title']}, {corpus['licence'] or 'licence not stated'}: {corpus['training']:,} "
                         f"dialogues. {corpus['citation']}" for corpus in card["corpora"])
-    parts = (f"---\n{lines}\n---", f"# {weights.name}",
-             f"Weights of `{card['trained']}`, for {weights.encoder or 'no encoder'}: `harness fetch {repo}`.",
-             "Differences from the paper:\n\n" + "\n".join(f"- {line}" for line in departures) if departures else "",
-             f"Trained with `{card['command']}` on:\n\n{corpora}",
-             f"Validation loss {card['held_out']:.4f}. `card.json` has the recipe, the loss curve and the versions.")
-    return "\n\n".join(filter(None, parts)) + "\n"
+    return _document(
+        head, f"# {weights.name}",
+        f"Weights of `{card['trained']}`, for {weights.encoder or 'no encoder'}: `harness fetch {repo}`.",
+        "Differences from the paper:\n\n" + "\n".join(f"- {line}" for line in departures) if departures else "",
+        f"Trained with `{card['command']}` on:\n\n{corpora}",
+        f"Validation loss {card['held_out']:.4f}. `card.json` has the recipe, the loss curve and the versions.")
+
+
+def _document(head: Mapping[str, object], *parts: str) -> str:
+    lines = "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in head.items())
+    return "\n\n".join(filter(None, (f"---\n{lines}\n---", *parts))) + "\n"
 
 
 def _row(item: Item) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from harness.errors import BadConfig, BadReport
 from harness.results import files, rows
 from harness.results.item_scores import ColumnKey, labels
 from harness.results.pooled import Pool
-from harness.results.rows import DatasetEntry, ItemScores, RankingRow
+from harness.results.rows import DatasetEntry, RankingRow
 from harness.run import plan
 from harness.run.settings import home_folder
 
@@ -89,7 +88,7 @@ class Results:
 
         Raise BadReport for texts if the dataset available here is not that of the results.
         """
-        points = self._points(dataset)
+        points = next(points for points in self.rows.points if points.dataset == self._entry(dataset).name)
         columns: dict[str, Any] = {"item": points.items, "system": points.systems}
         if texts:
             loaded = self._dataset(dataset)
@@ -106,15 +105,14 @@ class Results:
     def _repr_html_(self) -> str:
         """Show the boards by Spearman and the rule of their split."""
         pieces = []
+        rankings = self.rankings().query("statistic == 'spearman'").dropna(subset="rank")
         for split, origin in self._boards():
-            rows = [row for row in self.rows.ranking if (row.board, row.origin, row.statistic) == (
-                split, origin, "spearman") and row.rank and row.rule == ("test" if split.startswith("test") else "dev")]
-            names = labels([(row.metric, row.column) for row in rows])
-            lines = [(row.rank, name, row.value, f"{row.low:.0f}–{row.high:.0f}" if math.isfinite(row.low) else "",
-                      row.letters) for row, name in zip(rows, names, strict=True)]
-            table = _pandas().DataFrame(lines, columns=["rank", "column", "mean Spearman", "95 % of ranks", "letters"])
+            rule = "test" if split.startswith("test") else "dev"
+            rows = rankings[(rankings["board"] == split) & (rankings["origin"] == origin) & (rankings["rule"] == rule)]
+            table = rows[["rank", "metric", "column", "value", "low", "high", "letters"]].to_html(
+                index=False, float_format="%.3f", na_rep="")
             data = "bundled sample: simulated raters" if origin == "sample" else "real human judgements"
-            pieces.append(f"<p><b>{split}</b> ({data})</p>" + table.to_html(index=False, float_format="%.3f"))
+            pieces.append(f"<p><b>{split}</b> ({data})</p>" + table)
         return "".join(pieces) or "<p>No board: no column has a value on every quality.</p>"
 
     def _boards(self) -> Iterator[tuple[str, str]]:
@@ -136,10 +134,6 @@ class Results:
                 return targets
         dimensions = {quality.dimension for _, quality in pairs}
         raise BadConfig(f"the results have no dimension {name!r}; {nearest(name, dimensions)}")
-
-    def _points(self, dataset: str) -> ItemScores:
-        name = self._entry(dataset).name
-        return next(points for points in self.rows.points if points.dataset == name)
 
     def _dataset(self, name: str) -> Dataset:
         """Load the dataset of the results from this machine."""

@@ -29,19 +29,16 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Sequence[str] | st
     The default is all metrics and datasets. `flags` are those of `harness run`, such as sample=50, split="dev",
     quality="relevance" or lm="smollm2-135m". Scores stored under `out` are reused. `harness publish --out` draws pages.
     """
-    defaults = {field.name: field.default for field in dataclasses.fields(Settings)}
-    known = [name for name in defaults if name not in OURS]
-    values: dict[str, Any] = {}
-    for name in flags:
-        if name not in known:
-            raise BadConfig(f"unexpected argument {name!r}; {nearest(name, known)}")
-    for name, value in {"metric": metrics, "dataset": datasets, **flags}.items():
-        if value is None:
-            continue
-        repeatable = defaults[name] == ()
-        if repeatable and not value:
-            raise BadConfig(f"{name} is empty; omit it for all")
-        values[name] = ([value] if isinstance(value, str) else list(value)) if repeatable else value
+    defaults = {field.name: field.default for field in dataclasses.fields(Settings) if field.name not in OURS}
+    if unknown := next((name for name in flags if name not in defaults), None):
+        raise BadConfig(f"unexpected argument {unknown!r}; {nearest(unknown, defaults)}")
+    values = {name: value for name, value in {"metric": metrics, "dataset": datasets, **flags}.items()
+              if value is not None}
+    for name, value in values.items():
+        if defaults.get(name, ()) == ():  # repeatable
+            values[name] = [value] if isinstance(value, str) else list(value)
+            if not value:
+                raise BadConfig(f"{name} is empty; omit it for all")
     named = any(values.get(name) for name in ("metric", "with_", "dataset", "quality", "split"))
     requested = settings(argparse.Namespace(config=None, all=not named, out=Path(out),
                                             home=Path(home) if home else None, **values))

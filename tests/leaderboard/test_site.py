@@ -59,13 +59,6 @@ def test_every_page_states_a_partial_run(results: Results) -> None:
         assert text.encode() in files["LEADERBOARD.md"]
 
 
-def test_timings_change_only_costs(results: Results, site: dict[str, bytes]) -> None:
-    other = draw(replace(results, timings=()))
-    changed = {path for path in site if site[path] != other[path]}
-    assert changed >= {"methods.html", "index.html"}
-    assert not [path for path in changed if path.startswith("dataset/") or path.endswith(".csv")]
-
-
 def test_links_have_targets_and_every_page_is_linked(site: dict[str, bytes], hostile_site: dict[str, bytes]) -> None:
     for drawn in (site, hostile_site):
         assert len({path.casefold() for path in drawn}) == len(drawn)

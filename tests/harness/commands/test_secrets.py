@@ -66,15 +66,6 @@ def judged(out: Path, *more: str) -> list[str]:
             "--metric", "judge:llm-eval[model=toy,tries=2]", "--out", str(out), *more]
 
 
-def test_search_finds_secrets_in_bundle_table_and_text(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr("run.json", f'{{"command": "{PASSWORD}"}}' * 20)
-    pq.write_table(pa.table({"error": [KEYS["HF_TOKEN"]] * 20}), tmp_path / "b.parquet")
-    (tmp_path / "c.log").write_text(KEYS["OPENAI_API_KEY"])
-    assert {secret for secret, _ in leaks(tmp_path, printed=KEYS["AWS_ACCESS_KEY_ID"])} == {
-        PASSWORD, KEYS["HF_TOKEN"], KEYS["OPENAI_API_KEY"], KEYS["AWS_ACCESS_KEY_ID"]}
-
-
 def test_no_output_contains_a_secret(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.results.rows import Results, Run
-from leaderboard.model.causes import causes, parts, signature_causes, summary
+from leaderboard.model.causes import causes, signature_causes, summary
 from leaderboard.model.changes import UNEXPLAINED, Change, changes
 from leaderboard.site import site
 
@@ -59,10 +59,6 @@ def test_signature_difference_has_kind_and_name(old: str, change: tuple[str, str
     (cause,) = signature_causes(old, old.replace(*change))
     assert (cause.kind, cause.name) == (kind, name)
     assert not signature_causes(old, old)
-
-
-def test_option_in_signature_may_contain_a_bar() -> None:
-    assert parts("evaluate|r1|asked=evaluate:a|b|evaluate=0.4.6")["remark"] == "b"
 
 
 def test_change_names_causes_of_its_dataset_and_metric(results: Results) -> None:
