@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import markupsafe
 
-from leaderboard.blocks.tables import Ask, Cell, Entry, Facts, Page, Picture, Table
+from leaderboard.blocks.tables import Cell, Entry, Page, Table
 from leaderboard.escaping import shown, visible
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ POLICY = ("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'sel
           "form-action 'none'")
 """Content-Security-Policy: only the style sheet and scripts of the site."""
 
-KINDS = {"table": Table, "picture": Picture, "facts": Facts, "ask": Ask}
 _BREAKS = re.compile(r"[_\[+:,=]")
 """Characters after which a name may break."""
 TAGS = {"best": "strong", "second": "u", "weak": "em"}
@@ -44,7 +43,6 @@ def _templates() -> jinja2.Environment:
     env = jinja2.Environment(loader=jinja2.PackageLoader("leaderboard"), autoescape=True, trim_blocks=True,
                              lstrip_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined,
                              finalize=shown)
-    env.tests |= {name: lambda block, kind=kind: isinstance(block, kind) for name, kind in KINDS.items()}
     env.filters |= {"href": _href, "rows": _rows, "content": _content,
                     "drawing": lambda svg: markupsafe.Markup(visible(svg))}  # noqa: S704 - pages escape its texts
     return env

@@ -212,7 +212,7 @@ document.addEventListener("DOMContentLoaded", () => {
     return one < 0 || other < 0 || one === other ? [] : Compare.view(question, one, other);
   }
 
-  /* At first the page is as it came, unless the address says otherwise. */
+  /* At first the page is as served, unless the address selects something. */
   let came = true;
 
   function draw() {
@@ -240,7 +240,7 @@ document.addEventListener("DOMContentLoaded", () => {
     return [make("label", { className }, make("span", {}, text), " ", made), () => { made.value = choice[key]; }];
   }
 
-  /* What stands above the board: the statistic, the datasets, a search, two to compare, the link, the way back. */
+  /* Make the choices of the question and the controls above the board. */
   function panel() {
     const names = [["", "–"], ...Numbers.columns.map((column) => [column[0], column[0]])];
     const selects = [

@@ -1,4 +1,4 @@
-/* Two columns side by side, on every dataset and quality of a question, and what the tests of one target say. */
+/* The comparison of two columns on every dataset and quality of a question, with the tests of each target. */
 "use strict";
 
 const Compare = (() => {
@@ -20,7 +20,7 @@ const Compare = (() => {
     return value === null ? "–" : value.toFixed(3).replace("-", "−").replace("−0.000", "0.000");
   }
 
-  /* How a pair of rows compares by a test, as leaderboard/model/numbers.py packs them: 0 untested, 1 no, 2 first, 3 second. */
+  /* Return the result of a test of two rows, packed by leaderboard/model/numbers.py: 0 untested, 1 no, 2 first, 3 second. */
   function outcome(test, target, one, other) {
     if (!bytes.has(test)) bytes.set(test, Uint8Array.from(atob(Numbers.tests[test]), (sign) => sign.charCodeAt(0)));
     const [low, high] = [Math.min(one, other), Math.max(one, other)];
@@ -30,7 +30,7 @@ const Compare = (() => {
     return one < other || code < 2 ? code : 5 - code;
   }
 
-  /* One sentence: on how many targets the first is above, by how much, and on how many a test finds that. */
+  /* State on how many targets the first is above, by how much, and on how many a test confirms it. */
   function sentence(question, one, other) {
     const names = [one, other].map((row) => Numbers.columns[row][0]);
     const gaps = question.targets.map((target) => [Ranking.value("", one, target), Ranking.value("", other, target), target])

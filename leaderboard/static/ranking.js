@@ -1,15 +1,15 @@
-/* The places of columns on a question, as the run has them or, for a choice of one's own, worked out here. No page.
+/* The ranks of columns on a question: those of the run or, for another statistic or fewer datasets, computed here.
 
-   Numbers are in numbers.js, whose parts leaderboard/model/numbers.py names. A column that lacks a target of the
-   question has no place. The mean is over the targets of a dataset, then over the datasets (rule dev), or over all
-   targets (rule test). */
+   The numbers are in numbers.js, described in leaderboard/model/numbers.py. A column that lacks a target of the question
+   has no rank. The mean is over the targets of a dataset, then over the datasets (rule dev), or over all targets (rule
+   test). */
 "use strict";
 
 const Ranking = (() => {
   const MILLION = 1e6;
-  const SAME = 1e-9; // sums in another order are not another value
+  const SAME = 1e-9; // tolerance for sums in another order
 
-  /* Whether a choice leaves the numbers as the run has them: only then there are intervals and a tested lead. */
+  /* Return true if the numbers are those of the run: only then are there intervals and a tested lead. */
   function untouched(choice) {
     return !choice.stat && choice.without.size === 0;
   }
@@ -18,7 +18,7 @@ const Ranking = (() => {
     return !Numbers.fitted.some(([one, dataset]) => one === row && dataset === Numbers.targets[target][0]);
   }
 
-  /* The correlation of a row on a target by a statistic; "corrected" is the first, divided by the raters' limit. */
+  /* Return the correlation of a row on a target; "corrected" is the first statistic divided by the limit from rater noise. */
   function value(stat, row, target) {
     const name = stat === "corrected" || !stat ? Numbers.statistics[0] : stat;
     const shown = Numbers.values[name][row][target];
@@ -41,7 +41,7 @@ const Ranking = (() => {
     return average(datasets.map((dataset) => average(own.filter(([one]) => one === dataset).map(([, one]) => one))));
   }
 
-  /* The place of every row: rank, low, high, value, half its interval; null where it has none. */
+  /* Return for every row its rank, low, high, value and half its interval, or null. */
   function places(question, choice) {
     if (untouched(choice)) return question.places;
     const means = Numbers.columns.map((_, row) => mean(question, choice, row));
@@ -54,7 +54,7 @@ const Ranking = (() => {
     return (choice.ratings || !fitted) && (!choice.models || (parameters !== null && parameters <= Number(choice.models) * MILLION));
   }
 
-  /* The rows that a choice allows, best first: of each metric the best one, of equal ones the first. */
+  /* Return the allowed rows, best first: the best of each metric and the first of equal ones. */
   function best(question, choice) {
     const own = places(question, choice);
     const [metrics, taken] = [new Set(), new Set()];

@@ -1,12 +1,10 @@
-/* Every table: sorting by a click on a heading, and what is shown as CSV.
-
-   A board is sorted by board.js, which keeps the order in the address; any other table is sorted at once. */
+/* Sorting by a click on a heading, and CSV downloads, for every table. board.js keeps the order of a board in the address. */
 "use strict";
 
 const Tables = (() => {
   const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-  /* What a cell shows first, without the small lines below it, footnotes and signs. */
+  /* Return the main text of a cell, without small lines, footnotes and signs. */
   function main(cell) {
     const copy = cell.cloneNode(true);
     for (const extra of copy.querySelectorAll("small, sup, .sign, button")) extra.remove();
@@ -26,7 +24,7 @@ const Tables = (() => {
     return heading.classList.contains("number") || heading.classList.contains("rank");
   }
 
-  /* Sort the rows of each group; what has no value stays last either way. */
+  /* Sort the rows of each group; missing values stay last. */
   function sort(table, column, direction) {
     const heading = headings(table)[column];
     const sign = direction === "descending" ? -1 : 1;
@@ -48,7 +46,7 @@ const Tables = (() => {
     });
   }
 
-  /* The direction of the next click: numbers from the highest, names and ranks from the first. */
+  /* Return the direction of the next click: numbers begin with the highest, names and ranks with the first. */
   function next(heading) {
     const before = heading.getAttribute("aria-sort");
     if (before) return before === "ascending" ? "descending" : "ascending";
@@ -97,7 +95,7 @@ const Tables = (() => {
     table.caption?.firstElementChild.after(button);
   }
 
-  /* Make a table sortable, by a function of one's own where one is given, and downloadable. */
+  /* Make a table sortable and downloadable. */
   function equip(table, sorted = (column, direction) => sort(table, column, direction)) {
     if (!table.tHead || table.dataset.equipped) return;
     table.dataset.equipped = "yes";

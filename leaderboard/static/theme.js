@@ -1,12 +1,12 @@
-/* Light or dark: as the system has it, until the button says otherwise. Runs before the page is drawn.
+/* Light or dark as the system, until the button changes it. Runs before the page is drawn.
 
-   Kept in localStorage under "theme"; where storage is refused, the choice lasts as long as the page. */
+   The choice is stored in localStorage under "theme"; without storage it lasts as long as the page. */
 "use strict";
 
 (() => {
   const root = document.documentElement;
 
-  /* The theme that is kept, after keeping a new one; a browser may refuse, above all to a page opened as a file. */
+  /* Return the stored theme, after storing a new one; browsers may refuse storage to a page opened as a file. */
   function kept(theme) {
     try {
       if (theme) localStorage.setItem("theme", theme);
@@ -34,7 +34,7 @@
     return made;
   }
 
-  root.classList.add("scripted"); // what serves only with scripts is hidden without them
+  root.classList.add("scripted"); // controls are hidden without scripts
   if (["light", "dark"].includes(kept())) root.dataset.theme = kept();
   document.addEventListener("DOMContentLoaded", () => document.querySelector("nav")?.append(button()));
 })();
