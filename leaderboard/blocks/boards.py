@@ -44,16 +44,16 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
                  rows: Mapping[str, Sequence[Column]]) -> Table:
     """Draw the board of the front page: groups of rows by title; `columns` are the rows of the script data."""
     column_costs = costs(index.results)
-    best = {shown.board.name: leaders(row.value for row in shown.board.ranked.values())
+    best = {shown.name: leaders(row.value for row in shown.ranked.values())
             for shown in (question, *qualities)}
-    control = control_value(question.board)
+    control = control_value(question)
     keys = {column: key for key, column in enumerate(columns)}
 
     def value(shown: Question, column: Column) -> Cell:
         row = shown.row(column)
         if row is None:
             return Cell(MISSING, title=lacking(shown, column))
-        return number_cell(row.value, best[shown.board.name], shaded=True)
+        return number_cell(row.value, best[shown.name], shaded=True)
 
     def lacking(shown: Question, column: Column) -> str:
         targets = [target for target in shown.targets if not math.isfinite(index.value(target, column))]
@@ -74,12 +74,12 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
 
     return Table(
         "board", f"Spearman, with human ratings: {question.title}",
-        (Heading("Rank", "rank", small="of all, 95 %", key="rank", title=f"Among all {len(question.board.ranked)} "
+        (Heading("Rank", "rank", small="of all, 95 %", key="rank", title=f"Among all {len(question.ranked)} "
                  "columns without missing values; the interval is over resampled contexts and datasets"),
          Heading("Metric", "stub", key="metric"),
          Heading("Score", "number", small="± 95 %", key="score",
                  title="Mean over the datasets; the interval is over resampled contexts of these datasets"),
-         *(Heading(shown.dimension or shown.title, "number", key=shown.board.name,
+         *(Heading(shown.dimension or shown.title, "number", key=shown.name,
                    small=plural(shown.datasets, "dataset")) for shown in qualities),
          Heading("Cost", "number", small="s per 1,000", key="cost", title="Seconds per 1,000 items on "
                  f"{index.results.run.device}, running alone, models loaded, inputs included"),

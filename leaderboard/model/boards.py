@@ -31,13 +31,10 @@ class Board:
     ranking: dict[tuple[str, Column], RankingRow]
 
     @property
-    def title(self) -> str:
-        split, _, language = self.name.partition("-")
-        return BOARDS.get(self.name) or (f"{BOARDS[split]} in {language}" if split in BOARDS else self.name)
-
-    @property
     def caption(self) -> str:
-        return f"{self.title}: {statistic_title(self.statistic)}"
+        split, _, language = self.name.partition("-")
+        title = BOARDS.get(self.name) or (f"{BOARDS[split]} in {language}" if split in BOARDS else self.name)
+        return f"{title}: {statistic_title(self.statistic)}"
 
     @cached_property
     def columns(self) -> list[Column]:

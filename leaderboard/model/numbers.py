@@ -54,7 +54,7 @@ MARKS = ("length", "random")
 
 def columns_of(results: Results) -> tuple[Column, ...]:
     """List the rows of the board: every column on some board."""
-    return tuple(sorted({column for question in asking.questions(results) for column in question.board.columns}))
+    return tuple(sorted({column for question in asking.questions(results) for column in question.columns}))
 
 
 def numbers(results: Results) -> bytes:
@@ -77,7 +77,7 @@ def numbers(results: Results) -> bytes:
                    for statistic in index.statistics},
         "fitted": [[row, number] for row, column in enumerate(columns) for number, name in enumerate(datasets)
                    if index.is_fitted(column, name)],
-        "sizes": _sizes(index), "initial": visible(first.board.name) if first else "",
+        "sizes": _sizes(index), "initial": visible(first.name) if first else "",
         "worst": any(row.metric for row in results.examples),
         "questions": [_question(index, question, columns, targets) for question in asking.questions(results)],
         "tests": {name: base64.b64encode(pairs).decode() for name, pairs in _tests(index, targets, columns).items()},
@@ -98,7 +98,7 @@ def worst(results: Results) -> bytes:
 
 def _marks(question: asking.Question) -> list[list[float] | None]:
     """Return the marks of the picture: length, random, one rater, the limit from rater noise."""
-    controls = [next((row for column, row in question.board.ranked.items() if column[0] == name), None)
+    controls = [next((row for column, row in question.ranked.items() if column[0] == name), None)
                 for name in MARKS]
     return [*([round(row.value, 4), _half(row)] if row else None for row in controls),
             *([round(value, 4), 0.0] if math.isfinite(value) else None
@@ -121,9 +121,9 @@ def _column(index: Index, column: Column) -> list[Any]:
 def _question(index: Index, question: asking.Question, columns: Sequence[Column], targets: Sequence[Target],
               ) -> dict[str, Any]:
     answers = {choice: answer for (board, choice), answer in asking.answers(index.results).items()
-               if board == question.board.name}
+               if board == question.name}
     return {
-        "board": visible(question.board.name), "title": visible(question.title), "rule": question.board.rules[0],
+        "board": visible(question.name), "title": visible(question.title), "rule": question.rules[0],
         "targets": [targets.index(target) for target in question.targets],
         "places": [_place(question.row(column)) for column in columns],
         "answers": {f"{int(ratings)}{_size_key(size)}": [

@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 
 from harness.results.pooled import FOLLOWING, Pool
-from harness.results.rows import RankingRow, Results
+from harness.results.rows import Results
 from harness.statistics.pooled import Difference, weights
 from leaderboard.model.boards import Board, all_boards
 from leaderboard.model.cost import costs
@@ -37,15 +37,14 @@ SIZES: tuple[tuple[float, str, str], ...] = (
 CHOICES: tuple[Choice, ...] = tuple(product((False, True), (size for size, *_ in SIZES)))
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A board and the targets averaged on it; `dimension` is "" for all qualities.
+@dataclass(frozen=True)
+class Question(Board):
+    """A board by Spearman with the targets averaged on it; `dimension` is "" for all qualities.
 
     `one_rater` is the correlation of one rater with the mean of the others, averaged like the board; `limit` is the
     limit from rater noise. Both are known on `one_rater_on` and `limit_on` datasets.
     """
 
-    board: Board
     dimension: str
     title: str
     targets: tuple[Target, ...]
@@ -56,12 +55,7 @@ class Question:
 
     @property
     def datasets(self) -> int:
-        """Return the number of datasets."""
         return len({dataset for dataset, _ in self.targets})
-
-    def row(self, column: Column) -> RankingRow | None:
-        """Return the ranking row of a column, None if a value is missing."""
-        return self.board.row(column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +77,7 @@ def questions(results: Results) -> tuple[Question, ...]:
     index = make_index(results)
     listed = [_question(index, board) for board in all_boards(results) if board.statistic == STATISTIC]
     return tuple(sorted((question for question in listed if question.targets), key=lambda question: (
-        split_order(question.board.name.partition(":")[0]), bool(question.dimension), -question.datasets,
+        split_order(question.name.partition(":")[0]), bool(question.dimension), -question.datasets,
         question.dimension)))
 
 
@@ -112,7 +106,7 @@ def answers(results: Results) -> Mapping[tuple[str, Choice], Answer]:
                         ) if pool else {}
         means = _means_without(index, question)
         for choice, (best, *others) in leaders.items():
-            found[question.board.name, choice] = Answer(
+            found[question.name, choice] = Answer(
                 best, others[0] if others else None, tested.get((best, *others)),
                 {name: _leader(index, columns, choice, best) for name, columns in means.items() if best in columns})
     return found
@@ -121,7 +115,7 @@ def answers(results: Results) -> Mapping[tuple[str, Choice], Answer]:
 def _leads(pool: Pool, question: Question, families: Iterable[tuple[Column, ...]],
            ) -> dict[tuple[Column, ...], Difference]:
     """Return the lead of the first of some columns over the second, with p adjusted for all that follow."""
-    listed, rule = list(families), question.board.rules[0]
+    listed, rule = list(families), question.rules[0]
     datasets = {name for name, _ in question.targets}
     if not listed or not datasets <= pool.points.keys():
         return {}
@@ -133,11 +127,11 @@ def _means_without(index: Index, question: Question) -> dict[str, dict[Column, f
     """Return the means of all columns without each dataset; empty if there is only one."""
     means: dict[str, dict[Column, float]] = {}
     values = {column: np.array([index.value(target, column) for target in question.targets])
-              for column in question.board.columns}
+              for column in question.columns}
     datasets = [dataset for dataset, _ in question.targets]
     for name in sorted(set(datasets)) if question.datasets > 1 else ():
         rest = np.array([dataset != name for dataset in datasets])
-        weight = weights([dataset for dataset in datasets if dataset != name], question.board.rules[0])
+        weight = weights([dataset for dataset in datasets if dataset != name], question.rules[0])
         means[name] = {column: mean for column, correlations in values.items()
                        if math.isfinite(mean := float(weight @ correlations[rest]))}
     return means
@@ -153,7 +147,7 @@ def best_of_each(index: Index, question: Question, choice: Choice) -> list[Colum
     """Return the best allowed column of each metric; of columns that are equal everywhere, the first."""
     shown: dict[str, Column] = {}
     alike = equals(index.results)
-    for column in question.board.ranked:
+    for column in question.ranked:
         if allowed(index, column, choice) and not alike.get(column, frozenset()) & set(shown.values()):
             shown.setdefault(column[0], column)
     return list(shown.values())
@@ -183,7 +177,8 @@ def _question(index: Index, board: Board) -> Question:
     title = (dimension or ALL) + part + SPLITS.get(index.split(split), f", {index.split(split)}")
     (one_rater, one_rater_on), (limit, limit_on) = (_mean(index, targets, board, method)
                                                     for method in (ONE_RATER, LIMIT))
-    return Question(board, dimension, title, targets, one_rater, limit, one_rater_on, limit_on)
+    return Question(board.name, board.statistic, board.rules, board.ranking, dimension, title, targets, one_rater,
+                    limit, one_rater_on, limit_on)
 
 
 def _mean(index: Index, targets: tuple[Target, ...], board: Board, method: str) -> tuple[float, int]:

@@ -47,7 +47,7 @@ def about(index: Index, column: Column) -> str:
 
 def evidence(index: Index, question: Question, answer: Answer) -> str:
     """State the correlation, the test of the lead, its dependence on single datasets, and the cost."""
-    row, column_costs = question.board.ranked[answer.best], costs(index.results)
+    row, column_costs = question.ranked[answer.best], costs(index.results)
     first, second = (seconds(column_costs[column]) if column in column_costs else ""
                      for column in (answer.best, answer.following))
     compared = f" ({index.labels[answer.following]}: {second} s)" if answer.following and second else ""

@@ -47,7 +47,7 @@ def build(results: Results) -> tuple[Page, ...]:
 
 
 def _answer(index: Index, first: Question) -> Ask:
-    answer = answers(index.results).get((first.board.name, PLAIN))
+    answer = answers(index.results).get((first.name, PLAIN))
     asked = sentences.asked(first, PLAIN, answer is not None and sentences.is_control(index, answer.best))
     if answer is None:
         return Ask(asked, Cell("every metric has a missing value"), "", "", sentences.people(first))
@@ -57,11 +57,11 @@ def _answer(index: Index, first: Question) -> Ask:
 
 def _board(index: Index, all_questions: Sequence[Question], first: Question, shown: Sequence[tuple[str, str]]) -> Table:
     columns = columns_of(index.results)
-    split = first.board.name.partition(":")[0]
+    split = first.name.partition(":")[0]
     qualities = [question for question in all_questions
-                 if question.dimension and question.board.name.partition(":")[0] == split]
+                 if question.dimension and question.name.partition(":")[0] == split]
     widespread = [question for question in qualities if question.datasets > 1] or qualities
-    others = [column for column in (*first.board.ranked, *columns) if column not in shown]
+    others = [column for column in (*first.ranked, *columns) if column not in shown]
     return ranked_table(index, first, widespread[:QUALITIES], columns,
                         {"": shown, OTHERS: list(dict.fromkeys(others))})
 
@@ -71,9 +71,9 @@ def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
     all_answers = answers(index.results)
 
     def cells(question: Question, choice: Choice) -> Row:
-        if (answer := all_answers.get((question.board.name, choice))) is None:
+        if (answer := all_answers.get((question.name, choice))) is None:
             return (Cell("none"), Cell(""), Cell(""))
-        row, control = question.board.ranked[answer.best], sentences.is_control(index, answer.best)
+        row, control = question.ranked[answer.best], sentences.is_control(index, answer.best)
         lead = "not tested" if answer.lead is None else "established" if answer.lead.established else "not established"
         return (Cell(index.labels[answer.best], link=index.metric_paths.get(answer.best[0], ""),
                      small=f"{sentences.BEATEN} this control" if control else ""),

@@ -81,12 +81,12 @@ def _card(index: Index, entry: MetricEntry, first: Question | None, row: Ranking
     weak: tuple[Block, ...] = ()
     rank = ""
     if first and row:
-        control = control_value(first.board)
+        control = control_value(first)
         if row.value <= control and row.metric != CONTROL:
             weak = (Prose(f"For {first.title} it is no better than counting words: {number(row.value)} against "
                           f"{number(control)}."),)
         name = f"{index.labels[row.metric, row.column]}: " if len(entry.columns) > 1 else ""
-        rank = (f"{name}{row.rank} of {len(first.board.ranked)} ({rank_interval(row) or 'no interval'}) for "
+        rank = (f"{name}{row.rank} of {len(first.ranked)} ({rank_interval(row) or 'no interval'}) for "
                 f"{first.title}: Spearman {row.value:.3f}{sentences.error(row.error)}")
     external = "|code=" in entry.signature  # from a file or another package: repeat the command of the run
     command = index.results.run.command if external else f"harness run --metric {shlex.quote(entry.name)} --all"

@@ -57,8 +57,8 @@ def test_answer_matches_the_results_for_every_choice(site: Site, front: sync_api
     found, index = answers(site.results), make_index(site.results)
     for one in questions(site.results):
         for choice, ratings, models in (((False, True), "", ""), ((True, True), "1", ""), ((False, False), "", "0")):
-            ask(front, q=one.board.name, ratings=ratings, models=models)
-            own = found.get((one.board.name, choice))
+            ask(front, q=one.name, ratings=ratings, models=models)
+            own = found.get((one.name, choice))
             if own is not None:
                 assert front.locator("#sentence .best").inner_text() == index.labels[own.best]
                 assert front.locator("#sentence .evidence").inner_text() == evidence(index, one, own)

@@ -66,7 +66,7 @@ def test_answer_names_leaders_without_each_dataset(results: Results) -> None:
     """Of 0.1, 0.5, 0.55 the mean is below bleu1's of 0.3, 0.4, 0.5, but not without the first."""
     made = with_values(results, {("fed-turn", SCRIPT): 0.1, ("topical-usr", SCRIPT): 0.5, ("fed-dial", SCRIPT): 0.55})
     index, found = make_index(made), answers(made)
-    said = {one.title: evidence(index, one, found[one.board.name, front.PLAIN]) for one in questions(made)}
+    said = {one.title: evidence(index, one, found[one.name, front.PLAIN]) for one in questions(made)}
     assert ("Leaving out one dataset at a time: still first without 2 of 3; without fed-turn, "
             f"{SCRIPT} / x|y leads. Cost") in said["overall"]
     assert "left out" not in said["interesting"]
@@ -85,15 +85,15 @@ def test_leading_control_is_not_recommended(results: Results) -> None:
 def test_leads_are_those_of_the_pooled_test(full: Results) -> None:
     pool, found, index = Pool.of(full), answers(full), make_index(full)
     for one in questions(full):
-        answer = found[one.board.name, (True, math.inf)]
-        means = pool.means(one.targets, one.board.rules[0])
+        answer = found[one.name, (True, math.inf)]
+        means = pool.means(one.targets, one.rules[0])
         assert answer.best == next(iter(means))
         assert answer.following == next(column for column in means if column[0] != answer.best[0])
-        (lead,) = pool.leads(one.targets, [best_of_each(index, one, (True, math.inf))[:6]], one.board.rules[0])
+        (lead,) = pool.leads(one.targets, [best_of_each(index, one, (True, math.inf))[:6]], one.rules[0])
         assert answer.lead is not None
         assert (answer.lead.value, answer.lead.low, answer.lead.p) == pytest.approx(
             (lead.difference.value, lead.difference.low, lead.difference.p))
-        without = found.get((one.board.name, (False, 0.0)))
+        without = found.get((one.name, (False, 0.0)))
         assert without is None or {entry.family for entry in full.metrics if entry.name == without.best[0]} <= {
             "lexical", "control"}
 
@@ -102,9 +102,9 @@ def test_scripts_have_every_rank_and_comparison(full: Results) -> None:
     known = given(full)
     names = [tuple(column[:1]) for column in known["columns"]]
     for asked, one in zip(known["questions"], questions(full), strict=True):
-        assert asked["board"] == one.board.name
+        assert asked["board"] == one.name
         for (label,), place in zip(names, asked["places"], strict=True):
-            own = next((row for column, row in one.board.ranked.items() if column[1] == label), None)
+            own = next((row for column, row in one.ranked.items() if column[1] == label), None)
             assert (place is None) == (own is None)
             if own is not None and place is not None:
                 assert place == [own.rank, own.low, own.high, round(own.value, 6), 0.0392]
@@ -177,7 +177,7 @@ def test_cost_picture_draws_the_pareto_front(full: Results) -> None:
     shown = best_of_each(index, first, front.PLAIN)
     picture = cost_picture(index, first, shown)
     assert picture is not None
-    points = {index.labels[column]: (costs(full)[column].seconds, first.board.ranked[column].value) for column in shown}
+    points = {index.labels[column]: (costs(full)[column].seconds, first.ranked[column].value) for column in shown}
     best = {name for name, (cost, value) in points.items() if not any(
         other < cost and more >= value for other, more in points.values())}
     assert set(re.findall(r"([\w-]+), -?\d\.\d\d at", picture.text)) == best
