@@ -31,8 +31,6 @@ MUTUAL = {
     ("benchmarks.formats", "benchmarks.storage"),
     ("harness", "harness.api"),
     ("harness", "harness.contract"),
-    ("harness.bundle", "harness.run"),
-    ("harness.results", "harness.run"),
     ("harness.run", "harness.scoring"),
     ("leaderboard", "leaderboard.model"),
     ("leaderboard", "leaderboard.render"),

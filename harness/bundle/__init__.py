@@ -1,4 +1,4 @@
-"""A bundle: the results of some metrics of a run, in one zip that anybody can check (harness/bundle/check.py).
+"""A bundle: the results of some metrics of a run, in one zip that anybody can check (harness/verification/bundles.py).
 
     manifest.json       form, name, and the sha256 and size of every other member
     run.json            version, commit, seed, device, options, python, platform, packages, command

@@ -8,10 +8,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.bundle import Bundle, check, heading, reading
-from harness.bundle.check import Checked
-from harness.bundle.rescoring import rescore
+from harness.bundle import Bundle, heading, reading
 from harness.errors import BadBundle
+from harness.verification import bundles as check
+from harness.verification.bundles import Checked
+from harness.verification.rescoring import rescore
 
 SHOWN = 50
 """Lines of drift that are shown of a bundle; the number of all is told."""

@@ -18,7 +18,6 @@ from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
 from benchmarks.formats import private
 from harness.errors import ScoringFailed
-from harness.results import examples
 from harness.results.rows import (
     Comparisons,
     Correlation,
@@ -33,7 +32,7 @@ from harness.results.rows import (
     Skip,
     Timing,
 )
-from harness.run import compare, correlate, entries, environment, unchanged
+from harness.run import compare, correlate, entries, environment, examples, unchanged
 from harness.run import plan as plans
 from harness.run.correlate import Judged, TargetData
 from harness.run.intervals import RankIntervals

@@ -9,9 +9,9 @@ import pytest
 from benchmarks import registry
 from benchmarks.dataset import Dataset, Quality, Rating
 from harness.cli import main
-from harness.results import examples, files
+from harness.results import files
 from harness.results.rows import Correlation, Example
-from harness.run import correlate
+from harness.run import correlate, examples
 from harness.scoring.score import Scores
 from tests.conftest import make_card, make_item
 from tests.suite_run import DATASETS, SuiteRun

@@ -11,12 +11,12 @@ import numpy as np
 from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
 from harness.bundle import Bundle, ScoreTable, placeless
-from harness.bundle.check import TOLERANCE, Checked, Mismatch
 from harness.errors import BadConfig
 from harness.results.rows import MetricEntry
 from harness.run import entries
 from harness.scoring.scorer import Scorer
 from harness.statistics.panel import Vector
+from harness.verification.bundles import TOLERANCE, Checked, Mismatch
 from metrics import registry
 from metrics.composition import Composite
 from metrics.errors import MetricError

@@ -1,0 +1,1 @@
+"""Results and bundles computed again: what differs, and why."""
