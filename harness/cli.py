@@ -24,7 +24,7 @@ from typing import Any, Protocol, cast
 import harness
 from benchmarks.errors import BenchmarkError
 from harness.errors import HarnessError
-from harness.run.redaction import redacted
+from harness.redaction import redacted
 from harness.run.settings import home_folder
 from metrics.errors import MetricError
 

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import dataclasses
 import gc
+import os
 import sys
 from pathlib import Path
 
@@ -71,15 +72,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def configure_workers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--executor", metavar="WHERE",
-                        help="local, local:N for N processes, ray, or ray:N for N workers of a Ray cluster, by default "
-                             "one per processor (default: local)")
+                        help="local: this process; ray or ray:N: N workers of a Ray cluster, by default one per "
+                             "processor (default: local)")
     parser.add_argument("--address", metavar="ADDRESS",
                         help="address of a Ray cluster (default: start one on this machine)")
     parser.add_argument("--gpus", type=float, metavar="SHARE",
                         help="GPUs per worker of a Ray cluster, such as 1 or 0.25 (default: none)")
     parser.add_argument("--timeout", type=float, metavar="SECONDS",
-                        help="what one part of a pair may take; scored in a process of its own then")
-    parser.add_argument("--memory", metavar="SIZE", help="what one worker may hold: 4GiB, 800MiB; likewise")
+                        help="time limit of one part, for --executor ray (default: none)")
+    parser.add_argument("--memory", metavar="SIZE",
+                        help="memory limit of one worker, such as 4GiB or 800MiB, for --executor ray (default: none)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -87,8 +89,8 @@ def run(args: argparse.Namespace) -> int:
     requested = settings(args)
     plan, work = prepare(requested)
     if requested.dry_run:
-        with _closing(work):
-            print("\n".join(_planned.lines(plan, work)))
+        workers = Workers(requested.executor).count or os.cpu_count() or 1
+        print("\n".join(_planned.lines(plan, work, workers)))
         return 0
     state = unchanged.inputs(plan, work, _deciding(requested), requested.out)
     if not requested.rescore and (text := unchanged.printed(requested.out, state)) is not None:

@@ -164,6 +164,12 @@ def load(card: DatasetCard, home: Path, selection: Selection) -> Dataset | None:
     return Dataset(card, items, tuple(rating for rating in dataset.ratings if rating.item in ids), dataset.origin)
 
 
+def load_named(name: str, home: Path, selection: Selection) -> Dataset | None:
+    """Load a dataset by name, in whatever process."""
+    datasets.know(home)
+    return load(datasets.card(name), home, selection)
+
+
 def sampled(items: Sequence[Item], size: int, seed: str) -> tuple[Item, ...]:
     """Whole contexts drawn at random, one at least and no more than `size` items, in their order.
 

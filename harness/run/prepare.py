@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 import re
 
 from benchmarks import registry as datasets
@@ -15,7 +14,6 @@ from harness.run import plan, reuse
 from harness.run.plan import Plan, Selection
 from harness.run.settings import Settings, command_line, home_folder, statistics_beside
 from harness.run.workspace import Workers, Workspace, open_workspace
-from harness.scoring.executors.scheduler import Limits
 from harness.scoring.progress import LOG
 from metrics import registry
 from metrics.models.service import Choice
@@ -67,11 +65,13 @@ def check(requested: Settings) -> None:
              f"--out {requested.out.parts[0]}//...: should be a folder; --store URL keeps the scores elsewhere"),
             (not 0 <= requested.timeout < math.inf, "--timeout should be 0 or more; 0 is for no limit"),
             (not 0 <= requested.gpus < math.inf or (requested.gpus and not ray),
-             f"--gpus {requested.gpus:g}: 0 or more, for --executor ray; local:N takes --device cuda:0,cuda:1"),
+             f"--gpus {requested.gpus:g}: should be 0 or more, and is for --executor ray"),
             (requested.address and not ray,
-             f"--address {requested.address}: is of a Ray cluster, and for --executor ray"),
-            (requested.memory and ray,
-             "--memory: Ray watches the memory of its nodes itself; it is for the workers of local:N")):
+             f"--address {requested.address}: is the address of a Ray cluster, and is for --executor ray"),
+            ((requested.timeout or requested.memory) and not ray,
+             "--timeout and --memory are for --executor ray: one process cannot stop what it is scoring"),
+            (not re.fullmatch(r"local|ray(:([1-9]\d{0,2}|10[01]\d|102[0-4]))?", requested.executor),
+             f"--executor {requested.executor!r:.40}: should be local, ray, or ray:N for N workers (at most 1024)")):
         if wrong:
             raise BadConfig(message)
 
@@ -96,20 +96,9 @@ def workers(requested: Settings) -> Workers:
     memory = size(requested.memory) if requested.memory else 0
     if memory is None:
         raise BadConfig(f"--memory {requested.memory!r:.40}: should be a size with its unit, such as 4GiB or 800MiB")
-    return Workers(_executor(requested), requested.address, requested.gpus, requested.store,
-                   Limits(requested.timeout, memory), requested.out / LOG)
-
-
-def _executor(requested: Settings) -> str:
-    """Who scores; limits ask for a worker of its own, since no process can stop what it is at itself.
-
-    A dry run starts no cluster: it counts the workers that one on this machine would have.
-    """
-    kind, _, number = requested.executor.partition(":")
-    if requested.dry_run and kind == "ray" and not requested.address:
-        return f"local:{number or os.cpu_count() or 1}"
-    limited = requested.executor == "local" and (requested.timeout or requested.memory)
-    return "local:1" if limited else requested.executor
+    executor = "local" if requested.dry_run else requested.executor  # which starts no cluster
+    return Workers(executor, requested.address, requested.gpus, requested.store, requested.timeout, memory,
+                   requested.out / LOG)
 
 
 def command(requested: Settings) -> str:

@@ -18,6 +18,7 @@ from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
 from benchmarks.formats import private
 from harness.errors import ScoringFailed
+from harness.redaction import redacted
 from harness.results.rows import (
     Comparisons,
     Correlation,
@@ -38,14 +39,14 @@ from harness.run.correlate import Judged, TargetData
 from harness.run.intervals import RankIntervals
 from harness.run.plan import Plan
 from harness.run.rank import Target, boards, ranking, unseen
-from harness.run.redaction import redacted
 from harness.run.workspace import Workspace
 from harness.scoring import composites
-from harness.scoring.executors import Outcome, score_pairs
+from harness.scoring.lease import exclusive
 from harness.scoring.pairs import Pair, pairs
+from harness.scoring.parts import Key, Local, cut_pairs, score_pairs
 from harness.scoring.progress import SCORING
 from harness.scoring.score import Scores
-from harness.scoring.scorer import Scorer, planned
+from harness.scoring.scorer import Scorer
 from harness.statistics.estimates import full_name
 from metrics.errors import MissingResource, NoAnswer
 
@@ -82,7 +83,8 @@ def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetDat
     ratings = _private_ratings(plan, work)
     work.progress.began(plan.command)
     with work.progress:
-        with work.locks, contextlib.closing(work.executor) if work.executor else contextlib.nullcontext():
+        with (exclusive(work.store.files, work.progress.say),
+              contextlib.closing(work.executor) if work.executor else contextlib.nullcontext()):
             outcome = _score_ahead(plan, work)
             datasets = []
             for number, card in enumerate(plan.cards, 1):
@@ -103,23 +105,34 @@ def _private_ratings(plan: Plan, work: Workspace) -> dict[str, tuple[Rating, ...
     return private.read(plan.ratings, owners)
 
 
+@dataclass(slots=True)
+class Outcome:
+    """The pairs that were scored, and why others have no scores, both by fingerprint and signature."""
+
+    scored: set[Key] = field(default_factory=set)
+    errors: dict[Key, Exception] = field(default_factory=dict)
+
+
 def _score_ahead(plan: Plan, work: Workspace) -> Outcome:
-    """With several workers everything is scored before the first dataset is correlated; one says what is to be done."""
-    every: list[Pair] = []
+    """Score all datasets with the workers of a cluster; in one process only count what is to be scored."""
+    planned: list[Pair] = []
+    outcome = Outcome()
     if work.executor is None and len(plan.cards) == 1:
-        return Outcome()
+        return outcome
     with work.progress.stage("planning"):
         for card in plan.cards:
             with contextlib.suppress(BadStore):  # reported when the run comes to it
                 if dataset := plans.load(card, work.home, plan.selection):
-                    every += to_score(plan, work, dataset)
+                    planned += to_score(plan, work, dataset)
                     del dataset  # so that two are never held at once
     if work.executor is None:
-        planned(every, work.progress)
-        return Outcome()
+        for part in cut_pairs(planned, work.store):
+            work.progress.estimate.plan((part.pair.dataset, part.pair.label, part.span), *part.pair.expected(part.span))
+        return outcome
     with work.progress.stage(SCORING):
-        return score_pairs(every, work.executor, work.store, work.locks, work.limits, work.progress,
-                           rescore=plan.rescore)
+        outcome.errors = score_pairs(planned, work.executor, work.store, work.progress, rescore=plan.rescore)
+        outcome.scored = {pair.key for pair in planned} - outcome.errors.keys()
+    return outcome
 
 
 def to_score(plan: Plan, work: Workspace, dataset: Dataset) -> list[Pair]:
@@ -157,14 +170,17 @@ def _run_dataset(plan: Plan, work: Workspace, card: DatasetCard, ratings: tuple[
 def _score(plan: Plan, work: Workspace, dataset: Dataset, outcome: Outcome, results: DatasetResults,
            ) -> dict[tuple[str, str], Scores]:
     """The scores of every metric on a dataset, from the store or fresh. An exception fails only its metric."""
-    name, own = dataset.card.name, dataset.fingerprint
-    scorer = Scorer(dataset, work.models, work.store, plan.rescore,
-                    {key for fingerprint, key in outcome.scored if fingerprint == own},
-                    {**plan.reused.inputs(dataset), **{
-                        key: error for (fingerprint, key), error in outcome.errors.items() if fingerprint == own}})
+    name, fingerprint = dataset.card.name, dataset.fingerprint
     if work.executor is None:
         with work.progress.stage(SCORING, name):
-            scorer.score_all(to_score(plan, work, dataset), work.locks, work.progress)
+            planned = to_score(plan, work, dataset)
+            errors = score_pairs(planned, Local(dataset, work.models, work.store), work.store, work.progress,
+                                 rescore=plan.rescore)
+            outcome = Outcome({pair.key for pair in planned} - errors.keys(), errors)
+    scorer = Scorer(dataset, work.models, work.store, plan.rescore,
+                    {key for scored_on, key in outcome.scored if scored_on == fingerprint},
+                    {**plan.reused.inputs(dataset), **{
+                        key: error for (failed_on, key), error in outcome.errors.items() if failed_on == fingerprint}})
     reused = plan.reused.scores(dataset)
     scored: dict[tuple[str, str], Scores] = {}
     fresh, requested = 0, {chosen.label for chosen in plan.chosen}

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+from harness.errors import BadConfig
 from harness.results.cache import Cache
-from harness.run.plan import Plan
-from harness.scoring.executors import open_executor
-from harness.scoring.executors.scheduler import Limits
-from harness.scoring.executors.tasks import Executor, Setup
-from harness.scoring.locks import Locks
+from harness.run.plan import Plan, load_named
 from harness.scoring.pairs import measured_costs
+from harness.scoring.parts import Executor
 from harness.scoring.progress import RunProgress
 from harness.scoring.store import ScoreStore
 from metrics.models.service import Choice, Models
@@ -20,40 +19,55 @@ from metrics.models.service import Choice, Models
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Who scores, where scores are stored, and what a part may take; `log` is written as things happen."""
+    """Who scores, where scores are stored, and the limits of a part; `log` receives events as they happen."""
 
     executor: str = "local"
     address: str = ""
     gpus: float = 0.0
     store: str = ""
-    limits: Limits = field(default_factory=Limits)
+    timeout: float = 0.0
+    memory: int = 0
     log: Path | None = None
+
+    @property
+    def count(self) -> int:
+        """The workers asked for; 0 for as many as a Ray cluster has room for."""
+        kind, _, number = self.executor.partition(":")
+        return 1 if kind == "local" else int(number or 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Stores, models and workers of a run; `executor` is None where its own process scores."""
+    """Stores, models and workers of a run; `executor` is None where the process of the run scores."""
 
     home: Path
     store: ScoreStore
     cache: Cache
     models: Models
-    locks: Locks
     progress: RunProgress
     costs: Mapping[str, float]
     executor: Executor | None = None
-    limits: Limits = field(default_factory=Limits)
 
 
 def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None = None,
                    workers: Workers | None = None) -> Workspace:
-    """Everything that a plan needs to run, its stores under `out`; a device that is not here is refused."""
+    """Open what a plan needs to run, its stores under `out`; BadConfig for a device that is not here."""
     choice, workers = choice or Choice(), workers or Workers()
     models = Models(home, choice)
-    devices = models.machine.devices  # checked before anything is scored
+    machine = models.machine  # checked before anything is scored
     store = ScoreStore(workers.store or out / "scores")
     progress = RunProgress(workers.log)  # its clock starts here: a cluster takes seconds to start
-    setup = Setup(plan.selection, home.absolute(), store.files.place, choice)
-    executor = open_executor(workers.executor, setup, models, devices, workers.address, workers.gpus)
-    return Workspace(home, store, Cache(out / "statistics"), models, Locks(store.files), progress,
-                     measured_costs(out, plan.chosen, models), executor, workers.limits)
+    executor: Executor | None = None
+    if workers.executor != "local":
+        from harness.scoring.cluster import Cluster, Setup
+
+        if workers.store.startswith("memory://"):
+            raise BadConfig(f"--store {workers.store}: other processes cannot see it; use --executor local")
+        if machine.kind != "cpu" and not workers.gpus:
+            raise BadConfig("--executor ray: give the GPUs per worker, --gpus 1 or a share such as 0.25, or "
+                            "--device cpu")
+        setup = Setup(functools.partial(load_named, home=home.absolute(), selection=plan.selection), home.absolute(),
+                      store.files.place, choice, machine.precision, plan.selection.seed, workers.memory)
+        executor = Cluster(setup, workers.address, workers.count, workers.gpus, workers.timeout)
+    return Workspace(home, store, Cache(out / "statistics"), models, progress,
+                     measured_costs(out, plan.chosen, models), executor)

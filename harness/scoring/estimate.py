@@ -54,11 +54,6 @@ class Estimate:
         if seconds and size:
             self.measured[part[1]] = seconds / size
 
-    def settled(self, dataset: str, metric: str) -> None:
-        """Nothing of a metric on a dataset is left to do, whoever has done it."""
-        for part in [part for part in self.waiting if part[:2] == (dataset, metric)]:
-            self.ended(part, 0.0)
-
     def left(self, now: float) -> tuple[float, bool]:
         """Seconds until all parts have ended, if they are scored one by one; and whether that counts every part."""
         running, since = self.running or (None, now)

@@ -40,8 +40,8 @@ class Pair:
     items: tuple[str, ...]
     chosen: Chosen
     signature: str
-    group: str
-    cost: float
+    group: str = ""
+    cost: float = 0.0
     known: bool = True
     length: float = 1.0
 

@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from harness.results import files
-from harness.run.plan import Selection
-from harness.scoring.executors.tasks import Setup
-from metrics.models.service import Choice
 
 QUICK = ("--data", "sample", "--draws", "0", "--examples", "0")
 """The flags of a run beside datasets and metrics, so that it is over soon."""
@@ -97,27 +94,14 @@ def costly(out: Path, *metrics: str, each: float = 1.0) -> None:
 
 
 def left_behind(out: Path) -> list[str]:
-    """What should be gone when a run is over: locks, owners, half-written files, parts without the whole.
+    """What should be gone when a run is over: its lease, half-written files, parts without the whole.
 
     A part beside the whole scores may be left by a run that was killed between writing the one and removing the other.
     """
     parts = [part for part in out.rglob("*.shard")
              if not list(part.parent.glob(f"{part.name.partition('.')[0]}-*.parquet"))]
-    found = [*out.rglob(".*.part"), *out.rglob("locks/*"), *out.rglob("owners/*"), *parts]
+    found = [*out.rglob(".*.part"), *out.rglob("holder"), *parts]
     return sorted(path.relative_to(out).as_posix() for path in found)
-
-
-def workers(process: int) -> list[int]:
-    """The worker processes of a run on this machine."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        try:
-            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1]) if folder.name.isdigit() else 0
-            if parent == process and b"spawn_main" in (folder / "cmdline").read_bytes():
-                found.append(int(folder.name))
-        except (OSError, ValueError, IndexError):  # it is gone
-            continue
-    return found
 
 
 def until(held: Callable[[], Any], what: str, seconds: float = 60.0) -> None:
@@ -133,8 +117,3 @@ def begun(*argv: str, **more: Any) -> subprocess.Popen[str]:
     """A run that has been started."""
     return subprocess.Popen(command(*argv), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env={**os.environ, **more.pop("env", {})}, **more)
-
-
-def setup(home: Path, store: Path, *metrics: str) -> Setup:
-    """What a worker needs to score metrics on ESL."""
-    return Setup(Selection(metrics=metrics, datasets=("esl",)), home, str(store), Choice(device="cpu"))

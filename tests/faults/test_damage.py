@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +12,9 @@ import pytest
 from benchmarks import registry
 from benchmarks.storage import store
 from harness.cli import main
-from harness.scoring.executors import tasks
+from harness.scoring import parts as loop
 from tests.faults.conftest import Whole
-from tests.faults.runs import QUICK, costly, left_behind, metric, report, rows, scored, words
+from tests.faults.runs import QUICK, left_behind, metric, report, rows, scored, words
 
 pytestmark = pytest.mark.faults
 
@@ -36,39 +36,36 @@ def flipped(content: bytes) -> bytes:
     return content[:middle] + bytes([content[middle] ^ 16]) + content[middle + 1:]
 
 
-@pytest.mark.parametrize(("how", "executor"), [("cut short", "local"), ("a bit flipped", "local:2")])
-def test_a_damaged_part_is_scored_again(how: str, executor: str, tmp_path: Path, undisturbed: Whole,
+@pytest.mark.parametrize("how", SOME)
+def test_a_damaged_part_is_scored_again(how: str, tmp_path: Path, undisturbed: Whole,
                                         capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Of four parts of a metric that raises once, three are kept; one of them is damaged."""
     does = "if items[0].id == 'persona-zhao_00016' and times('raised') < 1:\n    raise OSError('busy')"
     argv, out = [*ARGV, "--metric", metric(tmp_path, "toy", does)], tmp_path / "out"
     whole = undisturbed(*argv)  # which met the part whole, and so did not raise
-    monkeypatch.setattr(tasks, "SMALLEST", 8)
-    costly(out, "toy", each=4.0)
-    assert main(["run", *argv, *QUICK, "--executor", "local:1", "--out", str(out)]) == 1
+    monkeypatch.setattr(loop, "LARGEST", 8)
+    assert main(["run", *argv, *QUICK, "--out", str(out)]) == 1
     parts = sorted(out.rglob("toy*.shard"))
     assert len(parts) == 3
     DAMAGES[how](parts[1])
-    (out / "report" / "timings.json").unlink()
-    assert main(["run", *argv, *QUICK, "--executor", executor, "--out", str(out)]) == 0
-    assert f"set aside and scored anew: {parts[1]}" in capfd.readouterr().err
+    assert main(["run", *argv, *QUICK, "--out", str(out)]) == 0
+    assert f"damaged, moved aside and scored again: {parts[1]}" in capfd.readouterr().err
     assert scored(out).keys() == {("persona-zhao", "toy", place) for place in range(8, 24)}
     assert report(out) == whole
     assert left_behind(out) == []
 
 
-@pytest.mark.parametrize(("executor", "hows"), [("local", DAMAGES), ("local:2", ("a bit flipped",))])
-def test_damaged_scores_are_scored_again(executor: str, hows: Iterable[str], tmp_path: Path, undisturbed: Whole,
+def test_damaged_scores_are_scored_again(tmp_path: Path, undisturbed: Whole,
                                          capfd: pytest.CaptureFixture[str]) -> None:
-    again = ["run", *ARGV, *QUICK, "--executor", executor, "--out", str(tmp_path / "out")]
+    again = ["run", *ARGV, *QUICK, "--out", str(tmp_path / "out")]
     assert main(again) == 0
-    for how in hows:
+    for damage in DAMAGES.values():
         path = next((tmp_path / "out" / "scores").rglob("bleu-*.parquet"))
-        DAMAGES[how](path)
+        damage(path)
         capfd.readouterr()
         assert main(again) == 0
         printed, said = capfd.readouterr()
-        assert f"set aside and scored anew: {path}" in said
+        assert f"damaged, moved aside and scored again: {path}" in said
         assert "1 scored, 2 kept from before" in printed
         assert report(tmp_path / "out") == undisturbed(*ARGV)
 

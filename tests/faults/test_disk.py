@@ -46,10 +46,10 @@ def leave(folder: Path, count: int) -> Path:
     return ballast
 
 
-@pytest.mark.parametrize(("stage", "executor"), [*((stage, "local") for stage in STAGES), ("scores", "local:2")])
-def test_a_disk_that_is_full_at_a_stage(stage: str, executor: str, disk: Path, tmp_path: Path, undisturbed: Whole,
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_disk_that_is_full_at_a_stage(stage: str, disk: Path, tmp_path: Path, undisturbed: Whole,
                                         capfd: pytest.CaptureFixture[str]) -> None:
-    argv = ["run", *ARGV, *QUICK, "--executor", executor, "--out"]
+    argv = ["run", *ARGV, *QUICK, "--out"]
     assert main([*argv, str(tmp_path / "whole")]) == 0
     before = [tmp_path / "whole" / name for name in STAGES[:STAGES.index(stage)]]
     ballast = leave(disk, pages(*before) + max(1, pages(tmp_path / "whole" / stage) // 2) + 1)  # one for the log
@@ -70,7 +70,7 @@ def test_a_disk_that_is_full_at_a_stage(stage: str, executor: str, disk: Path, t
 
 def test_a_store_that_is_full(disk: Path, tmp_path: Path, undisturbed: Whole,
                               capfd: pytest.CaptureFixture[str]) -> None:
-    argv = ["run", *ARGV, *QUICK, "--executor", "local:2", "--store", str(disk / "store"),
+    argv = ["run", *ARGV, *QUICK, "--store", str(disk / "store"),
              "--out", str(tmp_path / "out")]
     ballast = leave(disk, 2)
     assert main(argv) == 2

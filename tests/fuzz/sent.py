@@ -118,7 +118,7 @@ limit = 40
 batch-tokens = 4096
 timeout = 2.5
 memory = "4GiB"
-executor = "local:2"
+executor = "ray:2"
 home = 'home'
 """
     return {".toml": [full.encode(), b"run.all = true\nrun.out = '../out'\n", b"[run]\nquality = ['\\u00e9']\n"]}
@@ -180,7 +180,7 @@ READERS = (
             "toy_0", "toy_5", "N/A", "nan", "inf", "1_0", '"', "\\n", "\\t", "null")),
     FileReader("config", _config, _read_config,
            ("[run]", "run.", *(f"{name} = " for name in settings(argparse.Namespace(config=None)).__slots__), "true",
-            "[[", "{", "'", '\\"\\"\\"', "1979-05-27T07:32:00Z", "nan", "-inf", "0x10", "~", "local:2", "4GiB", "~x/")),
+            "[[", "{", "'", '\\"\\"\\"', "1979-05-27T07:32:00Z", "nan", "-inf", "0x10", "~", "ray:2", "4GiB", "~x/")),
     FileReader("bundle", lambda: {name: [content] for name, content in _bundle().items()}, _read_bundle,
                ("PK\\x03\\x04", "manifest.json", "sha256", "files", "form", "name", "item", "null", "NaN", "1e999",
                 "true", "spearman", "value", "rank", "low", "high", "\\ud800", "../", "scores/")),

@@ -300,8 +300,7 @@ def test_a_dataset_by_its_card_has_a_board_of_its_own(tmp_path: Path, home: Path
     assert (lead["test"], lead["targets"][0][0], {row["test"] for row in rows}) == ("pooled", "jsalt", {"perm-both"})
     assert main(["report", "--out", str(out), "--compare", "--metric", "lenght"]) == 2
     assert "did you mean 'length'?" in capsys.readouterr().err
-    assert main(["run", "--dataset", "tea-talk", "--metric", "length", "--executor", "local:2",
-                 "--out", str(tmp_path / "workers")]) == 0
+    assert main(["run", "--dataset", "tea-talk", "--metric", "length", "--out", str(tmp_path / "workers")]) == 0
     assert main(["report", "--out", str(out), "--dataset", card, "--json"]) == 0
     assert "is replaced" not in capsys.readouterr().err
     (tmp_path / "challenge").mkdir()

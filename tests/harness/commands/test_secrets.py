@@ -15,7 +15,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from harness.cli import main
-from harness.run.redaction import redacted
+from harness.redaction import redacted
 from metrics.judges import sampling
 from tests.faults.runs import metric
 from tests.judge_server import serving

@@ -9,11 +9,9 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from benchmarks.storage.files import MACHINE
 from harness.cli import main
 from harness.errors import BadConfig
 from harness.scoring.files import Files, open_files
-from harness.scoring.locks import Locks
 
 
 @pytest.fixture(params=["folder", "file://", "memory://"])
@@ -44,17 +42,6 @@ def test_files_are_listed_by_name_are_what_was_written_last_and_may_be_renamed_a
     for look in (place.read, place.age):
         with pytest.raises(FileNotFoundError):
             look("z/two")
-
-
-def test_what_dead_runs_left_is_taken_away(place: Files) -> None:
-    dead = f"{MACHINE}-{1 << 22}-dead"  # no process has so high a number
-    for name in (f"owners/{dead}", f"locks/a.{dead}", "locks/b.elsewhere-1-dead", "owners/elsewhere-2-living"):
-        place.write(name, b"")
-    with Locks(place) as locks:
-        assert place.names("locks", "*") == []
-        place.write("locks/cell.elsewhere-1-dead", b"")
-        assert locks.take("cell"), "its owner left nothing"
-        assert place.names("owners", "*") == sorted([f"owners/{locks.owner}", "owners/elsewhere-2-living"])
 
 
 class Refusing(MemoryFileSystem):
@@ -106,6 +93,6 @@ def test_a_run_with_its_scores_behind_a_url(tmp_path: Path, capsys: pytest.Captu
     capsys.readouterr()
     assert main([*argv, "--out", str(tmp_path / "c"), "--store", "memory://scores"]) == 0
     assert "1 kept from before" in capsys.readouterr().out
-    assert main([*argv, "--out", str(tmp_path / "d"), "--store", "memory://scores", "--executor", "local:2"]) == 2
-    assert capsys.readouterr().err == ("harness: --store memory://scores: no other process sees it; it is for "
+    assert main([*argv, "--out", str(tmp_path / "d"), "--store", "memory://scores", "--executor", "ray:2"]) == 2
+    assert capsys.readouterr().err == ("harness: --store memory://scores: other processes cannot see it; use "
                                        "--executor local\n")

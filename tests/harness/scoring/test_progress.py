@@ -117,7 +117,7 @@ def test_a_plan_tells_parts_costs_and_what_shares_a_model(tmp_path: Path, tiny_e
     main([*asked, "--metric", "length"])
     capsys.readouterr()
     assert main([*asked, "--metric", "length", "--metric", "repetition", "--metric", "cosine", "--metric", "bert-score",
-                 "--dry-run", "--executor", "local:2"]) == 0
+                 "--dry-run", "--executor", "ray:2"]) == 0
     printed = capsys.readouterr().out
     lines = {line.split()[0]: line for line in printed.splitlines()}
     assert "scored before" in lines["length"]

@@ -1,6 +1,5 @@
 """The scorer and its store: part by part, bit for bit, nothing twice; what was damaged or is refused never counts."""
 
-import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.dataset import Item
-from harness.errors import ScoringFailed, StoreError
-from harness.scoring import scorer
+from harness.errors import ScoringFailed
+from harness.scoring import parts
 from harness.scoring.score import Scores
-from harness.scoring.scorer import Scorer, dataset_of, first_waits
+from harness.scoring.scorer import Scorer, dataset_of
 from harness.scoring.store import ScoreStore
 from metrics.errors import CannotScore
 from metrics.metric import MetricCard, signature
@@ -48,7 +47,7 @@ class Lengths:
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scorer:
     """A scorer of twenty items in parts of eight."""
-    monkeypatch.setattr(scorer, "PART", 8)
+    monkeypatch.setattr(parts, "LARGEST", 8)
     CALLS.clear()
     return again(tmp_path)
 
@@ -71,8 +70,8 @@ def test_a_run_that_ended_goes_on_with_the_next_part(own: Scorer, tmp_path: Path
     with pytest.raises(KeyboardInterrupt):
         own.scores(Lengths(dies="i9"))
     dying = Lengths(dies="i9")
-    parts = own.store.parts(own.dataset.fingerprint, signature(dying, own.models)) if own.store else {}
-    assert list(parts) == [(0, 8)]
+    assert own.store is not None
+    assert list(own.store.parts(own.dataset.fingerprint, signature(dying, own.models))) == [(0, 8)]
     CALLS.clear()
     with pytest.raises(KeyboardInterrupt):
         again(tmp_path).scores(dying)
@@ -90,12 +89,6 @@ def test_a_damaged_part_is_scored_again_and_a_refused_one_is_missing(own: Scorer
     assert len(own.store.set_aside) == 1
 
 
-def test_parts_that_never_read_back_end_the_run(own: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ScoreStore, "joined", lambda *_: None)
-    with pytest.raises(StoreError, match="parts of lengths on toy do not read back"):
-        own.scores(Lengths())
-
-
 def test_why_a_metric_has_no_scores(own: Scorer) -> None:
     refused = own.attempt(Lengths(refuses="all"))
     assert (type(refused), str(refused)) == (CannotScore, "not these")
@@ -107,32 +100,6 @@ def test_why_a_metric_has_no_scores(own: Scorer) -> None:
     assert isinstance(failure, ScoringFailed)
     assert str(failure) == "ValueError: no such word"
     assert "ValueError: no such word" in failure.stack
-
-
-def signalled(said: list[str], *numbers: signal.Signals) -> None:
-    """A block in which signals come, of which the last raises before its end where there are two."""
-    with first_waits(lambda: said.append("stopping")):
-        for number in numbers:
-            signal.raise_signal(number)
-        said.append("end")
-
-
-def failing(said: list[str]) -> None:
-    """A metric that raises while the run stops."""
-    with first_waits(lambda: said.append("stopping")):
-        signal.raise_signal(signal.SIGTERM)
-        raise ValueError("no such word")
-
-
-def test_the_first_signal_waits_and_the_second_does_not() -> None:
-    said: list[str] = []
-    with pytest.raises(KeyboardInterrupt):
-        signalled(said, signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        signalled(said, signal.SIGINT, signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        failing(said)
-    assert said == ["stopping", "end", "stopping", "stopping"]
 
 
 SCORES = Scores(("a", "b"), {"x": np.array([0.1, np.nan]), "y:sum": np.array([-0.0, 1e-300])}, 1.25)

@@ -1,0 +1,97 @@
+"""One run at a time in one score store: a second waits, and says for whom.
+
+A folder is locked with `filelock`; the operating system releases the lock when a process dies. A store behind a URL
+holds a file `lease` that its run renews; one that was not renewed for STALE seconds is taken over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+from filelock import FileLock, Timeout
+
+from harness.scoring.files import Files, RemoteFiles
+
+RENEWED, STALE = 5.0, 60.0
+"""Seconds between two renewals of a lease, and after how many without one it has lapsed."""
+
+SETTLED = 0.5
+"""Seconds after which a lease is read back, since two runs may have written it at the same moment."""
+
+_HOLDER = "holder"
+
+
+@contextlib.contextmanager
+def exclusive(files: Files, announce: Callable[[str], None]) -> Iterator[None]:
+    """Hold a store for the block; while another run holds it, announce that run and wait."""
+    holder = f"process {os.getpid()} on {platform.node()}"
+
+    def waiting(other: str) -> None:
+        announce(f"{files.root}: in use by another run ({other}); waiting for it to end")
+
+    hold = _leased if isinstance(files, RemoteFiles) else _locked
+    with hold(files, holder, waiting):
+        yield
+
+
+@contextlib.contextmanager
+def _locked(files: Files, holder: str, waiting: Callable[[str], None]) -> Iterator[None]:
+    files.path.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(files.path / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        waiting(_read(files, _HOLDER) or "unknown process")
+        lock.acquire(poll_interval=0.2)
+    try:
+        files.write(_HOLDER, holder.encode(), lasting=False)
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # such as a full disk, which is reported by what failed before
+            files.remove(_HOLDER)
+        lock.release()
+
+
+@contextlib.contextmanager
+def _leased(files: Files, holder: str, waiting: Callable[[str], None]) -> Iterator[None]:
+    lease, announced = f"{holder} {secrets.token_hex(4)}", False
+    while True:
+        other = _read(files, "lease")
+        if other is None or files.age("lease") > STALE:
+            files.write("lease", lease.encode())
+            time.sleep(SETTLED)
+            if _read(files, "lease") == lease:
+                break
+        else:
+            if not announced:
+                waiting(other)
+            announced = True
+            time.sleep(SETTLED)
+    over = threading.Event()
+
+    def renew() -> None:
+        while not over.wait(RENEWED):
+            with contextlib.suppress(OSError):
+                files.write("lease", lease.encode())
+
+    renewing = threading.Thread(target=renew, daemon=True)
+    renewing.start()
+    try:
+        yield
+    finally:
+        over.set()
+        renewing.join(RENEWED)
+        files.remove("lease")
+
+
+def _read(files: Files, name: str) -> str | None:
+    try:
+        return files.read(name).decode(errors="replace")
+    except FileNotFoundError:
+        return None
