@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import dataclasses
 import gc
-import os
 import sys
 from pathlib import Path
 
@@ -89,8 +88,7 @@ def run(args: argparse.Namespace) -> int:
     requested = settings(args)
     plan, work = prepare(requested)
     if requested.dry_run:
-        workers = Workers(requested.executor).count or os.cpu_count() or 1
-        print("\n".join(_planned.lines(plan, work, workers)))
+        print("\n".join(_planned.lines(plan, work)))
         return 0
     state = unchanged.inputs(plan, work, _deciding(requested), requested.out)
     if not requested.rescore and (text := unchanged.printed(requested.out, state)) is not None:

@@ -59,7 +59,7 @@ def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
     with progress.stage("correlating", "toy"):
         assert progress.line().startswith("correlating toy  2/4 parts  ")
         for metric in ("a", "b"):
-            progress.estimate.settled("next", metric)
+            progress.estimate.ended(("next", metric, (0, 64)), 0.0)
         assert progress.line() == "correlating toy"
     assert progress.summary() == ("time: 0:16 in all; scoring 0:14, correlating 0.00 s\n"
                                   "scoring by 2 workers: b 0:14, a 4.0 s\nread: 200 tokens, 20 tokens/s")
