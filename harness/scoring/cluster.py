@@ -1,9 +1,9 @@
 """Workers of a Ray cluster: a pool of actors, each of which keeps its models loaded and scores one part at a time.
 
-Ray places the actors, restarts one that dies and repeats the part that it was scoring, on another node where its own is
-lost. A part beyond the time limit is stopped by ending its actor, since Ray cannot cancel a call that an actor is
-executing. Every node needs this package, and the home and the store under the same paths: shared disks, or a store
-behind a URL.
+An actor that dies or takes too long is replaced, and its part is tried again, TRIES times in all. Ray could
+restart actors and repeat calls by itself, but it counts every attempt to reach an actor that is still restarting as a
+try, and it cannot cancel a call that an actor is executing. Every node needs this package, and the home and the store
+under the same paths: shared disks, or a store behind a URL.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 import resource
 import socket
 import time
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,8 +83,6 @@ class Worker:
 
     def score(self, name: str, requested: str, key: str, span: Span) -> tuple[float, int, Exception | None]:
         """Score and store a part; return the seconds, the tokens read and the error, which can be pickled."""
-        if not hasattr(self, "_store") and (refused := self.ready()):  # restarted by Ray
-            return 0.0, 0, refused
         start, tokens = time.monotonic(), READING.tokens
         try:
             dataset = self._loaded(name)
@@ -146,14 +144,16 @@ class Cluster:
         self.workers = workers or max(1, int(room))  # as many as there is room for now
         self._starting: dict[Any, tuple[int, Any]] = {}
         self._idle: deque[tuple[int, Any]] = deque()
+        self._failed = 0
+        self._losses: Counter[tuple[str, str, Span]] = Counter()
 
     def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress) -> Iterator[Result]:
         """Score parts, those that read the same models by the same actor where possible."""
         waiting, running = _Waiting(parts), dict[Any, _Call]()
         models: dict[int, str] = {}
-        failed, heard = 0, time.monotonic()
-        for worker in range(min(self.workers, len(parts)) - len(self._idle) - len(self._starting)):
-            self._start(worker + len(self._idle))
+        heard = time.monotonic()
+        for worker in range(len(self._idle) + len(self._starting), min(self.workers, len(parts))):
+            self._start(worker)
         while running or (waiting and not stopping()):
             while self._idle and waiting and not stopping():
                 worker, actor = self._idle.popleft()
@@ -161,26 +161,14 @@ class Cluster:
                 models[worker] = part.pair.group
                 call = actor.score.remote(part.pair.dataset, part.pair.metric, part.pair.signature, part.span)
                 running[call] = _Call(part, actor, worker, time.monotonic())
-            ready = self._ray.wait([*running, *self._starting], num_returns=1, timeout=TICK)[0]
-            for answer in ready:
+            for answer in self._ray.wait([*running, *self._starting], num_returns=1, timeout=TICK)[0]:
                 heard = time.monotonic()
                 if answer in running:
-                    yield self._ended(answer, running.pop(answer), progress)
-                    continue
-                worker, actor = self._starting.pop(answer)
-                try:
-                    refused = self._ray.get(answer)
-                except self._ray.exceptions.RayError as error:
-                    failed += 1
-                    if failed >= STARTS:
-                        raise StoreError(f"no worker starts on the Ray cluster: {_last_line(error)}") from error
-                    self._start(worker)
-                    continue
-                if refused:
-                    raise refused
-                failed = 0
-                self._idle.append((worker, actor))
-            yield from self._overdue(running, progress)
+                    yield from self._ended(answer, running.pop(answer), waiting, progress)
+                else:
+                    self._ready(answer)
+            for answer in [answer for answer, call in running.items() if self._overdue(call)]:
+                yield from self._lost(running.pop(answer), f"took longer than {self._timeout:g} s", waiting, progress)
             if not running and not self._idle and time.monotonic() - heard > PATIENCE:
                 raise StoreError(f"no node of the Ray cluster had room for a worker of 1 CPU and {self._gpus:g} GPUs "
                                  f"in {PATIENCE:g} s: see `ray status`, or ask for less with --gpus")
@@ -194,35 +182,54 @@ class Cluster:
 
     def _start(self, worker: int) -> None:
         options: dict[str, Any] = {"memory": self._setup.memory} if self._setup.memory else {}
-        actor: Any = self._ray.remote(num_cpus=1, num_gpus=self._gpus, max_restarts=-1, max_task_retries=TRIES - 1,
-                                      **options)(Worker).remote(self._setup)
+        actor: Any = self._ray.remote(num_cpus=1, num_gpus=self._gpus, **options)(Worker).remote(self._setup)
         self._starting[actor.ready.remote()] = worker, actor
 
-    def _ended(self, answer: Any, call: _Call, progress: RunProgress) -> Result:
+    def _ready(self, answer: Any) -> None:
+        """Add an actor that has started to the pool; StoreError where it cannot work."""
+        worker, actor = self._starting.pop(answer)
+        try:
+            refused = self._ray.get(answer)
+        except self._ray.exceptions.RayError as error:
+            self._failed += 1
+            if self._failed >= STARTS:
+                raise StoreError(f"no worker starts on the Ray cluster: {_last_line(error)}") from error
+            self._start(worker)
+            return
+        if refused:
+            raise refused
+        self._failed = 0
+        self._idle.append((worker, actor))
+
+    def _overdue(self, call: _Call) -> bool:
+        return 0 < self._timeout < time.monotonic() - call.since
+
+    def _ended(self, answer: Any, call: _Call, waiting: _Waiting, progress: RunProgress) -> Iterator[Result]:
         try:
             seconds, tokens, error = self._ray.get(answer)
         except self._ray.exceptions.RayError as lost:
-            return self._lost(call, f"its worker died {TRIES} times: {_cause(lost)}", progress)
+            yield from self._lost(call, _cause(lost), waiting, progress)
+            return
         self._idle.append((call.worker, call.actor))
         if isinstance(error, StoreError):
             raise error
-        return Result(call.part, seconds, error, tokens, call.worker)
+        yield Result(call.part, seconds, error, tokens, call.worker)
 
-    def _overdue(self, running: dict[Any, _Call], progress: RunProgress) -> Iterator[Result]:
-        """Stop the parts beyond the time limit."""
-        for answer, call in list(running.items()):
-            if self._timeout and time.monotonic() - call.since > self._timeout:
-                del running[answer]
-                yield self._lost(call, f"took longer than {self._timeout:g} s", progress)
-
-    def _lost(self, call: _Call, reason: str, progress: RunProgress) -> Result:
-        """Fail a part, with a new actor in place of the one that was scoring it."""
+    def _lost(self, call: _Call, reason: str, waiting: _Waiting, progress: RunProgress) -> Iterator[Result]:
+        """Replace an actor, and try its part again or give it up."""
         self._ray.kill(call.actor)
         self._start(call.worker)
-        first, end = call.part.span
-        message = f"items {first} to {end - 1}: {reason}"
-        progress.say(f"{call.part.pair.dataset}: {call.part.pair.label}, {message}")
-        return Result(call.part, time.monotonic() - call.since, ScoringFailed(message), 0, call.worker)
+        pair, (first, end) = call.part.pair, call.part.span
+        self._losses[*pair.key, call.part.span] += 1
+        tried = self._losses[*pair.key, call.part.span]
+        again = "trying again" if tried < TRIES else "giving up"
+        progress.say(f"{pair.dataset}: a worker was lost at {pair.label}, items {first} to {end - 1}: {reason}; "
+                     f"{again}")
+        if tried < TRIES:
+            waiting.add(call.part)
+        else:
+            error = ScoringFailed(f"items {first} to {end - 1} cost {tried} workers: {reason}")
+            yield Result(call.part, time.monotonic() - call.since, error, 0, call.worker)
 
     def _join(self, address: str, workers: int) -> None:
         """Connect to the cluster there; without an address, start one on this machine."""
@@ -251,11 +258,14 @@ class _Waiting:
         self._groups: dict[str, deque[Part]] = defaultdict(deque)
         self._seconds: dict[str, float] = defaultdict(float)
         for part in parts:
-            self._groups[part.pair.group].append(part)
-            self._seconds[part.pair.group] += part.seconds
+            self.add(part)
 
     def __bool__(self) -> bool:
         return bool(self._groups)
+
+    def add(self, part: Part) -> None:
+        self._groups[part.pair.group].append(part)
+        self._seconds[part.pair.group] += part.seconds
 
     def take(self, group: str) -> Part:
         """Remove the next part of a group; where there is none, of the group that takes longest."""

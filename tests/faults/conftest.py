@@ -9,6 +9,9 @@ import pytest
 from harness.cli import main
 from tests.faults.runs import QUICK, report
 
+LEFT_OPEN = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+"""Ray leaves its files to be closed by the collector, in whichever test that comes."""
+
 Whole = Callable[..., dict[str, bytes]]
 
 
@@ -22,3 +25,9 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Whole:
         return report(folder / "out")
 
     return made
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("faults"):
+            item.add_marker(pytest.mark.filterwarnings(*LEFT_OPEN))

@@ -27,8 +27,7 @@ from metrics.models.service import Choice
 from tests.faults.conftest import Whole
 from tests.faults.runs import QUICK, begun, metric, report, words
 
-pytestmark = [pytest.mark.faults, pytest.mark.filterwarnings("ignore::ResourceWarning",
-                                                             "ignore::pytest.PytestUnraisableExceptionWarning")]
+pytestmark = pytest.mark.faults
 
 RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
 SAME = [*words("--metric", ("length", "bleu", "distinct")), *words("--dataset", ("persona-usr", "fed-dial")),

@@ -13,9 +13,7 @@ from harness.scoring import cluster as place
 from tests.faults.conftest import Whole
 from tests.faults.runs import QUICK, begun, left_behind, metric, report, scored, until, words
 
-# Ray leaves its files to be closed by the collector
-pytestmark = [pytest.mark.faults, pytest.mark.filterwarnings("ignore::ResourceWarning",
-                                                             "ignore::pytest.PytestUnraisableExceptionWarning")]
+pytestmark = pytest.mark.faults
 
 
 NAMES = ("persona-zhao", "dstc10-persona", "esl")
