@@ -31,7 +31,6 @@ MUTUAL = {
     ("benchmarks.formats", "benchmarks.storage"),
     ("harness", "harness.api"),
     ("harness", "harness.contract"),
-    ("harness.run", "harness.scoring"),
     ("leaderboard", "leaderboard.model"),
     ("leaderboard", "leaderboard.render"),
     ("metrics", "metrics.external"),
