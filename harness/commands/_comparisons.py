@@ -11,12 +11,14 @@ from itertools import combinations
 import numpy as np
 
 from harness.commands._output import DATA, table
+from harness.results.files import filled
 from harness.results.item_scores import labels
 from harness.results.pooled import FOLLOWING, STATISTIC, Lead, Pool
 from harness.results.rows import Comparisons, Correlation, Results
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number
 from leaderboard.blocks.tables import Kind
+from leaderboard.model.index import plural
 
 ALPHA = 0.05
 FEW = 12
@@ -88,9 +90,8 @@ class PooledLead:
     reached: float
 
     def __str__(self) -> str:
-        datasets = len({dataset for dataset, _ in self.targets})
-        about = (f"{len(self.targets)} qualities of {datasets} dataset{'s' * (datasets > 1)}" if len(self.targets) != 1
-                 else ", ".join(self.targets[0]))
+        datasets = plural(len({dataset for dataset, _ in self.targets}), "dataset")
+        about = f"{len(self.targets)} qualities of {datasets}" if self.targets[1:] else ", ".join(self.targets[0])
         share = f"; it reaches {self.reached:.0%} of the limit from rater noise" if math.isfinite(self.reached) else ""
         return (f"{self.split}, {self.origin}, {self.dimension} ({about}): {self.better} leads {self.worse} "
                 f"{self.lead.verdict}{share}")
@@ -98,13 +99,11 @@ class PooledLead:
     def json(self) -> str:
         """Return a JSON object with the field names of a comparison."""
         difference = self.lead.difference
-        numbers = {"delta": difference.value, "low": difference.low, "high": difference.high, "p": difference.p,
-                   "reached": self.reached}
-        return json.dumps({
+        return json.dumps(filled({
             "split": self.split, "origin": self.origin, "dimension": self.dimension, "targets": self.targets,
             "statistic": STATISTIC, "test": "pooled", "better": self.better, "worse": self.worse,
-            **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
-            "established": difference.established}, ensure_ascii=False)
+            "delta": difference.value, "low": difference.low, "high": difference.high, "p": difference.p,
+            "reached": self.reached, "established": difference.established}), ensure_ascii=False)
 
 
 def pooled(report: Results, chosen: ReportRows) -> Iterator[PooledLead]:

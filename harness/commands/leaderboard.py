@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import math
 
 from harness.commands._arguments import MODELS, RESULTS, add
 from harness.commands._output import DATA, table
@@ -19,7 +18,10 @@ from harness.run.prepare import choice
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
 from harness.run.workspace import open_workspace
+from leaderboard.blocks.cells import number
 from leaderboard.model.gaps import pairs, without_value
+from leaderboard.model.index import plural
+from leaderboard.render.text import plain
 
 EXTREMES = 3  # qualities shown with the best and with the worst ranks
 
@@ -74,14 +76,14 @@ def _scored(earlier: Results, chosen: Settings, data: str | None) -> tuple[Resul
 
 def _shown(board: Around) -> str:
     """Format the board around the metric, the significant differences, and its best and worst targets."""
-    on = f"{board.cells} target{'s' * (board.cells != 1)}" if board.cells == board.whole else \
+    on = plural(board.cells, "target") if board.cells == board.whole else \
         f"the {board.cells} of {board.whole} targets that it has (so not ranked on the whole board)"
     rank = next(row.rank for row in board.neighbours if row.own)
     rows = []
     for row in board.neighbours:
         rows += [("…", "…", "", "", "")] * row.gap
         verdict = (str(row.better), str(row.worse)) if row.compared else ("", "")
-        rows.append((str(row.rank), row.column, _number(row.value), *verdict))
+        rows.append((str(row.rank), row.column, number(row.value), *verdict))
     caption = (f"{board.column} would rank {rank} of {board.ranked} on the board {board.split}: "
                f"Spearman by the rule {board.rule}, on {on}")
     data = DATA["own" if board.split.startswith("own") else board.origin]
@@ -92,10 +94,6 @@ def _shown(board: Around) -> str:
                f"contexts, 5 %, adjusted by Holm over the {board.tests} comparisons shown.")
     ends = {"Best": board.reached[:EXTREMES], "Worst": board.reached[max(EXTREMES, len(board.reached) - EXTREMES):]}
     extremes = [f"{word}: " + "; ".join(
-        f"{target.dataset} {target.quality} {_number(target.value)} (rank {target.place} of {target.of})"
+        f"{target.dataset} {target.quality} {number(target.value)} (rank {target.place} of {target.of})"
         for target in reached) for word, reached in ends.items() if reached]
-    return "\n".join([shown, meaning, "", *extremes, ""])
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}" if math.isfinite(value) else "–"
+    return "\n".join([shown, meaning, "", *map(plain, extremes), ""])
