@@ -85,7 +85,8 @@ def ranked(rules: Rulebook, ground: Ground, entries: Entries, values: Array) -> 
     every = {rule: _places(rules, totals_under(rules, rule, own, ground), drawn, better.get(rule),
                            _of_draw(rules, rule)) for rule in RULES}
     return Ranking(counting, tuple(chosen), own, every, tuple(points[entry.name] for entry in counting.entries), totals,
-                   {target: _clusters(rules, np.array([row[target] for row in own]), better[target])
+                   {target: significance.cluster_numbers(np.array([row[target] for row in own]), better[target],
+                                                      rules.clusters)
                     for target in ground.targets if target in better},
                    {target: tests[target] for target in ground.targets if target in tests})
 
@@ -130,11 +131,6 @@ def _drawn(rules: Rulebook, ground: Ground, counting: Entries) -> Drawn:
                   target.conversation),
             target.scores, request.resampled, own, rules.draws))
     return Drawn([np.stack(part, axis=1) for part in parts.values()], jointly(len(parts), rules.draws, rng))
-
-
-def rank_of(value: float, others: Sequence[float]) -> int:
-    """1 and the number of those that are higher; equals share a rank."""
-    return 1 + sum(round(other, DIGITS) > round(value, DIGITS) for other in others)
 
 
 def totals_under(rules: Rulebook, rule: str, rows: Sequence[Mapping[Target, float]], ground: Ground,
@@ -192,16 +188,13 @@ def _places(rules: Rulebook, totals: Sequence[float], drawn: Drawn | None, bette
 
     Where no test says that, one is better that is ahead in 97.5 % of the draws.
     """
-    ranks = [rank_of(value, totals) for value in totals]
     if drawn is None:
+        ranks = rank_intervals.ranks_of(np.array(totals)).astype(int).tolist()
         return tuple(map(TeamRank, ranks, totals))
-    values = drawn.values(combined)
-    intervals = rank_intervals.ranked(np.array(totals), values)
-    if better is None:
-        better = rank_intervals.ahead(rank_intervals.ranks_of(values), 0.975)
+    ranked = rank_intervals.ranked(np.array(totals), drawn.values(combined), better=better)
     return tuple(TeamRank(*row) for row in zip(
-        ranks, totals, intervals.low.tolist(), intervals.high.tolist(), significance.letters(np.array(totals), better),
-        _clusters(rules, np.array(totals), better), strict=True))
+        ranked.rank.astype(int).tolist(), totals, ranked.low.tolist(), ranked.high.tolist(), ranked.letters,
+        significance.cluster_numbers(np.array(totals), ranked.better, rules.clusters), strict=True))
 
 
 def _weighted(rules: Rulebook, ground: Ground, drawn: Drawn) -> Drawn:
@@ -245,10 +238,3 @@ def _better(rules: Rulebook, tests: PairTests) -> Better:
     p = tests.p if rules.clusters == "wmt" else significance.over_pairs(below_draws(tests, rules.draws))
     return np.asarray((tests.delta > 0) & (p < pooled.ALPHA))
 
-
-def _clusters(rules: Rulebook, totals: Vector, better: Better) -> tuple[int, ...]:
-    """The cluster of each submission, 1 the best."""
-    cluster = np.zeros(len(totals), dtype=np.int64)
-    for number, members in enumerate(significance.clusters(totals, better, rules.clusters), start=1):
-        cluster[list(members)] = number
-    return tuple(cluster.tolist())

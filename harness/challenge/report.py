@@ -18,10 +18,10 @@ from harness.challenge.outcome import Outcome
 from harness.challenge.ranking import readable
 from harness.challenge.tables import DECIMALS, RULES
 from harness.results.cache import Cache
-from harness.results.rows import Comparisons, Correlation, DatasetEntry, MetricEntry, RankingRow, Results
+from harness.results.rows import BoardId, Comparisons, Correlation, DatasetEntry, MetricEntry, RankingRow, Results
 from harness.run import compare, correlate, entries, environment
 from harness.run.plan import Draws
-from harness.run.rank import Board, ranking
+from harness.run.rank import ranking
 from harness.statistics.estimates import full_name
 from harness.statistics.williams import PairTests
 
@@ -83,7 +83,7 @@ def _ranking(outcome: Outcome, correlations: tuple[Correlation, ...]) -> Iterato
     origin = outcome.ground.fields[0].dataset.kind
     lettered = {rule: readable(places) for rule, places in outcome.ranking.places.items()}
     teams = [entry.submission.team for entry in outcome.ranking.counting.entries]
-    for row in ranking(Board(outcome.rules.rule, origin, frozenset(outcome.ground.targets)), correlations):
+    for row in ranking(BoardId(outcome.rules.rule), origin, outcome.ground.targets, correlations):
         if row.statistic != full_name(outcome.rules.statistic, outcome.rules.level):
             yield replace(row, value=round(row.value, DECIMALS))
         else:

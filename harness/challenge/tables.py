@@ -11,13 +11,16 @@ import math
 import shlex
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from harness.challenge.outcome import Outcome
-from harness.challenge.ranking import DIGITS, TeamRank, rank_of, readable
+from harness.challenge.ranking import DIGITS, TeamRank, readable
 from harness.challenge.rulebook import Rulebook
 from harness.challenge.submissions import counted
 from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid, HeatMap
 from harness.statistics.estimates import full_name
+from harness.statistics.rank_intervals import ranks_of
 
 RULES = {"dev": "by dataset: mean over datasets of the mean over their qualities",
          "test": "by quality: mean over all qualities of all datasets",
@@ -213,10 +216,11 @@ def _rules(outcome: Outcome) -> Iterator[Row]:
     every, points = outcome.ranking.places, outcome.ranking.points
     yield ("team", *(name for rule in every for name in (f"value_{rule}", f"rank_{rule}")), "points_borda",
            "rank_borda")
+    borda = ranks_of(np.array(points)).astype(int).tolist()
     for at, entry in enumerate(outcome.ranking.counting.entries):
         yield (entry.submission.team,
                *(cell for places in every.values() for cell in (places[at].value, places[at].rank)),
-               points[at], rank_of(points[at], points))
+               points[at], borda[at])
 
 
 def _others(outcome: Outcome) -> Iterator[Grid]:

@@ -7,7 +7,7 @@ it read whole, and only on those.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from statistics import fmean
 
 from harness.published import Tables, measured
@@ -16,6 +16,7 @@ from harness.published.measured import CONTROLS, TURNS, PublishedComparison
 from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid, Results, fitted
 from harness.run.rank import BY_NAME, Target, over
+from harness.statistics.rank_intervals import ranks_by_name
 
 COMMAND = "harness challenge publish dstc10-track5"
 LEAD = ("What the papers about DSTC10 Track 5 print of the teams' submissions, what follows from those numbers, and "
@@ -65,7 +66,8 @@ def _board(board: PrintedBoard) -> Grid:
     """The rows of a board with their averages, as printed and as recomputed, and the ranks under both rules."""
     other = "macro" if board.rule == "micro" else "micro"
     short = {rule: words.partition(":")[0] for rule, words in RULES.items()}
-    ranked = [(values, _ranks(values)) for values in (board.averages(), board.under(board.rule), board.under(other))]
+    ranked = [(values, ranks_by_name(values))
+              for values in (board.averages(), board.under(board.rule), board.under(other))]
     targets = list(next(iter(board.rows.values())))
     texts = {(row.metric, row.dataset, row.quality): str(row.value)
              for row in Tables.of(board.source).where(table=board.table).rows}
@@ -74,13 +76,9 @@ def _board(board: PrintedBoard) -> Grid:
     printed_rank = ranked[0][1]
     rows = tuple((name, *(text for values, places in ranked for text in (number(values[name], 4), str(places[name]))),
                   *(texts[name, *target].replace("-", "−") for target in targets))
-                 for name in sorted(printed_rank, key=lambda name: printed_rank[name]))
+                 for name in sorted(printed_rank, key=lambda name: printed_rank[name] or math.inf))
     return Grid(f"{board.source}-{board.table}", f"Printed and recomputed: {board.name}", head, rows,
                 f"Spearman as printed; recomputed by the {short[board.rule]}, under which it was printed")
-
-
-def _ranks(values: Mapping[str, float]) -> dict[str, int]:
-    return {name: 1 + sum(other > value for other in values.values()) for name, value in values.items()}
 
 
 def _here(report: Results, beside: PublishedComparison | None) -> tuple[tuple[Grid, ...], tuple[str, ...]]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from harness.results.cache import Cache, digest
 from harness.results.item_scores import ColumnKey, on_quality
-from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results, fitted
+from harness.results.rows import BoardId, DatasetEntry, ItemScores, QualityEntry, Results, fitted
 from harness.statistics.panel import Array, Vector
 from harness.statistics.pooled import Difference, all_pairs, differences, share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
@@ -80,7 +80,7 @@ class Pool:
     def targets(self, split: str = "", origin: str = "", dimension: str = "", datasets: Collection[str] = (),
                 ) -> tuple[Target, ...]:
         """The rated targets of a board (dev, more-zh, dev:fluency) and kind of data, and of a dimension."""
-        dimension = dimension or split.partition(":")[2]
+        dimension = dimension or BoardId.parse(split).dimension
         return tuple((entry.name, quality.name) for entry, quality in self._usable()
                      if entry.on(split) and origin in ("", entry.kind)
                      and dimension in ("", quality.dimension) and (not datasets or entry.name in datasets))

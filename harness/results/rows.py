@@ -29,6 +29,30 @@ class QualityEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class BoardId:
+    """The identity of a board: a split, or those of its datasets with references, in a language or of a dimension."""
+
+    split: str
+    part: str = ""
+    dimension: str = ""
+
+    @classmethod
+    def parse(cls, name: str) -> BoardId:
+        """Read a name such as dev, test-references, more-zh or dev:fluency."""
+        group, _, dimension = name.partition(":")
+        split, _, part = group.partition("-")
+        return cls(split, part, dimension)
+
+    @property
+    def group(self) -> str:
+        """The name without the dimension."""
+        return f"{self.split}-{self.part}" if self.part else self.split
+
+    def __str__(self) -> str:
+        return f"{self.group}:{self.dimension}" if self.dimension else self.group
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetEntry:
     """A dataset as it was in the run; `has` names what its items come with: references, context, facts.
 
@@ -61,9 +85,9 @@ class DatasetEntry:
         return "sample" if self.origin == "sample" else "real"
 
     def on(self, board: str) -> bool:
-        """Whether it is on a board by name: dev, test-references, more-zh, dev:fluency; on all where none is named."""
-        split, _, part = board.partition(":")[0].partition("-")
-        return split in ("", self.split) and part in ("", self.language, *self.has)
+        """Return True if the dataset is on the board of a name, or if the name is empty."""
+        wanted = BoardId.parse(board)
+        return wanted.split in ("", self.split) and wanted.part in ("", self.language, *self.has)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -17,12 +17,13 @@ import numpy as np
 
 from harness.errors import BadReport
 from harness.results.item_scores import ColumnKey, labels
-from harness.results.rows import Correlation, DatasetEntry, RankingRow, Results
+from harness.results.rows import BoardId, Correlation, DatasetEntry, RankingRow, Results
 from harness.run import correlate
 from harness.run.compare import generator
 from harness.run.correlate import TargetData
-from harness.run.rank import RULES, Board, Target, ranking, unseen
+from harness.run.rank import RULES, Target, ranking, unseen
 from harness.statistics.permutation import all_pairs_by_permutation, below_draws
+from harness.statistics.rank_intervals import ranks_by_name
 from harness.statistics.significance import holm
 
 STATISTIC = "spearman"
@@ -100,11 +101,12 @@ def around(earlier: Results, own: Results) -> Iterator[Around]:
     for metric, (split, kind) in itertools.product(sorted(metrics), boards):
         whole = frozenset(_usable(earlier, split, kind))
         own_cells = {(row.dataset, row.quality) for row in rows if row.metric == metric and math.isfinite(row.value)}
-        board = Board(split, kind, whole & own_cells)
-        if board.cells:
+        cells = whole & own_cells
+        if cells:
             rule = split if split in RULES else "dev"
-            ranked = [row for row in ranking(board, rows) if row.rule == rule and row.rank is not None]
-            yield from _around(board, len(whole), metric, ranked, rows, targets, earlier.run.seed)
+            ranked = [row for row in ranking(BoardId(split), kind, cells, rows)
+                      if row.rule == rule and row.rank is not None]
+            yield from _around(sorted(cells), len(whole), metric, ranked, rows, targets, earlier.run.seed)
 
 
 def _check(own: DatasetEntry, other: DatasetEntry) -> None:
@@ -143,7 +145,7 @@ def _targets(earlier: Results, own: Results, metrics: Collection[str]) -> _Targe
     return targets
 
 
-def _around(board: Board, whole: int, metric: str, ranked: list[RankingRow], rows: list[Correlation],
+def _around(cells: Sequence[Target], whole: int, metric: str, ranked: list[RankingRow], rows: list[Correlation],
             targets: _Targets, seed: int) -> Iterator[Around]:
     best = next((row for row in ranked if row.metric == metric), None)
     if best is None:
@@ -151,8 +153,8 @@ def _around(board: Board, whole: int, metric: str, ranked: list[RankingRow], row
     shown = _shown(ranked, best)
     names = [(row.metric, row.column) for row in shown]
     own = names.index((metric, best.column))
-    delta, p = (np.full((len(board.cells), len(names)), np.nan) for _ in range(2))
-    for place, cell in enumerate(sorted(board.cells)):
+    delta, p = (np.full((len(cells), len(names)), np.nan) for _ in range(2))
+    for place, cell in enumerate(cells):
         target = targets[cell]
         scores = target.scores[[target.names.index(name) for name in names]]
         tests = all_pairs_by_permutation(target.judged.means, scores, STATISTIC, DRAWS, rng=generator(seed, *cell),
@@ -163,14 +165,14 @@ def _around(board: Board, whole: int, metric: str, ranked: list[RankingRow], row
     keys = [(row.metric, row.column) for row in ranked]
     by_name = dict(zip(keys, labels(keys), strict=True))
     yield Around(
-        split=board.split, origin=board.origin, rule=best.rule, cells=len(board.cells), whole=whole,
+        split=best.board, origin=best.origin, rule=best.rule, cells=len(cells), whole=whole,
         ranked=len(ranked), metric=metric, column=by_name[metric, best.column], tests=int(np.isfinite(p).sum()),
         neighbours=tuple(
             Neighbour(row.rank or 0, row.metric, by_name[row.metric, row.column], row.value, row.metric == metric,
                       int((sure[:, k] & (delta[:, k] > 0)).sum()), int((sure[:, k] & (delta[:, k] < 0)).sum()),
                       int(np.isfinite(p[:, k]).sum()), gap=k > 0 and ranked[ranked.index(row) - 1] is not shown[k - 1])
             for k, row in enumerate(shown)),
-        reached=tuple(_reached(board, (metric, best.column), keys, rows)))
+        reached=tuple(_reached(cells, (metric, best.column), keys, rows)))
 
 
 def _shown(ranked: list[RankingRow], best: RankingRow) -> list[RankingRow]:
@@ -180,13 +182,13 @@ def _shown(ranked: list[RankingRow], best: RankingRow) -> list[RankingRow]:
             if k < TOP or abs(k - place) <= EACH_SIDE or row.metric in (best.metric, CONTROL)]
 
 
-def _reached(board: Board, own: ColumnKey, ranked: Collection[ColumnKey], rows: Iterable[Correlation],
+def _reached(cells: Sequence[Target], own: ColumnKey, ranked: Collection[ColumnKey], rows: Iterable[Correlation],
              ) -> Iterator[Reached]:
     """What the column reaches on each quality, from the best place to the worst."""
-    values: dict[Target, dict[ColumnKey, float]] = {cell: {} for cell in sorted(board.cells)}
+    values: dict[Target, dict[ColumnKey, float]] = {cell: {} for cell in cells}
     for row in rows:
         if (row.dataset, row.quality) in values and (row.metric, row.column) in ranked:
             values[row.dataset, row.quality][row.metric, row.column] = row.value
-    reached = [Reached(*cell, column[own], 1 + sum(value > column[own] for value in column.values()), len(column))
-               for cell, column in values.items()]
+    reached = [Reached(*target, column[own], ranks_by_name(column)[own] or 0, len(column))
+               for target, column in values.items()]
     yield from sorted(reached, key=lambda one: (one.place, -one.value))

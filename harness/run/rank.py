@@ -16,27 +16,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from harness.results.rows import Correlation, DatasetEntry, MetricEntry, RankingRow, fitted
+from harness.results.rows import BoardId, Correlation, DatasetEntry, MetricEntry, RankingRow, fitted
+from harness.statistics.rank_intervals import ranks_by_name
 
 Target = tuple[str, str]
 """Dataset and quality."""
 
 Rule: TypeAlias = Callable[[Mapping[Target, float]], float]
 """From a row of targets to one number, higher being better."""
-
-
-@dataclass(frozen=True, slots=True)
-class Board:
-    """The targets that are averaged together: those of one split, or of a part of it, real or sample."""
-
-    split: str
-    origin: str
-    cells: frozenset[Target]
-
-    @property
-    def rules(self) -> tuple[str, ...]:
-        """The rules that rank on it: the first alone on the board of a dimension."""
-        return ("dev",) if ":" in self.split else tuple(RULES)
 
 
 def dataset_mean(values: Mapping[Target, float]) -> float:
@@ -117,49 +104,47 @@ def unseen(rows: Iterable[Correlation], metrics: Iterable[MetricEntry], datasets
     return [replace(row, value=math.nan) if (row.metric, row.dataset) in seen else row for row in rows]
 
 
-def boards(split: str, kind: str, targets: frozenset[Target], datasets: Iterable[DatasetEntry]) -> Iterator[Board]:
-    """The boards of a split and kind of data: all its targets, then those with references, by language, by dimension.
+def boards(split: str, targets: frozenset[Target], datasets: Iterable[DatasetEntry],
+           ) -> Iterator[tuple[BoardId, frozenset[Target]]]:
+    """Yield the boards of a split: all its targets, then those with references, by language and by dimension.
 
-    With references, where some have none; by language, where there are several.
+    The board with references exists if some datasets have none, those by language if there are several.
     """
     entries = {entry.name: entry for entry in datasets}
     dimensions = {(entry.name, quality.name): quality.dimension
                   for entry in entries.values() for quality in entry.qualities}
-    parts: dict[str, set[Target]] = defaultdict(set)
+    languages: dict[BoardId, set[Target]] = defaultdict(set)
+    by_dimension: dict[BoardId, set[Target]] = defaultdict(set)
     for target in targets & dimensions.keys():
         entry = entries[target[0]]
-        parts[f"{split}-{entry.language}"].add(target)
-        parts[f"{split}:{dimensions[target]}"].add(target)
-    languages = sorted(name for name in parts if ":" not in name)
+        languages[BoardId(split, entry.language)].add(target)
+        by_dimension[BoardId(split, dimension=dimensions[target])].add(target)
     referenced = {target for target in targets if target[0] in entries and "references" in entries[target[0]].has}
-    yield Board(split, kind, targets)
+    yield BoardId(split), targets
     if referenced and referenced != targets:
-        yield Board(f"{split}-references", kind, frozenset(referenced))
-    for name in (*(languages if len(languages) > 1 else ()), *sorted(parts.keys() - set(languages))):
-        yield Board(name, kind, frozenset(parts[name]))
+        yield BoardId(split, "references"), frozenset(referenced)
+    for parts in (languages if len(languages) > 1 else {}, by_dimension):
+        for board in sorted(parts, key=str):
+            yield board, frozenset(parts[board])
 
 
-def ranking(board: Board, correlations: Iterable[Correlation]) -> Iterator[RankingRow]:
-    """Every column's place on a board, under each of its rules and for each statistic; the best first."""
+def ranking(board: BoardId, origin: str, targets: Collection[Target], correlations: Iterable[Correlation],
+            ) -> Iterator[RankingRow]:
+    """Rank every column on a board under each rule and for each statistic, the best first.
+
+    A board of one dimension has the rule dev alone.
+    """
     values: dict[str, dict[tuple[str, str], dict[Target, float]]] = defaultdict(lambda: defaultdict(dict))
     for row in correlations:
-        cell = (row.dataset, row.quality)
-        if cell in board.cells:
-            own = values[row.statistic][row.metric, row.column]
+        target = (row.dataset, row.quality)
+        if target in targets:
+            correlation = values[row.statistic][row.metric, row.column]
             if math.isfinite(row.value):
-                own[cell] = row.value
+                correlation[target] = row.value
     for statistic, columns in values.items():
-        for name in board.rules:
-            yield from _ranked(board, name, statistic, columns)
-
-
-def _ranked(board: Board, rule: str, statistic: str, columns: Mapping[tuple[str, str], Mapping[Target, float]],
-            ) -> Iterator[RankingRow]:
-    values = {column: over(RULES[rule], cells, board.cells) for column, cells in columns.items()}
-    ordered = sorted(values, key=lambda own: (math.isnan(values[own]), -values[own], own[1]))
-    ranks: dict[float, int] = {}  # equals share the best
-    for place, column in enumerate(ordered, start=1):
-        value = values[column]
-        rank = None if math.isnan(value) else ranks.setdefault(value, place)
-        yield RankingRow(board.split, board.origin, rule, statistic, *column, value, rank, len(columns[column]),
-                         len(board.cells))
+        for rule in ("dev",) if board.dimension else RULES:
+            means = {column: over(RULES[rule], row, targets) for column, row in columns.items()}
+            ranks = ranks_by_name(means)
+            for column in sorted(means, key=lambda name: (math.isnan(means[name]), -means[name], name[1])):
+                yield RankingRow(str(board), origin, rule, statistic, *column, means[column], ranks[column],
+                                 len(columns[column]), len(targets))

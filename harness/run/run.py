@@ -286,5 +286,5 @@ def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults], metri
         if own:
             intervals = RankIntervals([data for rows in datasets for data in rows.data if data.key in own],
                                       plan.draws, work.cache)
-            for board in boards(split, kind, own, known):
-                yield from intervals.beside(tuple(ranking(board, correlations)), board.cells)
+            for board, cells in boards(split, own, known):
+                yield from intervals.beside(tuple(ranking(board, kind, cells, correlations)), cells)

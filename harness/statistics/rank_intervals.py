@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from harness.statistics import significance
 from harness.statistics.panel import Array, Codes, Vector, alike
 from harness.statistics.ranks import lowest_ranks
 from harness.statistics.resampled import Correlate, correlator
+
+Name = TypeVar("Name", bound=Hashable)
 
 BLOCK = 1 << 17
 """Draws × items that are looked at together; these stay in the processor's cache."""
@@ -47,13 +49,15 @@ class TargetScores:
 class Ranks:
     """Each metric's rank, 1 the best, and the interval of it; NaN where the rule gives no value.
 
-    Metrics that share one of their `letters` are not separated by the draws; "" where there is no value.
+    Metrics that share one of their `letters` are not separated, by the draws or by the test that says which is
+    `better`; "" where there is no value.
     """
 
     rank: Vector
     low: Vector
     high: Vector
     letters: tuple[str, ...]
+    better: significance.Better
 
 
 Rule: TypeAlias = Callable[[Sequence[Array]], Vector]
@@ -121,11 +125,15 @@ def counts_of(n: int, draws: int, rng: np.random.Generator) -> Array:
     return np.bincount(flat.ravel(), minlength=draws * n).reshape(draws, n).astype(np.float64)
 
 
-def ranked(values: Vector, drawn: Array, level: float = 0.95) -> Ranks:
-    """Ranks with their intervals and letters, from the metrics' values and those of every draw (draws, metrics)."""
+def ranked(values: Vector, drawn: Array, level: float = 0.95, better: significance.Better | None = None) -> Ranks:
+    """Rank metrics, with intervals and letters, by their values and those of every draw (draws, metrics).
+
+    Without a test of which metric is `better`, the draws decide.
+    """
     rank, ranks = ranks_of(values), ranks_of(drawn)
     low, high = np.where(np.isnan(rank), np.nan, _reached(ranks, ((1 - level) / 2, (1 + level) / 2)))
-    return Ranks(rank, low, high, significance.letters(values, ahead(ranks, (1 + level) / 2)))
+    better = ahead(ranks, (1 + level) / 2) if better is None else better
+    return Ranks(rank, low, high, significance.letters(values, better), better)
 
 
 def ahead(ranks: Array, share: float) -> significance.Better:
@@ -169,6 +177,12 @@ def _correlator(group: Sequence[TargetScores], statistic: str) -> Correlate:
 def ranks_of(values: Array) -> Array:
     """1 for the highest of a row; equals, to 12 decimals, share the best rank; NaN where there is no value."""
     return np.where(np.isnan(values), np.nan, lowest_ranks(-np.round(values, 12)))
+
+
+def ranks_by_name(values: Mapping[Name, float]) -> dict[Name, int | None]:
+    """Rank named values, 1 the highest; equals share a rank, and a missing value has none."""
+    ranks = ranks_of(np.array(list(values.values()), dtype=np.float64))
+    return {name: None if np.isnan(rank) else int(rank) for name, rank in zip(values, ranks, strict=True)}
 
 
 def _reached(ranks: Array, shares: tuple[float, float]) -> Array:

@@ -80,6 +80,14 @@ def letters(values: Vector, better: Better) -> tuple[str, ...]:
     return tuple(lettered.get(metric, "") for metric in range(len(values)))
 
 
+def cluster_numbers(values: Vector, better: Better, rule: str) -> tuple[int, ...]:
+    """Return the cluster of each metric, 1 the best."""
+    numbers = np.zeros(len(values), dtype=np.int64)
+    for number, members in enumerate(clusters(values, better, rule), start=1):
+        numbers[list(members)] = number
+    return tuple(numbers.tolist())
+
+
 def _grown(row: int, other: int, alike: list[int]) -> int:
     """The two metrics, and from the best on every other that is like all in the group so far."""
     group, possible = 1 << row | 1 << other, alike[row] & alike[other]

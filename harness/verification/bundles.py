@@ -25,11 +25,12 @@ from benchmarks.formats import private
 from benchmarks.storage.store import ratings_fingerprint
 from harness.bundle import Bundle
 from harness.results import item_scores
-from harness.results.rows import Correlation, RankingRow, fitted
+from harness.results.rows import BoardId, Correlation, RankingRow, fitted
 from harness.run import correlate, plan
 from harness.run.correlate import Judged
 from harness.run.rank import RULES, Target
 from harness.statistics.panel import codes
+from harness.statistics.rank_intervals import ranks_by_name
 
 TOLERANCE = 0.001
 VALUES = ("value", "p", "low", "high", "n")
@@ -159,25 +160,28 @@ def ranking(bundle: Bundle, here: Mapping[str, Dataset], rows: list[Correlation]
     """The places of these metrics by the correlations; all other rows of a board are taken from the bundle."""
     own, values = {entry.name for entry in bundle.metrics}, _values(bundle, rows)
     cells = {board: _cells(bundle, here, *board) for board in {(row.board, row.origin) for row in bundle.ranking}}
-    rivals: dict[tuple[str, ...], list[float]] = {}
+    boards: dict[tuple[str, ...], dict[tuple[str, str], float]] = {}
     for row in bundle.ranking:
-        rivals.setdefault((row.board, row.origin, row.rule, row.statistic), []).append(row.value)
+        boards.setdefault((row.board, row.origin, row.rule, row.statistic), {})[row.metric, row.column] = row.value
+    ranks = {key: ranks_by_name(columns) for key, columns in boards.items()}
     places = []
     for packed in (row for row in bundle.ranking if row.metric in own):
         board = cells[packed.board, packed.origin]
         own_values = values.get((packed.metric, packed.column, packed.statistic), {})
         covered = {cell: own_values[cell] for cell in board & own_values.keys()}
         complete = bool(covered) and len(covered) == len(board) and packed.rule in RULES
-        others = rivals[packed.board, packed.origin, packed.rule, packed.statistic]
+        key = (packed.board, packed.origin, packed.rule, packed.statistic)
         again = replace(packed, value=RULES[packed.rule](covered) if complete else math.nan,
-                        rank=1 + sum(value > packed.value for value in others) if complete else None,
+                        rank=ranks[key][packed.metric, packed.column] if complete else None,
                         covered=len(covered), targets=len(board))
         where = (f"board {packed.board}, {packed.origin}, rule {packed.rule}, {packed.metric}/{packed.column}, "
                  f"{packed.statistic}")
         checked.compare(where, packed, again, ("value", "rank", "covered", "targets"))
         checked.ranking += 1
-        if packed.statistic == "spearman" and packed.rule == packed.board.partition("-")[0]:
-            places.append(BoardPlace(again, sum(map(math.isfinite, others)), sum(cell[0] in here for cell in covered)))
+        board_id = BoardId.parse(packed.board)
+        if packed.statistic == "spearman" and packed.rule == board_id.split and not board_id.dimension:
+            ranked = sum(map(math.isfinite, boards[key].values()))
+            places.append(BoardPlace(again, ranked, sum(cell[0] in here for cell in covered)))
     checked.rows = tuple(sorted(places, key=lambda row: (row.standing.board, row.standing.origin,
                                                         row.standing.rank or math.inf)))
 
@@ -194,7 +198,7 @@ def _values(bundle: Bundle, rows: list[Correlation]) -> dict[tuple[str, str, str
 
 def _cells(bundle: Bundle, here: Mapping[str, Dataset], board: str, origin: str) -> frozenset[Target]:
     """The cells of a board: qualities with three ratings, which are not all the same where that can be seen."""
-    dimension = board.partition(":")[2]
+    dimension = BoardId.parse(board).dimension
     targets = set()
     for entry in bundle.datasets:
         if entry.on(board) and entry.kind == origin:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from harness.results.rows import RankingRow, Results
+from harness.results.rows import BoardId, RankingRow, Results
 from leaderboard.model.index import Column, is_complete, once, ordered, split_order, statistic_title
 
 BOARDS = {"dev": "Development datasets", "dev-references": "Development datasets with references",
@@ -31,9 +31,14 @@ class Board:
     ranking: dict[tuple[str, Column], RankingRow]
 
     @property
+    def id(self) -> BoardId:
+        return BoardId.parse(self.name)
+
+    @property
     def caption(self) -> str:
-        split, _, language = self.name.partition("-")
-        title = BOARDS.get(self.name) or (f"{BOARDS[split]} in {language}" if split in BOARDS else self.name)
+        split, language = self.id.split, self.id.part
+        title = BOARDS.get(self.name) or (f"{BOARDS[split]} in {language}" if language and split in BOARDS
+                                          else self.name)
         return f"{title}: {statistic_title(self.statistic)}"
 
     @cached_property
@@ -59,7 +64,7 @@ class Board:
 
 def names(results: Results) -> list[str]:
     """List the boards of all qualities, development first."""
-    return sorted({row.board for row in results.ranking if ":" not in row.board}, key=split_order)
+    return sorted({row.board for row in results.ranking if not BoardId.parse(row.board).dimension}, key=split_order)
 
 
 @once
@@ -87,7 +92,7 @@ def rank_interval(row: RankingRow) -> str:
 
 def _board(rows: Sequence[RankingRow]) -> Board:
     name = rows[0].board
-    split = name.partition("-")[0]  # the rule named like the split ranks the rows
+    split = BoardId.parse(name).split  # the rule named like the split ranks the rows
     rules = sorted({row.rule for row in rows}, key=lambda rule: (rule != split, rule))
     return Board(name, rows[0].statistic, tuple(rules),
                  {(row.rule, (row.metric, row.column)): row for row in rows})

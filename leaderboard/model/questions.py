@@ -77,7 +77,7 @@ def questions(results: Results) -> tuple[Question, ...]:
     index = make_index(results)
     listed = [_question(index, board) for board in all_boards(results) if board.statistic == STATISTIC]
     return tuple(sorted((question for question in listed if question.targets), key=lambda question: (
-        split_order(question.name.partition(":")[0]), bool(question.dimension), -question.datasets,
+        split_order(question.id.group), bool(question.dimension), -question.datasets,
         question.dimension)))
 
 
@@ -168,8 +168,7 @@ def equals(results: Results) -> Mapping[Column, frozenset[Column]]:
 
 
 def _question(index: Index, board: Board) -> Question:
-    group, _, dimension = board.name.partition(":")
-    split, _, need = group.partition("-")
+    split, need, dimension = board.id.split, board.id.part, board.id.dimension
     targets = tuple((entry.name, quality.name) for entry in index.on(board.name)
                     for quality in entry.qualities if dimension in ("", quality.dimension)
                     and quality.rated and (entry.name, quality.name) in index.valued)

@@ -57,9 +57,9 @@ def _answer(index: Index, first: Question) -> Ask:
 
 def _board(index: Index, all_questions: Sequence[Question], first: Question, shown: Sequence[tuple[str, str]]) -> Table:
     columns = columns_of(index.results)
-    split = first.name.partition(":")[0]
+    group = first.id.group
     qualities = [question for question in all_questions
-                 if question.dimension and question.name.partition(":")[0] == split]
+                 if question.dimension and question.id.group == group]
     widespread = [question for question in qualities if question.datasets > 1] or qualities
     others = [column for column in (*first.ranked, *columns) if column not in shown]
     return ranked_table(index, first, widespread[:QUALITIES], columns,

@@ -95,12 +95,11 @@ def ranking(correlations: Iterable[Correlation]) -> Iterator[rows.RankingRow]:
     ranked = tuple(row for row in correlations if ":" not in row.column)
     for board, origin, cells in (("dev", "real", CELLS[:5]), ("dev", "sample", CELLS[5:6]),
                                  ("test", "real", CELLS[6:8]), ("test", "sample", CELLS[8:])):
-        yield from rank.ranking(rank.Board(board, origin, frozenset(cells)), ranked)
+        yield from rank.ranking(rows.BoardId(board), origin, cells, ranked)
     for board, cells in (("dev:overall", {CELLS[1], CELLS[3], CELLS[4]}), ("dev:interesting", {CELLS[0]})):
-        for row in rank.ranking(rank.Board(board, "real", frozenset(cells)), ranked):
-            if row.rule == "dev":
-                known = row.rank is not None and row.statistic == "spearman"
-                yield dataclasses.replace(row, low=1.0, high=2.0, error=0.025) if known else row
+        for row in rank.ranking(rows.BoardId.parse(board), "real", cells, ranked):
+            known = row.rank is not None and row.statistic == "spearman"
+            yield dataclasses.replace(row, low=1.0, high=2.0, error=0.025) if known else row
 
 
 def metric(name: str, title: str, family: str, *columns: str, needs: tuple[str, ...] = (),

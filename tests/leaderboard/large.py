@@ -109,14 +109,12 @@ def _ranking(datasets: Sequence[rows.DatasetEntry], correlations: tuple[rows.Cor
     names = [f"{split}{part}" for split in ("dev", "test")
              for part in ("", "-references", *(f":{name.casefold()}" for name in QUALITIES))]
     for board, origin in ((name, origin) for name in names for origin in ("real", "sample")):
-        whole, _, dimension = board.partition(":")
-        split, _, need = whole.partition("-")
+        board_id = rows.BoardId.parse(board)
+        split, need, dimension = board_id.split, board_id.part, board_id.dimension
         cells = frozenset((entry.name, quality.name) for entry in datasets for quality in entry.qualities
                           if entry.split == split and entry.kind == origin
                           and (not need or need in entry.has) and dimension in ("", quality.dimension))
-        for row in challenge.ranking(challenge.Board(board, origin, cells), correlations) if cells else ():
-            if dimension and row.rule != "dev":
-                continue
+        for row in challenge.ranking(board_id, origin, cells, correlations) if cells else ():
             rank = row.rank if row.statistic == "spearman" else None
             yield row if rank is None else replace(row, low=float(max(1, rank - 2)), high=float(rank + 2), error=0.02,
                                                    letters="abcdefghijklmnopqrstuvwxyz"[min((rank - 1) // 4, 25)])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.results.rows import Correlation
-from harness.run.rank import BY_NAME, RULES, Board, CountedMean, Rule, Target, best_submissions, borda, over, ranking
+from harness.results.rows import BoardId, Correlation
+from harness.run.rank import BY_NAME, RULES, CountedMean, Rule, Target, best_submissions, borda, over, ranking
 
 CELLS = {("a", "q1"): 0.1, ("a", "q2"): 0.3, ("b", "q1"): 0.6}
 
@@ -54,15 +54,11 @@ def test_borda_by_hand() -> None:
     assert math.isnan(found["z"])
 
 
-def board(*cells: tuple[str, str]) -> Board:
-    return Board("dev", "real", frozenset(cells))
-
-
 def test_ranks_ties_and_incomplete_rows() -> None:
     rows = [agreement(cell, name, value + shift) for name, shift in (("x", 0.0), ("y", 0.1), ("z", 0.1))
             for cell, value in CELLS.items()]
     rows += [agreement(("a", "q1"), "part", 0.9), agreement(("a", "q2"), "part", math.nan)]
-    found = [row for row in ranking(board(*CELLS), rows) if row.rule == "dev"]
+    found = [row for row in ranking(BoardId("dev"), "real", CELLS, rows) if row.rule == "dev"]
     expected = [("y", 1, 3), ("z", 1, 3), ("x", 3, 3), ("part", None, 1)]
     assert [(row.column, row.rank, row.covered) for row in found] == expected
     assert math.isnan(found[-1].value)
