@@ -17,7 +17,7 @@ from __future__ import annotations
 import difflib
 import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,22 +69,17 @@ def _models(home: Path, choice: Choice) -> Models:
 
 def _rows(items: Any) -> Any:
     """Return the rows of a table as dicts of known fields; return other objects unchanged."""
-    known = [*map(str, getattr(items, "columns", getattr(items, "column_names", ("response",))))]
-    if not {"response", "dialogue"} & {*known}:
-        raise BadConfig(f"a table needs a column response (with context) or dialogue; found {', '.join(known)}")
-    if hasattr(items, "to_dict") and hasattr(items, "columns"):  # DataFrame; empty cells are NaN
-        rows = items[[name for name in items.columns if SINGULAR.get(name, name) in FIELDS]].to_dict("records")
-    elif hasattr(items, "column_names"):
-        rows = items.select_columns([name for name in items.column_names if SINGULAR.get(name, name) in FIELDS])
-    else:
+    names = getattr(items, "columns", getattr(items, "column_names", None))
+    if names is None:
         return items
-    return [{SINGULAR.get(name, name): _plain(value) for name, value in row.items()
-             if not (isinstance(value, float) and math.isnan(value))} for row in rows]
-
-
-def _plain(value: Any) -> Any:
-    """Convert an array, as in tables read from Parquet, to a list."""
-    return value.tolist() if isinstance(value, np.ndarray) else value
+    if not {"response", "dialogue"} & {*names}:
+        raise BadConfig(f"a table needs a column response (with context) or dialogue; found "
+                        f"{', '.join(map(str, names))}")
+    known = [name for name in names if SINGULAR.get(name, name) in FIELDS]
+    rows = items[known].to_dict("records") if hasattr(items, "to_dict") and hasattr(items, "columns") else (
+        items.select_columns(known))
+    return [{SINGULAR.get(name, name): value.tolist() if isinstance(value, np.ndarray) else value
+             for name, value in row.items() if not (isinstance(value, float) and math.isnan(value))} for row in rows]
 
 
 def _item(index: int, record: Item | Mapping[str, Any]) -> Item:
@@ -105,7 +100,11 @@ def _item(index: int, record: Item | Mapping[str, Any]) -> Item:
         back = (USER, SYSTEM) if len(_list(where, "context", record)) % 2 else (SYSTEM, USER)
         context = _turns(where, "context", record, back)
         response = Utterance(SYSTEM, _text(f"{where}.response", record["response"] or ""))
-    return Item(str(record.get("id", index)), context, response, tuple(_references(where, record)),
+    weighted = (entry if isinstance(entry, Mapping) else {"text": entry}
+                for entry in _list(where, "references", record))
+    references = tuple(Reference(text, float(entry.get("weight", 1.0))) for entry in weighted
+                       if (text := _text(f"{where}.references", entry.get("text"))))
+    return Item(str(record.get("id", index)), context, response, references,
                 tuple(_text(f"{where}.facts", fact) for fact in _list(where, "facts", record)), record.get("system"),
                 _text(f"{where}.language", record.get("language") or "en"))
 
@@ -120,14 +119,6 @@ def _turns(where: str, field: str, record: Mapping[str, Any], sides: tuple[str, 
         turns.append(Utterance(SPEAKERS.get(speaker.casefold(), speaker) if "role" in named else speaker,
                                _text(at, named.get("text", named.get("content")))))
     return tuple(turns)
-
-
-def _references(where: str, record: Mapping[str, Any]) -> Iterator[Reference]:
-    for index, reference in enumerate(_list(where, "references", record)):
-        weighted = reference if isinstance(reference, Mapping) else {"text": reference}
-        text = _text(f"{where}.references[{index}]", weighted.get("text"))
-        if text.strip():
-            yield Reference(text, float(weighted.get("weight", 1.0)))
 
 
 def _list(where: str, field: str, record: Mapping[str, Any]) -> Sequence[Any]:

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 CHOOSING = ("metric", "dataset", "quality", "split", "folder", "corpus")
 """Flags that only some studies support."""
-FLAGS = {"metric": "metric", "dataset": "dataset", "quality": "quality", "split": "split", "data": "data",
-         "seed": "seed", "draws": "draws", "limit": "limit", "folder": "from", "corpus": "corpus", "encoder": "encoder",
-         "lm": "lm", "vectors": "vectors"}
+FLAGS = {name: name for name in ("metric", "dataset", "quality", "split", "data", "seed", "draws", "limit", "folder",
+                                 "corpus", "encoder", "lm", "vectors")} | {"folder": "from"}
 """Flags that affect a study, by destination."""
 
 

@@ -56,7 +56,7 @@ def test_a_board_for_each_language_and_one_over_them(tmp_path: Path, home: Path,
     assert main(["submit", str(tmp_path / "packed.zip"), "--out", str(tmp_path / "out")]) == 0
     assert main(["verify", str(tmp_path / "packed.zip")]) == 0
     printed = capsys.readouterr().out
-    assert "Datasets of one's own in zh: Spearman" in printed
+    assert "Your own datasets in zh: Spearman" in printed
     assert "no difference" in printed
     assert "<dt>Language</dt><dd>zh</dd>" in (tmp_path / "out/site/dataset/cha.html").read_text().replace("\n", "")
     assert main([*run, "--language", "zh"]) == 0
