@@ -1,4 +1,4 @@
-"""`harness verify BUNDLE`: compute again what a bundle of results says, and report drift above 0.001."""
+"""`harness verify RESULTS`: Compute results or a bundle again, and report what differs and why."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.bundle import Bundle, heading, reading
-from harness.errors import BadBundle
+from harness.commands._arguments import MODELS, add
+from harness.commands._repetition import repeat
+from harness.commands.run import configure_workers
+from harness.errors import BadBundle, BadConfig
 from harness.verification import bundles as check
 from harness.verification.bundles import Checked
 from harness.verification.rescoring import rescore
@@ -19,22 +22,34 @@ SHOWN = 50
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Which bundles, with which ratings, and how thoroughly."""
-    parser.add_argument("bundle", type=Path, nargs="+", help="a .zip that `harness submit` made")
-    parser.add_argument("--ratings", type=Path, metavar="FILE", help="private ratings to join: .json or a table")
+    parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS",
+                        help="results of a run, which is repeated, or bundles (.zip) of `harness submit`")
+    add(parser, "ratings")
+    parser.add_argument("--out", type=Path, metavar="DIR", default=Path("verified"),
+                        help="results: folder for the scores, report and site of the repeated run (default: "
+                             "./verified)")
+    parser.add_argument("--from", dest="folders", type=Path, action="append", default=[], metavar="DIR",
+                        help="results: folder with files that the run read, such as metrics, models and dataset "
+                             "cards; repeatable (default: the working folder)")
     parser.add_argument("--with", dest="with_", action="append", default=[], metavar="NAME",
-                        help="a metric of the bundle that is not installed, by its file, folder or model; may be "
-                             "repeated")
+                        help="bundle: a metric of it that is not installed, by its file, folder or model; repeatable")
     parser.add_argument("--rescore", choices=("auto", "always", "never"), default="auto",
-                        help="run the metrics again that are installed here with the same signature; auto: those that "
-                             "read no model (default)")
-    parser.add_argument("--markdown", action="store_true", help="as Markdown, for a comment on a pull request")
+                        help="bundle: score again with the installed metrics of the same signature; auto: only "
+                             "metrics without models (default)")
+    parser.add_argument("--markdown", action="store_true", help="bundle: print Markdown, for a pull request")
+    add(parser, *MODELS)
+    configure_workers(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check each bundle. 0: all is as told; 1: something differs, or nothing is here; 2: a bundle is refused."""
+    """Return 0 if nothing differs, 1 if something does or nothing could be computed, 2 if a bundle is refused."""
+    folders = [path for path in args.results if path.is_dir()]
+    if folders and len(args.results) > 1:
+        raise BadConfig(f"{folders[0]}: verify one results folder at a time")
+    if folders:
+        return repeat(folders[0], args)
     worst = 0
-    for path in args.bundle:
+    for path in args.results:
         try:
             bundle, checked = reading.read(path), check.Checked()
             here = check.at_hand(bundle, args.home, args.ratings, checked)

@@ -1,4 +1,4 @@
-"""`harness rerun`: the same numbers come again, and where they do not it says which, by how much and why."""
+"""`harness verify RESULTS`: repeats a run, and reports what differs, by how much and why."""
 
 import dataclasses
 import hashlib
@@ -19,7 +19,6 @@ from tests.faults.runs import metric
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The results of a run."""
     folder = tmp_path_factory.mktemp("finished")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HARNESS_HOME", str(folder / "home"))
@@ -31,43 +30,43 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def made(finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
-    """A copy of them, to be changed."""
+    """A copy of the results, to be changed."""
     capsys.readouterr()
     return Path(shutil.copytree(finished, tmp_path / "made"))
 
 
 def altered(made: Path, **values: object) -> Results:
-    """The report with other values in its run, written in its place."""
+    """Change values of the recorded run, in place."""
     report = files.read(made / "report")
     report = dataclasses.replace(report, run=dataclasses.replace(report.run, **values))  # type: ignore[arg-type]
     files.write(report, made / "report")
     return report
 
 
-def test_the_same_numbers_come_again(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rerun", str(made), "--out", str(tmp_path / "again")]) == 0
+def test_repeated_run_gives_the_same_bytes(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(made), "--out", str(tmp_path / "again")]) == 0
     printed = capsys.readouterr()
     for table in ("correlations", "comparisons", "reliability", "ranking"):
         rows = getattr(files.read(made / "report"), table)
         count = sum(len(row) if isinstance(row, Comparisons) else 1 for row in rows)
         assert f"{table}: {count} rows, all equal" in printed.out
     assert "3 scored, 0 kept" in printed.out
-    assert "not as it was" not in printed.err
+    assert "changed:" not in printed.err
     for path in (made / "report").rglob("*"):
         if path.is_file() and path.name != "timings.json":
             assert (tmp_path / "again" / "report" / path.relative_to(made / "report")).read_bytes() == path.read_bytes()
 
 
-def test_what_differs_is_told_with_its_cause(made: Path, tmp_path: Path, home: Path,
+def test_differences_are_reported_with_their_cause(made: Path, tmp_path: Path, home: Path,
                                              capsys: pytest.CaptureFixture[str]) -> None:
     report = altered(made, packages={**files.read(made / "report").run.packages, "numpy": "0.1"})
     rows = [dataclasses.replace(row, value=row.value + 0.25) if (row.column, row.statistic) == ("length", "spearman")
             and row.dataset == "esl" else row for row in report.correlations]
     files.write(dataclasses.replace(report, correlations=tuple(rows)), made / "report")
-    again = ["rerun", str(made / "report"), "--out", str(tmp_path / "again")]
+    again = ["verify", str(made / "report"), "--out", str(tmp_path / "again")]
     assert main(again) == 1
     printed = capsys.readouterr()
-    assert "not as it was: numpy: 0.1 then, " in printed.err
+    assert "changed: numpy: 0.1 then, " in printed.err
     assert "rows differ, most by 0.25: esl, " in printed.out
     assert "likely cause: environment: numpy" in printed.out.splitlines()[-1]
     assert main(again) == 1
@@ -76,14 +75,13 @@ def test_what_differs_is_told_with_its_cause(made: Path, tmp_path: Path, home: P
     store.save(Dataset(sample.card, sample.items[5:], sample.ratings, "imported"), home)
     assert main(again) == 1
     printed = capsys.readouterr()
-    assert "not as it was: items of esl: sample then, imported now" in printed.err
+    assert "changed: items of esl: sample then, imported now" in printed.err
     assert "likely cause: data: items" in printed.out
 
 
-def test_what_is_ones_own_is_found_again_by_what_it_holds(
+def test_user_metrics_data_and_models_are_found_by_content(
         tmp_path: Path, tiny_encoder: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str]) -> None:
-    """A dataset by its card, a metric in a file, a model in a folder: repeated elsewhere, packed and verified."""
     assert main(["new", "dataset", "tea-talk", "--into", str(tmp_path)]) == 0
     card = tmp_path / "tea-talk" / "tea-talk.toml"
     mine, made, packed = tmp_path / "mine" / "size.py", tmp_path / "made", tmp_path / "packed.zip"
@@ -95,18 +93,18 @@ def test_what_is_ones_own_is_found_again_by_what_it_holds(
     assert [entry.name for entry in results.metrics] == [
         f"cosine[encoder={tiny_encoder.name}]", "size"]
     assert str(tmp_path) not in (made / "report" / "report.json").read_text()
-    again = ["rerun", str(made), "--out", str(tmp_path / "again"), "--from", str(mine.parent), "--from",
+    again = ["verify", str(made), "--out", str(tmp_path / "again"), "--from", str(mine.parent), "--from",
              str(tiny_encoder.parent)]
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.setenv("HARNESS_HOME", str(tmp_path / "another home"))
     for words, part in ((again[:4], "the run read size.py, which is not in"),
-                        (again, "its card, or name with --from the folder where it is")):
+                        (again, "dataset 'tea-talk' is not installed")):
         assert main(words) == 2
         assert part in capsys.readouterr().err
     again += ["--from", str(card.parent)]
     assert main(again) == 0
-    assert "not as it was" not in capsys.readouterr().err
+    assert "changed:" not in capsys.readouterr().err
     assert main(["submit", str(packed), "--out", str(made)]) == 0
     verify = ["verify", str(packed), "--rescore", "always"]
     assert main([*verify, "--with", str(mine)]) == 0
@@ -117,8 +115,8 @@ def test_what_is_ones_own_is_found_again_by_what_it_holds(
     monkeypatch.chdir(card.parent)
     assert main(again[:-2]) == 1
     printed = capsys.readouterr()
-    assert "not as it was: ratings of tea-talk: not the same" in printed.err
-    assert "not as it was: size, code: " in printed.err
+    assert "changed: ratings of tea-talk: not the same" in printed.err
+    assert "changed: size, code: " in printed.err
     assert "likely cause: data: ratings; code\n" in printed.out
     assert main([*verify, "--with", str(mine)]) == 1
     printed = capsys.readouterr().out
@@ -130,7 +128,7 @@ def test_what_is_ones_own_is_found_again_by_what_it_holds(
     assert "the bundle has no metric of that name" in capsys.readouterr().err
 
 
-def test_private_ratings_are_asked_for(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_private_ratings_are_required(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sample = datasets.sample(datasets.card("esl"))
     store.save(Dataset(sample.card, sample.items, (), "imported"), home)
     rows = [{"dialogue_id": rating.item, "annotations": {rating.quality: list(rating.votes)}}
@@ -139,25 +137,25 @@ def test_private_ratings_are_asked_for(tmp_path: Path, home: Path, capsys: pytes
     mine.write_text(json.dumps(rows))
     other.write_text(json.dumps(rows[:-1]))
     main(["run", "--dataset", "esl", "--metric", "length", "--ratings", str(mine), "--out", str(made), "--draws", "0"])
-    again = ["rerun", str(made), "--out", str(tmp_path / "again")]
+    again = ["verify", str(made), "--out", str(tmp_path / "again")]
     assert main(again) == 2
-    assert "name their file with --ratings" in capsys.readouterr().err
+    assert "--ratings" in capsys.readouterr().err
     assert main([*again, "--ratings", str(other)]) == 2
-    assert "not the file of that run" in capsys.readouterr().err
+    assert str(other) in capsys.readouterr().err
     assert main([*again, "--ratings", str(mine)]) == 0
     digest = files.read(tmp_path / "again" / "report").run.options["ratings sha256"]
     assert digest == hashlib.sha256(mine.read_bytes()).hexdigest()
 
 
-def test_what_cannot_be_repeated_is_refused(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_foreign_or_unsafe_commands_are_refused(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for named in (made, made / "report"):
-        assert main(["rerun", str(named), "--out", str(made)]) == 2
-        assert "name another folder" in capsys.readouterr().err
+        assert main(["verify", str(named), "--out", str(made)]) == 2
+        assert "--out" in capsys.readouterr().err
     for command, part in (
-            ("harness study dimensions", "was not made by `harness run`"), ("harness run --all --frob", "--frob"),
-            ("harness run --all --out /elsewhere", "never writes there"),
-            ("harness run --all --store x", "never writes there"), ("harness run --metric no-such-one", "no metric")):
+            ("harness study dimensions", "harness study dimensions"), ("harness run --all --frob", "--frob"),
+            ("harness run --all --out /elsewhere", "--out"),
+            ("harness run --all --store x", "--store"), ("harness run --metric no-such-one", "no metric")):
         altered(made, command=command)
-        assert main(["rerun", str(made), "--out", str(tmp_path / "again")]) == 2
+        assert main(["verify", str(made), "--out", str(tmp_path / "again")]) == 2
         assert part in capsys.readouterr().err
     assert not (tmp_path / "again").exists()

@@ -1,4 +1,4 @@
-"""`harness rerun REPORT`: repeat the run behind a report, and say what differs."""
+"""Repeat the run behind a results folder, for `harness verify`, and report the differences and their likely cause."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from benchmarks.errors import BadStore
 from benchmarks.storage.store import ratings_fingerprint
 from harness import own
 from harness.commands import run as command
-from harness.commands._arguments import MODELS, add
 from harness.errors import BadConfig
 from harness.results import differences, files
 from harness.results.differences import TableDifference
@@ -34,76 +33,62 @@ DIGEST = "ratings sha256"
 
 
 class _CommandParser(argparse.ArgumentParser):
-    """Reads the command of a report."""
+    """A parser for the command recorded in the results."""
 
     def error(self, message: str) -> NoReturn:
-        """Say in one line what is not known here."""
-        raise BadConfig(f"the command of the report is not one of this harness: {message}")
+        raise BadConfig(f"the command recorded in the results is not supported: {message}")
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Which report, and what it does not hold: where files are, and who scores."""
-    parser.add_argument("report", type=Path, metavar="REPORT", help="the results of a run, or the report in them")
-    parser.add_argument("--out", type=Path, metavar="DIR", default=Path("rerun"),
-                        help="scores, report and site of the repetition go here (default: ./rerun)")
-    parser.add_argument("--ratings", type=Path, metavar="FILE", help="the private ratings, where the run had some")
-    parser.add_argument("--from", dest="folders", type=Path, action="append", default=[], metavar="DIR",
-                        help="where files and folders that the run read are now: metrics, models, cards of datasets; "
-                             "may be repeated (default: the working folder)")
-    add(parser, *MODELS)
-    command.configure_workers(parser)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Repeat and compare. 0: every number is what it was; 1: some are not."""
-    before = files.read(args.report)
-    if args.out.resolve() in (args.report.resolve(), args.report.resolve().parent):
-        raise BadConfig(f"--out {args.out}: holds the report that is to be repeated; name another folder")
-    requested = _settings(before, args)
+def repeat(folder: Path, args: argparse.Namespace) -> int:
+    """Run again and compare; return 1 if a number differs, else 0."""
+    before = files.read(folder)
+    if args.out.resolve() in (folder.resolve(), folder.resolve().parent):
+        raise BadConfig(f"--out {args.out}: holds the results to be verified; name another folder")
+    requested = _settings(folder, before, args)
     plan, work = prepare(requested)
     for line in _differs_already(before, plan, work):
-        print(f"not as it was: {line}", file=sys.stderr)
+        print(f"changed: {line}", file=sys.stderr)
     results = command.carry_out(plan, work, requested)
     work.progress.terminal.line(work.progress.summary())
     scored = work.progress.scored
-    print(f"repeated: {requested.out.resolve()}; pairs of metric and dataset: {scored} scored, "
-          f"{len(results.timings) - scored} kept from an earlier repetition there")
+    print(f"written to {requested.out.resolve()}; pairs of metric and dataset: {scored} scored, "
+          f"{len(results.timings) - scored} kept from an earlier verification there")
     drifts = differences.drifts(before, results)
     print("\n".join(map(_line, drifts)))
     if all(drift.equal for drift in drifts):
         return 0
-    flags = shlex.join(("--out", str(args.out), "--against", str(args.report)))
-    print(f"`harness publish {flags}` draws every change")
+    flags = shlex.join(("--out", str(args.out), "--against", str(folder)))
+    print(f"`harness publish {flags}` shows every change")
     print(_cause(before, results))
     return 1
 
 
-def _settings(before: Results, args: argparse.Namespace) -> Settings:
-    """The settings in the command of the results, with the paths of this machine in place of file names."""
+def _settings(folder: Path, before: Results, args: argparse.Namespace) -> Settings:
+    """Return the settings of the recorded command, with file names replaced by paths on this machine."""
     words = shlex.split(before.run.command)
     if words[:2] != ["harness", "run"]:
-        raise BadConfig(f"{args.report}: was not made by `harness run` but by `{before.run.command}`; repeat that")
+        raise BadConfig(f"{folder}: made by `{before.run.command}`, not by `harness run`; it cannot be verified")
     parser = _CommandParser(prog="harness run", add_help=False)
     command.configure(parser)
     repeated = parser.parse_args(words[2:])
     if strange := sorted(name for name in (*UNSAID, "config") if getattr(repeated, name, None) is not None):
-        raise BadConfig(f"{args.report}: its command says --{strange[0].replace('_', '-')}, which `harness run` never "
-                        "writes there; it is not repeated")
+        raise BadConfig(f"{folder}: the recorded command has --{strange[0].replace('_', '-')}, which `harness run` "
+                        "never records; refusing to run it")
     digest = before.run.options.get(DIGEST)
     if digest and args.ratings is None:
-        raise BadConfig(f"{args.report}: the run had private ratings; name their file with --ratings")
+        raise BadConfig(f"{folder}: the run used private ratings; pass their file with --ratings")
     if args.ratings and hashlib.sha256(args.ratings.read_bytes()).hexdigest() != digest:
-        raise BadConfig(f"--ratings {args.ratings}: not the file of that run" if digest else
-                        f"--ratings {args.ratings}: the run had no private ratings")
+        raise BadConfig(f"--ratings {args.ratings}: not the file used by the run" if digest else
+                        f"--ratings {args.ratings}: the run used no private ratings")
     for name, value in vars(args).items():
-        if value is not None:
+        if value is not None and name not in ("with_", "rescore"):  # both are for bundles
             setattr(repeated, name, value)
-    return _placed(settings(repeated), args)
+    return _placed(folder, settings(repeated), args.folders)
 
 
-def _placed(requested: Settings, args: argparse.Namespace) -> Settings:
-    """The settings with the paths that files, folders and cards of datasets have now."""
-    places = [*args.folders, Path()]
+def _placed(folder: Path, requested: Settings, folders: Sequence[Path]) -> Settings:
+    """Return the settings with the present paths of files, folders and dataset cards."""
+    places = [*folders, Path()]
     try:
         values: dict[str, Any] = {name: tuple(paths.placed(each, places) for each in getattr(requested, name))
                                   for name in ("metric", "with_")}
@@ -111,13 +96,13 @@ def _placed(requested: Settings, args: argparse.Namespace) -> Settings:
         if requested.reuse:
             values["reuse"] = Path(paths.placed(f"./{requested.reuse}", places))
     except FileNotFoundError as error:
-        raise BadConfig(f"{args.report}: the run read {error}, which is not in {_listed(places)}; name its folder with "
+        raise BadConfig(f"{folder}: the run read {error}, which is not in {_listed(places)}; pass its folder with "
                         "--from") from error
     cards = {name: str(card) for name in requested.dataset if name not in datasets.built_in()
              for place in reversed(places) if (card := own.find(name, place))}
     if lacking := next((name for name in requested.dataset if name not in {*datasets.names(), *cards}), None):
-        raise BadConfig(f"{args.report}: the run had a dataset {lacking!r}, which is not here; `harness import` its "
-                        "card, or name with --from the folder where it is")
+        raise BadConfig(f"{folder}: dataset {lacking!r} is not installed; `harness import` its card, or pass its "
+                        "folder with --from")
     return replace(requested, dataset=tuple(cards.get(name, name) for name in requested.dataset), **values)
 
 
@@ -126,7 +111,7 @@ def _listed(places: Sequence[Path]) -> str:
 
 
 def _differs_already(before: Results, plan: Plan, work: Workspace) -> Iterator[str]:
-    """What differs before anything is scored: code, packages, the machine, the items."""
+    """Yield differences of code, packages, machine and data, before anything is scored."""
     now = environment.facts(before.run.seed, str(work.models.machine), {}, "")
     for cause in causes.environment(before.run, now):
         yield f"{cause.name}: {cause.old} then, {cause.new} now"
@@ -158,9 +143,9 @@ def _line(drift: TableDifference) -> str:
 
 
 def _cause(before: Results, report: Results) -> str:
-    """What differs between the runs, those things first that a number depends on by itself."""
-    found = causes.causes(before, report)
-    own = [cause for rows in (*found.datasets.values(), *found.metrics.values()) for cause in rows]
-    if likely := causes.summary([*own, *found.every]) or causes.summary(found.run):
+    """Name the likely cause of the differences; those that affect single numbers come first."""
+    differences = causes.causes(before, report)
+    specific = [cause for rows in (*differences.datasets.values(), *differences.metrics.values()) for cause in rows]
+    if likely := causes.summary([*specific, *differences.every]) or causes.summary(differences.run):
         return f"likely cause: {likely}"
-    return "likely cause: " + ("code that no commit names" if found.unsure else "none is known; look at the machine")
+    return "likely cause: " + ("uncommitted code" if differences.unsure else "unknown; perhaps the hardware")
