@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-from collections.abc import Iterator
-from multiprocessing.connection import Connection
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.contract import forgetful, tried
 from harness.contract.checks import CHECKS
-from harness.contract.trial import Broken, Finding, ScoredColumns, Trial, compared
-from metrics import registry
-from metrics.errors import BrokenPlugin, CannotScore, MetricError
-from metrics.external.isolation.process import safe_path
-from metrics.models.service import Models
+from harness.contract.trial import Broken, Finding, compared
+from metrics.errors import BrokenPlugin, WorkerFailed
+from metrics.external.isolation.process import Process
+from metrics.external.isolation.wire import columns_of
 
 ELSEWHERE = "another process"
 """The check that takes two processes: hashes of texts, and so the order of sets, differ between them."""
@@ -24,86 +20,45 @@ ELSEWHERE = "another process"
 
 def findings(metric: str, home: Path, timeout: float) -> Iterator[Finding]:
     """Try every check on a metric, each for so many seconds; BrokenPlugin where it cannot be loaded."""
-    waiting = [*CHECKS, ELSEWHERE]
-    while waiting:
-        with _Child(metric, home, waiting) as child:
-            if isinstance(answer := child.receive(timeout), str):
-                raise BrokenPlugin(f"{metric}: as it is loaded, {answer}")
-            while waiting:
-                name, answer = waiting.pop(0), child.receive(timeout)
-                if isinstance(answer, str):
-                    yield Finding(name, "BROKEN", answer)
-                    break
-                yield answer if isinstance(answer, Finding) else _elsewhere(metric, home, timeout, *answer)
-
-
-def _elsewhere(metric: str, home: Path, timeout: float, ids: list[str], before: ScoredColumns) -> Finding:
-    """Whether the sample scores in another process as it did in the first."""
-    with _Child(metric, home, [ELSEWHERE]) as child:
-        answer: Any = child.receive(timeout)
-        answer = answer if isinstance(answer, str) else child.receive(timeout)
-    if isinstance(answer, str):
-        return Finding(ELSEWHERE, "BROKEN", answer)
-    if isinstance(answer, Finding):
-        return answer
+    process = _process(metric, home)
     try:
-        return Finding(ELSEWHERE, "ok", compared(ids, before, answer[1], "in another process"))
+        for name in CHECKS:
+            yield _asked(process, name, timeout)
+        first = _asked(process, ELSEWHERE, timeout)
+    finally:
+        process.close()
+    yield first if isinstance(first, Finding) else _elsewhere(metric, home, timeout, first)
+
+
+def _process(metric: str, home: Path) -> Process:
+    command = (sys.executable, "-P", "-m", "harness.contract.serving", metric, str(home))
+    return Process(metric, command, Path.cwd(), os.environ)
+
+
+def _asked(process: Process, check: str, timeout: float) -> Any:
+    try:
+        if not process.alive:
+            process.ask({"ask": "load"}, timeout)
+    except WorkerFailed as error:
+        raise BrokenPlugin(str(error)) from error
+    try:
+        answer = process.ask({"ask": check}, timeout)
+    except WorkerFailed as error:
+        return Finding(check, "BROKEN", str(error).removeprefix(f"{process.name}: "))
+    return Finding(check, answer["state"], answer["text"]) if "state" in answer else answer
+
+
+def _elsewhere(metric: str, home: Path, timeout: float, first: Mapping[str, Any]) -> Finding:
+    """Compare the scores of the sample with those of another process."""
+    process = _process(metric, home)
+    try:
+        second = _asked(process, ELSEWHERE, timeout)
+    finally:
+        process.close()
+    if isinstance(second, Finding):
+        return second
+    try:
+        columns, others = columns_of(first["columns"]), columns_of(second["columns"])
+        return Finding(ELSEWHERE, "ok", compared(first["items"], columns, others, "in another process"))
     except Broken as error:
         return Finding(ELSEWHERE, "BROKEN", str(error))
-
-
-class _Child:
-    """A process that loads the metric and sends one finding after the other."""
-
-    def __init__(self, metric: str, home: Path, names: list[str]) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.connection, writing = context.Pipe(duplex=False)
-        self.process = context.Process(target=_report, args=(writing, metric, home, names))
-        with safe_path():
-            self.process.start()
-        writing.close()
-
-    def __enter__(self) -> _Child:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.process.kill()
-        self.process.join()
-        self.connection.close()
-
-    def receive(self, timeout: float) -> Any:
-        """What it sends next, or a text saying how it ended; an error that it sends is raised."""
-        if not self.connection.poll(timeout):
-            return f"nothing comes back within {timeout:g} s"
-        try:
-            answer = self.connection.recv()
-        except EOFError:
-            self.process.join()
-            code = self.process.exitcode or 0
-            return f"the process dies ({signal.Signals(-code).name if code < 0 else f'exit status {code}'})"
-        if isinstance(answer, MetricError):
-            raise answer
-        return answer
-
-
-def _report(connection: Connection, metric: str, home: Path, names: list[str]) -> None:
-    """Load the metric and try the checks; what it prints goes where errors go."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process is stopped, and ends this one
-    os.dup2(2, 1)
-    os.environ.pop("PYTHONSAFEPATH")  # what the metric starts looks where it always does
-    try:
-        trial = Trial(registry.choose(metric).metric, forgetful(Models(home)))
-        connection.send(True)
-        for name in names:
-            connection.send(_first(trial) if name == ELSEWHERE else tried(name, trial))
-    except MetricError as error:
-        connection.send(error)
-
-
-def _first(trial: Trial) -> Finding | tuple[list[str], ScoredColumns]:
-    """The scores of the sample's first dataset, to be compared with those of another process."""
-    try:
-        dataset, scores = trial.first
-    except (Broken, CannotScore) as error:
-        return Finding(ELSEWHERE, "note", f"not tried: {error}")
-    return [item.id for item in dataset.items], scores

@@ -1,9 +1,8 @@
-"""One process that answers questions over its pipes, and everything it can do wrong.
+"""A process that answers questions, each a line of JSON, and everything that it can do wrong.
 
-It leads a session of its own, so that Ctrl-C in a terminal meets the harness alone and whatever the process has started
-can be found and ended with it. Each question has a time. A process that dies, hangs or answers with garbage is ended
-with all it started, its pipes are closed, and the question ends in WorkerFailed, with what the process last wrote to
-its standard error.
+It leads a session of its own, so that Ctrl-C in a terminal reaches the harness alone, and whatever the process starts
+can be found and ended with it. A process that dies, hangs or answers with garbage is ended with all it started, and the
+question raises WorkerFailed with the end of its standard error. The next question starts a new process.
 """
 
 from __future__ import annotations
@@ -11,168 +10,155 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import queue
 import re
-import selectors
 import shlex
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import IO, Any, cast
 
-from metrics.errors import BrokenPlugin, WorkerFailed
-from metrics.external.isolation.settings import Settings
+from metrics import errors
+from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
 from metrics.external.isolation.wire import LONGEST, WireError, decoded, encoded
 
-LOOK = 0.25
-"""Seconds between two looks at the clock."""
 PATIENCE = 2.0
-"""Seconds in which a process may end by itself once its input is closed."""
-PIECE = 1 << 16
+"""Seconds that a process has to end by itself once its input is closed."""
 LAST_WORDS = 300
-"""Signs of the standard error that stand in a message."""
+"""Characters of the standard error that a message quotes."""
 
+_SKIPS: dict[str, type[Exception]] = {"CannotScore": CannotScore, "MissingResource": MissingResource}
 _SECRET = re.compile(r"(^|_)(KEYS?|TOKENS?|AUTH|PAT)(_|$)|SECRET|PASSW|CREDENTIAL|APIKEY", re.IGNORECASE)
 _LOGIN = re.compile(r"//[^/\s:@]*:[^/\s@]*@")
 _MISLEADING = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAFEPATH"}
-_running: set[Child] = set()
+_running: set[Process] = set()
 
 
-@contextlib.contextmanager
-def safe_path() -> Iterator[None]:
-    """Keep a Python that is started now from taking a file of the working folder for a module of its own library."""
-    name = "PYTHONSAFEPATH"
-    before = {name: os.environ[name]} if name in os.environ else {}
-    os.environ[name] = "1"
-    try:
-        yield
-    finally:
-        del os.environ[name]
-        os.environ.update(before)
+class Process:
+    """A command in a folder, under the name that its errors bear; it runs from the first question on."""
 
-
-class _Lost(Exception):
-    """No answer will come, for this reason."""
-
-
-class Child:
-    """A process started by a command in a folder."""
-
-    def __init__(self, command: Sequence[str], settings: Settings) -> None:
-        self.settings, self.owner = settings, os.getpid()
-        self._heard = bytearray()
-        try:
-            self._process = subprocess.Popen(  # noqa: S603  (a metric is code of the user's own choice)
-                command, cwd=settings.folder, env=environment(os.environ, settings.env),
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
-                start_new_session=True)
-        except OSError as error:
-            message = f"{settings.folder}: {shlex.join(command):.200} cannot be started: {error.strerror}"
-            raise BrokenPlugin(message) from error
-        self._stdin, self._stdout, self._stderr = self._pipes = [cast("IO[bytes]", pipe) for pipe in (
-            self._process.stdin, self._process.stdout, self._process.stderr)]
-        for pipe in self._pipes:
-            os.set_blocking(pipe.fileno(), False)
-        _running.add(self)
+    def __init__(self, name: str, command: Sequence[str], folder: Path, env: Mapping[str, str]) -> None:
+        self.name, self._command, self._folder, self._env = name, command, folder, env
+        self._child: subprocess.Popen[bytes] | None = None
+        self._owner, self._questions = 0, 0
+        self._lock = threading.Lock()
 
     @property
     def alive(self) -> bool:
         """Whether this process started it and it has not ended."""
-        return self.owner == os.getpid() and self in _running and self._process.poll() is None
+        return self._child is not None and self._owner == os.getpid() and self._child.poll() is None
 
     def ask(self, question: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """The answer to a question; WorkerFailed where none comes, and the process is gone then."""
-        try:
-            return self._exchange(encoded(question), seconds)
-        except (_Lost, WireError) as error:
-            reason = str(error) if isinstance(error, _Lost) else f"answered with garbage: {error}"
-            self._hear()
-            self.kill()
-            raise WorkerFailed(f"its process {reason}{self._last_words()}") from error
-        except BaseException:  # Ctrl-C among them
-            self.kill()
-            raise
+        """Return the answer; an error that it names is raised as CannotScore, MissingResource or WorkerFailed."""
+        with self._lock:
+            if not self.alive:
+                self.kill()
+                self._start()
+            self._questions += 1
+            try:
+                answer = self._exchange(encoded({**question, "id": self._questions}), seconds)
+            except WireError as error:
+                self.kill()
+                raise WorkerFailed(f"{self.name}: its process {error}{self._last_words()}") from error
+            except BaseException:  # Ctrl-C among them
+                self.kill()
+                raise
+        if "error" in answer:
+            raise self._raised(str(answer["error"]), " ".join(str(answer.get("message", "")).split())[:1000])
+        return answer
 
     def close(self) -> None:
         """Close its input, let it end by itself, then kill it."""
-        if self.owner == os.getpid() and self in _running:
-            self._stdin.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(PATIENCE)
+        if self.alive and self._child is not None:
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                self._stdin.close()
+                self._child.wait(PATIENCE)
         self.kill()
 
     def kill(self) -> None:
-        """End it with all it started; nothing of it is left, neither a process nor an open pipe."""
-        if self.owner != os.getpid() or self not in _running:
+        """End it with all it started, and close its pipes."""
+        child, self._child = self._child, None
+        if child is None or self._owner != os.getpid():
             return
         _running.discard(self)
-        for number in family(self._process.pid):
+        for number in family(child.pid):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(number, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        for pipe in self._pipes:
-            pipe.close()
+        child.wait()
+        for thread in self._threads:
+            thread.join(PATIENCE)
+        for pipe in (self._stdin, self._stdout, self._stderr):
+            with contextlib.suppress(OSError):  # a question that was not read is still in its buffer
+                pipe.close()
+
+    def _start(self) -> None:
+        try:
+            self._child = subprocess.Popen(  # noqa: S603  (a metric is code of the user's own choice)
+                self._command, cwd=self._folder, env=self._env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, start_new_session=True)
+        except OSError as error:
+            message = f"{self._folder}: {shlex.join(self._command):.200} cannot be started: {error.strerror}"
+            raise BrokenPlugin(message) from error
+        self._stdin, self._stdout, self._stderr = (
+            cast("IO[bytes]", pipe) for pipe in (self._child.stdin, self._child.stdout, self._child.stderr))
+        self._owner, self._heard = os.getpid(), b""
+        self._threads = [threading.Thread(target=self._hear, args=(self._stderr,), daemon=True)]
+        self._threads[0].start()
+        _running.add(self)
 
     def _exchange(self, question: bytes, seconds: float) -> dict[str, Any]:
-        left, arrived, end = memoryview(question), bytearray(), time.monotonic() + seconds
-        look = time.monotonic() + LOOK
-        with selectors.DefaultSelector() as pipes:
-            pipes.register(self._stdin, selectors.EVENT_WRITE)
-            pipes.register(self._stdout, selectors.EVENT_READ)
-            pipes.register(self._stderr, selectors.EVENT_READ)
-            while not arrived.endswith(b"\n"):
-                ended = self._process.poll() is not None
-                ready = {key.fileobj for key, _ in pipes.select(max(0.0, min(LOOK, end - time.monotonic())))}
-                if self._stdin in ready:
-                    left = self._send(left)
-                    if not left:
-                        pipes.unregister(self._stdin)
-                if self._stderr in ready and not self._hear():
-                    pipes.unregister(self._stderr)
-                if self._stdout in ready:
-                    if not (piece := os.read(self._stdout.fileno(), PIECE)):
-                        raise _Lost(self._ending())
-                    arrived += piece
-                elif ended:  # what it started may hold the pipe open for ever
-                    raise _Lost(self._ending())
-                if time.monotonic() > look:
-                    self._look(end, seconds, len(arrived))
-                    look = time.monotonic() + LOOK
-        if left or arrived.count(b"\n") > 1:
-            raise WireError("it is more than one message, or came before the question was read")
-        return decoded(arrived)
-
-    def _send(self, left: memoryview) -> memoryview:
+        """Write and read beside each other, since a process may answer before it has read all."""
+        arrived: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        for target, argument in ((self._write, question), (self._read, arrived)):
+            self._threads.append(threading.Thread(target=target, args=(argument,), daemon=True))
+            self._threads[-1].start()
+        end = time.monotonic() + seconds
+        while True:
+            ended = not self.alive
+            with contextlib.suppress(queue.Empty):
+                line = arrived.get(timeout=max(0.0, min(0.25, end - time.monotonic())))
+                break
+            if ended:  # what it started may hold the pipe open for ever
+                raise WireError(self._ending())
+            if time.monotonic() >= end:
+                raise WireError(f"gave no answer in {seconds:g} s")
+        if not line.endswith(b"\n"):
+            raise WireError(self._ending() if len(line) <= LONGEST else
+                            f"answered with a line of more than {LONGEST >> 30} GiB")
+        self._threads = self._threads[:1]
         try:
-            return left[os.write(self._stdin.fileno(), left[:PIECE]):]
-        except BlockingIOError:
-            return left
-        except BrokenPipeError:  # what it wrote before it went away is still to be read
-            return left[:0]
+            answer = decoded(line)
+        except WireError as error:
+            raise WireError(f"answered with garbage: {error}") from error
+        if answer.get("id") != self._questions:
+            raise WireError(f"answered question {answer.get('id')!r:.40} where {self._questions} was expected")
+        return answer
 
-    def _hear(self) -> bool:
-        """Take what stands in its standard error, and keep the end of it; false where it is closed."""
-        for _ in range(64):  # not for ever: it can be faster than we are
-            try:
-                piece = os.read(self._stderr.fileno(), PIECE)
-            except BlockingIOError:
-                return True
-            if not piece:
-                return False
-            self._heard = (self._heard + piece)[-PIECE:]
-        return True
+    def _write(self, question: bytes) -> None:
+        with contextlib.suppress(OSError, ValueError):  # it went away; what it wrote before is still to be read
+            self._stdin.write(question)
+            self._stdin.flush()
 
-    def _look(self, end: float, seconds: float, arrived: int) -> None:
-        if arrived > LONGEST:
-            raise _Lost(f"answered with a line of more than {LONGEST >> 30} GiB")
-        if time.monotonic() >= end:
-            raise _Lost(f"gave no answer in {seconds:g} s")
+    def _read(self, arrived: queue.SimpleQueue[bytes]) -> None:
+        arrived.put(self._stdout.readline(LONGEST + 1))
+
+    def _hear(self, stderr: IO[bytes]) -> None:
+        """Keep the end of its standard error."""
+        while piece := os.read(stderr.fileno(), 1 << 16):
+            self._heard = (self._heard + piece)[-(1 << 16):]
+
+    def _raised(self, kind: str, message: str) -> Exception:
+        if kind in _SKIPS:
+            return _SKIPS[kind](message)
+        ours = isinstance(getattr(errors, kind, None), type)
+        return WorkerFailed(f"{self.name}: {message}" if ours else f"{self.name}: {kind:.80}: {message}")
 
     def _ending(self) -> str:
         try:
-            status = self._process.wait(PATIENCE)
+            status = self._child.wait(PATIENCE) if self._child else 0
         except subprocess.TimeoutExpired:
             return "closed its pipes before it answered"
         if status >= 0:
@@ -181,7 +167,7 @@ class Child:
         return f"was ended by {names.get(-status, f'signal {-status}')}"
 
     def _last_words(self) -> str:
-        """The end of its standard error, from where Python tells of a crash if it does."""
+        """Quote the end of its standard error, from where Python tells of a crash if it does."""
         text = " ".join(self._heard.decode(errors="replace").split())
         text = "".join(sign if sign.isprintable() else "?" for sign in text)
         crash = text.rfind("Fatal Python error")
@@ -190,19 +176,19 @@ class Child:
 
 
 def environment(ours: Mapping[str, str], passed: Sequence[str]) -> dict[str, str]:
-    """Our variables without those that hold a key or a password, as far as that can be seen, but with those named."""
+    """Return our variables without those that look like a key or a password, unless they are named."""
     return {name: value for name, value in ours.items()
             if name in passed or not (name in _MISLEADING or is_secret(name, value))}
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether a variable holds a key or a password, as far as that can be seen."""
+    """Whether a variable looks like a key or a password."""
     return bool(_SECRET.search(name) or _LOGIN.search(value))
 
 
 def family(leader: int) -> set[int]:
-    """A process, its descendants, and what has stayed in its session after its own parent ended, by number."""
-    import psutil  # which the environments of metrics have not
+    """Return a process, its descendants, and what stayed in its session after its own parent ended, by number."""
+    import psutil  # which the environments of metrics lack
 
     parents = {process.pid: process.info["ppid"] for process in psutil.process_iter(["ppid"])}
     members = {number for number in parents if number == leader or _session(number) == leader}
@@ -212,7 +198,7 @@ def family(leader: int) -> set[int]:
 
 
 def _session(number: int) -> int | None:
-    """The session of a process; None where it has just ended or is not ours to ask."""
+    """Return the session of a process; None where it has just ended or is not ours to ask."""
     with contextlib.suppress(OSError):
         return os.getsid(number)
     return None
@@ -220,5 +206,5 @@ def _session(number: int) -> int | None:
 
 @atexit.register
 def _end_all() -> None:
-    for child in tuple(_running):
-        child.close()
+    for process in tuple(_running):
+        process.close()

@@ -15,7 +15,7 @@ import platform
 import sys
 import traceback
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, get_args, get_origin
 
@@ -28,16 +28,24 @@ from metrics.models.service import Choice, Models
 from metrics.registry import class_in
 
 
-def serve(name: str, place: str, source: BinaryIO, sink: BinaryIO) -> None:
-    """Answer each question until the pipe is closed; the metric is loaded when it is first needed."""
+def serve_metric(name: str, place: str, source: BinaryIO, sink: BinaryIO) -> None:
+    """Describe a metric and score with it; it is loaded when it is first needed."""
+    def answer(question: Mapping[str, Any]) -> dict[str, Any]:
+        kind = loaded(name, place)
+        return _described(kind) if question["ask"] == "describe" else _scored(kind, question)
+
+    serve(answer, source, sink)
+
+
+def serve(answer: Callable[[Mapping[str, Any]], dict[str, Any]], source: BinaryIO, sink: BinaryIO) -> None:
+    """Answer each question until the pipe is closed; an exception is an answer too."""
     for question in map(decoded, source):
         try:
-            kind = loaded(name, place)
-            answer = _described(kind) if question["ask"] == "describe" else _scored(kind, question)
+            answered = answer(question)
         except BaseException as error:  # a metric is foreign code
             traceback.print_exc()
-            answer = {"error": type(error).__name__, "message": _message(error)}
-        sink.write(encoded({**answer, "id": question["id"]}))
+            answered = {"error": type(error).__name__, "message": _message(error)}
+        sink.write(encoded({**answered, "id": question["id"]}))
         sink.flush()
 
 

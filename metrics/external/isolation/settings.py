@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.errors import nearest
+from benchmarks.formats.records import Refused, value_of
 from metrics.errors import BrokenPlugin
 from metrics.metric import GROUP
 from metrics.models.resources import digest_of
 
 TIMEOUT = 3600.0
-KEYS = ("python", "command", "timeout", "env")
 SKIPPED = frozenset({"__pycache__", "build", "dist", "node_modules", "tests", "results", "report", "scores", "site",
                      "statistics"})
 """Folders that decide no score: what is built, tests, and what a run leaves; likewise hidden ones and *.egg-info."""
@@ -43,26 +42,32 @@ class Settings:
         return self.python is not None or bool(self.command)
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The table [tool.harness]."""
+
+    python: str | None = None
+    command: tuple[str, ...] = ()
+    timeout: float = TIMEOUT
+    env: tuple[str, ...] = ()
+
+
 def read(folder: Path) -> Settings:
-    """The settings of a folder; BrokenPlugin where one is impossible."""
+    """Read the settings of a folder; BrokenPlugin where one is impossible."""
     folder = folder.absolute()
-    table = project(folder).get("tool", {}).get("harness", {})
     where = f"{folder / 'pyproject.toml'}: [tool.harness]"
-    if not isinstance(table, dict):
-        raise BrokenPlugin(f"{where} is a table")
-    if unknown := sorted(table.keys() - set(KEYS)):
-        raise BrokenPlugin(f"{where} has no {unknown[0]!r}; {nearest(unknown[0], KEYS)}")
-    if "python" in table and "command" in table:
+    try:
+        table: Table = value_of(Table, project(folder).get("tool", {}).get("harness", {}), where)
+    except Refused as error:
+        raise BrokenPlugin(str(error)) from error
+    if table.python is not None and table.command:
         raise BrokenPlugin(f"{where} names python or command, not both")
-    timeout = table.get("timeout", TIMEOUT)
-    if type(timeout) not in (int, float) or not 0 < timeout < float("inf"):
-        raise BrokenPlugin(f"{where} timeout: a number of seconds is needed, not {timeout!r:.80}")
-    for key in ("command", "env"):
-        words = table.get(key, ["a"])
-        if not isinstance(words, list) or not words or not all(isinstance(word, str) and word for word in words):
-            raise BrokenPlugin(f"{where} {key}: a list of words is needed, not {words!r:.80}")
-    return Settings(folder, _python(folder, table.get("python"), where), tuple(table.get("command", ())),
-                    float(timeout), tuple(table.get("env", ())))
+    if table.timeout <= 0:
+        raise BrokenPlugin(f"{where} timeout: should be a number of seconds, not {table.timeout!r:.80}")
+    python = None if table.python is None else folder / Path(table.python).expanduser()
+    if python is not None and not python.is_file():  # not resolved: a link is what makes an environment one
+        raise BrokenPlugin(f"{where} python: there is no {python}; make it, as docs/protocol.md says")
+    return Settings(folder, python, table.command, float(table.timeout), table.env)
 
 
 def project(folder: Path) -> dict[str, Any]:
@@ -101,12 +106,3 @@ def _files(folder: Path) -> Iterator[Path]:
         inside[:] = (name for name in inside
                      if name not in SKIPPED and not name.startswith(".") and not name.endswith(".egg-info"))
         yield from (Path(where, name) for name in names)
-
-
-def _python(folder: Path, value: Any, where: str) -> Path | None:
-    if value is None:
-        return None
-    path = folder / Path(str(value)).expanduser()  # not resolved: a link is what makes an environment one
-    if not path.is_file():
-        raise BrokenPlugin(f"{where} python: there is no {path}; make it, as docs/protocol.md says")
-    return path

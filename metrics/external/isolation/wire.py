@@ -1,7 +1,6 @@
-"""The wire between the harness and a metric in a process of its own: docs/protocol.md, which has it for any language.
+"""The messages between the harness and a metric in a process of its own, for any language: docs/protocol.md.
 
-A message is a line: a JSON object in UTF-8. Whatever cannot be parsed is a WireError. What a process says of itself is
-checked field by field: its card, its options, its environment.
+A message is a line: a JSON object in UTF-8. Whatever cannot be parsed is a WireError.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ LONGEST = 1 << 30
 TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool, "file": File}
 """The types that an option can have; one with `choices` needs none."""
 
-RESERVED = {"card", "score", "depends", "adapter"}
-"""What a class of a metric has besides its options."""
+RESERVED = {"card", "score", "depends", "process", "described", "timeout", "identity"}
+"""The attributes of a metric's class besides its options."""
 
 
 class WireError(Exception):
@@ -37,24 +36,24 @@ class WireError(Exception):
 
 
 def encoded(message: Mapping[str, Any]) -> bytes:
-    """A message as a line; half of a surrogate pair goes over as U+FFFD."""
+    """Write a message as a line; half of a surrogate pair becomes U+FFFD."""
     text = json.dumps(message, ensure_ascii=False)
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode() + b"\n"
 
 
-def decoded(line: bytes | bytearray) -> dict[str, Any]:
-    """The message of a line; NaN and Infinity are refused."""
+def decoded(line: bytes) -> dict[str, Any]:
+    """Read the message of a line; NaN and Infinity are refused."""
     try:
         message = json.loads(line, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise WireError(f"{bytes(line[:40])!r} cannot be read as JSON ({error})") from error
+        raise WireError(f"{line[:40]!r} cannot be read as JSON ({error})") from error
     if not isinstance(message, dict):
         raise WireError("a message is a JSON object")
     return message
 
 
 def items_of(records: Any) -> tuple[Item, ...]:
-    """The items of a question."""
+    """Read the items of a question."""
     try:
         return tuple(map(Item.of, records))
     except (KeyError, TypeError) as error:
@@ -62,12 +61,15 @@ def items_of(records: Any) -> tuple[Item, ...]:
 
 
 def columns_record(columns: Mapping[str, Column]) -> dict[str, list[float | None]]:
-    """The columns of an answer, as JSON has them; a missing score is null."""
-    return {name: [_number(name, value) for value in column] for name, column in columns.items()}
+    """Return the columns as JSON has them; a missing score is null."""
+    for name, column in columns.items():
+        if np.isinf(column).any():
+            raise WireError(f"column {name:.80} holds an infinite score")
+    return {name: [None if math.isnan(value) else float(value) for value in column] for name, column in columns.items()}
 
 
 def columns_of(columns: Any) -> dict[str, Column]:
-    """The columns of an answer, whatever their names and lengths."""
+    """Read the columns of an answer, whatever their names and lengths."""
     if not isinstance(columns, dict):
         raise WireError("columns should be an object of lists")
     return {name: _column(name, values) for name, values in columns.items()}
@@ -85,12 +87,6 @@ def _column(name: str, values: Any) -> Column:
         raise WireError(f"a score is out of range: {error}") from error
 
 
-def _number(name: str, value: float) -> float | None:
-    if math.isinf(value):
-        raise WireError(f"column {name:.80} holds an infinite score")
-    return None if math.isnan(value) else float(value)
-
-
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON; a missing score is null")
 
@@ -105,7 +101,7 @@ class Description:
 
 
 def description(answer: Mapping[str, Any]) -> Description:
-    """The description in an answer; WireError where it is none."""
+    """Read the description in an answer."""
     if answer.get("protocol") != PROTOCOL:
         raise WireError(f"it speaks protocol {answer.get('protocol')!r:.40}, and this is {PROTOCOL}")
     try:
@@ -124,19 +120,18 @@ def description(answer: Mapping[str, Any]) -> Description:
 
 
 def _option(entry: Mapping[str, Any]) -> tuple[str, Any, Any]:
-    name = entry.get("name")
+    name, default, choices = entry.get("name"), entry.get("default"), entry.get("choices")
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
         raise WireError(f"an option has a name that Python takes too, not {name!r:.40}")
-    default, choices = entry.get("default"), entry.get("choices")
     if choices is not None:
         plain = isinstance(choices, list) and all(type(choice) in (int, str) for choice in choices)
         if not plain or default not in choices:
-            raise WireError(f"option {name}: choices is a list of words or whole numbers, the default among them")
+            raise WireError(f"option {name}: choices should be texts or whole numbers, the default among them")
         return name, Literal[tuple(choices)], default
     kind = TYPES.get(str(entry.get("type")))
     if kind is None:
-        raise WireError(f"option {name}: its type is one of {', '.join(TYPES)}, or it has choices")
-    value = float(default) if kind is float and type(default) is int else default
-    if type(value) is not (str if kind is File else kind):
-        raise WireError(f"option {name}: the default {default!r:.40} is not of type {entry['type']}")
-    return name, kind, kind(value)
+        raise WireError(f"option {name}: its type should be one of {', '.join(TYPES)}, or it should have choices")
+    try:
+        return name, kind, kind(value_of(str if kind is File else kind, default, f"option {name}, default"))
+    except Refused as error:
+        raise WireError(str(error)) from error

@@ -1,4 +1,4 @@
-"""The script that a metric's own Python runs: it hands over to metrics/external/isolation/serving.py.
+"""The script that a metric's own Python runs: it loads metrics/external/isolation/serving.py.
 
     PYTHON -P worker.py FOLDER NAME MODULE:CLASS
 
@@ -37,17 +37,18 @@ class Ours:
 def main() -> None:
     """Answer until the input is closed."""
     folder, name, place = sys.argv[1:]
-    source, sink = _pipes()
+    source, sink = pipes()
     faulthandler.enable()
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     sys.meta_path.insert(0, Ours)
     sys.path[:0] = [path for path in (str(Path(folder, "src")), folder) if Path(path).is_dir()]
-    from metrics.external.isolation.serving import serve
+    from metrics.external.isolation.serving import serve_metric
 
-    serve(name, place, source, sink)
+    serve_metric(name, place, source, sink)
 
 
-def _pipes() -> tuple[BinaryIO, BinaryIO]:
+def pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Return the input and output; whatever prints from now on prints to the standard error."""
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

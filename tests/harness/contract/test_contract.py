@@ -248,18 +248,17 @@ def test_checks_that_break_for_one_reason_are_said_once(
 def test_a_metric_that_hangs_or_dies_costs_the_checks_it_does_so_in(
         tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, "card", "whitespace only", "emoji")
-    for trouble, text in (("time.sleep(600)", "nothing comes back within 4 s"),
-                          ("os._exit(7)", "the process dies (exit status 7)")):
+    for trouble, text in (("time.sleep(600)", "gave no answer in 4 s"), ("os._exit(7)", "exit status 7")):
         assert main(["check", file(tmp_path, trouble), "--timeout", "4"]) == 1
         *findings, _ = capsys.readouterr().out.splitlines()
         assert [finding.split()[0] for finding in findings] == ["ok", "BROKEN", "ok", "ok"]
-        assert findings[1].endswith(text)
+        assert text in findings[1]
 
 
 def test_a_metric_that_cannot_be_loaded_is_no_broken_contract(tmp_path: Path,
                                                               capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "odd.py"
-    for content, part in (("import os\nos._exit(3)", "as it is loaded, the process dies (exit status 3)"),
+    for content, part in (("import os\nos._exit(3)", "exit status 3"),
                          ("1 / 0", "ZeroDivisionError")):
         path.write_text(content)
         assert main(["check", str(path)]) == 2

@@ -34,7 +34,6 @@ def misbehave(id_):
         "no-object": line([id_]),
         "other-id": line({"id": id_ - 1, "columns": {"words": []}}),
         "no-columns": line({"id": id_}),
-        "twice": line({"id": id_, "columns": {"words": []}}) * 2,
         "raises": line({"id": id_, "error": "KeyError", "message": "two\nlines"}),
     }
     if HOW in answers:

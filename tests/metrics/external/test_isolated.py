@@ -37,8 +37,8 @@ def _nothing_is_left() -> Iterator[None]:
     """Every test ends its processes, and closes what it opened."""
     before, family_before = open_files(), family(os.getpid())
     yield
-    for _, kind, _ in isolation._made.values():
-        kind.adapter.close()
+    for _, _, process_ in isolation._made.values():
+        process_.close()
     isolation._made.clear()
     assert not process._running
     assert family(os.getpid()) <= family_before, "other tests of this process may have left some of their own"
@@ -96,7 +96,6 @@ FAILURES = {
     "no-object": "a message is a JSON object",
     "other-id": "answered question 1 where 2 was expected",
     "no-columns": "columns should be an object of lists",
-    "twice": "more than one message",
     "raises": "words: KeyError: two lines",
     "leaves_the_pipe_to_another": "ended with exit status 4 before it answered",
     "closes": "closed its pipes before it answered",
@@ -121,7 +120,7 @@ def test_a_failure_fails_one_dataset_and_leaves_nothing(tmp_path: Path, monkeypa
         assert len(family(os.getpid()) - others) == (how == "raises"), how  # an answer as good as any
         assert score(metric) == [3, 0, 2]
         assert open_files() <= files
-        type(metric).adapter.close()
+        type(metric).process.close()
 
 
 def test_time_has_an_end(tmp_path: Path) -> None:
@@ -134,15 +133,15 @@ def test_time_has_an_end(tmp_path: Path) -> None:
         assert time.monotonic() - start < 10
         assert family(os.getpid()) <= others, how
         assert score(metric) == [3, 0, 2]
-        type(metric).adapter.close()
+        type(metric).process.close()
 
 
 def test_a_process_that_ends_while_nobody_asks_is_replaced(tmp_path: Path) -> None:
     metric, files = misbehaving(tmp_path, "nothing"), open_files()
-    child = type(metric).adapter.child
+    child = type(metric).process._child
     assert child is not None
-    os.kill(child._process.pid, signal.SIGKILL)
-    child._process.wait()
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
     assert score(metric) == [3, 0, 2]
     assert len(process._running) == 1
     assert open_files() == files
@@ -277,7 +276,7 @@ def test_a_harness_that_ends_or_is_killed_leaves_no_process(tmp_path: Path) -> N
     code = ("import os, signal, threading; from pathlib import Path; from metrics.external import isolation; "
             "from metrics.models.service import Models; "
             f"kind = isolation.metric_class(Path({str(tmp_path)!r})); "
-            "print(kind.adapter.child._process.pid, flush=True); ")
+            "print(kind.process._child.pid, flush=True); ")
     killed = ("threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start(); "
               "kind().score([], Models(Path('.')))")
     for ending, status in ((code, 0), (code + killed, -signal.SIGKILL)):
