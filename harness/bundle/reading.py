@@ -25,8 +25,9 @@ from benchmarks.formats.records import Refused, lines, load, mapping, records, t
 from benchmarks.storage import archive
 from harness.bundle import FORM, LISTS, LONGEST, MANIFEST, TABLES, Bundle, ScoreTable, heading, scores_file
 from harness.errors import BadBundle
+from harness.results import files
 from harness.results.item_scores import ColumnKey
-from harness.results.rows import Correlation, DatasetEntry, Failure, MetricEntry, RankingRow, Run, Skip
+from harness.results.rows import Run
 from harness.statistics.panel import Vector
 from metrics.column import of_quality, split_quality
 
@@ -36,8 +37,7 @@ LIMIT = 128 << 20
 COLUMNS = 2000
 """Columns of scores that a dataset may have."""
 
-KINDS: dict[str, type[Any]] = {"datasets": DatasetEntry, "metrics": MetricEntry, "skips": Skip, "failures": Failure,
-                               "correlations": Correlation, "ranking": RankingRow}
+KINDS = files.ENTRIES | files.TABLES
 
 
 def read(path: Path) -> Bundle:
@@ -67,11 +67,11 @@ def _members(folder: Path) -> dict[str, bytes]:
     manifest = mapping(MANIFEST, load(MANIFEST, unpacked[MANIFEST].read_bytes()))
     if manifest.get("form") != FORM:
         raise Refused(f"{MANIFEST}: form {manifest.get('form')!r:.40}, this harness reads form {FORM}")
-    files = mapping(MANIFEST, manifest.get("files"))
-    for name in sorted(unpacked.keys() - {MANIFEST} - files.keys()):
+    listed = mapping(MANIFEST, manifest.get("files"))
+    for name in sorted(unpacked.keys() - {MANIFEST} - listed.keys()):
         raise Refused(f"{name!r:.100} is not in the manifest")
     members = {MANIFEST: json.dumps(manifest).encode()}
-    for name, entry in files.items():
+    for name, entry in listed.items():
         if name not in unpacked or name == MANIFEST:
             raise Refused(f"{name!r:.100} is in the manifest and not in the bundle")
         content = unpacked[name].read_bytes()
@@ -94,11 +94,12 @@ def _bundle(members: Mapping[str, bytes]) -> Bundle:
     tables |= {one: records(f"{one}.jsonl", list(lines(f"{one}.jsonl", members[f"{one}.jsonl"])), KINDS[one])
               for one in TABLES}
     _check_names(tables)
-    files = {scores_file(entry.name): entry.name for entry in tables["datasets"]}
-    for one in members.keys() - {MANIFEST, *fixed} - files.keys():
+    score_files = {scores_file(entry.name): entry.name for entry in tables["datasets"]}
+    for one in members.keys() - {MANIFEST, *fixed} - score_files.keys():
         raise Refused(f"{one!r:.100} is no part of a bundle")
     names = {(row.metric, row.column) for row in tables["correlations"]}
-    scores = {dataset: _scored(file, members[file], names) for file, dataset in files.items() if file in members}
+    scores = {dataset: _scored(file, members[file], names) for file, dataset in score_files.items()
+              if file in members}
     run = value_of(Run, load("run.json", members["run.json"]), "run.json")
     return Bundle(name=name, run=run, scores=scores, **tables)
 

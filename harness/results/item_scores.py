@@ -17,10 +17,7 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
 from harness.results.rows import ItemScores
-from harness.results.tables import array, numbers, texts
 from harness.statistics.panel import Vector
 from metrics.column import of_quality, split_quality
 
@@ -69,16 +66,16 @@ def packed(points: ItemScores) -> bytes:
     import pyarrow.parquet as pq
 
     columns: dict[str, pa.Array] = {
-        "item": texts(points.items), "system": texts(points.systems),
-        "words": numbers(points.words, np.int64), "context": numbers(points.contexts, np.int64)}
+        "item": pa.array(points.items, pa.string()), "system": pa.array(points.systems, pa.string()),
+        "words": pa.array(points.words), "context": pa.array(points.contexts)}
     split = []
     for kind, names, given in (("human", list(points.human), points.human.values()),
                                ("score", labels(list(points.scores)), points.scores.values())):
         for name, values in zip(names, given, strict=True):
             split.append(_readable(f"{kind}:{name}", columns))
-            columns[split[-1]] = numbers(values)
+            columns[split[-1]] = pa.array(values)
     if points.conversations is not None:
-        columns["conversation"] = numbers(points.conversations, np.int64)
+        columns["conversation"] = pa.array(points.conversations)
     notes = {"dataset": points.dataset, "human": list(points.human), "score": [list(name) for name in points.scores]}
     table = pa.table(columns).replace_schema_metadata({"points": json.dumps(notes)})
     sink = io.BytesIO()
@@ -96,11 +93,11 @@ def unpacked(content: bytes) -> ItemScores:
     columns = iter(table.columns[4:])
     return ItemScores(
         dataset=notes["dataset"], items=tuple(table.column("item").to_pylist()),
-        systems=tuple(table.column("system").to_pylist()), words=array(table.column("words")),
-        contexts=array(table.column("context")),
-        human={name: array(next(columns)) for name in notes["human"]},
-        scores={(metric, column): array(next(columns)) for metric, column in notes["score"]},
-        conversations=array(table.column("conversation")) if "conversation" in table.column_names else None)
+        systems=tuple(table.column("system").to_pylist()), words=table.column("words").to_numpy(),
+        contexts=table.column("context").to_numpy(),
+        human={name: next(columns).to_numpy() for name in notes["human"]},
+        scores={(metric, column): next(columns).to_numpy() for metric, column in notes["score"]},
+        conversations=table.column("conversation").to_numpy() if "conversation" in table.column_names else None)
 
 
 def _readable(name: str, others: Container[str]) -> str:

@@ -24,7 +24,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.errors import StoreError
-from harness.results.tables import array, numbers, texts
 from harness.scoring.files import Files, open_files
 from harness.scoring.score import Scores
 
@@ -189,8 +188,8 @@ def _digest(content: bytes) -> str:
 
 
 def _to_parquet(scores: Scores, signature: str) -> bytes:
-    columns = {"item": texts(scores.items)}
-    columns |= {f"score:{name}": numbers(column) for name, column in scores.columns.items()}
+    columns = {"item": pa.array(scores.items, pa.string())}
+    columns |= {f"score:{name}": pa.array(column) for name, column in scores.columns.items()}
     notes = {"signature": signature, "seconds": repr(scores.seconds), "alone": repr(scores.alone), "day": scores.day}
     sink = io.BytesIO()
     pq.write_table(pa.table(columns).replace_schema_metadata(notes), sink)
@@ -202,6 +201,6 @@ def _from_parquet(content: bytes) -> Scores:
     items, kinds, notes = table.column("item"), table.schema.types, table.schema.metadata or {}
     if kinds != [pa.string(), *[pa.float64()] * (len(kinds) - 1)] or items.null_count:
         raise TypeError("not an id and scores in each row")
-    columns = {name.removeprefix("score:"): array(table.column(name)) for name in table.column_names[1:]}
+    columns = {name.removeprefix("score:"): table.column(name).to_numpy() for name in table.column_names[1:]}
     return Scores(tuple(items.to_pylist()), columns, float(notes[b"seconds"]), float(notes.get(b"alone", b"nan")),
                   notes.get(b"day", b"").decode())
