@@ -23,8 +23,8 @@ from typing import Any, Protocol, cast
 
 import harness
 from benchmarks.errors import BenchmarkError
+from benchmarks.redaction import redacted
 from harness.errors import HarnessError
-from harness.redaction import redacted
 from harness.run.settings import home_folder
 from metrics.errors import MetricError
 

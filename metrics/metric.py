@@ -224,3 +224,12 @@ def _code(kind: type) -> tuple[str, ...]:
     except (OSError, TypeError):  # typed in, or compiled
         return ()
     return (f"code={hashlib.sha256(source.encode()).hexdigest()[:12]}",)
+
+
+def class_in(module: Any, name: str) -> type[Metric]:
+    """The metric of that name that a module holds."""
+    for value in vars(module).values() if inspect.ismodule(module) else ():
+        own = getattr(value, "card", None)
+        if inspect.isclass(value) and isinstance(own, MetricCard) and own.name == name:
+            return as_metric(value)
+    raise MetricError(f"{getattr(module, '__name__', module)} holds no class whose card is named {name!r}")

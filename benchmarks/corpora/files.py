@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.errors import BadRecord, BenchmarkError
-from benchmarks.storage.files import walk, write_atomically
+from benchmarks.formats.raw import walk
+from benchmarks.storage.files import write_atomically
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 LIST = "evaluation_overlap"

@@ -14,7 +14,6 @@ from typing import Any
 from benchmarks.dataset import SYSTEM, Dataset, DatasetCard, Item, Rating, Reference, Utterance
 from benchmarks.errors import BadRecord
 from benchmarks.formats import official
-from benchmarks.storage.files import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +30,12 @@ class RatedRow:
 
 Read = Callable[[Any], Iterable[RatedRow]]
 """The rows of one record of an upstream's file."""
+
+
+def walk(folder: Path, pattern: str = "*") -> Sequence[Path]:
+    """The files of a folder and below, shallow before deep, then by name; without the leavings of a Mac."""
+    files = (file for file in folder.rglob(pattern) if file.is_file() and not file.name.startswith("._"))
+    return sorted(files, key=lambda file: (len(file.parts), str(file)))
 
 
 def find(path: Path, *patterns: str) -> Path:

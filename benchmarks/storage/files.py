@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -71,12 +71,6 @@ def staged(folder: Path) -> Iterator[Path]:
 def _mark(path: Path) -> str:
     """How the name of what is half-written begins: by whom, and for what."""
     return f".{path.name}.{MACHINE}-{os.getpid()}."
-
-
-def walk(folder: Path, pattern: str = "*") -> Sequence[Path]:
-    """The files of a folder and below, shallow before deep, then by name; without the leavings of a Mac."""
-    files = (file for file in folder.rglob(pattern) if file.is_file() and not file.name.startswith("._"))
-    return sorted(files, key=lambda file: (len(file.parts), str(file)))
 
 
 def sweep(folder: Path) -> None:

@@ -6,11 +6,12 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks import release
 from benchmarks.corpora import files
 from benchmarks.corpora.files import ImportedCorpus
-from benchmarks.storage import release, resources, store
+from benchmarks.release import Release
+from benchmarks.storage import resources, store
 from benchmarks.storage.files import write_atomically
-from benchmarks.storage.release import Release
 from harness import own
 from harness.contract.dataset import about
 

@@ -17,8 +17,8 @@ from typing import Any
 from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
 from benchmarks.formats import private
+from benchmarks.redaction import redacted
 from harness.errors import ScoringFailed
-from harness.redaction import redacted
 from harness.results.rows import (
     Comparisons,
     Correlation,

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TextIO
 
-from harness.redaction import redacted
+from benchmarks.redaction import redacted
 from harness.scoring.estimate import Estimate
 from harness.scoring.store import Span
 from metrics.models.reading import READING

@@ -28,8 +28,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 
+from benchmarks.redaction import is_secret
 from metrics.errors import BadOption, MissingResource, NoAnswer
-from metrics.external.isolation.process import is_secret
 from metrics.judges.answer import Answer, received
 
 URL_FROM, KEY_FROM = "OPENAI_BASE_URL", "OPENAI_API_KEY"

@@ -11,7 +11,6 @@ import atexit
 import contextlib
 import os
 import queue
-import re
 import shlex
 import signal
 import subprocess
@@ -21,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
+from benchmarks.redaction import is_secret
 from metrics import errors
 from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
 from metrics.external.isolation.wire import LONGEST, WireError, decoded, encoded
@@ -31,8 +31,6 @@ LAST_WORDS = 300
 """Characters of the standard error that a message quotes."""
 
 _SKIPS: dict[str, type[Exception]] = {"CannotScore": CannotScore, "MissingResource": MissingResource}
-_SECRET = re.compile(r"(^|_)(KEYS?|TOKENS?|AUTH|PAT)(_|$)|SECRET|PASSW|CREDENTIAL|APIKEY", re.IGNORECASE)
-_LOGIN = re.compile(r"//[^/\s:@]*:[^/\s@]*@")
 _MISLEADING = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAFEPATH"}
 _running: set[Process] = set()
 
@@ -179,11 +177,6 @@ def environment(ours: Mapping[str, str], passed: Sequence[str]) -> dict[str, str
     """Return our variables without those that look like a key or a password, unless they are named."""
     return {name: value for name, value in ours.items()
             if name in passed or not (name in _MISLEADING or is_secret(name, value))}
-
-
-def is_secret(name: str, value: str) -> bool:
-    """Whether a variable looks like a key or a password."""
-    return bool(_SECRET.search(name) or _LOGIN.search(value))
 
 
 def family(leader: int) -> set[int]:

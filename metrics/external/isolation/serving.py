@@ -23,9 +23,8 @@ import numpy as np
 
 from metrics.errors import BrokenPlugin
 from metrics.external.isolation.wire import PROTOCOL, TYPES, columns_record, decoded, encoded, items_of
-from metrics.metric import File, Metric, as_metric
+from metrics.metric import File, Metric, as_metric, class_in
 from metrics.models.service import Choice, Models
-from metrics.registry import class_in
 
 
 def serve_metric(name: str, place: str, source: BinaryIO, sink: BinaryIO) -> None:

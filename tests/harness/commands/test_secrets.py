@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
+from benchmarks.redaction import redacted
 from harness.cli import main
-from harness.redaction import redacted
 from metrics.judges import sampling
 from tests.faults.runs import metric
 from tests.judge_server import serving

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import registry
+from benchmarks import registry, release
 from benchmarks.errors import BadArchive, BenchmarkError
 from benchmarks.sources import xdial
 from benchmarks.sources.xdial import LANGUAGES
 from benchmarks.storage import fetch as fetching
-from benchmarks.storage import release, resources
+from benchmarks.storage import resources
 from harness.commands import import_
 from harness.scoring import composites
 from tests.benchmarks.made import run
