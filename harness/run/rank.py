@@ -23,7 +23,7 @@ Target = tuple[str, str]
 """Dataset and quality."""
 
 Rule: TypeAlias = Callable[[Mapping[Target, float]], float]
-"""From a row of targets to one number, higher being better."""
+"""A mean over targets; higher is better."""
 
 
 def dataset_mean(values: Mapping[Target, float]) -> float:
@@ -40,21 +40,19 @@ def target_mean(values: Mapping[Target, float]) -> float:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """The mean, rounded once: as `statistics.mean` gives it, in a third of its time."""
+    """Return the mean, rounded once: as `statistics.mean`, in a third of its time."""
     ratios = [value.as_integer_ratio() for value in values]
-    below = max(own for _, own in ratios)  # all are powers of two
-    return sum(above * (below // own) for above, own in ratios) / (below * len(values))
+    common = max(denominator for _, denominator in ratios)  # all are powers of two
+    return sum(numerator * (common // denominator) for numerator, denominator in ratios) / (common * len(values))
 
 
 @dataclass(frozen=True, slots=True)
 class CountedMean:
-    """Mean over the cells of a board printed with dataset averages: each counts as often as the cells it stands for."""
+    """Mean over the cells of a printed board, each dataset average weighted by its `counts` of cells."""
 
     counts: Mapping[str, int]
-    """The number of cells of each dataset."""
 
     def __call__(self, values: Mapping[Target, float], /) -> float:
-        """Mean over all cells, written out or not."""
         return _mean([value for (dataset, _), value in sorted(values.items()) for _ in range(self.counts[dataset])])
 
 
@@ -66,7 +64,7 @@ BY_NAME: dict[str, Rule] = {**RULES, "macro": dataset_mean, "micro": target_mean
 
 
 def over(rule: Rule, values: Mapping[Target, float], cells: Collection[Target]) -> float:
-    """What a rule gives for the cells of a board; NaN if there are none, or one has no number."""
+    """Apply a rule to the cells of a board; return NaN if there are none or a value is missing."""
     row = {cell: values.get(cell, math.nan) for cell in cells}
     return rule(row) if row and all(map(math.isfinite, row.values())) else math.nan
 
@@ -74,7 +72,7 @@ def over(rule: Rule, values: Mapping[Target, float], cells: Collection[Target]) 
 def best_submissions(
     rows: Mapping[str, Mapping[Target, float]], teams: Mapping[str, str], rule: Rule, cells: Collection[Target]
 ) -> dict[str, str]:
-    """Each team's best submission by a rule, the first by name of equals; a team without a complete one is left out."""
+    """Return the best complete submission of each team by a rule; of equal ones the first by name."""
     best: dict[str, tuple[float, str]] = {}
     for name in sorted(rows):
         value, team = over(rule, rows[name], cells), teams[name]
@@ -84,9 +82,9 @@ def best_submissions(
 
 
 def borda(rows: Mapping[str, Mapping[Target, float]], cells: Collection[Target]) -> dict[str, float]:
-    """How many competitors each beats, summed over the cells, 0 to cells × (competitors − 1); a tie is half.
+    """Count the competitors that each beats, summed over the cells; a tie counts half.
 
-    A competitor that lacks a cell has no number, and the others win nothing against it.
+    A competitor that lacks a cell has no points, and the others win none against it.
     """
     complete = {name: row for name, row in rows.items() if math.isfinite(over(target_mean, row, cells))}
     points = dict.fromkeys(rows, math.nan)
@@ -99,7 +97,7 @@ def borda(rows: Mapping[str, Mapping[Target, float]], cells: Collection[Target])
 
 def unseen(rows: Iterable[Correlation], metrics: Iterable[MetricEntry], datasets: Iterable[DatasetEntry],
            ) -> list[Correlation]:
-    """The correlations, without a value where the weights were learned on these very ratings."""
+    """Remove the values of correlations with ratings on which the weights of the metric were fitted."""
     seen = fitted(metrics, datasets)
     return [replace(row, value=math.nan) if (row.metric, row.dataset) in seen else row for row in rows]
 

@@ -62,7 +62,7 @@ def verified(path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tupl
     return status, printed.out + printed.err
 
 
-def test_what_was_packed_is_found_again(packed: Path, suite_run: SuiteRun, capsys: pytest.CaptureFixture[str]) -> None:
+def test_intact_bundle_verifies(packed: Path, suite_run: SuiteRun, capsys: pytest.CaptureFixture[str]) -> None:
     status, printed = verified(packed, capsys)
     report = suite_run.results
     mine = [row for row in report.correlations if row.metric == "bleu" or row.metric.startswith("rank")]
@@ -78,7 +78,7 @@ def test_what_was_packed_is_found_again(packed: Path, suite_run: SuiteRun, capsy
     assert f"bleu/bleu-2 rank {row.rank} of {of}, {row.value:.3f}" in printed
 
 
-def test_the_same_results_make_the_same_bytes_and_read_back(packed: Path, suite_run: SuiteRun, tmp_path: Path) -> None:
+def test_packing_is_deterministic_and_reads_back(packed: Path, suite_run: SuiteRun, tmp_path: Path) -> None:
     """But for whole numbers of scales, which come back with a point."""
     made = bundle.of(suite_run.results, [COMPOSITE, "bleu"], "two metrics")
     assert bundle.packed(made) == packed.read_bytes()
@@ -88,7 +88,7 @@ def test_the_same_results_make_the_same_bytes_and_read_back(packed: Path, suite_
     assert {name for name in again if again[name] != before[name]} <= {"datasets.json", "manifest.json"}
 
 
-def test_there_is_no_text_path_or_secret_in_it(suite_run: SuiteRun, tmp_path: Path,
+def test_bundle_holds_no_text_path_or_secret(suite_run: SuiteRun, tmp_path: Path,
                                                monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARNESS_SECRET", "s3cr3t-value")
     made = bundle.packed(bundle.of(suite_run.results, (), ""))
@@ -101,7 +101,7 @@ def test_there_is_no_text_path_or_secret_in_it(suite_run: SuiteRun, tmp_path: Pa
         assert (example.response or example.context[-1]) not in everything
 
 
-def test_a_metric_that_is_named_by_a_path_of_this_machine_is_not_packed(suite_run: SuiteRun) -> None:
+def test_metrics_named_by_a_path_are_refused(suite_run: SuiteRun) -> None:
     report = suite_run.results
     for name in ("judge:/models/mine", "cosine[encoder=~/mine]", "./x.py[file=C:\\mine]", "scores:file:///mine.csv"):
         renamed = dataclasses.replace(report, metrics=(dataclasses.replace(report.metrics[0], name=name),))
@@ -121,7 +121,7 @@ def moved(content: bytes, row: dict[str, Any], **by: float) -> bytes:
     return "\n".join(map(json.dumps, rows)).encode()
 
 
-def test_what_was_changed_is_drift(packed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_changed_numbers_are_reported(packed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With a manifest made anew: a score, a correlation, a place on a board, and scores that are not there."""
     content = members(packed)
     lines = content["scores/persona-usr.csv"].decode().split("\n")
@@ -155,7 +155,7 @@ def test_what_was_changed_is_drift(packed: Path, capsys: pytest.CaptureFixture[s
     assert "here no scores of it" in printed
 
 
-def test_pages_name_the_bundle_that_stands_in_place_of_the_large_tables(suite_run: SuiteRun, tmp_path: Path) -> None:
+def test_pages_link_the_bundle_instead_of_large_tables(suite_run: SuiteRun, tmp_path: Path) -> None:
     site = tmp_path / "docs" / "example"
     assert main(["publish", "--out", str(suite_run.out), "--site", str(site), "--bundle", f"{site}.zip"]) == 0
     assert reading.read(Path(f"{site}.zip")).name == "example"
@@ -163,7 +163,7 @@ def test_pages_name_the_bundle_that_stands_in_place_of_the_large_tables(suite_ru
     assert {path.name for path in (*site.glob("*.csv"), *site.glob("l*.json"))} == {"ranking.csv", "reliability.csv"}
 
 
-def test_a_run_starts_from_a_bundle_and_its_rows_say_so(
+def test_run_reuses_scores_of_a_bundle(
         packed: Path, suite_run: SuiteRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A metric of another version is scored; one that only the bundle has stands beside it, or is skipped."""
     content = members(packed)
@@ -187,7 +187,7 @@ def test_a_run_starts_from_a_bundle_and_its_rows_say_so(
         Skip("dstc7", COMPOSITE, "the bundle two metrics has no scores of these items")]
 
 
-def test_what_is_not_here_is_told_and_is_no_drift(packed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_absent_data_is_reported_but_no_difference(packed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Other items, other ratings, another signature: nothing can be said about them."""
     content = members(packed)
     entries = json.loads(content["datasets.json"])
@@ -202,7 +202,7 @@ def test_what_is_not_here_is_told_and_is_no_drift(packed: Path, capsys: pytest.C
     assert "nothing could be computed again from scores" in printed
 
 
-def test_no_metric_is_loaded_from_what_a_bundle_names(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+def test_names_in_a_bundle_load_no_code(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                       capsys: pytest.CaptureFixture[str]) -> None:
     """A script in the working folder by that name is not run."""
     monkeypatch.chdir(tmp_path)
@@ -247,7 +247,7 @@ REFUSED: list[tuple[str, bytes, bytes | None, bool, str]] = [
 """Member, what in it is replaced by what (or goes), whether the manifest is made anew, and what is wrong then."""
 
 
-def test_what_is_not_a_bundle_is_refused_with_its_reason(packed: Path) -> None:
+def test_malformed_bundles_are_refused(packed: Path) -> None:
     before = members(packed)
     for member, old, new, listed, reason in REFUSED:
         changed = {**before, member: re.sub(old, new, before.get(member, b""), count=1)} if new is not None else {
@@ -257,7 +257,7 @@ def test_what_is_not_a_bundle_is_refused_with_its_reason(packed: Path) -> None:
             reading.read(packed)
 
 
-def test_hostile_archives_are_refused_and_leave_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+def test_hostile_archives_are_refused_and_leave_no_files(tmp_path: Path, capsys: pytest.CaptureFixture[str],
                                                         monkeypatch: pytest.MonkeyPatch) -> None:
     """What else an archive can be is refused where it is unpacked: benchmarks/storage/archive.py."""
     (tmp_path / "work").mkdir()
@@ -278,7 +278,7 @@ def test_hostile_archives_are_refused_and_leave_nothing(tmp_path: Path, capsys: 
     assert "is larger than" in verified(bad, capsys)[1]
 
 
-def test_several_are_checked_and_the_worst_decides(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+def test_worst_of_several_bundles_decides_the_status(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
                                                    ) -> None:
     """As Markdown, in which names from a bundle are no markup."""
     content = members(packed)

@@ -17,8 +17,7 @@ def agreement(cell: tuple[str, str], column: str, value: float) -> Correlation:
     return Correlation(*cell, column, column, "spearman", 9, value, 0.5, -1, 1)
 
 
-def test_the_rules_by_hand_and_a_dataset_average_counts_as_often_as_its_cells() -> None:
-    """Two boards of the same numbers, one printed with the average of a's two cells."""
+def test_rules_by_hand() -> None:
     assert RULES["dev"](CELLS) == pytest.approx((0.2 + 0.6) / 2)
     assert RULES["test"](CELLS) == pytest.approx(1.0 / 3)
     averaged = {("a", "average"): 0.2, ("b", "q1"): 0.6}
@@ -30,12 +29,12 @@ def test_the_rules_by_hand_and_a_dataset_average_counts_as_often_as_its_cells() 
     {}, {("a", "q1"): 0.1}, {**CELLS, ("b", "q1"): math.nan}, {**CELLS, ("b", "q1"): math.inf},
 ], ids=["nothing", "one cell", "not a number", "infinite"])
 @pytest.mark.parametrize("rule", BY_NAME.values(), ids=BY_NAME)
-def test_an_incomplete_row_has_no_number(rule: Rule, row: dict[Target, float]) -> None:
+def test_incomplete_row_has_no_value(rule: Rule, row: dict[Target, float]) -> None:
     assert math.isnan(over(rule, row, CELLS))
     assert not math.isnan(over(rule, CELLS, CELLS))
 
 
-def test_the_best_submission_of_a_team_depends_on_the_rule() -> None:
+def test_best_submission_depends_on_the_rule() -> None:
     """x1 is better on the dataset with two cells, x2 on the other; x3 lacks a cell; y has nothing complete."""
     rows = {"x1": {("a", "q1"): 0.4, ("a", "q2"): 0.4, ("b", "q1"): 0.0},
             "x2": {("a", "q1"): 0.1, ("a", "q2"): 0.1, ("b", "q1"): 0.5},
@@ -71,7 +70,7 @@ rules = st.sampled_from([*RULES.values(), CountedMean({"a": 1, "b": 4, "c": 9})]
 
 
 @given(rules, rows, st.data(), st.floats(0, 1))
-def test_a_mean_does_not_hang_on_order_lies_between_its_cells_and_rises_with_each(
+def test_means_ignore_order_and_rise_with_every_cell(
         rule: Rule, row: dict[Target, float], data: st.DataObject, gain: float) -> None:
     assert rule(dict(data.draw(st.permutations(list(row.items()))))) == rule(row)
     assert min(row.values()) <= rule(row) <= max(row.values())
@@ -86,7 +85,7 @@ def test_a_mean_does_not_hang_on_order_lies_between_its_cells_and_rises_with_eac
 
 
 @given(st.dictionaries(st.sampled_from("uvwxyz"), st.fixed_dictionaries(dict.fromkeys(CELLS, values)), min_size=1))
-def test_borda_shares_out_all_points(board: dict[str, dict[Target, float]]) -> None:
+def test_borda_points_add_up(board: dict[str, dict[Target, float]]) -> None:
     found = borda(board, CELLS)
     pairs = len(board) * (len(board) - 1) / 2
     assert sum(found.values()) == pairs * len(CELLS)
