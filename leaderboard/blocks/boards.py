@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from harness.results.item_scores import slug
@@ -88,27 +89,24 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
         data="Ranks count all columns, including those fitted on ratings, which are listed below")
 
 
-def overall_table(index: Index, board: Board, more: Iterable[ExtraColumn], data: str = "") -> Table:
-    """Draw the averages of an overall board under each rule, with more columns."""
-    extra, control = list(more), control_value(board)
-    averages = [average_cells(board, rule) for rule in board.rules]
+def board_table(index: Index, board: Board, columns: Iterable[ExtraColumn], data: str) -> Table:
+    """Draw a board: rank and name, then the given columns."""
+    extra, control = list(columns), control_value(board)
 
     def line(column: Column) -> Row:
         row = board.row(column)
         return (_rank(row), _name(index, column, row.value if row else math.nan, control),
-                *(cells[column] for cells in averages), *(cells.get(column, Cell(MISSING)) for _, cells in extra))
+                *(cells.get(column, Cell(MISSING)) for _, cells in extra))
 
     return Table(
         f"{slug(board.name)}-{slug(board.statistic.replace(' ', '-'))}", board.caption,
         (Heading("Rank, 95 %" if any(map(has_interval, board.ranking.values())) else "Rank", "rank", key="rank"),
-         Heading("Metric", "stub", key="metric"),
-         *(Heading(RULES.get(rule, rule), "number", key=rule) for rule in board.rules),
-         *(heading for heading, _ in extra)),
+         Heading("Metric", "stub", key="metric"), *(heading for heading, _ in extra)),
         _groups(map(line, board.ranked), (line(column) for column in board.columns if column not in board.ranked)),
-        data=data or index.data(board.name))
+        data=data)
 
 
-def board_table(index: Index, board: Board) -> Table:
+def overall_board(index: Index, board: Board) -> Table:
     """Draw an overall board with the mean on every dataset, for LaTeX."""
     means: list[ExtraColumn] = []
     any_fitted = False
@@ -120,7 +118,47 @@ def board_table(index: Index, board: Board) -> Table:
         cells |= {column: fitted_cell(cells[column]) for column in fitted if math.isfinite(values[column])}
         means.append((Heading(entry.name, "number"), cells))
         any_fitted |= bool(fitted)
-    return overall_table(index, board, (*letters(board), *means), marked(index.data(board.name), any_fitted))
+    return board_table(index, board, (*averages(board), *letters(board), *means),
+                       marked(index.data(board.name), any_fitted))
+
+
+def dataset_board(index: Index, entry: DatasetEntry, statistic: str) -> Table:
+    """Draw every column, including declared but missing ones, on every quality of a dataset."""
+    columns = sorted({(metric.name, column) for metric in index.results.metrics for column in metric.columns}
+                     | index.columns.get(entry.name, set()))
+    fitted = {column for column in columns if index.is_fitted(column, entry.name)}
+    board = _dataset_ranking(index, entry, statistic, columns)
+    drawn: list[ExtraColumn] = []
+    if len(entry.qualities) > 1:
+        drawn.append((Heading("Mean", "number", title="Mean of the other columns", key="test"),
+                      average_cells(board, "test")))
+    for quality in entry.qualities:
+        rows = {column: index.correlation((entry.name, quality.name), column, statistic) for column in columns}
+        best = leaders(row.value for column, row in rows.items() if row and column not in fitted)
+        cells = {column: _quality_cell(index, entry, quality, column, row, statistic, best)
+                 for column, row in rows.items()}
+        drawn.append((Heading(quality.name, "number", small=_sizes(rows.values())), cells))
+    return replace(board_table(index, board, drawn, marked(index.data(), bool(fitted))),
+                   anchor=f"correlation-{slug(statistic.replace(' ', '-'))}",
+                   caption=f"{entry.name}: {statistic_title(statistic)}")
+
+
+def _dataset_ranking(index: Index, entry: DatasetEntry, statistic: str, columns: Sequence[Column]) -> Board:
+    """Rank columns by their mean over the rated qualities of a dataset; fitted ones have none."""
+    rated = {column: [math.nan] if index.is_fitted(column, entry.name) else _rated(index, entry, column, statistic)
+             for column in columns}
+    ordered = sorted((mean for values in rated.values() if math.isfinite(mean := _mean(values))), reverse=True)
+    targets = sum(quality.rated > 0 for quality in entry.qualities)
+    return Board(entry.name, statistic, ("test",), {("test", column): RankingRow(
+        entry.name, entry.kind, "test", statistic, *column, mean := _mean(values),
+        1 + ordered.index(mean) if math.isfinite(mean) else None, sum(map(math.isfinite, values)), targets)
+        for column, values in rated.items()})
+
+
+def averages(board: Board) -> Iterator[ExtraColumn]:
+    """Yield the average under each rule of a board."""
+    for rule in board.rules:
+        yield Heading(RULES.get(rule, rule), "number", key=rule), average_cells(board, rule)
 
 
 def average_cells(board: Board, rule: str) -> dict[Column, Cell]:
@@ -143,48 +181,6 @@ def _groups(ranked: Iterable[Row], unranked: Iterable[Row]) -> tuple[Group, ...]
 
 def _coverage(covered: int, targets: int) -> str:
     return f"{covered} of {plural(targets, 'target')}"
-
-
-def dataset_board(index: Index, entry: DatasetEntry, statistic: str) -> Table:
-    """Draw every column, including declared but missing ones, on every quality of a dataset."""
-    columns = sorted({(metric.name, column) for metric in index.results.metrics for column in metric.columns}
-                     | index.columns.get(entry.name, set()))
-    rows = {column: [index.correlation((entry.name, quality.name), column, statistic) for quality in entry.qualities]
-            for column in columns}
-    fitted = {column for column in columns if index.is_fitted(column, entry.name)}
-    rated = {column: [math.nan] if column in fitted else _rated(index, entry, column, statistic) for column in columns}
-    means = {column: _mean(values) for column, values in rated.items()}
-    covered = {column: sum(map(math.isfinite, values)) for column, values in rated.items()}
-    targets = sum(quality.rated > 0 for quality in entry.qualities)
-    best = [leaders(row.value for column in columns if column not in fitted and (row := rows[column][position]))
-            for position, _ in enumerate(entry.qualities)]
-    ranked = sorted((column for column in columns if math.isfinite(means[column])),
-                    key=lambda column: (-means[column], column))
-    ordered = [means[column] for column in ranked]
-    best_mean = leaders(ordered)
-    control = max((means[column] for column in ranked if column[0] == CONTROL), default=math.nan)
-    with_mean = len(entry.qualities) > 1
-
-    def line(column: Column) -> Row:
-        mean, rank = means[column], Cell("")
-        name = metric_cell(index, column)._replace(small=_coverage(covered[column], targets))
-        average = Cell(MISSING, title="no mean because a value is missing")
-        if math.isfinite(mean):
-            rank, name = Cell(str(1 + ordered.index(mean))), _name(index, column, mean, control)
-            average = number_cell(mean, best_mean)
-        cells = (_quality_cell(index, entry, quality, column, row, statistic, lead)
-                 for quality, row, lead in zip(entry.qualities, rows[column], best, strict=True))
-        return (rank, name, *((average,) if with_mean else ()), *cells)
-
-    return Table(
-        f"correlation-{slug(statistic.replace(' ', '-'))}", f"{entry.name}: {statistic_title(statistic)}",
-        (Heading("Rank", "rank", key="rank"), Heading("Metric", "stub", key="metric"),
-         *((Heading("Mean", "number", title="Mean of the other columns", key="test"),) if with_mean else ()),
-         *(Heading(quality.name, "number", small=_sizes(rows[column][position] for column in columns))
-           for position, quality in enumerate(entry.qualities))),
-        _groups(map(line, ranked), map(line, sorted(
-            set(columns) - set(ranked), key=lambda column: (-covered[column], column)))),
-        data=marked(index.data(), bool(fitted)))
 
 
 def cost_cell(cost: Cost | None) -> Cell:

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from harness.results.item_scores import slug
 from harness.results.rows import Results
-from leaderboard.blocks.boards import board_table, dataset_board
+from leaderboard.blocks.boards import dataset_board, overall_board
 from leaderboard.blocks.tables import Cell, Group, Heading, Table
 from leaderboard.escaping import visible
 from leaderboard.model.boards import boards as named
@@ -40,7 +40,7 @@ NATIVE = "–—…†“”‘’"
 def boards(results: Results) -> dict[str, Table]:
     """Return every board by name: dev-spearman, dataset-fed-turn-correlation-pearson."""
     index = make_index(results)
-    whole = [board_table(index, board) for name in names(results) for board in named(results, name)]
+    whole = [overall_board(index, board) for name in names(results) for board in named(results, name)]
     return {table.anchor: table for table in whole} | {
         f"dataset-{slug(entry.name)}-{table.anchor}": table for entry in index.datasets
         for table in (dataset_board(index, entry, statistic) for statistic in index.statistics)}

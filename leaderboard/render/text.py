@@ -13,7 +13,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.results.rows import Results, Skip
-from leaderboard.blocks.boards import ExtraColumn, average_cells, cost_cell, dataset_board, letters, overall_table
+from leaderboard.blocks.boards import (
+    average_cells,
+    averages,
+    board_table,
+    cost_cell,
+    dataset_board,
+    letters,
+)
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model.boards import Board, boards, names
 from leaderboard.model.cost import costs
@@ -76,15 +83,15 @@ def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
     """Show the averages of the first statistic beside those of the others under the first rule."""
     first, others = statistics[0], statistics[1:]
     column_costs = {column: cost for column, cost in costs(index.results).items() if math.isfinite(cost.seconds)}
-    more: list[ExtraColumn] = [(Heading(statistic_title(board.statistic), "number"), {
+    more = [*averages(first), *((Heading(statistic_title(board.statistic), "number"), {
         column: cell._replace(small="") for column, cell in average_cells(board, board.rules[0]).items()})
-        for board in others]
+        for board in others)]
     more += [(heading, {column: cell._replace(text=_shortened(cell.text)) for column, cell in cells.items()})
              for heading, cells in letters(first)]
     if column_costs.keys() & set(first.columns):
         more.append((Heading("s/1,000", "number"), {
             column: cost_cell(column_costs.get(column)) for column in first.columns}))
-    table = overall_table(index, first, more)
+    table = board_table(index, first, more, index.data(first.name))
     return replace(table, caption=f"{first.caption}, averages", headings=tuple(
         replace(heading, text=SHORT.get(heading.key, heading.text)) for heading in table.headings))
 
