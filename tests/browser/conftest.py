@@ -1,4 +1,4 @@
-"""Sites in a real browser: drawn once, served on the loopback and opened as files, with every complaint collected.
+"""Sites in Chromium: drawn once, served on the loopback interface, with all errors collected.
 
 A test fails where a page asks for anything that is not its own site, writes an error to the console or breaks its
 Content-Security-Policy.
@@ -43,13 +43,13 @@ Open = Callable[..., sync_api.Page]
 
 
 def executable() -> str | None:
-    """The browser that HARNESS_CHROMIUM names, or the first on the PATH; None where there is none."""
+    """Return the browser named by HARNESS_CHROMIUM, else the first on the PATH."""
     return os.environ.get("HARNESS_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """A drawn site: what it is of, the paths of its pages, its folder and where it is served."""
+    """A site with its results, the paths of its pages, its folder and address."""
 
     results: Results
     pages: list[str]
@@ -58,48 +58,47 @@ class Site:
 
     @property
     def kinds(self) -> list[str]:
-        """One page of each kind: those at the root, and the first of each folder."""
+        """Return the pages at the root and the first of each folder."""
         first = {path.rpartition("/")[0] or path: path for path in reversed(self.pages)}
         return sorted(first.values())
 
     def at(self, path: str) -> str:
-        """Where a page is served."""
         return f"{self.served}/{path}"
 
 
 def rows(page: sync_api.Page) -> list[dict[str, str]]:
-    """Every row of the board from the top: name, rank as shown, whether it is hidden."""
+    """Return the rows of the board: label, rank and whether it is hidden."""
     shown: list[dict[str, str]] = page.evaluate(ROWS)
     return shown
 
 
-def watch(context: sync_api.BrowserContext, said: list[str]) -> None:
-    """Collect every complaint about the pages of a context, and let nothing out."""
+def watch(context: sync_api.BrowserContext, errors: list[str]) -> None:
+    """Collect errors of the pages of a context and block foreign requests."""
     def refuse(route: sync_api.Route) -> None:
-        said.append(f"asked for {route.request.url}")
+        errors.append(f"asked for {route.request.url}")
         route.abort()
 
     def note(message: str, matters: bool) -> None:
         if matters:
-            said.append(message)
+            errors.append(message)
 
     context.add_init_script(WATCH)
     context.route(ELSEWHERE, refuse)
     context.on("console", lambda line: note(f"{line.type}: {line.text}", line.type in ("error", "warning")))
-    context.on("weberror", lambda error: said.append(f"script: {error.error}"))
-    context.on("requestfailed", lambda request: note(  # aborted: what a test left before it was there, or saved
+    context.on("weberror", lambda error: errors.append(f"script: {error.error}"))
+    context.on("requestfailed", lambda request: note(  # aborted: left before it had loaded, or saved
         f"{request.url}: {request.failure}", request.failure != "net::ERR_ABORTED"))
     context.on("response", lambda response: note(f"{response.url}: {response.status}", response.status >= 400))
 
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name in the library
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """Serve a folder on a free port of the loopback."""
+    """Serve a folder on a free local port."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -113,7 +112,6 @@ def serving(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def published(results: Results, folder: Path) -> Iterator[Site]:
-    """Draw a report into a folder and serve it."""
     files = draw(results)
     for path, content in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -124,7 +122,6 @@ def published(results: Results, folder: Path) -> Iterator[Site]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[sync_api.Browser]:
-    """Chromium, started once."""
     path = executable()
     if path is None:
         pytest.skip(NONE)
@@ -136,34 +133,29 @@ def browser() -> Iterator[sync_api.Browser]:
 
 @pytest.fixture(scope="session")
 def site(browser: sync_api.Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A site of every kind of page: five datasets, twelve metrics, nothing hostile."""
+    """A site with every kind of page."""
     with published(large.make(5, 14, (60, 120)), tmp_path_factory.mktemp("site")) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
 def hostile_pages(browser: sync_api.Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The site of the report with the names that nobody should choose."""
+    """A site with hostile names."""
     with published(hostile.make(), tmp_path_factory.mktemp("hostile")) as made:
         yield made
 
 
 @pytest.fixture
-def complaints() -> list[str]:
-    """What the pages of this test complain about: errors of the console and of scripts, requests elsewhere."""
-    return []
-
-
-@pytest.fixture
-def visit(browser: sync_api.Browser, complaints: list[str]) -> Iterator[Open]:
-    """Open a page in a context of its own; when the test is over nothing may have been complained about."""
+def visit(browser: sync_api.Browser) -> Iterator[Open]:
+    """Open pages in new contexts; fail if one had errors."""
     contexts: list[sync_api.BrowserContext] = []
+    errors: list[str] = []
 
     def opened(url: str, **options: object) -> sync_api.Page:
         context = browser.new_context(**{"viewport": DESK, **options})
         contexts.append(context)
         context.set_default_timeout(10_000)
-        watch(context, complaints)
+        watch(context, errors)
         page = context.new_page()
         page.goto(url)
         return page
@@ -171,4 +163,4 @@ def visit(browser: sync_api.Browser, complaints: list[str]) -> Iterator[Open]:
     yield opened
     for context in contexts:
         context.close()
-    assert complaints == []
+    assert errors == []

@@ -1,4 +1,4 @@
-"""The front page does what its controls say: answers and ranks as worked out from the results, kept in the address."""
+"""The controls of the front page: answers and ranks match the results, and the address keeps the selection."""
 
 import math
 from collections import defaultdict
@@ -18,13 +18,13 @@ pytestmark = pytest.mark.browser
 
 
 def shown(page: sync_api.Page) -> dict[str, str]:
-    """The rank of each row that the board shows, by the name of its column."""
+    """Return the rank of each visible row by its column."""
     return {row["label"]: row["rank"] for row in rows(page) if not row["hidden"]}
 
 
 def expected(results: Results, dimension: str, statistic: str = "spearman", without: Collection[str] = ()
              ) -> dict[str, int]:
-    """The rank of every column on a quality of the development datasets, by the mean of their datasets."""
+    """Compute the rank of every column on a quality of the development datasets."""
     targets = [(entry.name, quality.name) for entry in results.datasets for quality in entry.qualities
                if entry.split == "dev" and quality.dimension == dimension and entry.name not in without]
     values: dict[str, dict[tuple[str, str], float]] = defaultdict(dict)
@@ -37,13 +37,13 @@ def expected(results: Results, dimension: str, statistic: str = "spearman", with
 
 
 def ask(page: sync_api.Page, **chosen: str) -> None:
-    """Choose in the question."""
+    """Select answers in the question form."""
     for name, value in chosen.items():
         page.locator(f".ask select[name={name}]").select_option(value)
 
 
 def assert_ranks(page: sync_api.Page, ranks: dict[str, int]) -> None:
-    """The board shows these ranks, where it shows a column."""
+    """Assert that every visible column has its rank."""
     found = shown(page)
     assert {label: int(rank) for label, rank in found.items()} == {label: ranks[label] for label in found}
 

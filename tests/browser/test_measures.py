@@ -1,4 +1,4 @@
-"""What a reader waits for and must find, on a site of the size of a real run.
+"""Speed, size and layout of a site as large as that of a real run.
 
 First screen, sizes, times, tabs, cells, badges.
 """
@@ -85,7 +85,7 @@ def test_site_is_small_and_drawn_quickly(real: Site, results: Results, visit: Op
 
 
 def test_front_page_loads_in_a_quarter_second_of_cpu_time(real: Site, browser: sync_api.Browser) -> None:
-    """So one that is four times slower needs a second. Its own time is counted, whatever else the machine does."""
+    """Measures CPU time, so other load on the machine does not matter."""
     seconds = []
     for _ in range(3):
         page = browser.new_page(viewport=DESK)

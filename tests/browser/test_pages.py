@@ -1,4 +1,4 @@
-"""Every page opens: from a server and from a file, wide and narrow, light and dark, with scripts and without, on paper.
+"""Every page works from a server or a file, wide or narrow, light or dark, with or without scripts, and in print.
 
 axe-core finds nothing on any kind of page. Hostile names run nothing, ask for nothing and break no layout.
 """
@@ -31,13 +31,13 @@ UNFOLD = "for (const one of document.querySelectorAll('details')) one.open = tru
 
 
 def overflowing(page: sync_api.Page) -> list[str]:
-    """What makes a page wider than its window."""
+    """Return the elements that make a page wider than its window."""
     wide: list[str] = page.evaluate(WIDER)
     return wide
 
 
 def light(page: sync_api.Page) -> bool:
-    """Tell whether the page has a light ground."""
+    """Return True if the background is light."""
     ground: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
     return int(ground.removeprefix("rgb(").partition(",")[0]) > 127
 

@@ -1,4 +1,4 @@
-"""A small report made by hand, with everything that a page must survive: gaps, ties, crashes, hostile names.
+"""A small hand-made report with gaps, ties, crashes and hostile names.
 
 Its values are a few plain numbers, so that every average below can be checked in the head.
 """
@@ -35,22 +35,19 @@ def quality(name: str, dimension: str = "", rated: int = 100) -> rows.QualityEnt
 
 
 def find_page(pages: Iterable[Page], label: str) -> Page:
-    """The page of a label."""
     return next(page for page in pages if page.label == label)
 
 
 def tables(page: Page) -> Iterator[Table]:
-    """Every table of a page."""
     return (block for section in page.sections for block in section.blocks if isinstance(block, Table))
 
 
 def table(page: Page, anchor: str) -> Table:
-    """The table of a page under an anchor."""
     return next(entry for entry in tables(page) if entry.anchor == anchor)
 
 
 def row(found: Table, *texts: str) -> dict[str, Cell]:
-    """The first row with these cells, by heading, the first of equal headings winning."""
+    """Return the first row with these cells, by heading."""
     line = next(cells for cells in found.rows if set(texts) <= {cell.text for cell in cells})
     return dict(reversed([(heading.text, cell) for heading, cell in zip(found.headings, line, strict=True)]))
 
@@ -143,13 +140,13 @@ def make() -> Results:
 
 @pytest.fixture(scope="session")
 def mixed() -> Results:
-    """Real and simulated datasets, as a run of both has them."""
+    """Results on real and simulated datasets."""
     return make()
 
 
 @pytest.fixture(scope="session")
 def results(mixed: Results) -> Results:
-    """What is shown of them."""
+    """The part of them that is shown."""
     return real_alone(mixed)
 
 

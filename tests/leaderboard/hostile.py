@@ -1,4 +1,4 @@
-"""The made-up report (large.py) with everything that comes from outside hostile: every name, text, note and reason.
+"""The synthetic report (large.py) with hostile names, texts, notes and reasons.
 
 `make(plain(NAMES))` is the same report with names that nobody could object to, for what is different between the two
 sites is what the names did.
@@ -24,11 +24,11 @@ NAMES = (
     "tag\U000e0041\U000e007f", "cafe\u0301", "caf\u00e9", "=1+1", "#main", "?q=1&r=2", "100%", "a\\b")
 KEPT = {"split", "level", "origin", "statistic", "method", "test", "rule", "board", "kind", "letters", "has", "items",
         "digest", "fitted_on"}
-"""Fields whose texts the harness writes itself."""
+"""Fields with texts of the harness."""
 
 
 class Renamed(dict[str, str]):
-    """A name for every text, those of the list first."""
+    """Replacement names by text, those of the list first."""
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__()
@@ -54,12 +54,12 @@ class Renamed(dict[str, str]):
 
 
 def plain(names: Sequence[str]) -> tuple[str, ...]:
-    """As many harmless names."""
+    """Return as many harmless names."""
     return tuple(f"name-{number:02d}" for number in range(len(names)))
 
 
 def make(names: Sequence[str] = NAMES, datasets: int = 4, metrics: int = 6) -> Results:
-    """Make the report; its datasets, qualities, metrics and columns have the first names, and each is a text."""
+    """Make the report; datasets, qualities, metrics and columns get the first names."""
     made, renamed = large.make(datasets, metrics, (12, 12), sample=1), Renamed(names)
     for entry in (*made.datasets, *made.metrics):
         renamed[entry.name]

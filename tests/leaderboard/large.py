@@ -1,4 +1,4 @@
-"""A report of full size, made up: 19 datasets with 54 cells, 60 metrics with 102 columns, everything that pages draw.
+"""A synthetic report of full size: 19 datasets with 54 targets, 60 metrics with 102 columns.
 
 Ratings and scores are random numbers that follow a latent quality more or less; correlations, Williams' tests and
 ranks are those of a run on them, so that what a page recomputes can be held against them. The same arguments give the
@@ -28,7 +28,7 @@ WORDS = " ".join(("well", "I", "think", "that", "you", "would", "like", "music",
 
 def make(datasets: int = 19, metrics: int = 60, items: tuple[int, int] = (300, 1500), comparisons: bool = True,
          sample: int = 0) -> rows.Results:
-    """Make the report, with so many items per dataset at least and at most; so many datasets are the sample."""
+    """Make the report; `items` are the fewest and most items of a dataset, `sample` counts the sample datasets."""
     rng = np.random.default_rng(5)
     made = tuple(map(_metric, range(metrics)))
     entries = tuple(_datasets(datasets, items, sample, rng))
@@ -105,7 +105,7 @@ def _points(entry: rows.DatasetEntry, metrics: Sequence[rows.MetricEntry], rng: 
 
 def _ranking(datasets: Sequence[rows.DatasetEntry], correlations: tuple[rows.Correlation, ...]
              ) -> Iterator[rows.RankingRow]:
-    """Rank as a run does; an interval of two places around a rank, and a letter for every four places."""
+    """Rank as a run does, with an interval of two ranks on each side and a letter for every four ranks."""
     names = [f"{split}{part}" for split in ("dev", "test")
              for part in ("", "-references", *(f":{name.casefold()}" for name in QUALITIES))]
     for board, origin in ((name, origin) for name in names for origin in ("real", "sample")):

@@ -1,4 +1,4 @@
-"""The files: whole, the same every time, under safe names, and every link inside them leads somewhere.
+"""The files of the site: complete, reproducible, safely named, without dead links.
 
 Hostile names make the elements, attributes and links of plain ones, and every name is shown.
 
@@ -150,7 +150,7 @@ MARKDOWN_TAGS = {"a", "br", "details", "ins", "small", "sub", "summary", "sup"}
 
 
 class Parsed(HTMLParser):
-    """A page as a browser would take it apart: what was made, attributes, data for scripts, words."""
+    """The elements, attributes, script data and words of a page."""
 
     def __init__(self, content: bytes) -> None:
         super().__init__()
@@ -178,7 +178,6 @@ class Parsed(HTMLParser):
         raise AssertionError(data)
 
     def attributes(self, *names: str) -> list[str]:
-        """The values of attributes of some names."""
         return [value for _, name, value in self.values if name in names]
 
 

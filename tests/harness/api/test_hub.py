@@ -1,4 +1,4 @@
-"""A dataset for the library datasets and the hub: nothing is lost, and nothing is passed on that may not be."""
+"""Datasets for the library datasets, and weights on the hub."""
 
 import dataclasses
 import os
@@ -45,7 +45,7 @@ def test_items_and_votes_are_those_of_the_dataset(name: str, tmp_path: Path, mon
 
 
 def at_hub(address: str, who: str, *argv: str) -> subprocess.CompletedProcess[str]:
-    """A command in a process of its own: the hub's client reads the address when it is imported."""
+    """Run a command in a new process, because the hub client reads its address on import."""
     cache = str(Path.cwd() / "hf")
     return subprocess.run([sys.executable, "-m", "harness", *argv], capture_output=True, text=True, timeout=120,
                           env={**os.environ, "HF_ENDPOINT": address, "HF_TOKEN": f"hf_{who}", "HF_HOME": cache})

@@ -1,4 +1,4 @@
-"""Results from Python: the rows of a run as tables, joined by id; what is not there is said."""
+"""Results of a run as DataFrames."""
 
 import dataclasses
 import os

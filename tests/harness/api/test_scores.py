@@ -27,7 +27,6 @@ def dataset() -> Dataset:
 
 
 def plain(item: Item) -> dict[str, object]:
-    """An item as a dict of texts."""
     return {"context": [{"speaker": turn.speaker, "text": turn.text} for turn in item.context],
             "response": item.response.text if item.response else "",
             "references": [reference.text for reference in item.references], "facts": list(item.facts)}
@@ -35,7 +34,7 @@ def plain(item: Item) -> dict[str, object]:
 
 def test_scores_equal_those_of_a_run(tmp_path: Path, home: Path, dataset: Dataset, tiny_encoder: Path,
                                    monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of words, of a composition and of a network, whose weights are loaded once."""
+    """For a lexical metric, a composition and a network, whose weights are loaded once."""
     from metrics.models import encoder
 
     names = ("bleu", "chrf[word_order=2]", "rank-average[inputs=length+chrf]", "cosine")

@@ -1,4 +1,4 @@
-"""The command line: every complaint is one line and status 2, nothing is left half-written; what `doctor` tells."""
+"""The command line: errors are one line with status 2 and leave nothing half-written; `doctor`."""
 
 import importlib.util
 import json
@@ -31,7 +31,7 @@ REFUSED = (
 
 
 def refused(capsys: pytest.CaptureFixture[str], *argv: object) -> str:
-    """Run a command that must be refused; its one line."""
+    """Run a command that must fail, and return its error line."""
     assert main([str(word) for word in argv]) == 2
     lines = capsys.readouterr().err.strip().splitlines()
     assert len(lines) == 1
@@ -60,7 +60,7 @@ def test_failed_import_leaves_the_home_unchanged(tmp_path: Path, home: Path,
 
 
 def test_light_commands_import_little(suite_run: SuiteRun) -> None:
-    """Each module named here takes longer to import than the command takes to answer."""
+    """Each named module takes longer to import than the command takes to run."""
     code = f"""import sys, harness
 from harness.cli import main
 def answers(command, *heavy):
@@ -122,7 +122,7 @@ Doctor = Callable[..., list[str]]
 
 @pytest.fixture
 def doctor(capsys: pytest.CaptureFixture[str], home: Path) -> Doctor:
-    """Run doctor; the lines it prints."""
+    """Run doctor and return the lines it prints."""
     def run(*argv: str) -> list[str]:
         capsys.readouterr()
         assert main(["doctor", *argv]) == 0
@@ -131,7 +131,7 @@ def doctor(capsys: pytest.CaptureFixture[str], home: Path) -> Doctor:
 
 
 def without(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
-    """As if these packages were not installed."""
+    """Hide installed packages."""
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec",
                         lambda name, *more: None if name in packages else real(name, *more))

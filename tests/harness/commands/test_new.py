@@ -1,4 +1,4 @@
-"""`harness new metric`: what it writes is found, keeps the contract and passes its own test, whatever the kind."""
+"""`harness new metric`: templates are found, keep the contract and pass their tests."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ def _modules(look_anew: Callable[[], None]) -> Iterator[None]:
 def test_installed_metric_is_listed_and_its_name_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                            look_anew: Callable[[], None],
                                                            capsys: pytest.CaptureFixture[str]) -> None:
-    """As pip leaves it behind an editable install."""
+    """Imitates an editable installation by pip."""
     written = new(tmp_path)
     project = tomllib.loads((written / "pyproject.toml").read_text())["project"]
     info = tmp_path / "site" / "green_tea-0.1.0.dist-info"

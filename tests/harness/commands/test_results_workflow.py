@@ -1,4 +1,4 @@
-"""The workflow over pull requests with bundles, and the command that runs its check locally."""
+"""The workflow for pull requests with bundles, and its local check."""
 
 import os
 import re
@@ -21,7 +21,7 @@ def scripts(job: dict[str, Any]) -> list[str]:
 
 
 def test_pull_requests_have_no_write_access() -> None:
-    """What reads bundles may write nothing; a text from outside reaches a script as a variable alone."""
+    """The job that reads bundles cannot write, and foreign text reaches scripts only as variables."""
     workflow = dict(yaml.safe_load((ROOT / ".github" / "workflows" / "results.yml").read_text()))
     assert list(workflow[True]) == ["pull_request_target"]  # the base branch's files; YAML reads `on` as true
     assert workflow["permissions"] == {}
@@ -46,7 +46,6 @@ def test_pull_requests_have_no_write_access() -> None:
 
 
 def test_actions_are_pinned_by_commit() -> None:
-    """Those of the templates too; the workflows are YAML."""
     paths = [*ROOT.glob(".github/workflows/*.yml"), *ROOT.glob("harness/**/*.yml")]
     used = [line for path in paths for line in path.read_text().splitlines() if "uses:" in line]
     assert len(used) > 8

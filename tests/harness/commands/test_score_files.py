@@ -1,4 +1,4 @@
-"""The commands for score files: a template, filled in, validated, and on the board."""
+"""The commands for score files: template, validation and ranking."""
 
 import csv
 import json
@@ -13,7 +13,7 @@ ID = registry.sample(registry.card("jsalt")).items[0].id
 
 
 def filled(folder: Path, *flags: str, every: int = 1) -> Path:
-    """The template with numbers in it; of so many rows one."""
+    """Fill a score into every row of the template, or into one of `every` rows."""
     path, mine = folder / "template.csv", folder / "mine.csv"
     assert main(["template", "--dataset", "fed-dial", "--dataset", "jsalt", "--out", str(path), *flags]) == 0
     with path.open(newline="") as stream:
@@ -80,7 +80,7 @@ def test_template_never_overwrites_scores(tmp_path: Path,
 
 
 def test_texts_suffice_to_score_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A whole dialogue and a response, in lines of JSON."""
+    """Covers a whole dialogue and a response."""
     lines = tmp_path / "texts.jsonl"
     assert main(["template", "--texts", "--dataset", "persona-usr", "--dataset", "fed-dial", "--out", str(lines)]) == 0
     rows = [json.loads(line) for line in lines.read_text().splitlines()]

@@ -1,4 +1,4 @@
-"""No secret of whoever runs it is in anything that the harness writes or prints.
+"""The harness writes and prints no secret of its user.
 
 Keys are planted where people have them: in environment variables, in the URL of a store, in what a judge or a metric
 answers. Then every byte that was written is looked through: files, what is packed in them, and the texts of tables.
@@ -35,7 +35,7 @@ def _planted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def texts(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
-    """A file as it lies there, and what is packed in it."""
+    """Yield the content of a file and of the files packed in it."""
     yield name, content
     if content.startswith(b"PK"):
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
@@ -51,7 +51,7 @@ def texts(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def leaks(*folders: Path, printed: str = "") -> list[tuple[str, str]]:
-    """Each secret and where it stands."""
+    """Return every secret with its location."""
     files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
     assert files or printed
     every = [("what was printed", printed.encode()), *((str(path), path.read_bytes()) for path in files)]
@@ -61,7 +61,7 @@ def leaks(*folders: Path, printed: str = "") -> list[tuple[str, str]]:
 
 
 def judged(out: Path, *more: str) -> list[str]:
-    """A run with a judge whose server repeats the key in its errors and in its answers."""
+    """Return a run with a judge whose server repeats the key in errors and answers."""
     return ["run", "--dataset", "fed-turn", "--data", "sample", "--limit", "12", "--draws", "0", "--metric", "length",
             "--metric", "judge:llm-eval[model=toy,tries=2]", "--out", str(out), *more]
 

@@ -1,4 +1,4 @@
-"""The rules of the boards, seen on the tables before any markup; pictures are drawn here, of texts and numbers."""
+"""Tables of boards before rendering, and exhibits."""
 
 import math
 from dataclasses import replace
@@ -42,19 +42,6 @@ def test_overall_board_has_both_averages_and_unranked_rows(results: Results) -> 
     by_test = overall_board(index, boards(results, "test")[0])
     assert [heading.text for heading in by_test.headings][2] == "Mean of qualities"
     assert names(by_test, 0) == ["length", f"{SCRIPT} / x|y", "bleu1", "bleu2"]
-
-
-def test_missing_value_has_a_reason_and_no_number(results: Results) -> None:
-    index = make_index(results)
-    shown = [dataset_board(index, entry, statistic) for entry in index.datasets for statistic in index.statistics]
-    missing = [cell for found in shown for cells in found.rows for cell in cells if cell.text == "–"]
-    assert missing
-    assert all(cell.title for cell in missing)
-    for name, metric, column, why in (
-            ("fed-turn", "bleu2", "Overall", "all scores are equal"),
-            ("fed-turn", "grade", "Overall", "skipped: weights are not on this machine")):
-        assert row(of_dataset(results, name), metric)[column].why == why
-    assert row(of_dataset(results, "fed-dial"), "bleu1:max")["Overall"].text == "0.600"
 
 
 def test_equal_means_share_a_rank_and_unrated_qualities_do_not_count(results: Results) -> None:

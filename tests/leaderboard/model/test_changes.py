@@ -1,4 +1,4 @@
-"""Changes since an earlier run and their causes, on a pair of reports made by hand."""
+"""Changes since an earlier run and their causes."""
 
 import csv
 import io

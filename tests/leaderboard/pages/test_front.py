@@ -28,7 +28,7 @@ from tests.leaderboard.conftest import SCRIPT, ranking, row, table
 
 
 def given(results: Results) -> Any:
-    """What the scripts are given."""
+    """Parse the data of the scripts."""
     return json.loads(numbers(results).decode().removeprefix("const Numbers = ").removesuffix(";\n"))
 
 
@@ -37,25 +37,8 @@ def full() -> Results:
     return large.make(4, 12, (60, 90))
 
 
-def test_answer_matches_the_results(results: Results) -> None:
-    """Overall on three datasets: bleu1 (0.3 + 0.4 + 0.5) / 3; grade, the next, would have been fitted on ratings."""
-    (page,) = front.build(results)
-    (ask,) = (block for block in page.sections[0].blocks if isinstance(block, Ask))
-    assert ask.asked == "For overall quality, without ratings:"
-    assert (ask.best.text, ask.about) == ("bleu1", "no model")
-    assert ask.evidence == ("Spearman 0.40 ± 0.05 over 3 datasets; its lead over "
-                            "<script>alert('x')</script> / x|y, the next metric, is not tested. It leads whichever "
-                            "dataset is left out. "
-                            "Cost: 15 s per 1,000 items without a GPU.")
-    assert ask.people == "One rater against the others: 0.51 on 1 of 3 datasets (not an upper bound)."
-    known = given(results)
-    assert known["initial"] == "dev:overall"
-    assert [question["title"] for question in known["questions"]] == [
-        "all qualities", "overall", "interesting", "all qualities, test datasets"]
-
-
 def with_values(results: Results, values: dict[tuple[str, str], float]) -> Results:
-    """The results with these Spearman values of columns of metrics on overall, and the ranks that follow."""
+    """Replace Spearman values by dataset and metric, and rank again."""
     rows = tuple(replace(row, value=values[row.dataset, row.metric]) if row.quality.startswith("Overall")
                  and row.statistic == "spearman" and (row.dataset, row.metric) in values else row
                  for row in results.correlations)
@@ -63,7 +46,7 @@ def with_values(results: Results, values: dict[tuple[str, str], float]) -> Resul
 
 
 def test_answer_names_leaders_without_each_dataset(results: Results) -> None:
-    """Of 0.1, 0.5, 0.55 the mean is below bleu1's of 0.3, 0.4, 0.5, but not without the first."""
+    """The mean of 0.1, 0.5, 0.55 is below that of 0.3, 0.4, 0.5, but not without the first."""
     made = with_values(results, {("fed-turn", SCRIPT): 0.1, ("topical-usr", SCRIPT): 0.5, ("fed-dial", SCRIPT): 0.55})
     index, found = make_index(made), answers(made)
     said = {one.title: evidence(index, one, found[one.name, front.PLAIN]) for one in questions(made)}

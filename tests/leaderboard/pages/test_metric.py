@@ -1,4 +1,4 @@
-"""The pages of metrics, and what pages of datasets show item by item."""
+"""The pages of metrics and datasets."""
 
 import json
 import math
@@ -34,7 +34,7 @@ def section(found: Page, anchor: str) -> Section:
 
 
 def items(part: Section) -> list[str]:
-    """The ids of the items that a section shows, in order."""
+    """Return the ids of the items of a section, in order."""
     return [cell.text for block in part.blocks if isinstance(block, Facts)
             for term, cell in block.pairs if term == "Item"]
 

@@ -1,4 +1,4 @@
-"""The results in other forms: LaTeX, CSV, JSON and the terminal; hostile names in each of them."""
+"""Results as LaTeX, CSV, JSON and terminal text, also with hostile names."""
 
 import csv
 import io
@@ -57,7 +57,7 @@ def test_wide_characters_keep_columns_aligned() -> None:
 
 
 def rows_of(source: str) -> list[tuple[int, int]]:
-    """Count the columns that a tabular promises, and those of each of its rows; braces must close."""
+    """Return the declared and the actual number of columns of each row; braces must match."""
     counted = []
     depth = 0
     for sign in re.findall(r"\\.|[{}]", source):
