@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from harness.results.rows import BoardId, Correlation
 from harness.run.rank import BY_NAME, RULES, CountedMean, Rule, Target, best_submissions, borda, over, ranking
+from harness.statistics.rank_intervals import ranks_by_name
 
 CELLS = {("a", "q1"): 0.1, ("a", "q2"): 0.3, ("b", "q1"): 0.6}
 
@@ -61,6 +62,12 @@ def test_ranks_ties_and_incomplete_rows() -> None:
     expected = [("y", 1, 3), ("z", 1, 3), ("x", 3, 3), ("part", None, 1)]
     assert [(row.column, row.rank, row.covered) for row in found] == expected
     assert math.isnan(found[-1].value)
+
+
+def test_board_names_read_back_and_rounding_errors_share_a_rank() -> None:
+    for name in ("dev", "test-references", "more-zh", "dev:language usage"):
+        assert str(BoardId.parse(name)) == name
+    assert ranks_by_name({"x": 0.1 + 0.2, "y": 0.3, "z": math.nan, "w": 0.1}) == {"x": 1, "y": 1, "z": None, "w": 3}
 
 
 names = st.tuples(st.sampled_from("abc"), st.sampled_from("pqrs"))
