@@ -64,12 +64,12 @@ browser: environment  ## every page in Chromium; HARNESS_CHROMIUM names one that
 gpu: environment  ## on a machine with a GPU: gpu tests, matrix rates, the ten real sets; MINUTES cuts it short
 	$(STEP) 'gpu'
 	$(BIN)/pytest -m gpu tests
-	$(BIN)/python -m tests.gpu.measure --minutes $(or $(MINUTES),20)
+	$(BIN)/python -m tools.gpu --minutes $(or $(MINUTES),20)
 
 bench: environment  ## speed and memory beside the reference packages
-	$(BIN)/python tests/bench/lexical.py
-	$(BIN)/python tests/bench/first_minute.py
-	$(BIN)/python tests/bench/neural.py
+	$(BIN)/python tools/lexical.py
+	$(BIN)/python tools/first_minute.py
+	$(BIN)/python tools/neural.py
 
 docs: environment  ## the documentation as a site in build/docs, every link checked
 	$(BIN)/mkdocs build --strict --quiet

@@ -24,7 +24,7 @@ from metrics.models.service import Models
 from metrics.registry import choose
 from metrics.training import trainables
 from tests.conftest import ROOT, make_item
-from tests.docs import reference
+from tools import reference
 
 PAGES = sorted([*ROOT.glob("*.md"), *(path for path in (ROOT / "docs").rglob("*.md") if "example" not in path.parts)])
 
@@ -101,11 +101,11 @@ def test_every_worked_example_of_the_statistics_gives_what_the_page_says() -> No
 
 
 def test_the_reference_is_current_and_short() -> None:
-    """It is written anew by `python -m tests.docs.reference`."""
+    """It is written anew by `python -m tools.reference`."""
     pages = reference.pages()
     assert {path.name for path in reference.FOLDER.iterdir()} == set(pages) - {"../licences.md"}
     for name, text in pages.items():
-        assert (reference.FOLDER / name).read_text() == text, f"{name}: run `python -m tests.docs.reference`"
+        assert (reference.FOLDER / name).read_text() == text, f"{name}: run `python -m tools.reference`"
     assert len(pages["metrics.md"].split()) < 5000
     assert len(pages["commands.md"].split()) < 3500
 

@@ -14,7 +14,7 @@ from metrics.models import gguf
 from metrics.trained.heads.table import FIVE
 from tests import tiny
 from tests.conftest import ROOT
-from tests.gpu import measure
+from tools import gpu as measure
 
 pytest.importorskip("torch")
 
@@ -48,7 +48,7 @@ def test_every_step_runs_without_datasets_and_is_not_done_twice(home: Path, tmp_
     argv = ["--home", str(home), "--out", str(tmp_path / "out"), "--data", str(data), "--encoder", "tiny-encoder",
             "--lm", "tiny", "--judge", "tiny", "--train-seconds", "0"]
     code = ("import sys\nsys.modules['datasets'] = sys.modules['evaluate'] = None\n"
-            "from tests.gpu import measure\nsys.exit(measure.main(sys.argv[1:]))")
+            "from tools import gpu as measure\nsys.exit(measure.main(sys.argv[1:]))")
 
     def measured(*more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([sys.executable, "-c", code, *argv, *more], cwd=ROOT, capture_output=True, text=True,

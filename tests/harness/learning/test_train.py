@@ -1,7 +1,5 @@
 """`harness train`, from corpus to score, with the metric that docs/training.md teaches."""
 
-import csv
-import gzip
 import json
 import re
 import sys
@@ -188,24 +186,3 @@ def test_who_waits_is_told_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
         pace.stepped(step)
         clock[0] += 2 * (step < 12)
     assert pace.line() == "toy: step 12 of 30, 0.5 steps/s, at most 0:36 left"
-
-
-def test_a_study_trains_with_three_seeds_and_goes_on_where_it_stopped(
-    home: Path, tmp_path: Path, corpus: Path, tiny_encoder: Path, capsys: pytest.CaptureFixture[str],
-) -> None:
-    (home / "corpora").mkdir(parents=True)
-    (home / "corpora" / "dailydialog.jsonl.gz").write_bytes(gzip.compress(corpus.read_bytes()))
-    argv = ["study", "seeds", "--metric", "follows", "--encoder", str(tiny_encoder), "--device", "cpu",
-            "--dataset", "convai2-grade", "--limit", "20", "--out", str(tmp_path / "out")]
-    assert main(argv) == 0
-    assert capsys.readouterr().err.count("follows: step 50 of 400") == 3
-    weights = {checkpoint.read("follows", folder(home / "seeds" / seed)).digest for seed in "012"}
-    assert len(weights) == 3
-    results = tmp_path / "out" / "studies" / "seeds" / "result.csv"
-    kept = results.read_bytes()
-    with results.open() as stream:
-        values = [float(row["spearman"]) for row in csv.DictReader(stream)]
-    assert len(set(values)) == 3
-    assert main(argv) == 0
-    assert "follows: step" not in capsys.readouterr().err
-    assert results.read_bytes() == kept

@@ -28,8 +28,8 @@ from metrics import registry as metrics
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Choice, Models
 from metrics.registry import Chosen
-from tests.bench.million import grown
 from tests.conftest import make_item
+from tools.million import grown
 
 
 def items(contexts: int, systems: tuple[str, ...], *, shared: bool) -> list[Item]:

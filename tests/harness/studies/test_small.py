@@ -10,10 +10,9 @@ import pytest
 from benchmarks.dataset import Quality
 from harness.cli import main
 from harness.run.correlate import Judged, TargetData
-from harness.studies import judges, seeds
+from harness.studies import judges
 from harness.studies.judges import WAYS, Judgement
 from harness.studies.mme_crs import TABLES, measured
-from harness.studies.seeds import SeedResult
 from metrics.models import gguf
 from tests import tiny
 
@@ -70,17 +69,3 @@ def test_means_are_over_the_targets_that_all_can_score_and_whole_dialogues_have_
     argv = ["study", "mme-crs", "--dataset", "fed-dial", "--limit", "4", "--out", str(tmp_path)]
     assert main(argv) == 2
     assert "no turn-level dataset" in capsys.readouterr().err
-
-
-def test_spread_is_over_seeds_of_means_over_datasets_and_a_seed_has_weights_of_its_own(tmp_path: Path) -> None:
-    values = {("a", "x"): (0.1, 0.3), ("a", "y"): (0.3, 0.5), ("b", "x"): (0.6, 0.6)}
-    results = [SeedResult(seed, "m", "m", "real", *target, value)
-               for target, some in values.items() for seed, value in enumerate(some)]
-    (grid,) = seeds.findings(results).tables
-    assert grid.head == ("column", "mean", "a", "b")
-    assert grid.rows == (("m", "0.450 ± 0.071", "0.300 ± 0.141", "0.600 ± 0.000"),)
-    for folder in ("corpora", "checkpoints/mlm", "checkpoints/deb"):
-        (tmp_path / folder).mkdir(parents=True)
-    own = seeds._home_of(0, tmp_path)
-    assert {str(path.relative_to(own)) for path in own.rglob("*") if path.is_symlink()} == {
-        "corpora", "training", "checkpoints/mlm"}

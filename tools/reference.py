@@ -1,4 +1,4 @@
-"""Writes docs/reference/ from the parser, the cards and the types of the results: `python -m tests.docs.reference`."""
+"""Writes docs/reference/ from the parser, the cards and the types of the results: `python -m tools.reference`."""
 
 import argparse
 import dataclasses
@@ -20,9 +20,9 @@ from metrics import registry as metrics
 from metrics.metric import MetricCard
 from metrics.models import checkpoint
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "reference"
-HEAD = "<!-- Written by `python -m tests.docs.reference`; do not edit. -->\n\n"
+HEAD = "<!-- Written by `python -m tools.reference`; do not edit. -->\n\n"
 EVERYWHERE = {"-h", "--home"}
 """Flags of every command, which the head of the page explains."""
 

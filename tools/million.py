@@ -1,6 +1,6 @@
 """A million items: what `harness run` takes on datasets grown from the sample, with its report and its pages.
 
-`python tests/bench/million.py [ITEMS ...] [--executor WHERE]`. Each of the 19 datasets grows by copies of
+`python tools/million.py [ITEMS ...] [--executor WHERE]`. Each of the 19 datasets grows by copies of
 its items with other ids and slightly other texts, contexts that are shared staying shared; votes move a little. They
 are kept in a home as an import keeps them. Then one command scores them with five metrics that need no model, measures
 and draws the pages. Memory is that of all processes of the command together, looked at ten times a second.
@@ -15,12 +15,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import registry
 from benchmarks.dataset import Dataset, DatasetCard, Item, Rating, Utterance
 from benchmarks.storage import store
-from tests.bench.processes import Rows, show, watched
+from tools.processes import Rows, show, watched
 
 METRICS = ("length", "distinct", "repetition", "context-overlap", "random")
 WORDS = ("again", "also", "always", "blue", "book", "early", "friend", "garden", "happy", "house", "later", "maybe",

@@ -1,6 +1,6 @@
 """What a machine with a GPU reaches: shares of its matrix rate, and agreement with real models on the ten real sets.
 
-    python -m tests.gpu.measure --minutes 20 --out results/gpu [--encoder M] [--lm M] [--judge M] [--limit N]
+    python -m tools.gpu --minutes 20 --out results/gpu [--encoder M] [--lm M] [--judge M] [--limit N]
 
 Steps are done in this order until the minutes are over; each adds its line to OUT/steps.jsonl when it is done, and the
 scores of each metric and dataset go to OUT/scores/. What is there already is not done again, so the same command goes

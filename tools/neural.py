@@ -1,6 +1,6 @@
 """The metrics on encoders against the packages they equal, side by side.
 
-    python tests/bench/neural.py [bert-score] [encoding] [likelihood] [--lm NAME]
+    python tools/neural.py [bert-score] [encoding] [likelihood] [--lm NAME]
                                  [--items N] [--full] [--repeat R] [--json]
 
 bert-score   BERTScore against the bert-score package on DSTC7, 1,000 items unless told otherwise
@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
@@ -34,8 +34,8 @@ from metrics.models.causal import LanguageModel
 from metrics.models.hub import quiet
 from metrics.models.service import Choice, Models
 from metrics.text.similarity import cosines, unit
-from tests.bench.lexical import dstc7
-from tests.bench.processes import DATA, Rows, race, show
+from tools.lexical import dstc7
+from tools.processes import DATA, Rows, race, show
 
 Side = Callable[[], Callable[[], Any]]
 MOST_DIFFERENT = 1e-4

@@ -1,6 +1,6 @@
 """The lexical metrics against the packages they equal, side by side in one run.
 
-    python tests/bench/lexical.py [--items N] [--repeat R] [--json]
+    python tools/lexical.py [--items N] [--repeat R] [--json]
 
 Each package is called once per item, with its objects made once; ours score the same items. Both sides have
 imported their packages and read WordNet before the clock starts, and take turns, in an order that alternates.
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from metrics.metric import Metric
 from metrics.models.service import Models
 from metrics.registry import choose
 from metrics.text.words import stem
-from tests.bench.processes import DATA, ROOT, Rows, race, show
+from tools.processes import DATA, ROOT, Rows, race, show
 
 os.environ.setdefault("NLTK_DATA", str(DATA / "resources" / "nltk_data"))
 Scores = Callable[[Sequence[Item]], Any]

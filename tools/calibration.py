@@ -1,6 +1,6 @@
 """Do tests at 5 % err in 5 % of cases, and do 95 % intervals hold the truth in 95 %? Measured by simulation.
 
-    python tests/bench/calibration.py [--repetitions 2000] [--items 50 300 1000] [--draws 500]
+    python tools/calibration.py [--repetitions 2000] [--items 50 300 1000] [--draws 500]
 
 The null hypothesis is made true. An item has a latent quality; a rater sees it with noise and gives 1 to 5, rounded and
 cut off at the ends; the rating is one rater's or the mean of three. A metric is the quality, noise shared by both
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")  # before numpy: a worker is one thread
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from scipy import stats
@@ -41,7 +41,7 @@ from harness.statistics.pooled import all_pairs, differences
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.significance import over_pairs
 from harness.statistics.williams import FORMULAS, all_pairs_by_context, correlation_matrix
-from tests.bench.processes import show
+from tools.processes import show
 
 ALPHA, BLOCK, TRUTH, SEED = 0.05, 50, 2_000_000, 20261121
 RESAMPLED = ("pearson", "spearman")

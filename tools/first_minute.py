@@ -1,6 +1,6 @@
 """What somebody waits for: the first board, the second, one more metric, an answer; each as a process of its own.
 
-`python tests/bench/first_minute.py [--runs N] [--real] [--json]`. `--real` adds the ten real datasets.
+`python tools/first_minute.py [--runs N] [--real] [--json]`. `--real` adds the ten real datasets.
 """
 
 import argparse
@@ -10,10 +10,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from harness.scoring.progress import LOG
-from tests.bench.processes import DATA, ROOT, Rows, show, watched
+from tools.processes import DATA, ROOT, Rows, show, watched
 
 
 def bench(folder: Path, runs: int, real: bool) -> Rows:
