@@ -41,7 +41,7 @@ class Results:
 
     def comparisons(self) -> pandas.DataFrame:
         """Return the tests of every two columns on each quality."""
-        return self._with_places(_frame([row for own in self.rows.comparisons for row in own], rows.Comparison))
+        return self._with_places(_frame([row for target in self.rows.comparisons for row in target], rows.Comparison))
 
     def rankings(self) -> pandas.DataFrame:
         """Return the mean and rank of every column on each board, by rule and statistic."""
@@ -151,8 +151,8 @@ class Results:
         """Append the split, origin, level and dimension of each quality."""
         about = [(entry.name, quality.name, entry.split, entry.kind, entry.level,
                   quality.dimension) for entry in self.rows.datasets for quality in entry.qualities]
-        places = _pandas().DataFrame(about, columns=["dataset", "quality", "split", "origin", "level", "dimension"])
-        return frame.merge(places, on=["dataset", "quality"], how="left")
+        properties = _pandas().DataFrame(about, columns=["dataset", "quality", "split", "origin", "level", "dimension"])
+        return frame.merge(properties, on=["dataset", "quality"], how="left")
 
 
 def load(folder: Path | str = "results", home: Path | str | None = None) -> Results:

@@ -146,6 +146,6 @@ def _cause(before: Results, report: Results) -> str:
     """Name the likely cause of the differences; those that affect single numbers come first."""
     differences = causes.causes(before, report)
     specific = [cause for rows in (*differences.datasets.values(), *differences.metrics.values()) for cause in rows]
-    if likely := causes.summary([*specific, *differences.every]) or causes.summary(differences.run):
+    if likely := causes.summary([*specific, *differences.shared]) or causes.summary(differences.run):
         return f"likely cause: {likely}"
     return "likely cause: " + ("uncommitted code" if differences.unsure else "unknown; perhaps the hardware")

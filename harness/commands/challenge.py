@@ -122,13 +122,13 @@ def _receive(args: argparse.Namespace) -> int:
 
 def _phases(folder: Path, args: argparse.Namespace) -> list[str]:
     """Return the phases to process; [""] for a challenge without phases."""
-    every = rulebook.phases(folder)
-    if args.phase or len(every) == 1:
-        return [args.phase or every[0].phase]
+    all_rules = rulebook.phases(folder)
+    if args.phase or len(all_rules) == 1:
+        return [args.phase or all_rules[0].phase]
     if args.action == "freeze":
-        raise BadConfig(f"name the phase to freeze with --phase: {', '.join(rules.phase for rules in every)}")
+        raise BadConfig(f"name the phase to freeze with --phase: {', '.join(rules.phase for rules in all_rules)}")
     log = receipts.read(folder)
-    begun = [rules.phase for rules in every
+    begun = [rules.phase for rules in all_rules
              if args.action == "validate" or rules.inbox.is_dir() or log.receipts(rules.phase)]
     if not begun:
         raise BadConfig(f"{folder}: no phase has submissions in submissions/PHASE/TEAM/N/")

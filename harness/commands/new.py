@@ -45,14 +45,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    what, name, folder = args.what, args.name, args.into / args.name
-    _check(what, name, folder)
-    for path, text in _files(what, name, args.kind):
+    template, name, folder = args.what, args.name, args.into / args.name
+    _check(template, name, folder)
+    for path, text in _files(template, name, args.kind):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
         print(folder / path)
     here = f"./{folder}" if not folder.is_absolute() and not str(folder).startswith(".") else str(folder)
-    if what == "dataset":
+    if template == "dataset":
         print(f"\nnext: edit card and table; harness check {here}; "
               f"harness run --dataset {here} --metric length --metric bleu")
     else:
@@ -62,15 +62,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check(what: str, name: str, folder: Path) -> None:
+def _check(template: str, name: str, folder: Path) -> None:
     """Raise BadConfig for an invalid or used name, or an existing folder."""
     module = name.replace("-", "_")
     if not is_name(name) or not module.isidentifier() or keyword.iskeyword(module):
         raise BadConfig(f"{name!r}: invalid name; use lower-case letters, digits and hyphens, beginning with a letter, "
-                        f"such as my-{what}")
-    if what == "dataset" and name in datasets.names():
+                        f"such as my-{template}")
+    if template == "dataset" and name in datasets.names():
         raise BadConfig(f"{name!r} is the name of an existing dataset; choose another")
-    if what == "metric" and name in registry.names():
+    if template == "metric" and name in registry.names():
         whose = "built-in metric" if registry.is_built_in(name) else f"metric of {registry.origin(name) or 'a plug-in'}"
         raise BadConfig(f"{name!r} is the name of a {whose}; choose another")
     if module in sys.stdlib_module_names or importlib.util.find_spec(module) is not None:
@@ -79,16 +79,16 @@ def _check(what: str, name: str, folder: Path) -> None:
         raise BadConfig(f"{folder} already exists; choose another name, or another parent with --into")
 
 
-def _files(what: str, name: str, kind: str) -> Iterator[tuple[str, str]]:
+def _files(template: str, name: str, kind: str) -> Iterator[tuple[str, str]]:
     """Yield paths and texts of the files, with the name in each of its spellings."""
     parts = name.split("-")
-    spellings = {"{first}": FIRST if kind == "trained" else "", f"my-{what}": name, f"my_{what}": "_".join(parts),
-                 f"My{what.capitalize()}": "".join(map(str.capitalize, parts)),
-                 f"My {what}": " ".join(parts).capitalize()}
-    for template, path in FILES[what].items():
+    spellings = {"{first}": FIRST if kind == "trained" else "", f"my-{template}": name,
+                 f"my_{template}": "_".join(parts), f"My{template.capitalize()}": "".join(map(str.capitalize, parts)),
+                 f"My {template}": " ".join(parts).capitalize()}
+    for source, path in FILES[template].items():
         tested = "trained" if kind == "trained" else "metric"
-        file = template.format(kind=tested if template.startswith("test_") else kind)
-        text = (TEMPLATES / what / file).read_text(encoding="utf-8")
+        file = source.format(kind=tested if source.startswith("test_") else kind)
+        text = (TEMPLATES / template / file).read_text(encoding="utf-8")
         for placeholder, spelling in spellings.items():
             path, text = path.replace(placeholder, spelling), text.replace(placeholder, spelling)
         yield path, text

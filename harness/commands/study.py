@@ -52,13 +52,13 @@ def run(args: argparse.Namespace) -> int:
     folder = request.out / "studies" / args.study
     folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)
-    kept = files(args.study, command(args), findings)
-    for name, content in kept.items():
+    contents = files(args.study, command(args), findings)
+    for name, content in contents.items():
         write_atomically(folder / name, content)
     _print(findings)
     for failure in findings.failures:
         print(f"failed: {failure}", file=sys.stderr)
-    print(f"written to {folder.resolve()}: {', '.join(kept)}; "
+    print(f"written to {folder.resolve()}: {', '.join(contents)}; "
           "add it to the pages with `harness publish`", file=sys.stderr)
     return 1 if findings.failures else 0
 

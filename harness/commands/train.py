@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     lacking: dict[str, dict[str, str]] = {"failed": {}, "left out": {}}
     for name in names:
         try:
-            _train(name, args, load, several=len(names) > 1 or args.all)
+            _train(name, args, load, multiple=len(names) > 1 or args.all)
         except KeyboardInterrupt:
             print(f"harness: {name} stopped; repeat the command to continue from the last evaluation, or with --fresh "
                   "to start again", file=sys.stderr)
@@ -81,12 +81,12 @@ def _reason(error: Exception) -> str:
     return f"{'' if known else type(error).__name__ + ': '}{' '.join(str(error).split())}"
 
 
-def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], several: bool) -> None:
+def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], multiple: bool) -> None:
     request = train.Request(args.encoder, args.lm, tuple(args.corpus), args.device, args.precision, args.seed,
                             args.steps, args.offline, tuple(args.settings))
     parts = trainables.parts(name)
     for part in parts:
-        out = args.out and args.out / trainables.choose(name, part).weights if several or len(parts) > 1 else args.out
+        out = args.out and args.out / trainables.choose(name, part).weights if multiple or len(parts) > 1 else args.out
         _train_part(train.plan(name, request, args.home, load, out, part), args)  # type: ignore[arg-type]
 
 

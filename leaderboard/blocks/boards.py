@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from harness.results.item_scores import slug
 from harness.results.rows import Correlation, DatasetEntry, QualityEntry, RankingRow
+from harness.statistics.rank_intervals import ranks_by_name
 from leaderboard.blocks.cells import (
     MISSING,
     correlation_cell,
@@ -147,12 +148,11 @@ def _dataset_ranking(index: Index, entry: DatasetEntry, statistic: str, columns:
     """Rank columns by their mean over the rated qualities of a dataset; fitted ones have none."""
     rated = {column: [math.nan] if index.is_fitted(column, entry.name) else _rated(index, entry, column, statistic)
              for column in columns}
-    ordered = sorted((mean for values in rated.values() if math.isfinite(mean := _mean(values))), reverse=True)
-    targets = sum(quality.rated > 0 for quality in entry.qualities)
+    means = {column: _mean(values) for column, values in rated.items()}
+    ranks, targets = ranks_by_name(means), sum(quality.rated > 0 for quality in entry.qualities)
     return Board(entry.name, statistic, ("test",), {("test", column): RankingRow(
-        entry.name, entry.kind, "test", statistic, *column, mean := _mean(values),
-        1 + ordered.index(mean) if math.isfinite(mean) else None, sum(map(math.isfinite, values)), targets)
-        for column, values in rated.items()})
+        entry.name, entry.kind, "test", statistic, *column, means[column], ranks[column],
+        sum(map(math.isfinite, values)), targets) for column, values in rated.items()})
 
 
 def averages(board: Board) -> Iterator[ExtraColumn]:
@@ -175,8 +175,8 @@ def letters(board: Board) -> Iterator[ExtraColumn]:
 
 
 def _groups(ranked: Iterable[Row], unranked: Iterable[Row]) -> tuple[Group, ...]:
-    both = (Group(tuple(ranked)), Group(tuple(unranked), UNRANKED))
-    return tuple(group for group in both if group.rows)
+    groups = (Group(tuple(ranked)), Group(tuple(unranked), UNRANKED))
+    return tuple(group for group in groups if group.rows)
 
 
 def _coverage(covered: int, targets: int) -> str:

@@ -132,7 +132,7 @@ class Picture:
 class Ask:
     """The question of the front page and its answer; scripts add the choices and a picture of the best."""
 
-    asked: str
+    question: str
     best: Cell
     about: str
     evidence: str

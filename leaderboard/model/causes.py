@@ -51,14 +51,14 @@ class Causes:
 
     datasets: Mapping[str, tuple[Cause, ...]]
     metrics: Mapping[str, tuple[Cause, ...]]
-    every: tuple[Cause, ...]
+    shared: tuple[Cause, ...]
     run: tuple[Cause, ...]
     unsure: bool
     """True if the code may differ although version and commit are equal: uncommitted changes or no known commit."""
 
     def specific(self, dataset: str, metric: str) -> tuple[Cause, ...]:
         """Return the causes that affect the scores of a metric on a dataset."""
-        return (*self.datasets.get(dataset, ()), *self.metrics.get(metric, ()), *self.every)
+        return (*self.datasets.get(dataset, ()), *self.metrics.get(metric, ()), *self.shared)
 
 
 def causes(before: Results, results: Results) -> Causes:
@@ -72,7 +72,7 @@ def causes(before: Results, results: Results) -> Causes:
         metrics={entry.name: tuple(sorted(different, key=lambda cause: KINDS.index(cause.kind)))
                  for entry in results.metrics if entry.name in signatures
                  and (different := signature_causes(signatures[entry.name], entry.signature))},
-        every=tuple(_options(before.run, results.run, scores=True)),
+        shared=tuple(_options(before.run, results.run, scores=True)),
         run=(*environment(before.run, results.run), *_options(before.run, results.run, scores=False)),
         unsure=same_code and (before.run.commit is None or before.run.commit.endswith(DIRTY)))
 

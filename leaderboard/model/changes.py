@@ -48,7 +48,7 @@ def changes(before: Results, results: Results) -> tuple[Change, ...]:
     differences = causes(before, results)
     earlier, now = make_index(before), make_index(results)
 
-    def found() -> Iterator[Change]:
+    def listed() -> Iterator[Change]:
         for key in old.keys() | new.keys():
             if key not in new:
                 yield Change(key, old[key], None, f"gone: {_lacking(now, key)}")
@@ -57,7 +57,7 @@ def changes(before: Results, results: Results) -> tuple[Change, ...]:
             elif old[key].value != new[key].value:
                 yield Change(key, old[key], new[key], _why(key, differences))
 
-    return tuple(sorted(found(), key=lambda change: (
+    return tuple(sorted(listed(), key=lambda change: (
         change.why != UNEXPLAINED, math.isnan(change.difference), -abs(change.difference)
         if math.isfinite(change.difference) else 0.0, change.key)))
 

@@ -165,8 +165,8 @@ def has_value(row: Correlation | None) -> bool:
 
 def ordered(statistics: Iterable[str]) -> tuple[str, ...]:
     """Sort statistics: Spearman, Pearson, Kendall, then the others by name."""
-    place = {name: position for position, name in enumerate(STATISTICS)}
-    return tuple(sorted(set(statistics), key=lambda name: (place.get(name, len(place)), name)))
+    positions = {name: position for position, name in enumerate(STATISTICS)}
+    return tuple(sorted(set(statistics), key=lambda name: (positions.get(name, len(positions)), name)))
 
 
 def split_order(split: str) -> tuple[int, str]:

@@ -97,7 +97,7 @@ def allowed(index: Index, column: Column, choice: Choice) -> bool:
 @once
 def answers(results: Results) -> Mapping[tuple[str, Choice], Answer]:
     """Answer every question for every choice, by the name of the board; unanswerable ones are left out."""
-    index, found = make_index(results), dict[tuple[str, Choice], Answer]()
+    index, answered = make_index(results), dict[tuple[str, Choice], Answer]()
     pool = Pool.of(results) if results.points else None
     for question in questions(results):
         leaders = {choice: columns for choice in CHOICES
@@ -106,10 +106,10 @@ def answers(results: Results) -> Mapping[tuple[str, Choice], Answer]:
                         ) if pool else {}
         means = _means_without(index, question)
         for choice, (best, *others) in leaders.items():
-            found[question.name, choice] = Answer(
+            answered[question.name, choice] = Answer(
                 best, others[0] if others else None, tested.get((best, *others)),
                 {name: _leader(index, columns, choice, best) for name, columns in means.items() if best in columns})
-    return found
+    return answered
 
 
 def _leads(pool: Pool, question: Question, families: Iterable[tuple[Column, ...]],

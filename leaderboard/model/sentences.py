@@ -21,7 +21,7 @@ def is_control(index: Index, column: Column) -> bool:
                for entry in index.results.metrics if entry.name == column[0])
 
 
-def asked(question: Question, choice: Choice, beaten: bool = False) -> str:
+def question_text(question: Question, choice: Choice, beaten: bool = False) -> str:
     """State the question; `beaten` means that a control leads."""
     ratings, size = choice
     limits = ", ".join(filter(None, ("" if ratings else "without ratings", *(

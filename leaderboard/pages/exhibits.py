@@ -21,8 +21,8 @@ LONG = 60
 
 def build(results: Results) -> tuple[Page, ...]:
     challenges = [exhibit for exhibit in results.exhibits if exhibit.kind == "challenge"]
-    studies = sorted((kept for exhibit in results.exhibits if exhibit.kind == "study"
-                      and (kept := _without_sample(exhibit, results)).grids), key=lambda exhibit: exhibit.name)
+    studies = sorted((real for exhibit in results.exhibits if exhibit.kind == "study"
+                      and (real := _without_sample(exhibit, results)).grids), key=lambda exhibit: exhibit.name)
     return (*(Page(path="challenge.html", title=exhibit.title, label="Challenge", lead=exhibit.lead, order=5,
                    sections=sections(exhibit)) for exhibit in challenges[:1]),
             *(Page(path=f"study/{slug(exhibit.name)}.html", title=exhibit.title or exhibit.name, label=exhibit.name,
@@ -34,8 +34,8 @@ def _without_sample(exhibit: Exhibit, results: Results) -> Exhibit:
     """Drop tables on the sample beside real data, and with them the heat maps, which cover all tables."""
     if all(entry.kind == "sample" for entry in results.datasets):
         return exhibit
-    kept = tuple(grid for grid in exhibit.grids if not on_sample(grid))
-    return exhibit if len(kept) == len(exhibit.grids) else replace(exhibit, grids=kept, maps=())
+    grids = tuple(grid for grid in exhibit.grids if not on_sample(grid))
+    return exhibit if len(grids) == len(exhibit.grids) else replace(exhibit, grids=grids, maps=())
 
 
 def sections(exhibit: Exhibit) -> tuple[Section, ...]:

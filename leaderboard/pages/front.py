@@ -48,10 +48,10 @@ def build(results: Results) -> tuple[Page, ...]:
 
 def _answer(index: Index, first: Question) -> Ask:
     answer = answers(index.results).get((first.name, PLAIN))
-    asked = sentences.asked(first, PLAIN, answer is not None and sentences.is_control(index, answer.best))
+    text = sentences.question_text(first, PLAIN, answer is not None and sentences.is_control(index, answer.best))
     if answer is None:
-        return Ask(asked, Cell("every metric has a missing value"), "", "", sentences.people(first))
-    return Ask(asked, Cell(index.labels[answer.best], link=index.metric_paths.get(answer.best[0], "")),
+        return Ask(text, Cell("every metric has a missing value"), "", "", sentences.people(first))
+    return Ask(text, Cell(index.labels[answer.best], link=index.metric_paths.get(answer.best[0], "")),
                sentences.about(index, answer.best), sentences.evidence(index, first, answer), sentences.people(first))
 
 

@@ -76,7 +76,7 @@ def _block(block: Block, anchors: Mapping[str, str]) -> str:
         return f"{_text(block.text)}\n\n"
     if isinstance(block, Ask):
         best = _cell(block.best, {}, anchors)
-        return (f"{_text(block.asked)} **{best}**{f' ({_text(block.about)})' if block.about else ''}. "
+        return (f"{_text(block.question)} **{best}**{f' ({_text(block.about)})' if block.about else ''}. "
                 f"{_text(block.evidence)} {_text(block.people)}\n\n")
     if isinstance(block, Table):
         return "" if block.folded else _table(block, anchors)

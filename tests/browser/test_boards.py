@@ -11,7 +11,7 @@ from playwright import sync_api
 from harness.results.rows import Results
 from leaderboard.model.index import make_index
 from leaderboard.model.questions import answers, questions
-from leaderboard.model.sentences import asked, evidence, is_control
+from leaderboard.model.sentences import evidence, is_control, question_text
 from tests.browser.conftest import Open, Site, rows
 
 pytestmark = pytest.mark.browser
@@ -62,7 +62,7 @@ def test_answer_matches_the_results_for_every_choice(site: Site, front: sync_api
             if own is not None:
                 assert front.locator("#sentence .best").inner_text() == index.labels[own.best]
                 assert front.locator("#sentence .evidence").inner_text() == evidence(index, one, own)
-                assert front.locator("#sentence .asked").inner_text() == asked(
+                assert front.locator("#sentence .asked").inner_text() == question_text(
                     one, choice, is_control(index, own.best))
 
 

@@ -59,7 +59,7 @@ def test_leading_control_is_not_recommended(results: Results) -> None:
     made = with_values(results, {(name, "length"): 0.9 for name in ("fed-turn", "topical-usr", "fed-dial")})
     (page,) = front.build(made)
     (ask,) = (block for block in page.sections[0].blocks if isinstance(block, Ask))
-    assert f"{ask.asked} {ask.best.text} ({ask.about})" == (
+    assert f"{ask.question} {ask.best.text} ({ask.about})" == (
         "For overall quality, without ratings: no metric beats length (a control, which does not judge quality, no "
         "model)")
     assert row(table(page, "answers-table"), "overall")["Without ratings"].small == "no metric beats this control"
