@@ -13,6 +13,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from benchmarks.errors import nearest
@@ -26,6 +27,12 @@ PLAIN: dict[Any, tuple[Callable[[Any], bool], str]] = {
     bool: (lambda value: isinstance(value, bool), "true or false"),
 }
 """What a value must be where a field has this type, and in words; a whole number stays one, as it was written."""
+
+READ_AS: dict[tuple[Any, type], Callable[[Any], Any]] = {
+    (float, types.NoneType): lambda _: math.nan,
+    (Path, str): Path,
+}
+"""What a value becomes where a field has the first type and the file holds the second."""
 
 
 class Refused(ValueError):
@@ -87,8 +94,8 @@ def value_of(hint: Any, value: Any, where: str) -> Any:
         return tuple(value_of(kind, entry, where) for kind, entry in zip(hints, value, strict=True))
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return mapping(where, value)
-    if hint is float and value is None:
-        return math.nan
+    if (hint, type(value)) in READ_AS:
+        return READ_AS[hint, type(value)](value)
     if origin is Literal:
         fits, words = value in inside, f"one of {', '.join(map(str, inside))}"
     elif hint in PLAIN:

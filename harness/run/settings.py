@@ -7,8 +7,6 @@ import dataclasses
 import os
 import shlex
 import tomllib
-import types
-import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any, Literal
 
 from benchmarks.dataset import Split
 from benchmarks.errors import nearest
+from benchmarks.formats.records import Refused, value_of
 from harness.errors import BadConfig
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
 from metrics import paths
@@ -119,45 +118,16 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise BadConfig(f"{path}: is not TOML: {error}") from error
     run = table.get("run", {})
     if not isinstance(run, dict) or table.keys() - {"run"}:
-        raise BadConfig(f"{path}: settings stand in the table [run]")
-    hints = typing.get_type_hints(Settings)
-    named = {"with_" if name == "with" else name.replace("-", "_"): value for name, value in run.items()}
-    return {name: _value(path, name, value, hints) for name, value in named.items()}
-
-
-def _value(path: Path, name: str, value: Any, hints: dict[str, Any]) -> Any:
-    if name not in hints:
-        raise BadConfig(f"{path}: run.{name} is no setting; {nearest(name, [hint.rstrip('_') for hint in hints])}")
-    for hint in _alternatives(hints[name]):
-        if typing.get_origin(hint) is tuple:
-            listed, choices = [value] if isinstance(value, str) else value, typing.get_args(typing.get_args(hint)[0])
-            if isinstance(listed, list) and all(entry in choices if choices else isinstance(entry, str)
-                                                for entry in listed):
-                return tuple(listed)
-        elif typing.get_origin(hint) is Literal:
-            if value in typing.get_args(hint):
-                return value
-        elif hint is Path and isinstance(value, str):
-            return path.parent / expanded(Path(value))
-        elif hint is float and type(value) is int:
-            return float(value)
-        elif hint is not Path and type(value) is hint:
-            return value
-    raise BadConfig(f"{path}: run.{name} should be {_spelled(hints[name])}, not {value!r:.60}")
-
-
-def _alternatives(hint: Any) -> tuple[Any, ...]:
-    if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
-        return tuple(one for one in typing.get_args(hint) if one is not types.NoneType)
-    return (hint,)
-
-
-def _spelled(hint: Any) -> str:
-    names = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "a path"}
-    one = _alternatives(hint)[0]
-    if typing.get_origin(one) is Literal:
-        return "one of " + ", ".join(map(str, typing.get_args(one)))
-    return names.get(one, "a list of texts")
+        raise BadConfig(f"{path}: settings should be in the table [run]")
+    lists = {field.name for field in dataclasses.fields(Settings) if isinstance(field.default, tuple)}
+    values = {"with_" if name == "with" else name.replace("-", "_"): value for name, value in run.items()}
+    values = {name: [value] if name in lists and isinstance(value, str) else value for name, value in values.items()}
+    try:
+        read = value_of(Settings, values, f"{path}: [run]")
+    except Refused as error:
+        raise BadConfig(str(error)) from error
+    found = {name: getattr(read, name) for name in values}
+    return {name: path.parent / expanded(value) if isinstance(value, Path) else value for name, value in found.items()}
 
 
 def command_line(*words: str, flags: Mapping[str, object]) -> str:

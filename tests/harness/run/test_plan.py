@@ -85,8 +85,7 @@ def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
         (None, "no such file"), ("[", "not TOML"), ("run = 3", "[run]"), ("[other]\n", "[run]"),
         ("[run]\nmetrics = []", "did you mean 'metric'"), ("[run]\nseed = 'x'", "a whole number"),
         ("[run]\nseed = true", "a whole number"), ("[run]\nsplit = 'train'", "one of dev, test"),
-        ('[run]\naggregate = ["foo"]', "a list"), ("[run]\nmetric = [1]", "a list of texts"),
-        ("[run]\nout = 1", "a path"),
+        ('[run]\naggregate = ["foo"]', "aggregate"), ("[run]\nmetric = [1]", "metric"), ("[run]\nout = 1", "out"),
     ):
         if content is not None:
             config.write_text(content)
