@@ -1,0 +1,66 @@
+"""Correlations and ranks beside those of an earlier version: a change of code that should not change them must not.
+
+`sample` holds every metric on the bundled sample, `real` every metric on ten real datasets, as they stood on 2026-11-24
+before networks, scoring, ranking and storage were rewritten. Correlations agree to 1e-4.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from harness.cli import main
+from harness.results import files
+from harness.results.rows import Results
+from tests.suite_run import SuiteRun
+
+HERE = Path(__file__).parent
+TOLERANCE = 1e-4
+DATA = Path(os.environ.get("HARNESS_REAL_DATA") or HERE.parents[2] / "shared" / "data")
+
+
+def differences(results: Results, name: str) -> tuple[int, list[tuple[object, ...]]]:
+    """Count the correlations that are in both, and list those that differ."""
+    found = {(row.dataset, row.quality, row.metric, row.column): (row.n, row.value, row.p)
+             for row in results.correlations if row.statistic == "spearman"}
+    golden = [tuple(row.values()) for row in pq.read_table(HERE / f"{name}.correlations.parquet").to_pylist()]
+    both = [(key, numbers, found[key]) for *head, n, value, p in golden if (key := tuple(head)) in found
+            for numbers in [(n, value, p)]]
+    return len(both), [row for row in both if not np.allclose(row[1], row[2], atol=TOLERANCE, rtol=0, equal_nan=True)]
+
+
+def rank_differences(results: Results, name: str) -> tuple[int, list[tuple[object, ...]]]:
+    """Count the ranks that are in both, and list those that differ."""
+    found = {(row.board, row.rule, row.metric, row.column): row.rank
+             for row in results.ranking if row.statistic == "spearman"}
+    golden = pq.read_table(HERE / f"{name}.ranking.parquet").to_pylist()
+    both = [((row["board"], row["rule"], row["metric"], row["column"]), row["rank"]) for row in golden]
+    both = [(key, rank) for key, rank in both if key in found]
+    return len(both), [(key, rank, found[key]) for key, rank in both if rank != found[key]]
+
+
+def test_correlations_of_the_sample_are_as_before(suite_run: SuiteRun) -> None:
+    count, differing = differences(suite_run.results, "sample")
+    assert count >= 50
+    assert differing == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "flags"), [("sample", ()), ("real", ("--split", "dev"))])
+def test_all_metrics_are_as_before(name: str, flags: tuple[str, ...], tmp_path: Path,
+                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "real":
+        if not DATA.is_dir():
+            pytest.skip("the real data are absent")
+        assert main(["import", str(DATA)]) == 0
+    out = tmp_path / "out"
+    assert main(["run", "--all", "--data", name, *flags, "--draws", "0", "--examples", "0", "--out", str(out)]) == 0
+    results = files.read(out / "report")
+    count, differing = differences(results, name)
+    assert count >= 2000
+    assert differing == []
+    ranks, moved = rank_differences(results, name)
+    assert ranks >= 500
+    assert moved == []
