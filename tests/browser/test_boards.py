@@ -31,8 +31,8 @@ def expected(results: Results, dimension: str, statistic: str = "spearman", with
     for row in results.correlations:
         if row.statistic == statistic and math.isfinite(row.value):
             values[row.column][row.dataset, row.quality] = round(row.value, 6)
-    means = {column: fmean(own[target] for target in targets) for column, own in values.items()
-             if own.keys() >= set(targets)}
+    means = {column: fmean(known[target] for target in targets) for column, known in values.items()
+             if known.keys() >= set(targets)}
     return {column: 1 + sum(other > value + 1e-9 for other in means.values()) for column, value in means.items()}
 
 
@@ -44,8 +44,8 @@ def ask(page: sync_api.Page, **chosen: str) -> None:
 
 def assert_ranks(page: sync_api.Page, ranks: dict[str, int]) -> None:
     """Assert that every visible column has its rank."""
-    found = shown(page)
-    assert {label: int(rank) for label, rank in found.items()} == {label: ranks[label] for label in found}
+    visible = shown(page)
+    assert {label: int(rank) for label, rank in visible.items()} == {label: ranks[label] for label in visible}
 
 
 @pytest.fixture
@@ -54,16 +54,17 @@ def front(site: Site, visit: Open) -> sync_api.Page:
 
 
 def test_answer_matches_the_results_for_every_choice(site: Site, front: sync_api.Page) -> None:
-    found, index = answers(site.results), make_index(site.results)
-    for one in questions(site.results):
-        for choice, ratings, models in (((False, True), "", ""), ((True, True), "1", ""), ((False, False), "", "0")):
-            ask(front, q=one.name, ratings=ratings, models=models)
-            own = found.get((one.name, choice))
-            if own is not None:
-                assert front.locator("#sentence .best").inner_text() == index.labels[own.best]
-                assert front.locator("#sentence .evidence").inner_text() == evidence(index, one, own)
-                assert front.locator("#sentence .asked").inner_text() == question_text(
-                    one, choice, is_control(index, own.best))
+    known, index = answers(site.results), make_index(site.results)
+    for question in questions(site.results):
+        for choice, ratings, models in (
+                ((False, math.inf), "", ""), ((True, math.inf), "1", ""), ((False, 0.0), "", "0")):
+            ask(front, q=question.name, ratings=ratings, models=models)
+            if answer := known.get((question.name, choice)):
+                texts = {name: front.locator(f"#sentence .{name}").inner_text()
+                         for name in ("best", "evidence", "asked")}
+                assert texts == {
+                    "best": index.labels[answer.best], "evidence": evidence(index, question, answer),
+                    "asked": question_text(question, choice, is_control(index, answer.best))}
 
 
 def test_board_shows_ranks_and_one_column_per_metric(site: Site, front: sync_api.Page) -> None:
@@ -97,31 +98,29 @@ def test_details_and_comparison_match_the_tests(site: Site, front: sync_api.Page
     assert "Against the next" in text
     assert "Williams’ test finds" in text
     assert "takes items as independent" in text
-    one, other = list(shown(front))[:2]
-    front.locator(".panel select[name=one]").select_option(one)
-    front.locator(".panel select[name=other]").select_option(other)
+    columns = list(shown(front))[:2]
+    for name, column in zip(("one", "other"), columns, strict=True):
+        front.locator(f".panel select[name={name}]").select_option(column)
     values = {(row.dataset, row.quality, row.column): row.value for row in site.results.correlations
               if row.statistic == "spearman"}
-    better = {(own.dataset, own.quality): {frozenset((own.names[first], own.names[second])): (own.names[first], holm)
-                                           for first, second, holm in zip(own.better, own.worse, own.holm, strict=True)}
-              for own in site.results.comparisons if own.statistic == "spearman"}
+    better = {(row.dataset, row.quality, frozenset((row.better, row.worse))): row.better if row.holm < 0.05 else "no"
+              for target in site.results.comparisons if target.statistic == "spearman" for row in target}
     lines = front.locator(".compared tbody tr").all()
     assert len(lines) == len(questions(site.results)[1].targets)
     for line in lines:
-        dataset, quality, _, first, second, _, found = line.locator("th, td").all_inner_texts()
-        assert [first, second] == [f"{values[dataset, quality, name]:.3f}".replace("-", "−") for name in (one, other)]
-        winner, holm = better[dataset, quality][frozenset((one, other))]
-        assert found == (winner if holm < 0.05 else "no")
+        dataset, quality, _, first, second, _, winner = line.locator("th, td").all_inner_texts()
+        assert [first, second] == [f"{values[dataset, quality, name]:.3f}".replace("-", "−") for name in columns]
+        assert winner == better[dataset, quality, frozenset(columns)]
 
 
 def test_clicking_a_heading_sorts_and_reverses(front: sync_api.Page) -> None:
     heading = front.locator(".ranked thead th[data-key='dev:relevant']")
-    place = heading.evaluate("one => one.cellIndex")
+    column = heading.evaluate("cell => cell.cellIndex")
     for direction in ("descending", "ascending"):
         heading.locator("button").click()
         assert heading.get_attribute("aria-sort") == direction
         texts = front.locator(".ranked tbody tr:visible").evaluate_all(
-            "(rows, place) => rows.map(row => row.cells[place].firstChild.textContent)", place)
+            "(rows, column) => rows.map(row => row.cells[column].firstChild.textContent)", column)
         numbers = [float(text.replace("−", "-")) for text in texts if text != "–"]
         assert numbers == sorted(numbers, reverse=direction == "descending")
         assert len(set(numbers)) > 1

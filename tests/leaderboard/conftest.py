@@ -46,10 +46,10 @@ def table(page: Page, anchor: str) -> Table:
     return next(entry for entry in tables(page) if entry.anchor == anchor)
 
 
-def row(found: Table, *texts: str) -> dict[str, Cell]:
+def row(drawn: Table, *texts: str) -> dict[str, Cell]:
     """Return the first row with these cells, by heading."""
-    line = next(cells for cells in found.rows if set(texts) <= {cell.text for cell in cells})
-    return dict(reversed([(heading.text, cell) for heading, cell in zip(found.headings, line, strict=True)]))
+    line = next(cells for cells in drawn.rows if set(texts) <= {cell.text for cell in cells})
+    return dict(reversed([(heading.text, cell) for heading, cell in zip(drawn.headings, line, strict=True)]))
 
 
 DATASETS = (

@@ -35,9 +35,9 @@ class Renamed(dict[str, str]):
         self.names = names
 
     def __missing__(self, text: str) -> str:
-        place = len(self)
-        own = self.names[place] if place < len(self.names) else f"{self.names[place % 6]} {place}"
-        return self.setdefault(text, own)
+        position = len(self)
+        name = self.names[position] if position < len(self.names) else f"{self.names[position % 6]} {position}"
+        return self.setdefault(text, name)
 
     def of(self, value: Any, field: str = "") -> Any:
         """Rename all texts in a value."""
@@ -63,15 +63,16 @@ def make(names: Sequence[str] = NAMES, datasets: int = 4, metrics: int = 6) -> R
     made, renamed = large.make(datasets, metrics, (12, 12), sample=1), Renamed(names)
     for entry in (*made.datasets, *made.metrics):
         renamed[entry.name]
-    found: Results = renamed.of(made)
-    first = found.datasets[0].name
+    report: Results = renamed.of(made)
+    first = report.datasets[0].name
     return replace(
-        found, run=replace(found.run, options={name: name for name in names}, packages={name: name for name in names}),
+        report, run=replace(report.run, options={name: name for name in names},
+                            packages={name: name for name in names}),
         ranking=tuple(replace(row, board=":".join((whole, renamed[dimension])) if dimension else whole)
-                      for row in found.ranking for whole, _, dimension in (row.board.partition(":"),)),
-        metrics=tuple(replace(entry, paper=(entry.name, f"https://example.org/{entry.name}")[place % 2],
-                              learned_on=(first,) * (place % 2)) for place, entry in enumerate(found.metrics)),
-        correlations=tuple(row if place % 7 else replace(row, value=math.nan, note=names[place % len(names)])
-                           for place, row in enumerate(found.correlations)),
-        skips=tuple(Skip(names[place % 4], names[place % 5], text) for place, text in enumerate(names)),
-        failures=tuple(Failure(names[place % 3], names[place % 5], text) for place, text in enumerate(names)))
+                      for row in report.ranking for whole, _, dimension in (row.board.partition(":"),)),
+        metrics=tuple(replace(entry, paper=(entry.name, f"https://example.org/{entry.name}")[position % 2],
+                              learned_on=(first,) * (position % 2)) for position, entry in enumerate(report.metrics)),
+        correlations=tuple(row if position % 7 else replace(row, value=math.nan, note=names[position % len(names)])
+                           for position, row in enumerate(report.correlations)),
+        skips=tuple(Skip(names[position % 4], names[position % 5], text) for position, text in enumerate(names)),
+        failures=tuple(Failure(names[position % 3], names[position % 5], text) for position, text in enumerate(names)))

@@ -33,8 +33,8 @@ def make(datasets: int = 19, metrics: int = 60, items: tuple[int, int] = (300, 1
     made = tuple(map(_metric, range(metrics)))
     entries = tuple(_datasets(datasets, items, sample, rng))
     points = tuple(_points(entry, made, rng) for entry in entries)
-    targets = [target for one, entry in zip(points, entries, strict=True)
-               for target in correlate.targets(one, correlate.rated(one, entry))]
+    targets = [target for scored, entry in zip(points, entries, strict=True)
+               for target in correlate.targets(scored, correlate.rated(scored, entry))]
     correlations = tuple(replace(row, corrected=row.value / 0.9) for target in targets
                          for row in correlate.correlations(target))
     pairs = [(entry, metric, number) for entry in entries for number, metric in enumerate(made)]
@@ -50,7 +50,7 @@ def make(datasets: int = 19, metrics: int = 60, items: tuple[int, int] = (300, 1
         trainings=tuple(rows.TrainingEntry(
             f"{entry.name}-head", (entry.name,), "tiny-encoder", f"{len(entry.name):064x}", ("made-up (none)",), 1, 500,
             250, "cpu", 60.0, f"harness train {entry.name}", None, CURVE) for entry in made if entry.trained_on),
-        examples=tuple(row for one in points for row in _examples(one)), points=points,
+        examples=tuple(row for scored in points for row in _examples(scored)), points=points,
         exhibits=tuple(map(_exhibit, range(4))),
         timings=tuple(rows.Timing(dataset.name, entry.name, dataset.items, 0.001 * (number + 1) * dataset.items)
                       for dataset, entry, number in pairs if _scores(entry, dataset)))
@@ -127,22 +127,23 @@ def _comparisons(target: correlate.TargetData) -> Iterator[rows.Comparisons]:
 
 
 def _reliability(entry: rows.DatasetEntry) -> Iterator[rows.Reliability]:
-    for place, quality in enumerate(entry.qualities):
+    for position, quality in enumerate(entry.qualities):
         for method, value in (("leave-one-out", 0.55), ("split-half", 0.7), ("alpha-ordinal", 0.4)):
-            yield rows.Reliability(entry.name, quality.name, method, value - place / 50, entry.items)
+            yield rows.Reliability(entry.name, quality.name, method, value - position / 50, entry.items)
         yield rows.Reliability(entry.name, quality.name, "alpha-interval", math.nan, 0, "made up to be missing")
 
 
-def _examples(one: rows.ItemScores) -> Iterator[rows.Example]:
-    for quality in one.human:
+def _examples(points: rows.ItemScores) -> Iterator[rows.Example]:
+    for quality in points.human:
         for number in range(6):
             words = WORDS[:40 + 25 * number]
             people = 0.95 - 0.02 * number if number % 2 else 0.05 + 0.02 * number
             yield rows.Example(
-                dataset=one.dataset, quality=quality, item=one.items[number],
+                dataset=points.dataset, quality=quality, item=points.items[number],
                 system=f"system-{number % 6}", context=(words, words[::-1]), response=words, rating=1 + 4 * people,
-                people=people, metrics=1 - people, columns=tuple((key[1], 1 - people) for key in list(one.scores)[:5]),
-                metric="" if quality == "Overall" else list(one.scores)[number % len(one.scores)][0])
+                people=people, metrics=1 - people,
+                columns=tuple((key[1], 1 - people) for key in list(points.scores)[:5]),
+                metric="" if quality == "Overall" else list(points.scores)[number % len(points.scores)][0])
 
 
 def _exhibit(number: int) -> rows.Exhibit:

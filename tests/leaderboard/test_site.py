@@ -208,14 +208,14 @@ def test_names_make_no_element_script_or_duplicate_id(pages: dict[str, Parsed], 
 
 def test_script_data_has_every_name_and_row(hostile_site: dict[str, bytes], pages: dict[str, Parsed]) -> None:
     script = hostile_site["numbers.js"].decode()
-    given = json.loads(script.removeprefix("const Numbers = ").removesuffix(";\n"))
-    found = json.dumps(given, ensure_ascii=False)
+    data = json.loads(script.removeprefix("const Numbers = ").removesuffix(";\n"))
+    text = json.dumps(data, ensure_ascii=False)
     of_sample = {entry.name for entry in hostile.make().datasets if entry.origin == "sample"}
     assert not [name for name in hostile.NAMES[:10] if name not in of_sample
-                and json.dumps(visible(name), ensure_ascii=False) not in found]
-    assert not HIDDEN.search(found)
+                and json.dumps(visible(name), ensure_ascii=False) not in text]
+    assert not HIDDEN.search(text)
     assert script.isascii()
-    assert sorted(map(int, pages["index.html"].attributes("data-row"))) == list(range(len(given["columns"])))
+    assert sorted(map(int, pages["index.html"].attributes("data-row"))) == list(range(len(data["columns"])))
 
 
 def test_names_make_no_markup_in_markdown(hostile_site: dict[str, bytes]) -> None:

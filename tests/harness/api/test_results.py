@@ -20,7 +20,7 @@ def test_tables_have_every_row_of_the_results(suite_run: SuiteRun) -> None:
     rows = suite_run.results
     for table, own in ((results.correlations(), rows.correlations), (results.rankings(), rows.ranking),
                        (results.reliability(), rows.reliability),
-                       (results.comparisons(), [row for one in rows.comparisons for row in one])):
+                       (results.comparisons(), [row for target in rows.comparisons for row in target])):
         names = [field.name for field in dataclasses.fields(own[0])]
         assert len(table) == len(own)
         for number in (0, len(own) - 1):
@@ -43,8 +43,8 @@ def test_items_have_ratings_scores_and_texts(suite_run: SuiteRun) -> None:
     results = load(suite_run.out, os.environ["HARNESS_HOME"])
     items = results.items("persona-usr", texts=True)
     assert score("bleu", items)["bleu-1"].tolist() == pytest.approx(items["score:bleu-1"].tolist(), nan_ok=True)
-    one = next(points for points in suite_run.results.points if points.dataset == "persona-usr")
-    assert items["human:Overall"].tolist() == one.human["Overall"].tolist()
+    points = next(points for points in suite_run.results.points if points.dataset == "persona-usr")
+    assert items["human:Overall"].tolist() == points.human["Overall"].tolist()
     entries = tuple(dataclasses.replace(entry, fingerprint="0") for entry in results.rows.datasets)
     other = dataclasses.replace(results, rows=dataclasses.replace(results.rows, datasets=entries))
     with pytest.raises(BadReport, match="persona-usr"):

@@ -138,8 +138,8 @@ def without(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
 
 
 def after(lines: list[str], start: str) -> list[str]:
-    place = next(place for place, line in enumerate(lines) if line.strip().startswith(start))
-    return [line.strip() for line in lines[place:]]
+    position = next(position for position, line in enumerate(lines) if line.strip().startswith(start))
+    return [line.strip() for line in lines[position:]]
 
 
 def test_doctor_names_the_model_of_a_metric_or_what_is_missing(

@@ -38,8 +38,8 @@ def test_installed_metric_is_listed_and_its_name_is_taken(tmp_path: Path, monkey
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
     lines = [f"{name} = {value}" for name, value in project["entry-points"]["harness.metrics"].items()]
     (info / "entry_points.txt").write_text("\n".join(["[harness.metrics]", *lines]))
-    for place in (tmp_path / "site", written / "src"):
-        monkeypatch.syspath_prepend(str(place))
+    for folder in (tmp_path / "site", written / "src"):
+        monkeypatch.syspath_prepend(str(folder))
     look_anew()
     capsys.readouterr()
     assert main(["list", "metrics"]) == 0

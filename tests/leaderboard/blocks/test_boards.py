@@ -22,20 +22,20 @@ def of_dataset(results: Results, name: str) -> Table:
     return dataset_board(index, next(entry for entry in index.datasets if entry.name == name), "spearman")
 
 
-def names(found: Table, group: int) -> list[str]:
-    return [cells[1].text for cells in found.groups[group].rows]
+def names(drawn: Table, group: int) -> list[str]:
+    return [cells[1].text for cells in drawn.groups[group].rows]
 
 
 def test_overall_board_has_both_averages_and_unranked_rows(results: Results) -> None:
     """dev: ((0.1 + 0.3) / 2 + (0.2 + 0.4) / 2 + 0.5) / 3 = 1 / 3; test: 1.5 / 5."""
     index = make_index(results)
-    found = overall_board(index, boards(results, "dev")[0])
-    cells = row(found, "bleu1")
+    drawn = overall_board(index, boards(results, "dev")[0])
+    cells = row(drawn, "bleu1")
     assert (cells["Rank"].text, cells["Mean of datasets"].text) == ("1", "0.333")
     assert (cells["Mean of qualities"].text, cells["Mean of qualities"].small) == ("0.300", "rank 1")
     assert [cells[name].text for name in ("fed-dial", "fed-turn", "topical-usr")] == ["0.500", "0.200", "0.300"]
-    assert (found.groups[1].title, names(found, 1)) == (UNRANKED, ["bleu2"])
-    cells = row(found, "bleu2")
+    assert (drawn.groups[1].title, names(drawn, 1)) == (UNRANKED, ["bleu2"])
+    cells = row(drawn, "bleu2")
     assert (cells["Rank"].text, cells["Mean of datasets"].text) == ("", "–")
     assert cells["Mean of datasets"].small == "4 of 5 targets"
     assert (cells["fed-turn"].text, cells["topical-usr"].text) == ("–", "0.400")
@@ -47,12 +47,12 @@ def test_overall_board_has_both_averages_and_unranked_rows(results: Results) -> 
 def test_equal_means_share_a_rank_and_unrated_qualities_do_not_count(results: Results) -> None:
     unrated = tuple(replace(entry, qualities=(*entry.qualities, quality("Unrated", rated=0)))
                     for entry in results.datasets)
-    found = of_dataset(replace(results, datasets=unrated), "fed-dial")
-    assert names(found, 0)[:2] == ["bleu1:max", "bleu1"]
-    assert row(found, "bleu1")["Mean"].text == "0.500"
+    drawn = of_dataset(replace(results, datasets=unrated), "fed-dial")
+    assert names(drawn, 0)[:2] == ["bleu1:max", "bleu1"]
+    assert row(drawn, "bleu1")["Mean"].text == "0.500"
     equal = tuple(replace(entry, value=0.25) if entry.metric != "grade" else entry for entry in results.correlations)
-    found = of_dataset(replace(results, correlations=equal), "fed-turn")
-    assert [cells[0].text for cells in found.groups[0].rows] == ["1", "1", "1", "1"]
+    drawn = of_dataset(replace(results, correlations=equal), "fed-turn")
+    assert [cells[0].text for cells in drawn.groups[0].rows] == ["1", "1", "1", "1"]
 
 
 def test_number_format_shade_and_leaders() -> None:

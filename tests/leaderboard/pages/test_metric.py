@@ -29,8 +29,8 @@ def full() -> Results:
                 () if own else (("bleu1", 0.1),), own) for item, people, metrics, own in examples))
 
 
-def section(found: Page, anchor: str) -> Section:
-    return next(entry for entry in found.sections if entry.anchor == anchor)
+def section(page: Page, anchor: str) -> Section:
+    return next(entry for entry in page.sections if entry.anchor == anchor)
 
 
 def items(part: Section) -> list[str]:
@@ -71,27 +71,27 @@ def test_values_are_not_corrected_for_low_reliability(results: Results) -> None:
         cells = row(table(find_page(metric.build(made), "bleu"), "targets-table"), "fed-turn", "Overall")
         assert cells["Corrected"].text == shown
         known = json.loads(numbers(made).decode().removeprefix("const Numbers = ").removesuffix(";\n"))
-        roots = {(known["datasets"][place], quality): root for place, quality, _, root in known["targets"]}
+        roots = {(known["datasets"][position], quality): root for position, quality, _, root in known["targets"]}
         assert (roots["fed-turn", "Overall"] is None) == (shown == "–")
 
 
 def test_largest_errors_of_a_metric_are_on_its_page(full: Results) -> None:
     assert items(section(find_page(metric.build(full), "length"), "items")) == ["higher", "high", "low"]
-    found = find_page(dataset.build(full), "dev-made-up-01")
-    assert items(section(found, "underrated")) == ["three", "one"]
-    assert items(section(found, "overrated")) == ["two"]
+    page = find_page(dataset.build(full), "dev-made-up-01")
+    assert items(section(page, "underrated")) == ["three", "one"]
+    assert items(section(page, "overrated")) == ["two"]
 
 
 def test_dataset_page_has_systems_agreement_and_votes(full: Results) -> None:
-    found, points = find_page(dataset.build(full), "dev-made-up-01"), full.points[1]
+    page, points = find_page(dataset.build(full), "dev-made-up-01"), full.points[1]
     of_three = np.array(points.systems) == "system-3"
-    cells = row(table(found, "system-table"), "system-3")
+    cells = row(table(page, "system-table"), "system-3")
     assert cells["Items"].text == str(of_three.sum())
     assert cells["Overall"].text == f"{points.human['Overall'][of_three].mean():.2f}"
-    cells = row(table(found, "qualities"), "Interesting")
+    cells = row(table(page, "qualities"), "Interesting")
     assert [cells[name].text for name in ("One rater", "Reliability", "Limit")] == [
         "0.530", "0.680", f"{0.68 ** 0.5:.3f}"]
-    points = tuple(replace(own, systems=tuple(f"of {place % 2}" for place in range(40))) for own in full.points)
+    points = tuple(replace(own, systems=tuple(f"of {position % 2}" for position in range(40))) for own in full.points)
     made = replace(full, points=points, datasets=tuple(replace(entry, votes=321) for entry in full.datasets))
     (facts, *_) = section(find_page(dataset.build(made), "dev-made-up-01"), "card").blocks
     assert isinstance(facts, Facts)
