@@ -99,7 +99,7 @@ def tiny_weights(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -
     from tests import tiny_weights
 
     home = tmp_path_factory.mktemp("tiny-weights")
-    tiny_weights.everything(Models(home, Choice(encoder=str(tiny_encoder))), 6)
+    tiny_weights.everything(Models(home, Choice(encoder=str(tiny_encoder))), 12)
     return home
 
 

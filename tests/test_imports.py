@@ -27,7 +27,6 @@ NETWORKS = ("metrics.trained", "metrics.graph", "metrics.training", "metrics.mod
 MUTUAL = {
     ("metrics.models", "metrics.text"),
     ("metrics.registry", "metrics.training"),
-    ("metrics.trained", "metrics.training"),
 }
 """Rooms that still import each other. This list may only shrink."""
 

@@ -72,28 +72,33 @@ def by_paper(requested: str, folder: Path, encoder: str | Path, *settings: str, 
     return Models(folder, Choice(device="cpu")), metric
 
 
-def train(name: str, trainable: Any, models: Models, **changes: Any) -> Fitted:
-    """Train on the toy corpus, and leave the weights in the home of the models; one core is quickest for toys."""
-    with on_one_core():
-        with randomness(0, models.machine):
-            objective = trainable.objective(TrainingData({"toy": corpus()}, models, seed=0))
-        fitted = fit(objective, dataclasses.replace(recipe_of(trainable), **changes), models.machine, seed=0)
-    identity = models.encoder().weights.identity
-    checkpoint.save(checkpoint.place(name, identity, models.home), fitted.weights,
-                    {"network": dict(objective.config), "encoder": {"name": "tiny", "identity": identity}},
-                    {"name": name, "losses": [look.loss for look in fitted.curve]})
-    return fitted
+def train(requested: str, models: Models, **changes: Any) -> list[Fitted]:
+    """Train all parts on the toy corpus, and leave the weights in the home of the models; one core is quickest."""
+    fits = []
+    for part in trainables.parts(requested):
+        learner = trainables.choose(requested, part)
+        trainable: Any = learner.trainable
+        recipe = dataclasses.replace(recipe_of(trainable).of_part(part), **changes)
+        with on_one_core():
+            with randomness(0, models.machine):
+                objective = trainable.objective(
+                    TrainingData({"toy": corpus()}, models, seed=0, recipe=recipe, part=part))
+            fitted = fit(objective, recipe, models.machine, seed=0)
+        identity = models.encoder().weights.identity
+        checkpoint.save(checkpoint.place(learner.weights, identity, models.home), fitted.weights,
+                        {"architecture": recipe.architecture, "network": dict(objective.config),
+                         "encoder": {"name": "tiny", "identity": identity}},
+                        {"name": learner.weights, "losses": [look.loss for look in fitted.curve]})
+        fits.append(fitted)
+    return fits
 
 
 def everything(models: Models, steps: int) -> None:
     """Train the masked model, then every metric; ConceptNet is three edges."""
-    from metrics.training.backbones.mlm import MaskedLanguageModel
-
     edges = resources.path(models.home, "conceptnet")
     edges.parent.mkdir(parents=True, exist_ok=True)
     edges.write_bytes(gzip.compress(b"tea\tRelatedTo\train\t1\nrain\tRelatedTo\treply\t2\nreply\tIsA\tthing\t1\n"))
-    train("mlm", MaskedLanguageModel(rank=0), models, steps=1, every=1)
+    train("mlm[rank=0]", models, steps=1, every=1)
     for requested in METRICS:
-        learner = trainables.choose(requested)
-        train(learner.weights, learner.trainable, models, steps=steps, every=max(1, steps // 2),
-              rate=3e-2 if learner.weights.startswith(("dynaeval", "s-dicoh")) else 1e-2)
+        train(requested, models, steps=steps, every=max(1, steps // 2),
+              rate=3e-2 if requested.startswith(("dynaeval", "s-dicoh")) else 1e-2)

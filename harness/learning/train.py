@@ -89,10 +89,8 @@ class Training:
     @functools.cached_property
     def others(self) -> dict[str, str]:
         """The other weights that it reads, by name: the masked language model's, for some."""
-        card = getattr(self.learner.trainable, "card", None)
         return {name: self.models.checkpoint(name, self.encoder and (self.learner.encoder or "")).identity
-                for name in (*(card.checkpoints[len(self.recipe.parts) or 1:] if card else ()),
-                             *filter(None, [self.recipe.start]))}
+                for name in (*self.learner.reads, *filter(None, [self.recipe.start]))}
 
     @property
     def state(self) -> Path:
@@ -145,7 +143,7 @@ def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus],
          part: str = "") -> Training:
     """Make a request definite; an error tells what is not here."""
     learner = trainables.choose(name, part)
-    recipe = recipe_of(learner.trainable).with_settings(request.settings)
+    recipe = recipe_of(learner.trainable).with_settings(request.settings).of_part(part)
     recipe = dataclasses.replace(recipe, corpora=request.corpora or recipe.corpora, steps=request.steps or recipe.steps,
                                  epochs=0.0 if request.steps else recipe.epochs)
     corpora = [load(name) for name in recipe.corpora]
@@ -196,7 +194,8 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eigh
     if (all_ := together(plan.models.machine)) is not None and not all_.is_main_process:
         all_.wait_for_everyone()
         return checkpoint.read(plan.learner.weights, plan.folder)
-    config = {"network": dict(objective.config), "encoder": {
+    named = {"architecture": data.recipe.architecture} if data.recipe.architecture else {}
+    config = {**named, "network": dict(objective.config), "encoder": {
         "name": plan.encoder.rpartition("@")[0], "identity": plan.encoder} if plan.encoder else None}
     saved = checkpoint.save(plan.folder, fitted.weights, config, card, eight_bits)
     if fitted.done:

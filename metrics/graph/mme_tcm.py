@@ -15,13 +15,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from benchmarks.dataset import Item
+from metrics.graph._tables import contexts, fill, in_blocks
 from metrics.graph.grade import published, topics
 from metrics.graph.grade.metric import grade_pairs, telling_apart
 from metrics.metric import Columns, MetricCard
+from metrics.models.scorer import probabilities
 from metrics.models.service import Models
+from metrics.models.text_table import Rows
 from metrics.text.keywords import Tagger
 from metrics.text.words import reply
-from metrics.trained.heads.table import FIVE, Rows, contexts, fill, in_blocks, probabilities, stable
+from metrics.training.examples import FIVE
 from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 
@@ -68,18 +71,18 @@ class MmeTcm(Trainable):
         """0 to 1, higher is more coherent; NaN without a context."""
         from metrics.graph.grade.network import TopicCoherence
 
-        network = models.trained(self.weights_name, TopicCoherence, self.encoder).cpu().double().eval()
+        network = models.trained(self.weights_name, TopicCoherence, self.encoder).cpu().eval()
         before = contexts(items)
         if self.recipe != "small":
             before = [texts[: published.TURNS] for texts in before]
         graphs = topics.item_topics(before, [reply(item) for item in items], self._source(models), self.tagger)
 
         def logits(block: Rows) -> Any:
-            return network(graphs.batch(block).apply(topics.double))
+            return network(graphs.batch(block))
 
         available = np.array([bool(texts[0]) for texts in before])
         return {"mme-tcm": fill(available, lambda chosen: probabilities(
-            stable(np.flatnonzero(chosen), lambda rows: in_blocks(rows, logits))))}
+            in_blocks(np.flatnonzero(chosen), logits)))}
 
     def objective(self, data: TrainingData) -> Objective:
         """Give the topics of true replies more than those of false ones that are like them."""

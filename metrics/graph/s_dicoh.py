@@ -21,12 +21,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from benchmarks.dataset import Item, Utterance
+from metrics.graph._tables import fill
 from metrics.graph.dynaeval.metric import SPEAKERS, Negatives, above_worse, batch_scores, item_scores, ranking
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.service import Models
 from metrics.models.vectors import WordVectors, from_encoder
 from metrics.text.words import tokens
-from metrics.trained.heads.table import fill
 from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 WINDOW = 0
@@ -114,7 +114,7 @@ def words_of(dialogues: Sequence[Sequence[Utterance]], vectors: WordVectors) -> 
     read = [vectors.of(tokens(turn.text, lowercase=True)) for utterances in dialogues for turn in utterances]
     read = [several if len(several) else np.zeros((1, vectors.width), np.float32) for several in read]
     lengths = [len(utterances) for utterances in dialogues]
-    batch = Batch(x=torch.from_numpy(np.concatenate(read)),
+    batch = Batch(x=torch.from_numpy(np.concatenate(read).astype(np.float32)),
                   utterance=torch.from_numpy(np.repeat(np.arange(len(read)), list(map(len, read)))),
                   batch=torch.from_numpy(np.repeat(np.arange(len(lengths)), lengths)))
     batch._num_graphs = len(dialogues)

@@ -98,8 +98,9 @@ def find(name: str, encoder: str, home: Path) -> Checkpoint:
 
 
 def command(name: str) -> str:
-    """What trains weights of that name: METRIC, or METRIC-RECIPE and METRIC-RECIPE-PART for a recipe but the first."""
-    metric, recipe, _ = re.split(r"-(paper|original|pretrain|finetune)\b|$", name, maxsplit=1)
+    """Return what trains weights of that name: METRIC, METRIC-RECIPE, METRIC-PART or METRIC-RECIPE-PART."""
+    whole = re.sub(r"-(vup|nup|dr-c|dr-f|regression|coherence|likability|topic-depth)$", "", name)
+    metric, recipe, _ = re.split(r"-(paper|original|pretrain|finetune)\b|$", whole, maxsplit=1)
     return f"harness train {metric}" + (f" --recipe {recipe}" if recipe else "")
 
 

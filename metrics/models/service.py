@@ -3,6 +3,7 @@
     models.encoder(name)          texts to vectors             metrics/models/encoder.py
     models.lm(name)               likelihoods of texts         metrics/models/causal.py
     models.vectors(name)          words to vectors             metrics/models/vectors.py
+    models.scorer(name)           scores of a checkpoint       metrics/models/scorer.py
     models.trained(name, kind)    a network trained here       metrics/models/checkpoint.py
     models.masked(encoder)        each token from the others   metrics/models/masked.py
     models.resource(name)         data fetched or imported once, such as WordNet
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from metrics.models.causal import LanguageModel
     from metrics.models.encoder import Encoder
     from metrics.models.masked import MaskedModel
+    from metrics.models.scorer import Scorer
     from metrics.models.vectors import WordVectors
 
 Loaded = TypeVar("Loaded")
@@ -128,6 +130,14 @@ class Models:
         network: Loaded = self.once(("trained", kind, trained.folder),
                                      lambda: networks.own(kind, trained, self.machine))
         return network
+
+    def scorer(self, name: str, encoder: str = "") -> Scorer:
+        """Load the weights of that name into the architecture that they name."""
+        from metrics.models import scorer
+
+        architecture = str(self.checkpoint(name, encoder).config.get("architecture", ""))
+        network = self.trained(name, scorer.find(architecture), encoder)
+        return scorer.Scorer(network, self.encoder(network.encoder_name(encoder, name), network.depth))
 
     def masked(self, encoder: str = "") -> MaskedModel:
         """The masked language model over this encoder, whose weights are the checkpoint `mlm`."""

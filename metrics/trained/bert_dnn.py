@@ -16,10 +16,9 @@ from typing import ClassVar, Literal
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
+from metrics.models.readings import pairs
 from metrics.models.service import Models
-from metrics.trained.heads.data import ReplyPairs, answered, batches_of
-from metrics.trained.heads.table import TextTable, pair_probabilities
-from metrics.training import replies
+from metrics.training.examples import good_pairs
 from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 
@@ -39,10 +38,11 @@ class BertDnn(Trainable):
         ),
     )
     recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(("dailydialog_pp",), steps=1_500),
+        "small": Recipe(("dailydialog_pp",), steps=1_500, architecture="stack"),
         "paper": Recipe(("dailydialog_pp",), steps=9_000, epochs=100, rate=1e-5, warmup=0.0, decay=1e-4, every=90,
-                        patience=99, schedule="constant", encoder="bert-base-uncased", batch=512,
-                        network={"first": 256, "second": 512, "third": 128, "dropout": 0.1}, departures=(
+                        patience=99, schedule="constant", encoder="bert-base-uncased", batch=512, architecture="layers",
+                        network={"bilinear": False, "first": 256, "second": 512, "third": 128, "dropout": 0.1},
+                        departures=(
             "A text that is too long loses its end; the released code keeps 128 and 30 tokens of the end.",
             "Labels stay with their vectors; the released code sorts one and not the other.",
             "The weights kept are those of the least held-out loss, not of the best accuracy."))}
@@ -50,26 +50,11 @@ class BertDnn(Trainable):
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """The probability that the response is relevant, 0 to 1; NaN without a context."""
-        if self.recipe != "small":
-            return {"bert-dnn": pair_probabilities(items, models, self.card.checkpoints[0], self.encoder, "Layers",
-                                                   whole=True)}
-        return {"bert-dnn": pair_probabilities(items, models, "bert-dnn", self.encoder, "Stack")}
+        """Return the probability that the response is relevant; NaN without a context."""
+        return {"bert-dnn": models.scorer(self.weights_name, self.encoder).probabilities(pairs(items))}
 
     def objective(self, data: TrainingData) -> Objective:
-        """Classify each good reply and one to another context, by cross entropy."""
-        from metrics.trained.heads.losses import accuracy, true_or_false, with_false
-        from metrics.trained.heads.networks import Layers, Stack
+        """Tell each good response from one to another context."""
+        from metrics.training.objectives import contrast
 
-        if self.recipe == "small":
-            training, held = answered(data)
-            batches = batches_of(training.table, training.pairs(), held.pairs(), data)
-            return batches.objective(Stack, true_or_false, accuracy(map(with_false, batches.held)))
-        parts = [replies.answered(dialogues, replies.WHOLE, least=2)
-                 for dialogues in (data.dialogues(), data.held_out())]
-        table = TextTable((text for part in parts for row in part for text in (row.context(), *row.good)), data.vectors)
-        own, others = (ReplyPairs(table.rows(row.context() for row in part for _ in row.good)[:, None],
-                                  table.rows(text for row in part for text in row.good)) for part in parts)
-        batches = batches_of(table, own, others, data)
-        return batches.objective(Layers, true_or_false, accuracy(map(with_false, batches.held)), bilinear=False,
-                                 **data.recipe.network)
+        return contrast(data, good_pairs(data.dialogues()), good_pairs(data.held_out()))

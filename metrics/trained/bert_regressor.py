@@ -9,20 +9,18 @@ smaller space and with the cosine of both beside it.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-import numpy as np
-
+from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
+from metrics.models.readings import Pair, by_reference
 from metrics.models.service import Models
-from metrics.text.words import Aggregation, reply
-from metrics.trained.heads.cross_encoder import text_pair_probabilities
-from metrics.trained.heads.data import answered
-from metrics.trained.heads.table import against_references, by_reference, network_scores, probabilities
-from metrics.training import replies
+from metrics.text.words import Aggregation
+from metrics.training.examples import Contrast, several
 from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 
@@ -42,9 +40,10 @@ class BertRegressor(Trainable):
         ),
     )
     recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(("dailydialog_pp",), steps=1_500),
+        "small": Recipe(("dailydialog_pp",), steps=1_500, architecture="likeness"),
         "paper": Recipe(("dailydialog_pp",), steps=3_000, epochs=3, rate=2e-5, warmup=0.1, every=400,
-                        encoder="bert-base-uncased", batch=16, network={"hidden": 768}, departures=(
+                        encoder="bert-base-uncased", batch=16, architecture="cross-encoder",
+                        network={"hidden": 768}, departures=(
             "Sixteen right and wrong pairs each, 2e-5, 3 epochs: the settings of the first authors were not at hand.",
         ))}
     encoder: str = ""
@@ -52,44 +51,19 @@ class BertRegressor(Trainable):
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """The probability that the response is relevant, 0 to 1; `standard` is `max`; NaN without a reference."""
-        if self.recipe != "small":
-            return {"bert-regressor": by_reference(items, self.references, lambda owner, texts: text_pair_probabilities(
-                [(text, reply(items[row])) for row, text in zip(owner, texts, strict=True)], models,
-                self.card.checkpoints[0], self.encoder))}
-        from metrics.trained.heads.networks import Likeness
-
-        network = models.trained("bert-regressor", Likeness, self.encoder)
-        return {"bert-regressor": against_references(
-            items, models.encoder(self.encoder), self.references,
-            lambda table, _, reference, reply: probabilities(network_scores(network, table, reference, reply)))}
+        """Return the probability that the response is relevant; `standard` is `max`; NaN without a reference."""
+        scorer = models.scorer(self.weights_name, self.encoder)
+        return {"bert-regressor": by_reference(items, self.references, lambda rows: scorer.probabilities(
+            [Pair((reference,), response) for _, reference, response in rows]))}
 
     def objective(self, data: TrainingData) -> Objective:
-        """Classify a second good reply and one to another context, beside the first, by cross entropy."""
-        if self.recipe != "small":
-            return self._from_tokens(data)
-        from metrics.trained.heads.losses import accuracy, true_or_false, with_false
-        from metrics.trained.heads.networks import Likeness
+        """Tell a second good response from one to another context, beside the first."""
+        from metrics.training.objectives import contrast
 
-        training, held = answered(data)
-        config: dict[str, Any] = {"width": training.table.width}
-        rng = data.rng
-        batches = [held.draw(rng)[1:] for _ in range(8)]
-        return Objective(Likeness(**config), config, lambda rng: training.draw(rng)[1:], batches, true_or_false,
-                         accuracy(map(with_false, batches)))
+        return contrast(data, beside_each_other(data.dialogues()), beside_each_other(data.held_out()))
 
-    def _from_tokens(self, data: TrainingData) -> Objective:
-        """The same, reference and response read as one sequence."""
-        from metrics.training.tuned import Parts, contrasts
 
-        training, held = (replies.answered(dialogues, 1, least=2) for dialogues in (data.dialogues(), data.held_out()))
-
-        def examples(part: Sequence[replies.Answered], rng: np.random.Generator, many: int) -> list[Any]:
-            chosen = rng.integers(len(part), size=many)
-            pairs = []
-            for row, false in zip(chosen, replies.others(part, chosen, rng), strict=True):
-                reference, right = (part[row].good[place] for place in rng.permutation(len(part[row].good))[:2])
-                pairs.append(((reference, right), (reference, false)))
-            return pairs
-
-        return contrasts(data, Parts(training, held, examples, sum(len(one.good) for one in training)))
+def beside_each_other(dialogues: Sequence[Dialogue]) -> list[Contrast]:
+    """Return each two good responses to one context, the first as the reference."""
+    return [Contrast(Pair((reference,), response)) for row in several(dialogues)
+            for reference, response in itertools.permutations(row.good, 2)]

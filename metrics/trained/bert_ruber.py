@@ -18,11 +18,11 @@ from typing import ClassVar, Literal
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
+from metrics.models.readings import pairs
 from metrics.models.service import Models
 from metrics.text.words import Aggregation
-from metrics.trained.heads.data import pair_batches
-from metrics.trained.heads.table import FIVE, TURNS, pair_probabilities
 from metrics.trained.ruber import Blend, blended, referenced
+from metrics.training.examples import FIVE, following
 from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 
@@ -44,10 +44,11 @@ class BertRuber(Trainable):
         ),
     )
     recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(FIVE, steps=1_500, rate=1e-3),
+        "small": Recipe(FIVE, steps=1_500, rate=1e-3, architecture="relatedness", network={"turns": 3}),
         "paper": Recipe(("dailydialog",), steps=9_000, epochs=30, rate=1e-3, warmup=0.0, decay=1e-4, every=300,
-                        schedule="constant", encoder="bert-base-uncased", batch=256,
-                        network={"first": 256, "second": 512, "third": 128, "dropout": 0.5}, departures=(
+                        schedule="constant", encoder="bert-base-uncased", batch=256, architecture="layers",
+                        network={"bilinear": True, "first": 256, "second": 512, "third": 128, "dropout": 0.5},
+                        departures=(
             "Rate, batch and dropout are those of a later implementation, thirty epochs at most.",
             "Cosines are brought to 0..1 by (1 + cos) / 2 and not by a dataset's extremes."))}
     encoder: str = ""
@@ -57,21 +58,15 @@ class BertRuber(Trainable):
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Three columns, 0 to 1."""
+        """Return three columns, 0 to 1."""
         encoder = models.encoder(self.encoder)
-        alone = pair_probabilities(items, models, self.card.checkpoints[0], self.encoder,
-                                   "Relatedness" if self.recipe == "small" else "Layers")
+        related = models.scorer(self.weights_name, self.encoder).probabilities(pairs(items))
         alike = referenced(items, lambda texts: encoder.sentences(texts, self.pooling), self.references)
-        return {"bert-ruber": blended(self.blend, alike, alone), "bert-ruber-referenced": alike,
-                "bert-ruber-unreferenced": alone}
+        return {"bert-ruber": blended(self.blend, alike, related), "bert-ruber-referenced": alike,
+                "bert-ruber-unreferenced": related}
 
     def objective(self, data: TrainingData) -> Objective:
-        """Classify each reply and that of another pair, by cross entropy."""
-        from metrics.trained.heads.losses import accuracy, true_or_false, with_false
-        from metrics.trained.heads.networks import Layers, Relatedness
+        """Tell each response from that of another pair."""
+        from metrics.training.objectives import contrast
 
-        batches = pair_batches(data)
-        report = accuracy(map(with_false, batches.held))
-        if self.recipe != "small":
-            return batches.objective(Layers, true_or_false, report, bilinear=True, **data.recipe.network)
-        return batches.objective(Relatedness, true_or_false, report, turns=TURNS)
+        return contrast(data, following(data.dialogues()), following(data.held_out()))

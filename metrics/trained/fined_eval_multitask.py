@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from metrics.metric import MetricCard
-from metrics.trained.fined_eval.metric import PAPER, FinedEvaluation
+from metrics.trained.fined_eval.metric import DIMENSIONS, PAPER, SMALL, FinedEvaluation
 from metrics.training.recipe import Recipe
 
 
@@ -23,5 +23,7 @@ class FinedEvalMultitask(FinedEvaluation):
         FinedEvaluation.card, name="fined-eval-multitask", title="FineD-Eval (multitask)",
         columns=("fined-eval-multitask", "fined-eval-multitask-coherence", "fined-eval-multitask-likability",
                  "fined-eval-multitask-topic-depth"), checkpoints=("fined-eval-multitask",))
-    recipes: ClassVar[Mapping[str, Recipe]] = {"small": FinedEvaluation.recipes["small"], "paper": PAPER}
-    shared: ClassVar[bool] = True
+    recipes: ClassVar[Mapping[str, Recipe]] = {
+        name: dataclasses.replace(recipe, batch=recipe.batch * (3 if name == "small" else 1),
+                                  network={**recipe.network, "outputs": len(DIMENSIONS)})
+        for name, recipe in (("small", SMALL), ("paper", PAPER))}

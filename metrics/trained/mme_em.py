@@ -18,20 +18,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
+from metrics.models.readings import responses
 from metrics.models.service import Models
-from metrics.trained.heads import cross_encoder, table
-from metrics.trained.heads.data import text_batches
 from metrics.trained.mme_fm import PAPER
-from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData, check_parts
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 RATED = ("convai2_2018_human_bot", "engagement_utterances")
 SCALES = (("eval_score", 1, 4), ("engagement", 0, 5))
-"""What corpora call the rating of a conversation, its least value, and from there to the largest."""
+"""Labels that hold the rating of a conversation, with its least value and its range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +47,10 @@ class Engagement(Trainable):
         ),
     )
     recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(RATED, steps=1_000, rate=5e-4, every=50),
+        "small": Recipe(RATED, steps=1_000, rate=5e-4, every=50, architecture="utterance-head",
+                        network={"reads": "mean", "dropout": 0.3}),
         "paper": dataclasses.replace(PAPER, corpora=("convai2017", *RATED), batch=32,
-                                     network={"hidden": 768}, departures=(
+                                     network={"hidden": 768, "pooling": "mean"}, departures=(
             ("50 conversations of ConvAI 2017 with their engagement of 0 to 5, those of ConvAI2 2018 and 202 judged "
              "utterances in place of 13,124 responses of ConvAI 2017."),
             ("Batches of 32, 10 epochs at most, 128 tokens, a hidden layer as wide as the encoder, SimCSE's BERT: the "
@@ -61,31 +59,14 @@ class Engagement(Trainable):
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """A probability, 0 to 1."""
-        read = table if self.recipe == "small" else cross_encoder
-        return {"mme-em": read.response_probabilities(items, models, self.card.checkpoints[0], self.encoder)}
+        """Return probabilities."""
+        return {"mme-em": models.scorer(self.weights_name, self.encoder).probabilities(responses(items))}
 
     def objective(self, data: TrainingData) -> Objective:
-        """Predict the share of the scale that an utterance got, by cross entropy."""
-        if self.recipe != "small":
-            return self._from_tokens(data)
-        from metrics.trained.heads.losses import labelled
-        from metrics.trained.heads.networks import UtteranceHead
+        """Predict the rating of an utterance, as a share of its scale."""
+        from metrics.training.objectives import labelled
 
-        batches = text_batches(list(_rated(data.dialogues())), list(_rated(data.held_out())), data)
-        return batches.objective(UtteranceHead, labelled, reads="mean", dropout=0.3)
-
-    def _from_tokens(self, data: TrainingData) -> Objective:
-        """The same, from the mean token states through a hidden layer."""
-        from metrics.training.tuned import Parts, labelled
-
-        training, held = (list(_rated(dialogues)) for dialogues in (data.dialogues(), data.held_out()))
-        check_parts("rated utterances", training, held, " and ".join(RATED))
-
-        def examples(part: Sequence[tuple[str, float]], rng: np.random.Generator, many: int) -> list[Any]:
-            return [part[row] for row in rng.integers(len(part), size=many)]
-
-        return labelled(data, Parts(training, held, examples, len(training)), pooling="mean")
+        return labelled(data, list(_rated(data.dialogues())), list(_rated(data.held_out())))
 
 
 def _rated(dialogues: Iterable[Dialogue]) -> Iterator[tuple[str, float]]:

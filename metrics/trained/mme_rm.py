@@ -15,26 +15,26 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
+from metrics.models.readings import pairs
 from metrics.models.service import Models
-from metrics.text.words import words
-from metrics.trained.heads import cross_encoder
-from metrics.trained.heads.data import BATCH, ReplyPairs, pairs
-from metrics.trained.heads.table import FIVE, TURNS, TextTable, pair_probabilities
 from metrics.trained.mme_fm import PAPER
 from metrics.training import negatives
+from metrics.training.examples import FIVE, Contrast, following
 from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
-from metrics.training.replies import WHOLE, Answered, answered
 
 SHORTENED = 20_000
 """Replies that are also read without their stop words, one time in two."""
 CANDIDATES = 10
 """Random replies of which the middle one is the false reply."""
+BLOCK = 1_024
+"""Replies whose candidates are compared at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,68 +52,38 @@ class MmeRm(Trainable):
         ),
     )
     recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(FIVE, steps=1_500, rate=1e-3),
+        "small": Recipe(FIVE, steps=1_500, rate=1e-3, architecture="relatedness", network={"turns": 3}),
         "paper": dataclasses.replace(PAPER, departures=(*(PAPER.departures or ()), (
-            "Likeness of replies is the cosine of their mean input embeddings, not of word2vec's.")))}
+            "Likeness of replies is the cosine of the encoder's vectors before training, not of word2vec's.")))}
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """A probability, 0 to 1; NaN without a context."""
-        if self.recipe != "small":
-            return {"mme-rm": cross_encoder.pair_probabilities(items, models, self.card.checkpoints[0], self.encoder)}
-        return {"mme-rm": pair_probabilities(items, models, "mme-rm", self.encoder, "Relatedness")}
+        """Return probabilities; NaN without a context."""
+        return {"mme-rm": models.scorer(self.weights_name, self.encoder).probabilities(pairs(items))}
 
     def objective(self, data: TrainingData) -> Objective:
-        """Classify true replies and those of middling likeness to them."""
-        if self.recipe != "small":
-            return self._from_tokens(data)
-        from metrics.trained.heads.losses import right_or_wrong
-        from metrics.trained.heads.networks import Relatedness
+        """Tell true replies from those of middling likeness to them."""
+        from metrics.training.objectives import contrast
 
-        both, rng = (data.dialogues(), data.held_out()), data.rng
-        texts = list(dict.fromkeys(turn.text for dialogues in both for dialogue in dialogues
-                                   for turn in dialogue.utterances))
-        chosen = [texts[place] for place in rng.permutation(len(texts))[:SHORTENED]]
-        changed = [negatives.without_stop_words(text, rng) for text in chosen]
-        table = TextTable([*texts, *changed], data.vectors)
-        short = dict(zip(table.rows(chosen).tolist(), table.rows(changed).tolist(), strict=True))
-        training, held = (pairs(dialogues, table) for dialogues in both)
-        config = {"width": table.width, "turns": TURNS}
-        batches = [_batch(table, held, short, np.random.default_rng(place)) for place in range(8)]
-        return Objective(Relatedness(**config), config, lambda rng: _batch(table, training, short, rng), batches,
-                         right_or_wrong)
-
-    def _from_tokens(self, data: TrainingData) -> Objective:
-        """Tell true replies from those of middling likeness, each read together with what was said before."""
-        from metrics.training.tuned import Parts, contrasts
-
-        vectors = data.models.vectors()
-        training, held = (answered(dialogues, WHOLE) for dialogues in (data.dialogues(), data.held_out()))
-        means = {id(part): np.array([vectors.of(words(row.good[0])).sum(0) for row in part])
-                 for part in (training, held)}  # as long as it may be: a cosine is taken
-
-        def examples(part: Sequence[Answered], rng: np.random.Generator, many: int) -> list[Any]:
-            chosen, candidates = rng.integers(len(part), size=many), rng.integers(len(part), size=(many, CANDIDATES))
-            middle = negatives.middle(means[id(part)][chosen], means[id(part)][candidates])
-            pairs = []
-            for row, false in zip(chosen, np.take_along_axis(candidates, middle[:, None], 1)[:, 0], strict=True):
-                context, true = part[row].context(), part[row].good[0]
-                right = true if rng.random() < 0.5 else negatives.without_stop_words(true, rng)
-                pairs.append(((context, right), (context, part[false].good[0])))
-            return pairs
-
-        return contrasts(data, Parts(training, held, examples, len(training) // 2), pooling="max")
+        return contrast(data, beside_middling(data, data.dialogues()), beside_middling(data, data.held_out()))
 
 
-def _batch(table: TextTable, some: ReplyPairs, short: dict[int, int], rng: np.random.Generator) -> tuple[Any, Any, Any]:
-    """Contexts (BATCH, TURNS, 2 · width) with a true and a false reply each, the middle one of the candidates."""
-    chosen = rng.integers(len(some), size=BATCH)
-    true = some.replies[chosen]
-    candidates = some.replies[rng.integers(len(some), size=(BATCH, CANDIDATES))]
-    middle = negatives.middle(*(table.vectors[rows][..., : table.width] for rows in (true, candidates)))
-    false = np.take_along_axis(candidates, middle[:, None], axis=1)[:, 0]
-    whole = rng.random(BATCH) < 0.5
-    read = np.array([row if as_it_is else short.get(row, row)
-                     for row, as_it_is in zip(true.tolist(), whole, strict=True)], dtype=np.intp)
-    return table.tensor(some.contexts[chosen]), table.tensor(read), table.tensor(false)
+def beside_middling(data: TrainingData, dialogues: Sequence[Dialogue]) -> list[Contrast]:
+    """Return each reply, some without stop words, beside the middle one of ten random replies by likeness to it."""
+    rng, true = data.rng, [example.right for example in following(dialogues)]
+    texts = list(dict.fromkeys(pair.response for pair in true))
+    changed = {texts[row]: negatives.without_stop_words(texts[row], rng)
+               for row in rng.permutation(len(texts))[:SHORTENED]}
+    rows = {text: row for row, text in enumerate(texts)}
+    vectors = data.vectors(texts)
+    vectors = vectors[:, : vectors.shape[1] // 2]
+    examples = []
+    for start in range(0, len(true), BLOCK):
+        block = true[start : start + BLOCK]
+        candidates = rng.integers(len(texts), size=(len(block), CANDIDATES))
+        middle = negatives.middle(vectors[[rows[pair.response] for pair in block]], vectors[candidates])
+        for pair, false in zip(block, np.take_along_axis(candidates, middle[:, None], 1)[:, 0], strict=True):
+            response = changed.get(pair.response, pair.response) if rng.random() < 0.5 else pair.response
+            examples.append(Contrast(pair._replace(response=response), pair._replace(response=texts[false])))
+    return examples

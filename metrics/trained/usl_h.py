@@ -21,15 +21,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.metric import Column, Columns, MetricCard
+from metrics.metric import Column, Columns, MetricCard, checkpoints
 from metrics.models.masked import log_likelihoods
+from metrics.models.readings import pairs, responses
 from metrics.models.service import Models
-from metrics.trained.heads import cross_encoder
-from metrics.trained.heads.data import pair_batches, some_replies, text_batches, whole_or_broken
-from metrics.trained.heads.table import FIVE, TURNS, fill, items_table, network_scores, probabilities
 from metrics.training import negatives
+from metrics.training.examples import CORRUPTIONS, FIVE, drawn, following, some_replies, whole_or_broken
 from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
-from metrics.training.replies import WHOLE, against_others, answered
 
 REPLIES = 20_000
 """Replies that VUP is trained on."""
@@ -43,7 +41,7 @@ class UslH(Trainable):
 
     card: ClassVar[MetricCard] = MetricCard(
         name="usl-h", title="USL-H", columns=("usl-h", "usl-h-vup", "usl-h-nup", "usl-h-mlm"), family="trained",
-        models=("encoder",), checkpoints=("usl-h", "mlm"), paper="https://aclanthology.org/2020.coling-main.368",
+        models=("encoder",), checkpoints=("usl-h-vup", "usl-h-nup", "mlm"), paper="https://aclanthology.org/2020.coling-main.368",
         trained_on=", ".join(FIVE),
         notes="usl-h and usl-h-nup need a context; usl-h-mlm rises with what is specific, and with length.",
         system="another method", fitted_on="dialogues",
@@ -53,86 +51,55 @@ class UslH(Trainable):
         ),
     )
     recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(FIVE, steps=1_000, rate=2e-3),
+        "small": Recipe(FIVE, steps=1_000, rate=2e-3, examples={"losses": ("retrieval", "contrast")}, parts={
+            "vup": {"architecture": "utterance-head"},
+            "nup": {"architecture": "calibrated-match", "network": {"turns": 3}}}),
         "paper": Recipe(("dailydialog",), steps=20_000, epochs=2, rate=1e-5, warmup=0.0, decay=1e-5, every=1_000,
-                        schedule="constant", encoder="bert-base-uncased", batch=8, parts=("vup", "nup"),
-                        network={"dropout": 0.2}, departures=(
+                        schedule="constant", encoder="bert-base-uncased", batch=8, architecture="cross-encoder",
+                        network={"dropout": 0.2, "pooling": "max"}, examples={"losses": ("contrast",)},
+                        parts={"vup": {}, "nup": {}}, departures=(
             "Likelihoods are those of the masked model `mlm` over the same encoder, not of a third BERT.",
-            "No right reply is reduced to its nouns, verbs and prepositions; responses are read whole, not 25 tokens.",
+            ("Wrong replies have words reordered, dropped or repeated as in MME-CRS; no right reply is reduced to its "
+             "nouns, verbs and prepositions; responses are read whole, not 25 tokens."),
             "The composite is (U + U·S + U·S·L) / 3, where the released code has 0.33 U + 0.33 S + 0.34 S·L."))}
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Four columns, 0 to 1; NaN without a context, or for a response without a token."""
-        if self.recipe != "small":
-            return self._read_whole(items, models)
-        from metrics.trained.heads.networks import Usl
-
-        network = models.trained("usl-h", Usl, self.encoder)
-        table, contexts, replies = items_table(items, models.encoder(self.encoder))
-        valid = probabilities(network_scores(network.valid, table, replies))
-        follows = fill(contexts[:, 0] > 0, lambda rows: probabilities(
-            float(network.scale) * network_scores(network.next, table, contexts[rows], replies[rows])
-            + float(network.bias)))
-        return self._columns(items, models, valid, follows, network)
-
-    def objective(self, data: TrainingData) -> Objective:
-        """Classify whole and corrupted replies, and find the own reply among those of a batch."""
-        if self.recipe != "small":
-            return self._valid(data) if data.part == "vup" else self._next(data)
-        from metrics.trained.heads.networks import Usl
-
-        pairs = pair_batches(data)
-        texts = text_batches(*whole_or_broken(data, REPLIES, shortened=0.1), data, len(pairs.held))
-        config: dict[str, Any] = {"width": pairs.width, "turns": TURNS, **_quartiles(data)}
-        return Objective(Usl(**config), config, lambda rng: (pairs.draw(rng), texts.draw(rng)),
-                         list(zip(pairs.held, texts.held, strict=True)), _loss)
-
-    def _columns(self, items: Sequence[Item], models: Models, valid: Column, follows: Column, head: Any) -> Columns:
+        """Return four columns, 0 to 1; NaN without a context, or for a response without a token."""
+        vup, nup = (models.scorer(name, self.encoder) for name in checkpoints(self)[:2])
+        valid, follows = vup.probabilities(responses(items)), nup.probabilities(pairs(items))
         unlikely = _unlikely(log_likelihoods(items, models.masked(self.encoder)))
-        specific = specificity(unlikely, head.low, head.high)
+        specific = specificity(unlikely, vup.network.low, vup.network.high)
         return {"usl-h": composite(valid, follows, specific), "usl-h-vup": valid, "usl-h-nup": follows,
                 "usl-h-mlm": specific}
 
-    def _read_whole(self, items: Sequence[Item], models: Models) -> Columns:
-        from metrics.trained.heads.networks import Quartiled
+    def objective(self, data: TrainingData) -> Objective:
+        """Tell whole replies from corrupted ones, or the next utterance from another."""
+        from metrics.training import objectives
+        from metrics.training.tuned import built
 
-        vup, nup, *_ = self.card.checkpoints
-        return self._columns(
-            items, models, cross_encoder.response_probabilities(items, models, vup, self.encoder, Quartiled),
-            cross_encoder.pair_probabilities(items, models, nup, self.encoder),
-            models.trained(vup, Quartiled, self.encoder))
-
-    def _valid(self, data: TrainingData) -> Objective:
-        """Tell whole replies from corrupted ones, from the largest token states."""
-        from metrics.trained.heads.networks import Quartiled
-        from metrics.training.tuned import Parts, contrasts
-
-        training, held = (some_replies(dialogues, None, data.rng) for dialogues in (data.dialogues(), data.held_out()))
-        quartiles: dict[str, Any] = _quartiles(data)
-        return contrasts(data, Parts(training, held, valid_and_not, len(training) // 2), pooling="max", kind=Quartiled,
-                         **quartiles)
-
-    def _next(self, data: TrainingData) -> Objective:
-        """Tell the next utterance from another dialogue's, read together with what was said before it."""
-        from metrics.training.tuned import Parts, contrasts
-
-        training, held = (answered(dialogues, WHOLE) for dialogues in (data.dialogues(), data.held_out()))
-        return contrasts(data, Parts(training, held, against_others, len(training) // 2), pooling="max")
+        parts = data.dialogues(), data.held_out()
+        if data.part == "vup":
+            built(data, **_quartiles(data))
+            return objectives.labelled(data, *(
+                whole_or_broken(part, count, data.rng, harmless, corrupted)
+                for part, count in zip(parts, (REPLIES, REPLIES // 10), strict=True)))
+        pairs = [following(part) for part in parts]
+        losses = {"retrieval": objectives.retrieval, "contrast": objectives.contrast}
+        first, *others = (losses[name](data, *pairs) for name in data.recipe.examples["losses"])
+        return sum(others, first)
 
 
-def valid_and_not(texts: Sequence[str], rng: np.random.Generator, many: int) -> list[Any]:
-    """Replies as they are or, one in five, without punctuation or stop words; and others corrupted."""
-    pairs = []
-    for row, other in rng.integers(len(texts), size=(many, 2)):
-        kind, broken = rng.random(2)
-        whole = (negatives.without_punctuation(texts[row]) if kind < 0.1 else
-                 negatives.without_stop_words(texts[row], rng) if kind < 0.2 else texts[row])
-        pairs.append((whole, negatives.reordered(texts[other], rng) if broken < 0.3 else
-                      negatives.dropped(texts[other], rng, 0.0, 0.5) if broken < 0.6 else
-                      negatives.stuttered(texts[other], rng)))
-    return pairs
+def harmless(text: str, rng: np.random.Generator) -> str:
+    """Return the text, one time in ten without its stop words."""
+    return negatives.without_stop_words(text, rng) if rng.random() < 0.1 else text
+
+
+def corrupted(text: str, rng: np.random.Generator) -> str:
+    """Return the text with its words shuffled, dropped or repeated."""
+    corruption = drawn(CORRUPTIONS, rng)
+    return corruption(text, rng)
 
 
 def _quartiles(data: TrainingData) -> dict[str, float]:
@@ -157,11 +124,3 @@ def specificity(unlikely: Column, low: float, high: float) -> Column:
 def _unlikely(values: Sequence[Any]) -> Column:
     """The negative log-likelihood of each response; NaN for one without a token."""
     return np.array([-each.sum(dtype=np.float64) if each.size else np.nan for each in values], dtype=np.float64)
-
-
-def _loss(network: Any, batch: tuple[Any, Any]) -> Any:
-    from metrics.trained.heads.losses import contrastive, labelled, true_or_false
-
-    following, alone = batch
-    return (contrastive(network.next, following) + true_or_false(network.follows, following)
-            + labelled(network.valid, alone))

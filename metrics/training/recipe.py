@@ -40,8 +40,10 @@ class Recipe:
     the schedule can have the rate `halved` after each. `clip` 0 leaves gradients as long as they are. `margin` is by
     how much what is right should score above what is wrong. `rank` is that of the adapters, 0 trains the body itself;
     `body_rate` is the rate of either, 0 for the same as the head's. `start` names the checkpoint whose weights are the
-    first; `network` holds sizes. `parts` are networks that are trained one after the other, each with a checkpoint of
-    its own.
+    first; `architecture` names the network, `network` its arguments, `examples` settings of the examples. `masked`
+    is the share of words that a transformer also predicts; `next_sentence` initialises its classifier from BERT's.
+    `parts` are networks that are trained one after the other, each with a checkpoint of its own, and how their recipes
+    differ; `reads` names the parts that one reads.
     """
 
     corpora: tuple[str, ...]
@@ -63,8 +65,13 @@ class Recipe:
     body_rate: float = 0.0
     checkpointing: bool = False
     start: str = ""
-    parts: tuple[str, ...] = ()
-    network: Mapping[str, float] = field(default_factory=dict)
+    architecture: str = ""
+    masked: float = 0.0
+    next_sentence: bool = False
+    network: Mapping[str, Any] = field(default_factory=dict)
+    examples: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    reads: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the metric that it has by this recipe, unless others are named."""
     departures: tuple[str, ...] | None = None
@@ -74,6 +81,10 @@ class Recipe:
     def settings(self) -> dict[str, Any]:
         """What decides the weights, by name."""
         return {each.name: getattr(self, each.name) for each in dataclasses.fields(self) if each.name != "departures"}
+
+    def of_part(self, part: str) -> Recipe:
+        """Return the recipe of one of its parts."""
+        return dataclasses.replace(self, **self.parts[part]) if part else self
 
     def over(self, rows: int) -> Recipe:
         """The recipe with the steps that its epochs take of so many examples."""
@@ -92,7 +103,8 @@ class Recipe:
         for setting in settings:
             name, equals, value = setting.partition("=")
             known = {**recipe.settings, **recipe.network}
-            del known["network"], known["corpora"], known["options"], known["parts"]
+            for name_ in ("network", "corpora", "options", "parts", "examples", "reads"):
+                known.pop(name_)
             if not equals or name not in known:
                 raise BadOption(f"--set {setting}: no setting of that name; {nearest(name, known)}")
             try:
@@ -121,13 +133,12 @@ def card_by(kind: Any, values: Mapping[str, Any]) -> MetricCard:
     own = {**({"encoder": recipe.encoder} if recipe.encoder else {}), **recipe.options}
     other = tuple(f"{name.capitalize()} {values.get(name) or 'of the run'} in place of {value}."
                   for name, value in own.items() if values.get(name, "") != value)
-    first, *more = card.checkpoints
-    weights = [f"{first}-{part}" for part in (values["recipe"], *(f"{values['recipe']}-{part}"
-                                                                  for part in recipe.parts))]
+    trained = len(next(iter(kind.recipes.values())).parts) or 1
+    weights = ["-".join(filter(None, (card.name, values["recipe"], part))) for part in recipe.parts or ("",)]
     departures = (*other, *recipe.departures)
     return dataclasses.replace(card, system="same method, smaller model" if departures else "as published",
                                departures=departures, trained_on=", ".join(recipe.corpora),
-                               checkpoints=(*(weights[1:] or weights), *more))
+                               checkpoints=(*weights, *card.checkpoints[trained:]))
 
 
 def of(trainable: Any) -> Recipe:
@@ -153,6 +164,14 @@ class Objective:
     notes: Callable[[Any], Mapping[str, float | int | str]] = lambda network: {}
     rows: int = 0
 
+    def __add__(self, other: Objective) -> Objective:
+        """Return the objective whose loss is the sum of both, of the same network."""
+        return Objective(
+            self.network, self.config, lambda rng: (self.draw(rng), other.draw(rng)),
+            list(zip(self.held_out, other.held_out, strict=True)),
+            lambda network, batch: self.loss(network, batch[0]) + other.loss(network, batch[1]),
+            lambda network: {**self.notes(network), **other.notes(network)}, max(self.rows, other.rows))
+
 
 @dataclass
 class TrainingData:
@@ -167,6 +186,7 @@ class TrainingData:
     part: str = ""
     frozen: bool = False
     """Whether vectors were read, so that what is trained is a head on them."""
+    built: Any = None
     _split: dict[str, tuple[list[Dialogue], list[Dialogue]]] = field(default_factory=dict)
 
     @property

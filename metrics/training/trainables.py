@@ -30,6 +30,15 @@ class Learner:
     part: str = ""
 
     @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of the other checkpoints that its training reads."""
+        recipe = recipe_of(self.trainable)
+        parts = list(recipe.parts)
+        names = self.trainable.card.checkpoints if self.weights not in BACKBONES else ()
+        own = [names[parts.index(part)] for part in (recipe.of_part(self.part).reads if self.part else ())]
+        return (*own, *names[len(parts) or 1:])
+
+    @property
     def encoder(self) -> str | None:
         """The encoder it names, empty for the one of the run, or None where it takes none."""
         named = getattr(self.trainable, "encoder", None)
@@ -56,7 +65,7 @@ def shipped() -> tuple[str, ...]:
 
 def parts(requested: str) -> tuple[str, ...]:
     """The parts that are trained one after the other; an empty name for what has none."""
-    return recipe_of(choose(requested).trainable).parts or ("",)
+    return tuple(recipe_of(choose(requested).trainable).parts) or ("",)
 
 
 def choose(requested: str, part: str = "") -> Learner:
@@ -72,7 +81,7 @@ def choose(requested: str, part: str = "") -> Learner:
         raise UnknownMetric(f"{name} has nothing to train; {nearest(name, names())}")
     trainable, weights = chosen.metric, chosen.metric.weights_name
     if part:
-        weights = trainable.card.checkpoints[recipe_of(trainable).parts.index(part)]
+        weights = trainable.card.checkpoints[list(recipe_of(trainable).parts).index(part)]
     return Learner(" ".join(filter(None, (chosen.label, part))), weights, trainable, part)
 
 

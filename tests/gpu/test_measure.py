@@ -11,7 +11,7 @@ import pytest
 from benchmarks.corpora import files
 from benchmarks.storage import resources
 from metrics.models import gguf
-from metrics.trained.heads.table import FIVE
+from metrics.training.examples import FIVE
 from tests import tiny
 from tests.conftest import ROOT
 from tools import gpu as measure

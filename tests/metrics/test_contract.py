@@ -74,9 +74,10 @@ def evidence(metric: Composite, home: Path) -> None:
     path.write_bytes(evidences.text(metric.card.name, Evidence(names, (one,))))
 
 
-def test_the_contract_is_kept_to_the_bit(metric: Metric, models: Models) -> None:
-    """Every check of `harness check`, without its tolerance for rounding."""
-    trial = Small(metric, models, tolerance=0.0)
+def test_the_contract_is_kept(metric: Metric, models: Models) -> None:
+    """Every check of `harness check`, to the bit unless a trained network computes the scores."""
+    trained = bool(metric.card.checkpoints) or isinstance(metric, Composite)
+    trial = Small(metric, models, tolerance=1e-5 if trained else 0.0)
     findings = [tried(name, trial) for name in CHECKS if name not in LEFT_OUT]
     assert [one for one in findings if one.state == "BROKEN"] == []
     assert [one.check for one in findings if one.state == "note"] == [*notes(metric)]

@@ -30,7 +30,7 @@ from metrics.graph.dynaeval.metric import PERTURBATIONS, DialogueRows, Negatives
 from metrics.models.cache import PooledVectors
 from metrics.models.memory import Vectors
 from metrics.models.service import Choice, Models
-from metrics.trained.heads.table import TextTable
+from metrics.models.text_table import TextTable
 from metrics.training.recipe import Recipe, TrainingData
 from metrics.training.recipe import of as recipe_of
 
@@ -202,5 +202,4 @@ class Work:
             objective = metric.objective(self.data)
         fit(objective, self.recipe, self.models.machine, seed)
         window, speakers = getattr(metric, "window", 0), getattr(metric, "speakers", graphs.SPEAKERS)
-        return lambda some: graphs.dialogue_scores(objective.network, some, table, window, speakers,
-                                                   exact=False)
+        return lambda some: graphs.dialogue_scores(objective.network, some, table, window, speakers)

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -36,10 +36,10 @@ import numpy as np
 from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item, Utterance
 from metrics.errors import BadOption
+from metrics.graph._tables import by_length, fill
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.service import Models
-from metrics.trained.heads.data import TrainingBatches
-from metrics.trained.heads.table import DECIMALS, Rows, TextTable, by_length, fill, reading, stable
+from metrics.models.text_table import Rows, TextTable, reading
 from metrics.training import negatives
 from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData, check_parts
 
@@ -194,31 +194,22 @@ def item_scores(network: Any, items: Sequence[Item], encoder: Encoder, window: i
 
 
 def dialogue_scores(network: Any, dialogues: Sequence[DialogueRows], table: TextTable, window: int,
-                    speakers: int = SPEAKERS, exact: bool = True) -> Column:
-    """The network's score of each dialogue; `exact`, in double precision, it is the same in any batch."""
+                    speakers: int = SPEAKERS) -> Column:
+    """Return the network's score of each dialogue."""
     return batch_scores(network, list(map(len, dialogues)), lambda rows: graphs(
-        [dialogues[row] for row in rows], table, window, speakers), exact)
+        [dialogues[row] for row in rows], table, window, speakers))
 
 
-def batch_scores(network: Any, lengths: Sequence[int], made: Callable[[Rows], Any], exact: bool = True,
-                 block: int = BLOCK) -> Column:
-    """The network's score of each dialogue of these lengths; `made` makes a batch of some of them."""
+def batch_scores(network: Any, lengths: Sequence[int], made: Callable[[Rows], Any], block: int = BLOCK) -> Column:
+    """Return the network's score of each dialogue of these lengths; `made` makes a batch of some of them."""
     import torch
 
-    kind = torch.float64 if exact else torch.float32
-    network = network.cpu().to(kind).eval()
-
-    def compute(rows: Rows) -> Column:
-        scores = np.full(len(rows), np.nan)
-        with torch.inference_mode():
-            for places in by_length([lengths[row] for row in rows], block):
-                batch = made(rows[places])
-                batch.x = batch.x.to(kind)
-                scores[places] = network(batch).numpy()
-        return scores
-
-    rows = np.arange(len(lengths))
-    return stable(rows, compute) if exact else compute(rows).round(DECIMALS)
+    network = network.cpu().eval()
+    scores = np.full(len(lengths), np.nan)
+    with torch.inference_mode():
+        for places in by_length(lengths, block):
+            scores[places] = network(made(np.array(places))).float().numpy()
+    return scores
 
 
 def worse(dialogue: Sequence[Utterance], kind: Negatives, pool: Sequence[str], rng: np.random.Generator,
@@ -273,7 +264,7 @@ def above_worse(data: TrainingData, kind: Negatives, network: Callable[..., Any]
     """
     import torch
 
-    from metrics.trained.heads.losses import shares
+    from metrics.training.objectives import shares
 
     training, held = ([dialogue.utterances for dialogue in some if usable(dialogue, kind)]
                       for some in (data.dialogues(), data.held_out()))
@@ -288,11 +279,12 @@ def above_worse(data: TrainingData, kind: Negatives, network: Callable[..., Any]
         return made([*(dialogues[place] for place in places), *changed])
 
     rng = data.rng
-    batches = TrainingBatches(width, lambda rng: batch(training, rng), [batch(held, rng) for _ in range(HELD_BATCHES)])
+    batches = [batch(held, rng) for _ in range(HELD_BATCHES)]
     loss = functools.partial(margin_loss, margin=data.recipe.margin or MARGIN)
-    objective = batches.objective(network, loss, shares(batches.held, lambda fitted, some: {
-        "accuracy on what is held out": torch.gt(*fitted(some).chunk(2))}), **options, **data.recipe.network)
-    return replace(objective, rows=2 * PERTURBATIONS * len(training))
+    config = {"width": width, **options, **data.recipe.network}
+    return Objective(network(**config), config, lambda rng: batch(training, rng), batches, loss, shares(
+        batches, lambda fitted, some: {"accuracy on what is held out": torch.gt(*fitted(some).chunk(2))}),
+        2 * PERTURBATIONS * len(training))
 
 
 def margin_loss(network: Any, batch: Any, margin: float = MARGIN) -> Any:

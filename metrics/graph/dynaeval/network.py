@@ -18,7 +18,7 @@ from torch_geometric.nn import GraphConv, MessagePassing
 from torch_geometric.nn.pool import global_add_pool, global_max_pool, global_mean_pool
 from torch_geometric.utils import degree, softmax, to_dense_batch
 
-from metrics.trained.heads.networks import means, standard
+from metrics.models.architectures.heads import means, standard
 
 
 def recurrent(lstm: Any, utterances: Any, which: Any) -> Any:

@@ -33,27 +33,17 @@ import numpy as np
 from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.errors import MetricError
+from metrics.graph._tables import TURNS, contexts, fill, in_blocks, items_table, last_turns
 from metrics.graph.grade import published, topics
 from metrics.metric import Columns, MetricCard
+from metrics.models.scorer import probabilities
 from metrics.models.service import Models
+from metrics.models.text_table import Rows, TextTable
 from metrics.text.keywords import Tagger
 from metrics.text.words import reply
-from metrics.trained.heads.table import (
-    FIVE,
-    TURNS,
-    Rows,
-    TextTable,
-    contexts,
-    fill,
-    in_blocks,
-    items_table,
-    last_turns,
-    probabilities,
-    stable,
-)
 from metrics.training import negatives
+from metrics.training.examples import FIVE, exchanges
 from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
-from metrics.training.replies import exchanges
 
 PAIRS, HELD = 60_000, 3_000
 """How many pairs are trained on, and how many are held out."""
@@ -117,18 +107,17 @@ class Grade(Trainable):
                                               self._source(models), self.weighted)}
         from metrics.graph.grade.network import GradeNetwork
 
-        network = models.trained(self.weights_name, GradeNetwork, self.encoder).cpu().double().eval()
+        network = models.trained(self.weights_name, GradeNetwork, self.encoder).cpu().eval()
         table, before, replies = items_table(items, models.encoder(self.encoder))
         source = self._source(models)
         graphs = source and topics.item_topics(contexts(items), [reply(item) for item in items], source, self.tagger,
                                                self.weighted)
 
         def logits(block: Rows) -> Any:
-            return network(table.tensor(before[block]).double(), table.tensor(replies[block]).double(),
-                           graphs and graphs.batch(block).apply(topics.double))
+            return network(table.tensor(before[block]), table.tensor(replies[block]), graphs and graphs.batch(block))
 
         return {"grade": fill(before[:, 0] > 0, lambda chosen: probabilities(
-            stable(np.flatnonzero(chosen), lambda rows: in_blocks(rows, logits))))}
+            in_blocks(np.flatnonzero(chosen), logits)))}
 
     def objective(self, data: TrainingData) -> Objective:
         """Give true replies more than false ones that are like them."""
@@ -234,7 +223,7 @@ def telling_apart(kind: Callable[..., Any], config: Mapping[str, Any], pairs: tu
                   utterances: bool = True) -> Objective:
     """Give true replies more than false ones that are like them."""
     from metrics.graph.grade.network import both, loss
-    from metrics.trained.heads.losses import shares
+    from metrics.training.objectives import shares
 
     training, held = pairs
     blocks = [held.batch(np.arange(start, min(start + BATCH, len(held.true))), utterances)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
@@ -28,8 +29,10 @@ from torch_geometric.nn import MessagePassing
 from torch_geometric.nn.pool import global_mean_pool
 from torch_geometric.utils import scatter, softmax
 
-from metrics.trained.heads.losses import contrastive, margin_ranking
-from metrics.trained.heads.networks import Match
+from metrics.models.architectures.base import architecture
+from metrics.models.architectures.cross_encoder import TokenArchitecture
+from metrics.models.architectures.heads import Match
+from metrics.training.objectives import both_ways, margin_ranking
 
 SLOPE = 0.2
 """How steep LeakyReLU is below 0 in the paper's network."""
@@ -142,20 +145,25 @@ class GradeNetwork(nn.Module):
         return self.score(torch.cat(branches, dim=-1))
 
 
-class PublishedGrade(nn.Module):
-    """The layers behind BERT: its own pooling layer, the graph branch unless `nodes` is 0, the net over both.
+@architecture("grade-cross-encoder")
+class PublishedGrade(TokenArchitecture):
+    """The layers behind BERT: its own pooling layer, the graph branch unless `nodes` is 0, the net over both."""
 
-    `pooling` and `length` (in tokens) are how the pairs were read.
-    """
+    dense: nn.Linear
 
     def __init__(self, width: int, nodes: int, hops: int = 2, heads: int = 4, layers: int = 3, branch: int = 512,
-                 hidden: int = 512, second: int = 128, pooling: str = "cls", length: int = 128) -> None:
-        super().__init__()
-        self.pooling, self.length = pooling, length
+                 hidden: int = 512, second: int = 128, length: int = 128) -> None:
+        super().__init__(length=length)
         self.dense = nn.Linear(width, width)
         self.utterances = nn.Linear(width, branch)
         self.graph = TopicGraph(nodes, heads=heads, layers=layers, hops=hops, out=branch) if nodes else None
         self.score = Coherence(branch * (2 if nodes else 1), hidden, second, dropout=0.0)
+
+    def reading(self, reading: Any) -> Any:
+        return reading.pair
+
+    def beside(self, readings: Any) -> tuple[Any, ...]:
+        return () if self.graph is None else (readings[0].graphs.batch(np.array([each.row for each in readings])),)
 
     def forward(self, first: Any, graphs: Any = None) -> Any:
         """The logit of each pair, from BERT's state of the first token (B, width) and the topic graphs: (B,)."""
@@ -188,7 +196,7 @@ def loss(network: Any, batch: dict[str, Any]) -> Any:
     """The margin ranking loss of pairs with a true and a false reply each, and the loss of the match if it has one."""
     total = margin_ranking(*both(network, batch), MARGIN)
     if "context" in batch:
-        total = total + FOLLOWS * contrastive(network.match, (batch["context"], batch["true"]))
+        total = total + FOLLOWS * both_ways(network.match.matrix(batch["context"], batch["true"]))
     return total
 
 

@@ -10,23 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.errors import MetricError
+from metrics.graph._tables import contexts
 from metrics.graph.grade import topics
 from metrics.metric import Column
+from metrics.models.readings import Pair
 from metrics.models.service import Models
+from metrics.models.text_table import Rows
 from metrics.text.keywords import Tagger
 from metrics.text.words import reply
-from metrics.trained.heads import cross_encoder
-from metrics.trained.heads.table import Rows, contexts
 from metrics.training import negatives
+from metrics.training.examples import Contrast, exchanges
 from metrics.training.recipe import Objective, Recipe, TrainingData
-from metrics.training.replies import exchanges
 
 HELD_OUT = 8
 """Batches that are held out where topics alone are learned from."""
@@ -36,7 +37,7 @@ RANKS = {20: 11, 50: 16, 100: 46, 200: 96, 500: 196, 1_000: 696}
 """Of more than so many texts that share a word with a reply, the rank of the false one; the first of fewer."""
 RECIPE = Recipe(
     ("dailydialog",), steps=37_040, epochs=5.0, rate=2e-5, warmup=0.1, every=5_000, patience=99, clip=10.0,
-    encoder="bert-base-uncased", batch=16, margin=0.1,
+    encoder="bert-base-uncased", batch=16, margin=0.1, architecture="grade-cross-encoder",
     network={"heads": 4, "layers": 3, "branch": 512, "hidden": 512, "second": 128},
     options={"graph": "conceptnet", "nodes": "numberbatch-en-19.08.txt.gz", "tagger": "weighed"},
     departures=(
@@ -64,25 +65,27 @@ class Pairs:
     false: Rows
     graphs: topics.Topics | None
 
-    def draw(self, rng: np.random.Generator, many: int) -> list[Any]:
-        """Readings of a true and a false reply, and which pair it is."""
-        drawn = []
-        for place in rng.integers(len(self.whose), size=many):
-            row = self.whose[place]
+    def examples(self) -> list[Contrast]:
+        """Return each context with its true and its false reply."""
+        rows = []
+        for place, (row, false) in enumerate(zip(self.whose.tolist(), self.false.tolist(), strict=True)):
             context = said(self.before[row])
-            drawn.append(((context, self.replies[row]), (context, self.replies[self.false[place]]), place))
-        return drawn
-
-    def beside(self, examples: Sequence[Any]) -> tuple[Any, ...]:
-        """The graphs of the true replies of examples, and those of the false; none without graphs."""
-        places = np.array([example[2] for example in examples], dtype=np.intp)
-        return () if self.graphs is None else (
-            self.graphs.batch(self.whose[places]), self.graphs.batch(len(self.replies) + places))
+            rows.append(Contrast(TopicPair(Pair(context, self.replies[row]), self.graphs, row),
+                                 TopicPair(Pair(context, self.replies[false]), self.graphs, len(self.replies) + place)))
+        return rows
 
 
-def said(before: Sequence[str]) -> str:
-    """The last utterances of a context as one text, in their order."""
-    return " ".join(filter(None, before[TURNS - 1 :: -1]))
+class TopicPair(NamedTuple):
+    """A context with a reply, and the row of their graph of topics."""
+
+    pair: Pair
+    graphs: topics.Topics | None
+    row: int
+
+
+def said(before: Sequence[str]) -> tuple[str, ...]:
+    """Return the last utterances of a context in their order."""
+    return tuple(filter(None, before[TURNS - 1 :: -1]))
 
 
 def pairs(dialogues: Sequence[Dialogue], data: TrainingData, source: topics.TopicSource | None, kind: str,
@@ -112,26 +115,28 @@ def pairs(dialogues: Sequence[Dialogue], data: TrainingData, source: topics.Topi
 def objective(data: TrainingData, source: topics.TopicSource | None, kind: str, tagger: Tagger, weighted: bool,
               khop: bool) -> Objective:
     """Give true replies more than false ones that are like them, by a margin."""
-    from metrics.graph.grade.network import PublishedGrade
-    from metrics.training.tuned import Parts, contrasts
+    from metrics.graph.grade import network  # noqa: F401, it registers its architectures
+    from metrics.training.objectives import contrast
+    from metrics.training.tuned import built
 
     training, held = (pairs(some, data, source, kind, tagger, weighted)
                       for some in (data.dialogues(), data.held_out()))
-    nodes = 0 if training.graphs is None else int(training.graphs.features.shape[-1])
-    return contrasts(data, Parts(training, held, Pairs.draw, len(training.whose)), margin=data.recipe.margin,
-                     kind=PublishedGrade, beside=Pairs.beside, nodes=nodes, hops=2 if khop else 0)
+    built(data, nodes=0 if training.graphs is None else int(training.graphs.features.shape[-1]), hops=2 if khop else 0)
+    return contrast(data, training.examples(), held.examples())
 
 
 def of_topics(data: TrainingData, source: topics.TopicSource, tagger: Tagger) -> Objective:
     """The same from the graphs of topics alone (TCM of MME-CRS)."""
     from metrics.graph.grade.network import TopicCoherence
-    from metrics.trained.heads.losses import margin_ranking, shares
+    from metrics.training.objectives import margin_ranking, shares
 
     training, held = (pairs(some, data, source, "both", tagger, True) for some in (data.dialogues(), data.held_out()))
     rng = data.rng
 
     def batch(part: Pairs, rng: np.random.Generator) -> tuple[Any, ...]:
-        return part.beside(part.draw(rng, data.recipe.batch))
+        rows = rng.integers(len(part.whose), size=data.recipe.batch)
+        return () if part.graphs is None else (
+            part.graphs.batch(part.whose[rows]), part.graphs.batch(len(part.replies) + rows))
 
     config: dict[str, Any] = {
         "nodes": int(training.graphs.features.shape[-1]) if training.graphs else 0, **data.recipe.network}
@@ -146,14 +151,11 @@ def of_topics(data: TrainingData, source: topics.TopicSource, tagger: Tagger) ->
 def scores(weights: str, items: Sequence[Item], models: Models, encoder: str, tagger: Tagger,
            source: topics.TopicSource | None, weighted: bool) -> Column:
     """0 to 1, higher is more coherent; NaN without a context."""
-    from metrics.graph.grade.network import PublishedGrade
+    from metrics.graph.grade import network  # noqa: F401, it registers its architectures
 
-    beside = None
-    if source is not None:
-        graphs = topics.item_topics([texts[:TURNS] for texts in contexts(items)], [reply(item) for item in items],
-                                    source, tagger, weighted)
-
-        def beside(rows: Rows) -> Any:
-            return graphs.batch(rows).apply(topics.double)
-
-    return cross_encoder.pair_probabilities(items, models, weights, encoder, TURNS, PublishedGrade, beside)
+    before = [texts[:TURNS] for texts in contexts(items)]
+    graphs = None if source is None else topics.item_topics(before, [reply(item) for item in items], source, tagger,
+                                                            weighted)
+    readings = [TopicPair(Pair(said(texts), reply(item)), graphs, row) if texts[0] else None
+                for row, (texts, item) in enumerate(zip(before, items, strict=True))]
+    return models.scorer(weights, encoder).probabilities(readings)

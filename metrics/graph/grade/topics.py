@@ -138,11 +138,6 @@ def keywords_of(texts: Iterable[str], tagger: keywords.Tagger = "lists") -> Keyw
     return tuple(dict.fromkeys(word for text in texts for word in keywords.keywords(text, tagger)))
 
 
-def double(tensor: Any) -> Any:
-    """A tensor of floats in double precision, one of whole numbers as it is."""
-    return tensor.double() if tensor.is_floating_point() else tensor
-
-
 def source(models: Models, encoder: str, graph: str, first: int, second: int, vectors: str = "") -> TopicSource:
     """The graph of that name, and the vectors of the encoder or of a file of word vectors."""
     read = of_file(models, vectors) if vectors else of_encoder(models, encoder)

@@ -24,7 +24,7 @@ The strategies:
     topic-depth:entailment   the mean over utterances and the four before them of P(the one follows from the other)
     topic-depth:specificity  the mean over its utterances of how rare their words are
 
-All but the first rate whole dialogues by a signal, with the judges of network.py: the highest third of a corpus is
+All but the first rate whole dialogues by a signal, with the judges of judges.py: the highest third of a corpus is
 better than the lowest third of the same corpus, so that the corpus does not decide which is better. A strategy that no
 corpus has labels for, or for which no dialogue qualifies, is left out, and the checkpoint's card says so.
 """
@@ -36,7 +36,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -44,45 +44,33 @@ import numpy.typing as npt
 from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.errors import MetricError
-from metrics.metric import Column, Columns, MetricCard
+from metrics.metric import Column, Columns, MetricCard, checkpoints
+from metrics.models.readings import dialogues
 from metrics.models.service import Models
+from metrics.models.text_table import Rows, TextTable
 from metrics.text.keywords import STOP_WORDS
 from metrics.text.words import words
-from metrics.trained.heads.cross_encoder import head_probabilities
-from metrics.trained.heads.data import TrainingBatches
-from metrics.trained.heads.table import (
-    FIVE,
-    Rows,
-    TextTable,
-    by_length,
-    padded,
-    probabilities,
-    raw_scores,
-    reading,
-    stable,
-)
+from metrics.training.examples import FIVE, Contrast
 from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 CORPORA = (*FIVE, "dialogue_nli_sample")
-TOGETHER = 4096
-"""Utterances, padding included, that are read at a time."""
-SHORTEST, LONGEST = 4, 20
-"""Utterances of a training dialogue: a shorter one is left out, of a longer one the beginning is read."""
+DIMENSIONS = ("coherence", "likability", "topic-depth")
+SHORTEST = 4
+"""Utterances of the shortest training dialogue."""
 ANSWERED = 5
-"""Utterances that a dialogue must have for its answers to be judged: more than four."""
-SIZE = 24
-"""Pairs of each strategy in a batch."""
-HELD = 8
-"""Batches that are held out."""
+"""Utterances that a dialogue must have for its answers to be judged."""
+PAIRS, HELD_OUT = 20_000, 1_000
+"""Pairs of dialogues of a dimension, to train on and held out."""
 PARTS = 3
 """A third of the dialogues is better, a third worse."""
-
-READ = 512
-"""Tokens of a dialogue that the paper's network reads when it scores: the last ones."""
+SMALL = Recipe(CORPORA, steps=1_200, rate=2e-3, every=100, batch=48, margin=0.1, architecture="dialogue-convolution",
+               examples={"near": 2, "far": 4, "sign": 1, "rare": True, "longest": 20})
 PAPER = Recipe(
     ("dailydialog", "dialogue_nli_sample"), steps=9_375, rate=1e-5, warmup=0.0, every=2_000, patience=10,
     schedule="constant", encoder="roberta-base", batch=32, length=256, margin=0.1,
-    network={"token_dropout": 0.2}, departures=(
+    architecture="cross-encoder",
+    network={"pooling": "mean", "token_dropout": 0.2, "dropout": 0.0, "above": 1, "separator": True},
+    examples={"near": 1, "far": 1, "sign": -1, "rare": False, "longest": None}, departures=(
         "Judges of answers, inference and sentiment are heads on the encoder's vectors in place of pretrained models.",
         "Thresholds are the highest and lowest third of the ratings; the two strategies of a dimension take turns.",
         "The mean over tokens leaves padding out, over which the released code averages too.",
@@ -103,7 +91,8 @@ class FinedEvaluation(Trainable):
     card: ClassVar[MetricCard] = MetricCard(
         name="fined-eval", title="FineD-Eval (ensemble)",
         columns=("fined-eval", "fined-eval-coherence", "fined-eval-likability", "fined-eval-topic-depth"),
-        family="trained", levels=("turn", "dialogue"), models=("encoder",), checkpoints=("fined-eval",),
+        family="trained", levels=("turn", "dialogue"), models=("encoder",),
+        checkpoints=("fined-eval-coherence", "fined-eval-likability", "fined-eval-topic-depth"),
         paper="https://aclanthology.org/2022.emnlp-main.220", trained_on=", ".join(CORPORA),
         notes="Of a response it reads the context and the response; needs two utterances.",
         system="another method", fitted_on="dialogues",
@@ -114,84 +103,31 @@ class FinedEvaluation(Trainable):
         ),
     )
     recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(CORPORA, steps=1_200, rate=2e-3, every=100),
-        "paper": dataclasses.replace(PAPER, parts=("coherence", "likability", "topic-depth"))}
-    shared: ClassVar[bool] = False
+        name: dataclasses.replace(recipe, parts={dimension: {} for dimension in DIMENSIONS})
+        for name, recipe in (("small", SMALL), ("paper", PAPER))}
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Four columns, 0 to 1; NaN for fewer than two utterances, or a response without words."""
-        from metrics.trained.fined_eval.network import FinedEval
-
+        """Return four columns, 0 to 1; NaN for fewer than two utterances, or a response without words."""
         name, *dimensions = self.card.columns
-        texts = [[] if item.response is not None and not item.response.text.strip() else
-                 [turn.text for turn in item.utterances if turn.text.strip()] for item in items]
-        if self.recipe != "small":
-            scores = self._read_whole(texts, models)
-            return {name: scores.mean(1), **dict(zip(dimensions, scores.T, strict=True))}
-        network, encoder = models.trained(name, FinedEval, self.encoder), models.encoder(self.encoder)
-        table = TextTable((text for several in texts for text in several), reading(encoder))
-        rows = [table.spoken(several) for several in texts]
-        scores = np.full((len(items), len(dimensions)), np.nan)
-        for places in by_length([len(several) for several in rows], TOGETHER):
-            scores[places] = probabilities(stable(np.array(places), lambda chosen: raw_scores(
-                network, table, padded([rows[place] for place in chosen]))))
+        readings = dialogues(items)
+        scores = np.column_stack([models.scorer(weights, self.encoder).probabilities(readings)
+                                  for weights in checkpoints(self)])
         return {name: scores.mean(1), **dict(zip(dimensions, scores.T, strict=True))}
 
     def objective(self, data: TrainingData) -> Objective:
-        """Prefer the better dialogue in each dimension, each with a reader of its own or one for all."""
-        if self.recipe != "small":
-            return self._from_tokens(data)
-        from metrics.trained.fined_eval.network import FinedEval, accuracies, loss
+        """Prefer the better dialogue, in the dimension of this part or in one of three."""
+        from metrics.training.objectives import contrast
 
-        batches, report = preferences(data)
-        after = accuracies(batches.held)
-        return batches.objective(FinedEval, loss, lambda network: {**report, **after(network)}, shared=self.shared)
-
-    def _read_whole(self, texts: Sequence[Sequence[str]], models: Models) -> Column:
-        """The scores of dialogues that are read as one sequence each: (dialogues, 3)."""
-        from metrics.training.tuned import Classifier
-
-        scores = np.full((len(texts), 3), np.nan)
-        available = [row for row, several in enumerate(texts) if len(several) > 1]
-        columns = []
-        for weights in self.card.checkpoints if available else ():
-            head = models.trained(weights, Classifier, self.encoder)
-            encoder = models.encoder(f"{self.encoder}+{weights}", head.layers)
-            vectors = encoder.dialogues([tuple(texts[row]) for row in available], head.pooling, READ)
-            columns.append(head_probabilities(head, vectors))
-        if columns:
-            scores[available] = np.column_stack(columns)
-        return scores
-
-    def _from_tokens(self, data: TrainingData) -> Objective:
-        """Prefer the better dialogue, each read as one sequence, in the dimension of this part or in one of three."""
-        from metrics.trained.fined_eval.network import DIMENSIONS
-        from metrics.training.tuned import Parts, contrasts
-
-        table, strategies, report = prepared(data, as_published=True)
-        texts = table.texts
-        dimensions = [data.part] if data.part else list(DIMENSIONS)
-        kinds = [[parts for name, parts in strategies.items() if name.startswith(dimension)]
-                 for dimension in dimensions]
-
-        def examples(part: int, rng: np.random.Generator, many: int) -> list[Any]:
-            pairs: list[Any] = []
-            for output in rng.integers(len(kinds), size=many):
-                sides = kinds[output][int(rng.integers(len(kinds[output])))][part]
-                better, worse = ([texts[row] for row in rows[0]] for rows in sides.draw(rng, 1))
-                pairs.append((better, worse, output) if len(kinds) > 1 else (better, worse))
-            return pairs
-
-        made = contrasts(data, Parts(0, 1, examples), pooling="mean", margin=data.recipe.margin, above=1,
-                         outputs=len(kinds), separator=True, dropout=0.0)
-        return dataclasses.replace(made, notes=lambda network: {**report, **made.notes(network)})
+        table, strategies, report = prepared(data)
+        objective = contrast(data, *(preferences(data, table, strategies, part) for part in (0, 1)))
+        return dataclasses.replace(objective, notes=lambda network: {**report, **objective.notes(network)})
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """For each corpus the dialogues that are better and those that are worse, or where the order is: shuffled."""
+    """For each corpus the better and the worse dialogues; without `worse` those are the better ones shuffled."""
 
     better: tuple[Dialogues, ...]
     worse: tuple[Dialogues, ...] = ()
@@ -199,58 +135,46 @@ class Sides:
     def __len__(self) -> int:
         return sum(map(len, (*self.better, *self.worse)))
 
-    def draw(self, rng: np.random.Generator, many: int = SIZE) -> tuple[list[Rows], list[Rows]]:
-        """Pairs of dialogues of one corpus, every corpus as often as the others."""
-        corpora = rng.integers(len(self.better), size=many)
-        better = [self.better[corpus][rng.integers(len(self.better[corpus]))] for corpus in corpora]
+    def draw(self, rng: np.random.Generator) -> tuple[Rows, Rows]:
+        """Return two dialogues of one corpus, every corpus as often as the others."""
+        corpus = int(rng.integers(len(self.better)))
+        better = self.better[corpus][rng.integers(len(self.better[corpus]))]
         if self.worse:
-            return better, [self.worse[corpus][rng.integers(len(self.worse[corpus]))] for corpus in corpora]
-        return better, [reordered(dialogue, rng) for dialogue in better]
+            return better, self.worse[corpus][rng.integers(len(self.worse[corpus]))]
+        return better, reordered(better, rng)
 
 
 def reordered(rows: Rows, rng: np.random.Generator) -> Rows:
-    """The utterances in a random order that is another one, if any two differ."""
+    """Return the utterances in another order, if any two differ."""
     order = rng.permutation(rows)
     return np.roll(rows, 1) if (order == rows).all() else order
 
 
-def preferences(data: TrainingData) -> tuple[TrainingBatches, dict[str, float]]:
-    """Batches that hold of each strategy the better and the worse dialogues, (SIZE, T, 2 · width) each."""
-    table, strategies, report = prepared(data)
-
-    def batch(part: int, rng: np.random.Generator) -> dict[str, tuple[Any, Any]]:
-        dialogues = {}
-        for name, strategy in strategies.items():
-            better, worse = strategy[part].draw(rng)
-            rows = padded([*better, *worse])
-            dialogues[name] = table.tensor(rows[:SIZE]), table.tensor(rows[SIZE:])
-        return dialogues
-
-    held = [batch(1, np.random.default_rng(place)) for place in range(HELD)]
-    return TrainingBatches(table.width, lambda rng: batch(0, rng), held), report
+def preferences(data: TrainingData, table: TextTable, strategies: Mapping[str, tuple[Sides, Sides]],
+                part: int) -> list[Contrast]:
+    """Return pairs of dialogues to train on (part 0) or held out (part 1), each strategy of a dimension as often."""
+    texts, rng, examples = table.texts, data.rng, []
+    for output, dimension in enumerate([data.part] if data.part else DIMENSIONS):
+        sides = [both[part] for name, both in strategies.items() if name.startswith(dimension)]
+        for number in range((PAIRS, HELD_OUT)[part]):
+            better, worse = (tuple(texts[row] for row in rows) for rows in sides[number % len(sides)].draw(rng))
+            examples.append(Contrast(better, worse, output))
+    return examples
 
 
-def prepared(data: TrainingData, as_published: bool = False,
-             ) -> tuple[TextTable, dict[str, tuple[Sides, Sides]], dict[str, float]]:
-    """Read all utterances, rate the dialogues, and sort them; and what goes into the checkpoint's card."""
+def prepared(data: TrainingData) -> tuple[TextTable, dict[str, tuple[Sides, Sides]], dict[str, float]]:
+    """Return all utterances, the rated and sorted dialogues of each strategy, and notes for the checkpoint's card."""
     whole = [*data.dialogues(), *data.held_out()]
     table = TextTable((turn.text for dialogue in whole for turn in dialogue.utterances), data.vectors)
-    longest = None if as_published else LONGEST
-    both = [(long_enough(table, data.dialogues(name), longest), long_enough(table, data.held_out(name), longest))
-            for name in data.corpora]
-    both = [(training, held) for training, held in both if training and held]
-    if not both:
-        raise MetricError(f"no corpus has dialogues of {SHORTEST} utterances or more, some of them held out; "
+    longest = data.recipe.examples["longest"]
+    corpora = [(long_enough(table, data.dialogues(name), longest), long_enough(table, data.held_out(name), longest))
+               for name in data.corpora]
+    corpora = [(training, held) for training, held in corpora if training and held]
+    if not corpora:
+        raise MetricError(f"the corpora have no dialogues of {SHORTEST} utterances or more, some of them held out; "
                           "take larger ones")
-    return table, *_strategies(data, table, [part for part, _ in both], [part for _, part in both], as_published)
-
-
-def _strategies(data: TrainingData, table: TextTable, training: Sequence[Dialogues], held: Sequence[Dialogues],
-                as_published: bool) -> tuple[dict[str, tuple[Sides, Sides]], dict[str, float]]:
-    """The strategies for which there is something to learn from, to train on and held out; an error without one."""
-    from metrics.trained.fined_eval.network import DIMENSIONS
-
-    rates, report = signals(data, table, training, held, as_published)
+    training, held = zip(*corpora, strict=True)
+    rates, report = signals(data, table, training, held)
     strategies = {"coherence:order": (Sides(tuple(training)), Sides(tuple(held)))}
     strategies |= {name: parts for name, rate in rates.items() if (parts := sides(training, held, rate))}
     for dimension in DIMENSIONS:
@@ -258,12 +182,12 @@ def _strategies(data: TrainingData, table: TextTable, training: Sequence[Dialogu
             raise MetricError(f"nothing to learn {dimension} from: it takes utterances with an emotion, as dailydialog "
                               "has them, or pairs with an inference label, as dialogue_nli_sample has them")
     counts: dict[str, float] = {f"dialogues, {name}": len(parts[0]) for name, parts in strategies.items()}
-    return strategies, counts | report
+    return table, strategies, counts | report
 
 
-def long_enough(table: TextTable, dialogues: Sequence[Dialogue], longest: int | None = LONGEST) -> Dialogues:
-    """The dialogues of SHORTEST utterances or more, as rows, of each the first `longest`."""
-    from metrics.trained.fined_eval.network import is_inference
+def long_enough(table: TextTable, dialogues: Sequence[Dialogue], longest: int | None) -> Dialogues:
+    """Return the dialogues of SHORTEST utterances or more, as rows, of each the first `longest`."""
+    from metrics.trained.fined_eval.judges import is_inference
 
     rows = [table.spoken(turn.text for turn in dialogue.utterances) for dialogue in dialogues
             if not is_inference(dialogue)]
@@ -290,14 +214,11 @@ def sides(training: Sequence[Dialogues], held: Sequence[Dialogues], rate: Rate) 
 
 
 def signals(data: TrainingData, table: TextTable, training: Sequence[Dialogues], held: Sequence[Dialogues],
-            as_published: bool = False) -> tuple[dict[str, Rate], dict[str, float]]:
-    """How each strategy rates dialogues, where there is something to learn it from, and how good its judge is.
+            ) -> tuple[dict[str, Rate], dict[str, float]]:
+    """Return how each strategy rates dialogues, where a corpus has labels for it, and the accuracy of its judge."""
+    from metrics.trained.fined_eval import judges
 
-    `as_published` inference is of neighbours alone, and topics are deep where little follows from what was said.
-    """
-    from metrics.trained.fined_eval import network as judges
-
-    near, far, sign = (1, 1, -1) if as_published else (2, 4, 1)
+    near, far, sign = (data.recipe.examples[name] for name in ("near", "far", "sign"))
     texts = table.texts
     asks = np.array(["?" in text for text in texts])
     pairs = [np.concatenate([questions(rows, asks) for dialogues in part for rows in dialogues])
@@ -318,7 +239,7 @@ def signals(data: TrainingData, table: TextTable, training: Sequence[Dialogues],
         positive = sentiment(np.arange(len(texts)))
         rates["likability:sentiment"] = lambda dialogues: np.array([positive[rows].mean() for rows in dialogues])
         accuracies["sentiment"] = sentiment.accuracy
-    if not as_published:
+    if data.recipe.examples["rare"]:
         rare = specificity(texts)
         rates["topic-depth:specificity"] = lambda dialogues: np.array([rare[rows].mean() for rows in dialogues])
     return rates, {f"accuracy of the judge of {name} on what is held out": round(value, 4)

@@ -8,17 +8,20 @@ cosines and for heads: `--encoder NAME+dialogue`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from benchmarks.corpora.corpora import Dialogue
+from metrics.training.examples import FIVE, answered, drawn, exchanges
 from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
-from metrics.training.replies import Answered, answered
 
 TURNS = 3
 """Utterances that are read before a reply, at most."""
+SHARPNESS = 20.0
+"""Logit scale of cosines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +29,44 @@ class DialogueEncoder(Trainable):
     """The cross entropy of finding the own reply in the batch, and the own context."""
 
     recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(
-        ("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia", "dailydialog_pp"),
-        steps=450, rate=5e-4, every=50, patience=9, batch=32, length=64, rank=16)}
+        (*FIVE, "dailydialog_pp"), steps=450, rate=5e-4, every=50, patience=9, batch=32, length=64, rank=16,
+        architecture="bi-encoder")}
     encoder: str = ""
 
     def objective(self, data: TrainingData) -> Objective:
         """Prepare the replies, and the adapters over the encoder."""
-        from metrics.training.tuned import Parts, retrieval
+        import torch
+        from torch.nn import functional
 
-        return retrieval(data, Parts(answered(data.dialogues(), TURNS), answered(data.held_out(), TURNS), examples))
+        from metrics.training.objectives import both_ways, objective
+        from metrics.training.tuned import built
+
+        def batch(examples: Sequence[tuple[str, str, str]], rng: np.random.Generator) -> tuple[Any, Any, Any]:
+            said, replies, hard = zip(*examples, strict=True)
+            candidates = [*replies, *filter(None, hard)]
+            same = [[candidate == reply and place != row for place, candidate in enumerate(candidates)]
+                    for row, reply in enumerate(replies)]  # they do not count as wrong
+            return *(built(data).inputs(side, rng)[0] for side in (said, candidates)), torch.tensor(same)
+
+        def cosines(network: Any, batch: Any) -> Any:
+            *sides, same = batch
+            said, replies = (functional.normalize(network.pooled(side), dim=-1) for side in sides)
+            return (SHARPNESS * said @ replies.T).masked_fill(same, -torch.inf)
+
+        def hits(network: Any, batch: Any) -> dict[str, Any]:
+            logits = cosines(network, batch)
+            return {"replies found": logits.argmax(1) == torch.arange(len(logits), device=logits.device)}
+
+        training, held_out = (examples(part, data.rng) for part in (data.dialogues(), data.held_out()))
+        return objective(data, training, held_out, batch, lambda network, batch: both_ways(cosines(network, batch)),
+                         hits, ())
 
 
-def examples(part: Sequence[Answered], rng: np.random.Generator, many: int) -> list[tuple[str, str, str]]:
-    """What was said, a good reply, and an adversarial one or an empty text."""
-    drawn = []
-    for row in rng.integers(len(part), size=many):
-        one = part[row]
-        drawn.append((one.context(int(rng.integers(1, TURNS + 1))), one.good[int(rng.integers(len(one.good)))],
-                      one.hard[int(rng.integers(len(one.hard)))] if one.hard else ""))
-    return drawn
+def examples(dialogues: Iterable[Dialogue], rng: np.random.Generator) -> list[tuple[str, str, str]]:
+    """Return contexts of one to three turns, a good reply to each, and an adversarial one or an empty text."""
+    dialogues = list(dialogues)
+    rows: list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = [
+        (tuple(before), (text,), ("",)) for _, before, text in exchanges(dialogues)]
+    rows += [(row.turns, row.good, row.hard or ("",)) for row in answered(dialogues)]
+    return [(" ".join(turns[-int(rng.integers(1, TURNS + 1)):]), drawn(good, rng), drawn(hard, rng))
+            for turns, good, hard in rows]

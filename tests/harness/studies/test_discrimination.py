@@ -25,7 +25,7 @@ from metrics import registry  # noqa: E402
 from metrics.graph.dynaeval import metric as _dialogues  # noqa: E402
 from metrics.graph.dynaeval.metric import DialogueRows  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
-from metrics.trained.heads.table import TextTable, reading  # noqa: E402
+from metrics.models.text_table import TextTable, reading  # noqa: E402
 
 DAILY = PARTS[2]
 SAID = ("do you like", "yes i like", "what is it that", "i know that")

@@ -26,8 +26,8 @@ from metrics.graph.dynaeval.network import (  # noqa: E402
 )
 from metrics.metric import signature  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
-from metrics.trained.heads.losses import shares  # noqa: E402
-from metrics.trained.heads.table import TextTable  # noqa: E402
+from metrics.models.text_table import TextTable  # noqa: E402
+from metrics.training.objectives import shares  # noqa: E402
 from metrics.training.recipe import TrainingData  # noqa: E402
 from tests import tiny_weights  # noqa: E402
 
@@ -222,7 +222,7 @@ def test_a_third_speaker_counts_where_there_are_relations_for_it(
         metric: Any = registry.choose(requested).metric
         with pytest.raises(MissingResource, match=metric.weights_name):
             metric.score([], models)
-        tiny_weights.train(metric.weights_name, metric, models, steps=1, every=1)
+        tiny_weights.train(requested, models, steps=1, every=1)
         (scores,) = metric.score([three, two], models).values()
         assert np.isfinite(scores).all()
         assert (scores[0] != scores[1]) == ("speakers=3" in requested)

@@ -23,7 +23,7 @@ torch = pytest.importorskip("torch")
 def trained(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fitted]:
     """A home with weights for the tiny encoder, and how they were learned."""
     models = Models(tmp_path_factory.mktemp("trained"), Choice(encoder=str(tiny_encoder)))
-    return models.home, tiny_weights.train("mlm", MaskedLanguageModel(rank=2), models, steps=12, every=6, rate=2e-2)
+    return models.home, tiny_weights.train("mlm[rank=2]", models, steps=12, every=6, rate=2e-2)[0]
 
 
 @pytest.fixture

@@ -11,13 +11,14 @@ from benchmarks.dataset import Item, Utterance
 from metrics import registry
 from metrics.errors import MetricError
 from metrics.models.service import Choice, Models
+from metrics.models.text_table import TextTable
 from metrics.trained.fined_eval import metric as fined_data
-from metrics.trained.heads.table import TextTable
 from metrics.training.recipe import TrainingData
 
 torch = pytest.importorskip("torch")
 
-fined = pytest.importorskip("metrics.trained.fined_eval.network")
+judges = pytest.importorskip("metrics.trained.fined_eval.judges")
+heads = pytest.importorskip("metrics.models.architectures.heads")
 
 
 def corpus(*dialogues: Dialogue) -> Corpus:
@@ -63,30 +64,13 @@ def test_the_shipped_weights_prefer_a_conversation_to_the_same_shuffled(home: Pa
     assert column[0] > column[1:].max()
 
 
-def test_the_loss_is_the_sum_over_dimensions_of_the_mean_over_their_pairs() -> None:
-    class Fixed:
-        def dimension(self, place: int, dialogues: torch.Tensor) -> torch.Tensor:
-            return torch.logit(dialogues[:, 0, 0])
-
-    def pair(better: float, worse: float) -> tuple[torch.Tensor, torch.Tensor]:
-        return torch.full((2, 1, 4), better), torch.full((2, 1, 4), worse)
-
-    batch = {"coherence:order": pair(0.5, 0.5), "coherence:answers": pair(0.9, 0.1), "likability:sentiment":
-             pair(0.5, 0.45), "topic-depth:entailment": pair(0.2, 0.4)}
-    # differences of 0, 0.8, 0.05 and −0.2 lack 0.1, 0, 0.05 and 0.3 of a margin of 0.1
-    assert fined.loss(Fixed(), batch).item() == pytest.approx((0.1 + 0) / 2 + 0.05 + 0.3)
-
-
 def test_padding_changes_nothing_and_the_order_does() -> None:
     torch.manual_seed(0)
-    for shared, readers in ((True, 1), (False, 3)):
-        network = fined.FinedEval(width=4, shared=shared, size=3, hidden=5).double().eval()
-        assert len(network.readers) == readers
-        said = torch.randn(2, 3, 8, dtype=torch.double)
-        longer = torch.nn.functional.pad(said, (0, 0, 0, 4))
-        torch.testing.assert_close(network(said), network(longer))
-        assert network(said).shape == (2, 3)
-        assert not torch.allclose(network(said), network(said.flip(1)))
+    network = heads.DialogueConvolution(width=4, outputs=3, size=3, hidden=5).eval()
+    said = torch.randn(2, 3, 8)
+    torch.testing.assert_close(network(said), network(torch.nn.functional.pad(said, (0, 0, 0, 4))))
+    assert network(said).shape == (2, 3)
+    assert not torch.allclose(network(said), network(said.flip(1)))
 
 
 def test_signals_are_means_over_pairs_and_rare_words_are_specific() -> None:
@@ -112,14 +96,16 @@ def test_as_published_only_neighbours_are_compared_and_little_that_follows_is_de
             """Of rows a and b, P(entailment) is a / 10, P(contradiction) b / 10."""
             return np.stack([sides[0], 0 * sides[0], sides[1]], -1) / 10
 
-    monkeypatch.setattr(fined, "inference", lambda data, table: Judge())
-    data, table = TrainingData({}, Models(tmp_path), seed=0), TextTable(
-        [f"t{number}" for number in range(4)], lambda texts: np.ones((len(texts), 4)))
-    for as_published, agreement, entailment in ((True, (3 + 1) / 2, -(2 + 3) / 2), (False, (3 + 1 + 1) / 3, 7 / 3)):
-        rates, _ = fined_data.signals(data, table, ((rows(2, 3, 1),),), ((rows(2, 3, 1),),), as_published)
+    monkeypatch.setattr(judges, "inference", lambda data, table: Judge())
+    table = TextTable(
+        [f"t{number}" for number in range(1, 4)], lambda texts: np.ones((len(texts), 4)))
+    for recipe, agreement, entailment in ((fined_data.PAPER, (3 + 1) / 2, -(2 + 3) / 2),
+                                          (fined_data.SMALL, (3 + 1 + 1) / 3, 7 / 3)):
+        data = TrainingData({}, Models(tmp_path), seed=0, recipe=recipe)
+        rates, _ = fined_data.signals(data, table, ((rows(2, 3, 1),),), ((rows(2, 3, 1),),))
         assert rates["likability:agreement"]((rows(2, 3, 1),)) == pytest.approx(1 - agreement / 10)
         assert rates["topic-depth:entailment"]((rows(2, 3, 1),)) == pytest.approx(entailment / 10)
-        assert ("topic-depth:specificity" in rates) != as_published
+        assert ("topic-depth:specificity" in rates) == (recipe is fined_data.SMALL)
 
 
 def test_the_highest_third_of_a_corpus_is_better_than_its_lowest() -> None:
@@ -142,13 +128,13 @@ def test_a_judge_of_inference_learns(tmp_path: Path, rng: np.random.Generator) -
 
     labelled = []
     for number in range(900):
-        vector, label = rng.normal(size=16), fined.INFERENCES[number % 3]
+        vector, label = rng.normal(size=16), judges.INFERENCES[number % 3]
         known[f"p{number}"] = vector
         known[f"h{number}"] = {"entailment": vector, "contradiction": -vector}.get(label, rng.normal(size=16))
         turns = tuple(Utterance("A", f"{side}{number}") for side in "ph")
         labelled.append(Dialogue(str(number), "toy", "train", turns, {"label": label}))
     data = TrainingData({"toy": corpus(*labelled)}, Models(tmp_path), seed=0)
-    judge = fined.inference(data, TextTable(known, read))
+    judge = judges.inference(data, TextTable(known, read))
     assert judge is not None
     assert judge.accuracy > 0.8
 
@@ -157,6 +143,7 @@ def test_what_has_nothing_to_learn_likability_from_says_so(tiny_encoder: Path, t
     turns = tuple(Utterance("A", text) for text in ("tea", "rain here", "hello there", "what is it"))
     some = [Dialogue(str(number), "toy", "train", (*turns, Utterance("B", f"tea {number}")), {})
             for number in range(80)]
-    data = TrainingData({"toy": corpus(*some)}, Models(tmp_path, Choice(encoder=str(tiny_encoder))), seed=0)
+    data = TrainingData({"toy": corpus(*some)}, Models(tmp_path, Choice(encoder=str(tiny_encoder))), seed=0,
+                        recipe=fined_data.SMALL)
     with pytest.raises(MetricError, match="nothing to learn likability from"):
-        fined_data.preferences(data)
+        fined_data.prepared(data)

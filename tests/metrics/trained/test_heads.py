@@ -1,8 +1,7 @@
-"""The metrics trained on frozen features: networks, losses and blends by hand; what learns; the contract they keep."""
+"""Trained metrics: architectures, objectives and blends by hand; the contract of all that are shipped."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,24 +13,23 @@ from benchmarks.corpora.corpora import Corpus, CorpusCard, Dialogue
 from benchmarks.dataset import Item, Utterance
 from metrics import evidence, registry
 from metrics.errors import MetricError
-from metrics.metric import Column
 from metrics.models import checkpoint
+from metrics.models.readings import Pair, by_reference
 from metrics.models.service import Choice, Models
-from metrics.trained.heads.data import pairs, whole_or_broken
-from metrics.trained.heads.table import Rows, TextTable, against_references, last_turns, stable
 from metrics.trained.mme_em import _rated
 from metrics.trained.ruber import blended, referenced
 from metrics.trained.usl_h import composite, specificity
 from metrics.trained.usr import sentences
 from metrics.training import trainables
+from metrics.training.examples import following, whole_or_broken
 from metrics.training.recipe import TrainingData
-from tests import tiny_weights
+from metrics.training.recipe import of as recipe_of
 from tests.conftest import make_item
 from tests.tiny_weights import METRICS
 
 torch = pytest.importorskip("torch")
-networks = pytest.importorskip("metrics.trained.heads.networks")
-losses = pytest.importorskip("metrics.trained.heads.losses")
+heads = pytest.importorskip("metrics.models.architectures.heads")
+objectives = pytest.importorskip("metrics.training.objectives")
 
 CONTEXT = torch.tensor([[[3.0, 4.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0]], [[0.0, 5.0, 0.0, 6.0], [1.0, 0.0, 9.0, 0.0]]])
 REPLY = torch.tensor([[1.0, 0.0, 2.0, 4.0], [0.0, 2.0, 1.0, 3.0]])
@@ -49,20 +47,15 @@ def dialogue(*texts: str, speakers: str = "AB", **labels: Any) -> Dialogue:
     return Dialogue("toy-0", "toy", "train", turns, labels)
 
 
-def vectors(texts: Any) -> Any:
-    """For a text its number of words and of letters, twice."""
-    return np.array([[len(text.split()), len(text)] * 2 for text in texts], dtype=np.float32)
-
-
 def test_the_diagonal_of_all_with_all_is_each_with_its_own() -> None:
     torch.manual_seed(0)
-    for network in (networks.Match(2, 2).eval(), networks.FactMatch(2).eval()):
+    for network in (heads.Match(2, 2).eval(), heads.FactMatch(2).eval()):
         np.testing.assert_allclose(network.matrix(CONTEXT, REPLY).diagonal().detach(),
                                    network(CONTEXT, REPLY).detach(), rtol=1e-4)
 
 
 def test_facts_count_by_the_log_of_the_mean_of_their_exponentials() -> None:
-    network = still(networks.FactMatch(width=2))
+    network = still(heads.FactMatch(width=2))
     network.alike.data = torch.tensor([1.0])
     both, one = torch.tensor([[[1.0, 0, 1, 2], [0, 1, 1, 2]]]), torch.tensor([[[1.0, 0, 1, 2], [0, 0, 0, 0]]])
     reply = torch.tensor([[1.0, 0, 1, 2]])
@@ -72,7 +65,7 @@ def test_facts_count_by_the_log_of_the_mean_of_their_exponentials() -> None:
 
 
 def test_adem_by_hand() -> None:
-    network = networks.Adem(width=2, size=2, alpha=0.5, beta=0.25).double()
+    network = heads.Adem(width=2, size=2, alpha=0.5, beta=0.25).double()
     network.with_reference.data = torch.tensor([[0.0, 1.0], [0.0, 0.0]]).double()
     context, reference = torch.tensor([[[3.0, 4, 0, 0]]]).double(), torch.tensor([[2.0, 0, 0, 0]]).double()
     reply = torch.tensor([[0.0, 7, 0, 0]]).double()
@@ -82,7 +75,7 @@ def test_adem_by_hand() -> None:
 
 def test_a_recurrent_reading_does_not_see_the_padding() -> None:
     torch.manual_seed(0)
-    network = networks.Recurrent(width=4, size=3, hidden=2, layers=2).eval()
+    network = heads.Recurrent(width=4, size=3, hidden=2, layers=2).eval()
     words, lengths = torch.randn(1, 3, 4), torch.tensor([3])
     longer = torch.cat([words, torch.full((1, 2, 4), 9.0)], dim=1)
     short, padded = (network.read(network.reply, one, lengths).detach() for one in (words, longer))
@@ -91,38 +84,28 @@ def test_a_recurrent_reading_does_not_see_the_padding() -> None:
     assert not np.allclose(short, turned)
 
 
-def test_losses_by_hand() -> None:
-    class Fixed:
-        def matrix(self, left: Any, right: Any) -> Any:
-            return torch.tensor([[0.0, np.log(3.0)], [0.0, 0.0]])
-
-        def __call__(self, left: Any, right: Any) -> Any:
-            return (left == right).float() * 2 - 1
-
-    # rows: ln 4 and ln 2; columns: ln 2 and ln 4
-    np.testing.assert_allclose(losses.contrastive(Fixed(), (None, None)), np.log(8) / 2, rtol=1e-6)
-    both = torch.tensor([1.0, 2.0])
-    np.testing.assert_allclose(losses.true_or_false(Fixed(), (both, both)), np.log1p(np.exp(-1)), rtol=1e-6)
-    report = losses.accuracy(map(losses.with_false, [(both, both), (both, both)]))
-    network = torch.nn.Linear(1, 1)
-    network.forward = Fixed()
-    assert report(network) == {"accuracy on held-out replies": 1.0, "accuracy on random replies": 1.0}
+def test_retrieval_is_the_mean_of_both_cross_entropies() -> None:
+    logits = torch.tensor([[0.0, np.log(3.0)], [0.0, 0.0]])  # rows: ln 4 and ln 2; columns: ln 2 and ln 4
+    np.testing.assert_allclose(objectives.both_ways(logits), np.log(8) / 2, rtol=1e-6)
 
 
-def test_a_judgement_over_references_is_their_best_or_mean_each_with_its_item() -> None:
-    class Reader:
-        def sentences(self, texts: Any, pooling: str) -> Any:
-            return vectors(texts)[:, :2]
+def test_logistic_and_margin_losses() -> None:
+    right, wrong = torch.tensor([2.0, -1.0]), torch.tensor([0.5, 3.0])
+    by_hand = np.mean([np.log1p(np.exp(value)) for value in (-2, 1, 0.5, 3)])
+    assert objectives.logistic(right, wrong).item() == pytest.approx(by_hand)
+    low, high = (1 / (1 + np.exp(-np.array(values))) for values in ([2, -1], [0.5, 3]))
+    expected = np.maximum(0, high - low + 0.1).mean()
+    assert objectives.margin_ranking(right, wrong, 0.1).item() == pytest.approx(expected)
 
-    items = [make_item("a", "x y", "one", "one two three"), make_item("b", "z", "one two"), make_item("c", "z"),
-             make_item("d", "p q r", "one", "one two three")]
 
-    def judge(table: TextTable, contexts: Any, references: Any, replies: Any) -> Any:
-        return 10.0 * table.vectors[replies][:, 0] + table.vectors[references][:, 0]
+def test_scores_over_references_are_the_best_or_the_mean() -> None:
+    items = [make_item("a", "x y", "one", "one two three"), make_item("b", "z", "one two"), make_item("c", "z")]
 
-    best, mean = (against_references(items, Reader(), how, judge) for how in ("standard", "mean"))  # type: ignore
-    np.testing.assert_allclose(best, [23, 12, np.nan, 33])
-    np.testing.assert_allclose(mean, [22, 12, np.nan, 32])
+    def score(rows: Sequence[tuple[int, str, str]]) -> Any:
+        return np.array([10.0 * len(response.split()) + len(reference.split()) for _, reference, response in rows])
+
+    np.testing.assert_allclose(by_reference(items, "standard", score), [23, 12, np.nan])
+    np.testing.assert_allclose(by_reference(items, "mean", score), [22, 12, np.nan])
 
 
 def test_usl_h_ruber_and_their_kin_by_hand() -> None:
@@ -171,72 +154,27 @@ def test_what_the_objectives_read() -> None:
     assert engaging == [("yo", 0.25), ("ah", 0.25), ("r", 1.0), ("go", 0.8)]
 
 
-def test_pairs_are_rows_with_the_last_utterance_first() -> None:
-    table = TextTable(["a", "b", "c", "d", "e"], vectors)
-    found = pairs([dialogue("a", "b", " ", "c", "d", "e"), dialogue("e"), dialogue("b", "a")], table)
-    assert found.contexts.tolist() == [[1, 0, 0], [2, 1, 0], [3, 2, 1], [4, 3, 2], [2, 0, 0]]
-    assert found.replies.tolist() == [2, 3, 4, 5, 1]
-    assert last_turns(["a", "b", " ", "c", "d"]) == ["d", "c", "b"]
-    assert last_turns(["", "a"]) == ["a", "", ""]
+def test_each_utterance_follows_those_before_it() -> None:
+    examples = following([dialogue("a", "b", " ", "c"), dialogue("e")], 1)
+    assert [example.right for example in examples] == [Pair(("a",), "b"), Pair(("b",), "c")]
+    assert heads.last_turns(["a", "b", " ", "c", "d"]) == ["d", "c", "b"]
+    assert heads.last_turns(["", "a"]) == ["a", "", ""]
 
 
-def test_corrupted_replies_are_the_same_whatever_is_done_to_the_whole_ones() -> None:
-    said = tuple(dialogue("hi", f"well i do like the number {number} so much") for number in range(80))
-    corpus = Corpus(CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020"), "0", said, {})
-    data = TrainingData({"toy": corpus}, None, seed=3, read=vectors)  # type: ignore[arg-type]
-    none, every = (whole_or_broken(data, 500, shortened)[0] for shortened in (0.0, 1.0))
-    false, again = ({text for text, label in texts if label == 0} for texts in (none, every))
-    assert false == again
-    assert not false & {text for text, label in none if label == 1}
-    assert all("number" in text and " i " not in text for text, label in every if label == 1)
+def test_replies_are_labelled_whole_or_broken(rng: np.random.Generator) -> None:
+    said = [dialogue("hi", f"well i do like the number {number}") for number in range(80)]
+    examples = whole_or_broken(said, 50, rng, lambda text, rng: text, lambda text, rng: text[::-1])
+    texts = [text for text, label in examples if label == 1]
+    assert [text for text, label in examples if label == 0] == [text[::-1] for text in texts]
+    assert len(texts) == 50
 
 
-def test_a_corpus_without_what_an_objective_reads_is_refused() -> None:
-    card = CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020")
-    data = TrainingData({"toy": Corpus(card, "0" * 64, (dialogue("hi"),), {})}, None, seed=0,  # type: ignore[arg-type]
-                        read=vectors)
-    for name in ("bert-dnn", "bert-regressor", "adem", "bert-ruber", "mme-em", "mme-fm", "usr"):
-        metric: Any = registry.choose(name).metric
-        with pytest.raises(MetricError, match="corpora"):
-            metric.objective(data)
-    toy = tiny_weights.corpus()
-    for each in toy.dialogues:
-        each.labels.pop("adversarial_negative_responses")  # type: ignore[attr-defined]
-    data = TrainingData({"toy": toy}, None, seed=0, read=vectors)  # type: ignore[arg-type]
-    adversarial: Any = registry.choose("deb[negatives=both]").metric
-    with pytest.raises(MetricError, match="none of the corpora has adversarial replies"):
-        adversarial.objective(data)
-    rated = tuple(each for each in toy.dialogues if "positive_responses" in each.labels)
-    data = TrainingData({"toy": dataclasses.replace(toy, dialogues=rated)}, None, seed=0,  # type: ignore[arg-type]
-                        read=vectors)
-    with pytest.raises(MetricError, match="none of the corpora has whole dialogues"):
-        adversarial.objective(data)
-
-
-def test_company_and_cores_never_decide_how_a_score_is_rounded() -> None:
-    middle = (np.arange(1000) + 0.5) / 1e10  # each where a last bit decides
-    noise = np.random.default_rng(0).uniform(-1, 1, 1000) * 1e-14
-    calls: list[int] = []
-
-    def compute(rows: Rows) -> Column:
-        calls.append(len(rows))
-        assert torch.get_num_threads() == 1 or len(rows) > 1, "alone, on one core"
-        return middle[rows] + noise[rows] * (len(rows) > 1) * rng.choice([-1, 1], len(rows))
-
-    cores = torch.get_num_threads()
-    rng = np.random.default_rng(1)
-    found = stable(np.arange(1000), compute)
-    assert len(calls) == 1001
-    assert torch.get_num_threads() == cores
-    for rows in (np.arange(1000)[::-1], np.arange(0, 1000, 3)):
-        np.testing.assert_array_equal(stable(rows, compute), found[rows])
-    np.testing.assert_allclose(found, middle, atol=0.6e-10)
-    calls.clear()
-    table = rng.normal(size=(1000, 3))
-    np.testing.assert_array_equal(stable(np.arange(1000), lambda rows: (calls.append(len(rows)), table[rows])[1]),
-                                  table.round(10))
-    assert 10 < len(calls) < 60, "few are computed twice"
-
+@pytest.mark.parametrize("requested", ["bert-dnn", "bert-regressor", "adem", "bert-ruber", "mme-em", "mme-fm", "deb"])
+def test_corpora_without_examples_are_refused(requested: str, home: Path) -> None:
+    toy = Corpus(CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020"), "0" * 64, (dialogue("hi"),), {})
+    metric: Any = registry.choose(requested).metric
+    with pytest.raises(MetricError, match="corpora"):
+        metric.objective(TrainingData({"toy": toy}, Models(home), 0, recipe=recipe_of(metric)))
 
 
 ALONE = {"mme-fm", "mme-em", "usl-h-vup", "usl-h-mlm", "usr-mlm"}
@@ -250,10 +188,12 @@ def test_a_training_brings_the_loss_down_and_scores_what_can_be_scored(
                  make_item("x", "", "tea is good", "the rain").references, ("your persona: i like the rain.",))
     bare = Item("bare", (), Utterance("system", "no context"))
     for requested in METRICS:
-        weights = checkpoint.find(trainables.choose(requested).weights, models.encoder().weights.identity, models.home)
-        losses = weights.card["losses"]
-        assert losses[-1] < losses[0], requested
         metric = registry.choose(requested).metric
+        for part in trainables.parts(requested):
+            weights = checkpoint.find(trainables.choose(requested, part).weights, models.encoder().weights.identity,
+                                      models.home)
+            losses = weights.card["losses"]
+            assert losses[-1] < losses[0], (requested, part)
         columns = metric.score([known, bare], models)
         assert tuple(columns) == metric.card.columns
         assert all(np.isfinite(column[0]) for column in columns.values()), requested
@@ -265,7 +205,8 @@ def test_what_is_shipped_stays_small() -> None:
     sizes = {path: path.stat().st_size for path in checkpoint.SHIPPED.rglob("*") if path.is_file()}
     names = {folder.name for folder in checkpoint.SHIPPED.iterdir()}
     weights = {name for name in names if (checkpoint.SHIPPED / name / checkpoint.WEIGHTS).exists()}
-    assert weights == {trainables.choose(name).weights for name in trainables.shipped()}
+    assert weights == {trainables.choose(name, part).weights for name in trainables.shipped()
+                       for part in trainables.parts(name)}
     assert all((checkpoint.SHIPPED / name / evidence.FILE).exists() for name in names - weights)
     large = {path.parent.name: size for path, size in sizes.items() if size >= 2_000_000}
     assert set(large) == {"lm", "dialogue"}

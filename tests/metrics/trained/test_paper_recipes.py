@@ -16,7 +16,6 @@ from metrics import registry  # noqa: E402
 from metrics.metric import checkpoints  # noqa: E402
 from metrics.models import checkpoint  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
-from metrics.trained.heads import networks  # noqa: E402
 from metrics.training.recipe import TrainingData  # noqa: E402
 from tests import tiny_weights  # noqa: E402
 from tests.conftest import make_item  # noqa: E402
@@ -103,7 +102,7 @@ def test_usl_h(trained: Callable[..., Any], tiny_encoder: Path) -> None:
     """Two networks that read the largest states; the likelihoods' quartiles lie with the first."""
     models, metric, columns = trained("usl-h")
     vup, nup, _ = checkpoints(metric)
-    head = models.trained(vup, networks.Quartiled, str(tiny_encoder))
+    head = models.scorer(vup, str(tiny_encoder)).network
     assert 0 < head.low < head.high
     for column, weights, texts in (("usl-h-vup", vup, (REPLY,)), ("usl-h-nup", nup, (SAID, REPLY))):
         expected = by_hand(models, weights, str(tiny_encoder), "max", *texts)
@@ -114,17 +113,19 @@ def test_usl_h(trained: Callable[..., Any], tiny_encoder: Path) -> None:
 
 
 def test_usr(trained: Callable[..., Any], tiny_encoder: Path) -> None:
-    """Last utterance and facts, or facts alone, before the response; the mean of what is standardised."""
+    """The context or the facts before the response, and a regression on the sub-scores."""
     models, metric, columns = trained("usr", "hidden=6")
-    by_context, by_fact, _ = checkpoints(metric)
-    for column, weights, row, texts in (("usr-dr-c", by_context, 0, ("what is it", REPLY)),
+    by_context, by_fact, regression, _ = checkpoints(metric)
+    for column, weights, row, texts in (("usr-dr-c", by_context, 0, (SAID, REPLY)),
                                         ("usr-dr-f", by_fact, 1, ("it rains", "the rain"))):
         expected = by_hand(models, weights, str(tiny_encoder), "cls", *texts)
-        assert columns[column][row] == pytest.approx(expected, rel=1e-4)
+        assert 1 / (1 + np.exp(-columns[column][row])) == pytest.approx(expected, rel=1e-4)
     assert np.isfinite(columns["usr-dr-c"]).tolist() == [True, False, True]
     assert np.isfinite(columns["usr-dr-f"]).tolist() == [False, True, False]
-    likely, follows = columns["usr-mlm"][0], columns["usr-dr-c"][0]
-    assert columns["usr"][0] == pytest.approx(((likely + 1.0123) / 0.3905 + (follows - 0.8605) / 0.3026) / 2)
+    weights = load_file(models.checkpoint(regression, str(tiny_encoder)).folder / checkpoint.WEIGHTS)
+    scores = torch.tensor([columns["usr-mlm"][0], columns["usr-dr-c"][0]], dtype=torch.float32)
+    logit = weights["without_facts.weight"].float() @ scores + weights["without_facts.bias"].float()
+    assert columns["usr"][0] == pytest.approx(torch.sigmoid(logit).item(), rel=1e-4)
 
 
 @pytest.mark.parametrize(("name", "said"), [("bert-dnn", SAID), ("bert-ruber", "what is it")])
@@ -161,29 +162,29 @@ def test_adem(trained: Callable[..., Any], tiny_encoder: Path) -> None:
     assert np.isfinite(columns["adem"]).tolist() == [True, False, True]
 
 
-def test_adem_learns_from_ratings_where_there_are_any(tmp_path: Path, tiny_encoder: Path) -> None:
-    metric = registry.choose("adem[recipe=paper]").metric
+@pytest.mark.parametrize(("rated", "ratings"), [((), {1.0, 5.0}), ([["i like it", 2], ["what", 4.5]], {2.0, 4.5})])
+def test_adem_learns_from_ratings(rated: Any, ratings: set[float], tmp_path: Path, tiny_encoder: Path) -> None:
+    metric: Any = registry.choose("adem[recipe=paper]").metric
     toys = tiny_weights.corpus()
-    for rated, ratings in ((), {1.0, 5.0}), ([["i like it", 2], ["what", 4.5]], {2.0, 4.5}):
-        dialogues = tuple(dataclasses.replace(one, labels={**one.labels, "rated_responses": rated})
-                          for one in toys.dialogues if "positive_responses" in one.labels)
-        data = TrainingData({"toy": dataclasses.replace(toys, dialogues=dialogues)},
-                            Models(tmp_path, Choice(encoder=str(tiny_encoder), device="cpu")), 0,
-                            recipe=metric.recipes["paper"])
-        objective = metric.objective(data)
-        batch = objective.draw(np.random.default_rng(0))
-        assert set(batch[3].tolist()) == ratings
-        network = objective.network.train()
-        identities = network.with_context.square().sum() + network.with_reference.square().sum()
-        penalised = objective.loss(network, batch)
-        assert (penalised - objective.loss(network.eval(), batch)).item() == pytest.approx(0.01 * identities.item())
+    dialogues = tuple(dataclasses.replace(one, labels={**one.labels, "rated_responses": rated})
+                      for one in toys.dialogues if "positive_responses" in one.labels)
+    data = TrainingData({"toy": dataclasses.replace(toys, dialogues=dialogues)},
+                        Models(tmp_path, Choice(encoder=str(tiny_encoder), device="cpu")), 0,
+                        recipe=metric.recipes["paper"])
+    objective = metric.objective(data)
+    batch = objective.draw(np.random.default_rng(0))
+    assert set(batch[1].tolist()) == ratings
+    network = objective.network.train()
+    squares = network.with_context.square().sum() + network.with_reference.square().sum()
+    penalised = objective.loss(network, batch)
+    assert (penalised - objective.loss(network.eval(), batch)).item() == pytest.approx(0.01 * squares.item())
 
 
 def test_ruber(trained: Callable[..., Any], tiny_encoder: Path) -> None:
     """As wide as asked for, twice as wide and deep when large."""
     for options, sizes in (("", (1, 5, 8)), ("[size=large]", (2, 10, 8))):
         models, metric, columns = trained(f"ruber{options}", "size=8", "hidden=5")
-        network = models.trained(*checkpoints(metric), networks.Recurrent, str(tiny_encoder))
+        network = models.scorer(*checkpoints(metric), str(tiny_encoder)).network
         reader = network.context[0]
         assert (reader.num_layers, reader.hidden_size, reader.input_size) == sizes
         assert np.isfinite(columns["ruber-unreferenced"]).tolist() == [True, False, True]

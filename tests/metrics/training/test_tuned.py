@@ -18,20 +18,23 @@ from harness.cli import main  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import BadOption  # noqa: E402
 from metrics.models import checkpoint  # noqa: E402
+from metrics.models.readings import Pair  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.trained.deb import Deb  # noqa: E402
-from metrics.training import tuned  # noqa: E402
 from metrics.training.backbones.dialogue import DialogueEncoder  # noqa: E402
+from metrics.training.examples import Contrast  # noqa: E402
 from metrics.training.loop import fit  # noqa: E402
+from metrics.training.objectives import contrast  # noqa: E402
 from metrics.training.recipe import Recipe, TrainingData  # noqa: E402
 from metrics.training.recipe import of as recipe_of  # noqa: E402
-from metrics.training.replies import ADVERSARIAL  # noqa: E402
-from metrics.training.tuned import Classifier, Parts, Tuned, contrasts, tokenized  # noqa: E402
+from metrics.training.tuned import Tuned, built, tokenized  # noqa: E402
 from tests import tiny_weights  # noqa: E402
 from tests.conftest import make_item  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-TINY = Recipe(("toy",), steps=4, rate=1e-2, every=2, batch=4, length=16)
+TINY = Recipe(("toy",), steps=4, rate=1e-2, every=2, batch=4, length=16, architecture="cross-encoder")
+TOY = [Contrast(Pair((f"do you like {thing}",), f"yes i like {thing}"), Pair((f"do you like {thing}",), "the rain"))
+       for thing in ("tea", "you")]
 
 
 @pytest.fixture
@@ -40,76 +43,48 @@ def data(tmp_path: Path, tiny_encoder: Path) -> TrainingData:
     return TrainingData({"toy": tiny_weights.corpus()}, models, 0, recipe=TINY)
 
 
-def toy(part: str, rng: np.random.Generator, many: int) -> list[Any]:
-    return [((f"do you like {part}", f"yes i like {part}"), (f"do you like {part}", "the rain")) for _ in range(many)]
-
-
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     """The toy corpus as a file."""
     return tiny_weights.corpus_file(tmp_path)
 
 
-def test_a_row_is_read_the_same_whatever_is_read_beside_it(data: TrainingData) -> None:
-    for pooling in ("cls", "mean", "max"):
-        network, tokenizer, _ = tuned._network(data, pooling, {"hidden": 3})
-        network.eval()
-        rows = tokenized(["tea", "do you like the rain", "hello there what is not"], tokenizer, 16)
-        alone = [network(tokenized([text], tokenizer, 16)) for text in ("tea", "do you like the rain")]
-        network.tokens = 8  # one row at a time
-        torch.testing.assert_close(network(rows)[:2], torch.cat(alone))
+@pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
+def test_padding_does_not_change_a_row(pooling: str, data: TrainingData, rng: np.random.Generator) -> None:
+    made = built(data, hidden=3, pooling=pooling)
+    network = made.network.eval()
+    rows = made.inputs(["tea", "do you like the rain", "hello there what is not"], rng)
+    alone = [network(*made.inputs([text], rng)) for text in ("tea", "do you like the rain")]
+    network.tokens = 8  # one row at a time
+    torch.testing.assert_close(network(*rows)[:2], torch.cat(alone))
 
 
-def test_the_body_is_trained_or_its_adapters_and_its_pooler_is_what_the_head_begins_as(data: TrainingData) -> None:
-    for rank, begins in ((0, ("body.", "head.")), (2, ("adapters.", "head."))):
-        data.recipe = dataclasses.replace(TINY, rank=rank)
-        network = contrasts(data, Parts("tea", "rain", toy)).network
-        names = set(checkpoint.learned(network))
-        assert {name.partition(".")[0] + "." for name in names} == set(begins)
-        assert not any("pooler" in name for name in names)
-    body = torch.nn.Module()
-    body.pooler = torch.nn.Module()
-    body.pooler.dense = torch.nn.Linear(3, 3)
-    head = Classifier(3, hidden=3)
-    tuned._take_pooler(head, body)
-    assert torch.equal(head.dense.weight, body.pooler.dense.weight)
+@pytest.mark.parametrize(("rank", "prefixes"), [(0, {"body", "head"}), (2, {"adapters", "head"})])
+def test_the_body_or_its_adapters_are_trained(rank: int, prefixes: set[str], data: TrainingData) -> None:
+    data.recipe = dataclasses.replace(TINY, rank=rank)
+    names = checkpoint.learned(contrast(data, TOY, TOY).network)
+    assert {name.partition(".")[0] for name in names} == prefixes
+    assert not any("pooler" in name for name in names)
 
 
-@pytest.mark.parametrize("margin", [0.0, 0.1])
-def test_losses_by_hand(data: TrainingData, margin: float) -> None:
-    objective = contrasts(data, Parts("tea", "rain", toy), margin=margin)
-    right, wrong = torch.tensor([2.0, -1.0]), torch.tensor([0.5, 3.0])
-
-    def network(rows: Any) -> Any:
-        return {"r": right, "w": wrong}[rows]
-
-    def sigmoid(x: float) -> float:
-        return 1 / (1 + np.exp(-x))
-
-    by_hand = (np.mean([max(0, 0.1 - sigmoid(2) + sigmoid(0.5)), 0.1 - sigmoid(-1) + sigmoid(3)]) if margin else
-               np.mean([np.log1p(np.exp(-2)), np.log1p(np.exp(1)), np.log1p(np.exp(0.5)), np.log1p(np.exp(3))]))
-    assert objective.loss(network, {"right": "r", "wrong": "w"}).item() == pytest.approx(by_hand)
-
-
-def test_of_several_outputs_each_example_is_told_by_its_own(data: TrainingData) -> None:
-    objective = contrasts(data, Parts("tea", "rain", lambda *drawn: [
-        (*pair, place % 3) for place, pair in enumerate(toy(*drawn))]), margin=0.1, outputs=3)
-    batch = objective.held_out[0]
+def test_an_example_is_judged_by_its_own_output(data: TrainingData) -> None:
+    data.recipe = dataclasses.replace(TINY, margin=0.1, network={"outputs": 3})
+    objective = contrast(data, TOY, TOY)
+    (right, wrong), _ = objective.held_out[0]
     logits = torch.arange(12.0).reshape(4, 3) / 10
-    sides = {id(batch["right"]): logits, id(batch["wrong"]): torch.zeros(4, 3)}
+    sides = {id(right[0]): logits, id(wrong[0]): torch.zeros(4, 3)}
     chosen = torch.sigmoid(logits[range(4), [0, 1, 2, 0]])
-    assert objective.loss(lambda rows: sides[id(rows)], batch).item() == pytest.approx(
-        (0.1 - chosen + 0.5).clamp_min(0).mean().item())
-    assert objective.network(batch["right"]).shape == (4, 3)
 
+    class Fixed:
+        def __call__(self, rows: Any) -> Any:
+            return sides[id(rows)]
 
-def test_a_reply_of_the_same_words_is_no_false_one(data: TrainingData) -> None:
-    data.recipe = dataclasses.replace(TINY, rank=2)
-    objective = tuned.retrieval(data, Parts("", "", lambda part, rng, many: [
-        ("do you like tea", "yes", "the rain"), ("is it good", "yes", ""), ("hello there", "hello", "")]))
-    batch = objective.held_out[0]
-    assert batch["same"].tolist() == [[False, True, False, False], [True, False, False, False], [False] * 4]
-    assert torch.isfinite(objective.loss(objective.network, batch))
+        def extra_loss(self) -> float:
+            return 0.0
+
+    batch = ((right, wrong), torch.tensor([[0], [1], [2], [0]]))
+    assert objective.loss(Fixed(), batch).item() == pytest.approx((0.1 - chosen + 0.5).clamp_min(0).mean().item())
+    assert objective.network(*right).shape == (4, 3)
 
 
 def test_what_is_trained_is_an_encoder_of_its_own(data: TrainingData) -> None:
@@ -186,7 +161,7 @@ def test_deb_begins_as_bert_and_learns_by_both_its_losses(tmp_path: Path, corpus
     data.encoder, data.recipe = str(folder), dataclasses.replace(recipe_of(metric), batch=4, length=16)
     objective = metric.objective(data)
     batch, losses, words = objective.held_out[0], [], []
-    for rows, sign in ((batch["right"], -1), (batch["wrong"], 1)):
+    for (rows,), sign in zip(batch[0], (-1, 1), strict=True):
         hidden = rows["targets"] >= 0
         assert bool(hidden.any(1).all())
         mask = (torch.arange(rows["ids"].shape[1]) < rows["lengths"][:, None]).long()
@@ -195,14 +170,13 @@ def test_deb_begins_as_bert_and_learns_by_both_its_losses(tmp_path: Path, corpus
         losses.append(torch.nn.functional.softplus(
             sign * (out.seq_relationship_logits @ torch.tensor([1.0, -1.0]))).mean())
         words.append((out.prediction_logits[hidden], rows["targets"][hidden]))
-    told = torch.nn.functional.cross_entropy(*map(torch.cat, zip(*words, strict=True)))
+    predicted = torch.nn.functional.cross_entropy(*map(torch.cat, zip(*words, strict=True)))
     with torch.no_grad():
         loss = objective.loss(objective.network.eval(), batch)
-    assert loss.item() == pytest.approx((sum(losses) / 2 + told).item(), rel=1e-4)
-    assert objective.notes(objective.network)["the head begins"] == "as BERT's own"
+    assert loss.item() == pytest.approx((sum(losses) / 2 + predicted).item(), rel=1e-4)
 
 
-@pytest.mark.parametrize(("recipe", "message"), [("original", "no layer that tells the next sentence"),
+@pytest.mark.parametrize(("recipe", "message"), [("original", "no layer for the next sentence"),
                                                  ("pretrain", "its tokenizer has no mask")])
 def test_an_encoder_that_a_stage_of_deb_cannot_take_is_refused_in_a_line(
     recipe: str, message: str, tmp_path: Path, corpus: Path, tiny_encoder: Path, capsys: pytest.CaptureFixture[str],
@@ -225,16 +199,16 @@ def test_other_weights_that_it_reads_are_missed_before_anything_is_read(
 
 
 def test_a_share_of_the_contexts_keeps_its_adversarial_replies(data: TrainingData) -> None:
-    kept = {}
-    for share in ("1%", "10%", "both"):
-        training, held = Deb(negatives=share)._dialogues(data)
-        kept[share] = {one.id for one in (*training, *held) if ADVERSARIAL in one.labels}
-    assert kept["1%"] < kept["10%"] < kept["both"]
-    assert (len(kept["10%"]), len(kept["both"])) == (16, 160)
+    counts = {share: sum(example.wrong is not None for example in set(
+        Deb(negatives=share)._judged(data.dialogues(), data))) for share in ("1%", "10%", "both")}
+    assert 0 < counts["1%"] < counts["10%"] < counts["both"]
+
+
+@pytest.mark.parametrize("negatives", ["some", "100%", "%", "-1%", "0%"])
+def test_unknown_negatives_are_refused(negatives: str) -> None:
     assert Deb(negatives="0.5%", recipe="paper").weights_name == "deb-0-5-per-cent-paper"
-    for wrong in ("some", "100%", "%", "-1%", "0%"):
-        with pytest.raises(BadOption, match="should be random, adversarial, both, or such as 1%"):
-            Deb(negatives=wrong)
+    with pytest.raises(BadOption):
+        Deb(negatives=negatives)
 
 
 def test_settings() -> None:

@@ -1,0 +1,9 @@
+"""Architectures: the networks whose names stand in the config.json of a checkpoint, as in Hugging Face's.
+
+    base.py            the registry and the base class
+    heads.py           heads on the vectors of a frozen encoder, which reads each text alone
+    cross_encoder.py   a classifier behind a transformer that reads context and response as one sequence
+"""
+
+DECIMALS = 6
+"""Decimals of a logit, so that equal readings in different blocks tie."""

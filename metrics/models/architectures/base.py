@@ -1,0 +1,86 @@
+"""The registry of architectures, and the base class of networks that score readings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+import torch
+from torch import nn
+
+from metrics.models.architectures import DECIMALS
+from metrics.models.memory import Vectors
+from metrics.models.text_table import TextTable, reading
+
+if TYPE_CHECKING:
+    from metrics.column import Column
+    from metrics.models.encoder import Encoder
+
+BLOCK = 256
+"""Readings per forward pass."""
+ARCHITECTURES: dict[str, type[Architecture]] = {}
+Kind = TypeVar("Kind", bound="type[Architecture]")
+
+
+class Architecture(nn.Module):
+    """A network that turns readings (texts, pairs, dialogues or others) into logits.
+
+    `inputs` makes tensors of readings, `forward` logits of these. `depth` is how many
+    layers of the encoder are read, 0 for all.
+    """
+
+    name: ClassVar[str]
+    outputs: int = 1
+    depth: int = 0
+
+    @classmethod
+    def table(cls, encoder: Encoder, read: Callable[[Sequence[str]], Vectors] | None = None) -> Any:
+        """Return a new store of what the encoder knows of texts, with a method `add`."""
+        return TextTable((), read or reading(encoder))
+
+    def texts(self, reading: Any) -> Iterable[str]:
+        """Return the texts of a reading that the encoder reads."""
+        raise NotImplementedError
+
+    def inputs(self, readings: Sequence[Any], table: Any) -> tuple[Any, ...]:
+        """Return the tensors of the readings, whose texts are in the table."""
+        raise NotImplementedError
+
+    def begin(self, *inputs: Any) -> dict[str, Any]:
+        """Initialise from a first batch; return the arguments of the network that this changes."""
+        del inputs
+        return {}
+
+    def extra_loss(self) -> Any:
+        """Return what training adds to the loss of the logits that were computed last."""
+        return 0.0
+
+    def encoder_name(self, encoder: str, weights: str) -> str:
+        """Return the name of the encoder to read with: the one given, or what the checkpoint made of it."""
+        del weights
+        return encoder
+
+    def scores(self, readings: Sequence[Any], encoder: Encoder) -> Column:
+        """Return the logits of the readings: (readings,), or (readings, outputs)."""
+        table = self.table(encoder)
+        table.add(text for each in readings for text in self.texts(each))
+        return in_blocks(readings, lambda block: self(*self.inputs(block, table)))
+
+
+def architecture(name: str) -> Callable[[Kind], Kind]:
+    """Register an architecture under its name."""
+    def register(kind: Kind) -> Kind:
+        kind.name = name
+        ARCHITECTURES[name] = kind
+        return kind
+
+    return register
+
+
+def in_blocks(readings: Sequence[Any], compute: Callable[[Any], Any], size: int = BLOCK) -> Column:
+    """Return what a network computes of readings, a block at a time."""
+    with torch.inference_mode():
+        scores = [compute(readings[start : start + size]).float().cpu().numpy()
+                  for start in range(0, len(readings), size)]
+    return np.concatenate(scores or [np.zeros(0)]).astype(np.float64).round(DECIMALS)

@@ -1,0 +1,98 @@
+"""A classifier behind a transformer that reads a text, a pair or a dialogue as one sequence.
+
+The transformer's weights, or adapters to them, are trained too: the checkpoint makes of an encoder another one,
+`ENCODER+CHECKPOINT`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from metrics.column import Column
+from metrics.models.architectures.base import Architecture, architecture, in_blocks
+from metrics.models.readings import Pair, Reading
+
+if TYPE_CHECKING:
+    from metrics.models.encoder import Encoder, Pooling
+
+READ = 512
+"""Tokens of a dialogue that are read to score it: the last ones."""
+
+
+class TokenArchitecture(Architecture):
+    """A head on the pooled states of a transformer that is trained with it.
+
+    `length` is in tokens, `layers` are read of the transformer (0 for all), with `token_dropout` on their states in
+    training; `separator` puts a token of its own between the utterances of a dialogue.
+    """
+
+    def __init__(self, pooling: Pooling = "cls", length: int = 128, layers: int = 0, token_dropout: float = 0.0,
+                 separator: bool = False) -> None:
+        super().__init__()
+        self.pooling, self.length, self.depth = pooling, length, layers
+        self.token_dropout, self.separator = token_dropout, separator
+        self.dense: nn.Linear | None = None
+
+    def encoder_name(self, encoder: str, weights: str) -> str:
+        return f"{encoder}+{weights}"
+
+    def reading(self, reading: Any) -> Reading:
+        """Return what the transformer reads of a reading."""
+        whole: Reading = reading
+        return whole
+
+    def beside(self, readings: Sequence[Any]) -> tuple[Any, ...]:
+        """Return what `forward` takes besides the pooled states."""
+        del readings
+        return ()
+
+    def scores(self, readings: Sequence[Any], encoder: Encoder) -> Column:
+        whole = [self.reading(reading) for reading in readings]
+        if isinstance(whole[0], str):
+            vectors = encoder.sentences([str(text) for text in whole], self.pooling)
+        elif isinstance(whole[0], Pair):
+            vectors = encoder.pairs([joined(pair) for pair in whole], self.pooling, self.length)
+        else:
+            vectors = encoder.dialogues([tuple(map(str, dialogue)) for dialogue in whole], self.pooling, READ)
+        return in_blocks(range(len(whole)), lambda block: self(
+            torch.from_numpy(vectors[block.start : block.stop]), *self.beside(readings[block.start : block.stop])))
+
+
+def joined(pair: Any) -> tuple[str, str]:
+    """Return the context as one text, and the response."""
+    return " ".join(pair.context), pair.response
+
+
+@architecture("bi-encoder")
+class BiEncoder(TokenArchitecture):
+    """A transformer whose pooled states are compared by cosine; it has no head and becomes an encoder of its own."""
+
+    def __init__(self, width: int, length: int = 64) -> None:
+        super().__init__("mean", length)
+        del width
+
+
+@architecture("cross-encoder")
+class CrossEncoder(TokenArchitecture):
+    """A linear layer on the pooled state, behind a hidden layer with a tanh unless `hidden` is 0.
+
+    `low` and `high` are quartiles of the negative log-likelihood of replies (USL-H).
+    """
+
+    def __init__(self, width: int, hidden: int = 0, dropout: float = 0.1, outputs: int = 1, low: float = 0.0,
+                 high: float = 1.0, **reading: Any) -> None:
+        super().__init__(**reading)
+        self.outputs, self.low, self.high = outputs, low, high
+        self.dense = nn.Linear(width, hidden) if hidden else None
+        self.dropout = nn.Dropout(dropout)
+        self.out = nn.Linear(hidden or width, outputs)
+
+    def forward(self, pooled: Any) -> Any:
+        """Return the logit of each row: (B, width) to (B,), or (B, outputs)."""
+        states = pooled if self.dense is None else torch.tanh(self.dense(self.dropout(pooled)))
+        logits = self.out(self.dropout(states))
+        return logits.squeeze(-1) if self.outputs == 1 else logits

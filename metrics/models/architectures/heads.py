@@ -1,0 +1,531 @@
+"""Heads on the vectors of a frozen encoder, which reads each text alone, and RUBER's network on its input embeddings.
+
+An utterance is (B, 2 · width): the mean and the maximum of its token states, side by side; a context is
+(B, turns, 2 · width), the last utterance first. A missing utterance is zeros, and stays zeros when standardised.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from metrics.models.architectures.base import Architecture, architecture
+from metrics.models.memory import Vectors
+from metrics.models.readings import Dialogue, Pair
+from metrics.models.text_table import TextTable, padded
+
+if TYPE_CHECKING:
+    from metrics.models.encoder import Encoder
+
+TURNS = 3
+"""Utterances of a context that most heads read."""
+
+
+def standard(vectors: Any) -> Any:
+    """Bring each of the two halves to mean 0 and variance 1, so that every encoder has the same scale."""
+    halves = vectors.unflatten(-1, (2, -1))
+    return functional.layer_norm(halves, halves.shape[-1:]).flatten(-2)
+
+
+def means(vectors: Any) -> Any:
+    """Return the mean of the token states as a unit vector, for cosines."""
+    return functional.normalize(vectors[..., : vectors.shape[-1] // 2], dim=-1)
+
+
+def last_turns(texts: Iterable[str], turns: int = TURNS) -> list[str]:
+    """Return the last texts that are not blank, the last one first, padded with empty ones."""
+    spoken = [text for text in texts if text.strip()][: -turns - 1 : -1]
+    return spoken + [""] * (turns - len(spoken))
+
+
+class PairHead(Architecture):
+    """A head on context and response; `whole` contexts are read as one text."""
+
+    turns = TURNS
+    whole = False
+
+    def before(self, pair: Pair) -> list[str]:
+        """Return the texts of the context that are read, the last one first."""
+        return [" ".join(pair.context)] if self.whole else last_turns(pair.context, self.turns)
+
+    def texts(self, reading: Pair) -> Iterable[str]:
+        return [*self.before(reading), reading.response]
+
+    def inputs(self, readings: Sequence[Pair], table: TextTable) -> tuple[Any, ...]:
+        contexts = padded([table.rows(self.before(pair)) for pair in readings])
+        return table.tensor(contexts), table.tensor(table.rows(pair.response for pair in readings))
+
+
+@architecture("match")
+class Match(PairHead):
+    """h(c) · h(r) / √size + Σ_t w_t · cos(c_t, r) + b.
+
+    h(c) is linear in the utterances of the context, each with weights of its own; the cosines are those of the
+    pre-trained vectors.
+    """
+
+    def __init__(self, width: int, turns: int = TURNS, size: int = 64, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.turns = turns
+        self.context = nn.Linear(2 * turns * width, size)
+        self.reply = nn.Linear(2 * width, size)
+        self.alike = nn.Parameter(torch.tensor([5.0] + [1.0] * (turns - 1)))
+        self.bias = nn.Parameter(torch.zeros(()))
+        self.dropout = nn.Dropout(dropout)
+
+    def heads(self, context: Any, reply: Any) -> tuple[Any, Any]:
+        """Return both sides in the space where they are compared: (B, size) each."""
+        return (self.context(self.dropout(standard(context)).flatten(-2)) / self.context.out_features ** 0.5,
+                self.reply(self.dropout(standard(reply))))
+
+    def forward(self, context: Any, reply: Any) -> Any:
+        """Return the logit of each pair: (B,)."""
+        return self.joined(*self.heads(context, reply), self.cosines(context, reply))
+
+    def cosines(self, context: Any, reply: Any) -> Any:
+        """Return the pre-trained cosines of a reply with each utterance before it: (B, turns)."""
+        return torch.einsum("btw,bw->bt", means(context), means(reply))
+
+    def joined(self, left: Any, right: Any, cosines: Any) -> Any:
+        """Return the logit of both sides and their cosines: (B,)."""
+        return (left * right).sum(-1) + cosines @ self.alike + self.bias
+
+    def matrix(self, context: Any, reply: Any) -> Any:
+        """Return the logit of every context with every reply: (B, B)."""
+        left, right = self.heads(context, reply)
+        cosines = torch.einsum("btw,kw->bkt", means(context), means(reply))
+        return left @ right.T + cosines @ self.alike + self.bias
+
+
+@architecture("calibrated-match")
+class CalibratedMatch(Match):
+    """A match, scaled so that its sigmoid is the probability of a true reply against one false one."""
+
+    def __init__(self, width: int, turns: int = TURNS, size: int = 64, dropout: float = 0.1) -> None:
+        super().__init__(width, turns, size, dropout)
+        self.scale = nn.Parameter(torch.ones(()))
+        self.shift = nn.Parameter(torch.zeros(()))
+
+    def forward(self, context: Any, reply: Any) -> Any:
+        return self.scale * super().forward(context, reply).detach() + self.shift
+
+
+@architecture("fact-match")
+class FactMatch(Match):
+    """A match of each fact, the pair's context, with the response: the log of the mean of their exponentials."""
+
+    def __init__(self, width: int, size: int = 48, dropout: float = 0.1) -> None:
+        super().__init__(width, 1, size, dropout)
+
+    def before(self, pair: Pair) -> list[str]:
+        return list(pair.context)
+
+    def forward(self, facts: Any, reply: Any) -> Any:
+        repeated = reply.unsqueeze(1).expand(-1, facts.shape[1], -1).flatten(0, 1)  # (B · facts, 2 · width)
+        logits = super().forward(facts.flatten(0, 1).unsqueeze(1), repeated).unflatten(0, facts.shape[:2])
+        return log_mean_exp(logits, (facts != 0).any(-1))
+
+    def matrix(self, facts: Any, reply: Any) -> Any:
+        logits = super().matrix(facts.flatten(0, 1).unsqueeze(1), reply).unflatten(0, facts.shape[:2])
+        return log_mean_exp(logits, (facts != 0).any(-1).unsqueeze(-1))
+
+
+def log_mean_exp(values: Any, present: Any) -> Any:
+    """Return the log of the mean of e^value along the second axis, over the present values; 0 without any."""
+    masked = torch.where(present, values, torch.finfo(values.dtype).min)
+    counts = present.sum(1).clamp_min(1).to(values.dtype)
+    return torch.where(present.any(1), torch.logsumexp(masked, 1) - counts.log(), 0.0)
+
+
+@architecture("next-response")
+class NextResponse(PairHead):
+    """A match, and a net of one hidden layer over both sides and their cosines."""
+
+    def __init__(self, width: int, turns: int = TURNS, size: int = 128, hidden: int = 64, dropout: float = 0.3) -> None:
+        super().__init__()
+        self.turns = turns
+        self.match = Match(width, turns, size, dropout)
+        self.scale = nn.Parameter(torch.tensor(0.5))
+        self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(2 * size + turns, hidden), nn.GELU(),
+                                    nn.Linear(hidden, 1))
+
+    def forward(self, context: Any, reply: Any) -> Any:
+        left, right = self.match.heads(context, reply)  # (B, size) each
+        cosines = self.match.cosines(context, reply)  # (B, turns)
+        matched = self.scale * self.match.joined(left, right, cosines)  # (B,)
+        return matched + self.layers(torch.cat([left * right, (left - right).abs(), cosines], dim=-1)).squeeze(-1)
+
+    def matrix(self, context: Any, reply: Any) -> Any:
+        """Return the match of every context with every reply: (B, B)."""
+        return self.match.matrix(context, reply)
+
+
+@architecture("relatedness")
+class Relatedness(PairHead):
+    """BERT-RUBER's unreferenced part: [q ; r ; qᵀMr ; cos(c_t, r)] into a net of one hidden layer.
+
+    q is the sum of the context's utterances, each with a weight of its own; M is of rank `rank`.
+    """
+
+    def __init__(self, width: int, turns: int = TURNS, rank: int = 32, hidden: int = 128,
+                 dropout: float = 0.2) -> None:
+        super().__init__()
+        self.turns = turns
+        self.weights = nn.Parameter(0.5 ** torch.arange(turns, dtype=torch.float32))
+        self.left = nn.Linear(2 * width, rank, bias=False)
+        self.right = nn.Linear(2 * width, rank, bias=False)
+        self.layers = nn.Sequential(nn.Linear(4 * width + 1 + turns, hidden), nn.ReLU(), nn.Dropout(dropout),
+                                    nn.Linear(hidden, 1))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, context: Any, reply: Any) -> Any:
+        query = self.dropout(torch.einsum("btw,t->bw", standard(context), self.weights))
+        answer = self.dropout(standard(reply))
+        bilinear = (self.left(query) * self.right(answer)).sum(-1, keepdim=True) / self.left.out_features ** 0.5
+        cosines = torch.einsum("btw,bw->bt", means(context), means(reply))
+        return self.layers(torch.cat([query, answer, bilinear, cosines], dim=-1)).squeeze(-1)
+
+
+@architecture("stack")
+class Stack(PairHead):
+    """BERT+DNN: three layers over [v_c ; v_r], the largest token states of the context and of the response."""
+
+    def __init__(self, width: int, hidden: int = 256, second: int = 128, dropout: float = 0.2) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Dropout(dropout), nn.Linear(2 * width, hidden), nn.ReLU(), nn.Dropout(dropout),
+            nn.Linear(hidden, second), nn.ReLU(), nn.Linear(second, 1))
+
+    def forward(self, context: Any, reply: Any) -> Any:
+        width = reply.shape[-1] // 2
+        largest = context[..., width:]  # (B, turns, width)
+        present = (largest != 0).any(-1, keepdim=True)
+        least = torch.finfo(largest.dtype).min
+        whole = torch.where(present, largest, least).amax(-2) * present.any(-2)  # the maximum over all turns' tokens
+        read = functional.layer_norm(torch.stack([whole, reply[..., width:]], -2), (width,))
+        return self.layers(read.flatten(-2)).squeeze(-1)
+
+
+@architecture("layers")
+class Layers(PairHead):
+    """Layers of 256, 512 and 128 over [q ; r], the pooled states of one text before the reply and of the reply.
+
+    With `bilinear` (BERT-RUBER) over [q ; r ; qᵀMr] of the means of the last utterance, with ReLU; else (BERT+DNN) of
+    the largest states of the whole context, with tanh.
+    """
+
+    turns = 1
+
+    def __init__(self, width: int, bilinear: bool, first: int = 256, second: int = 512, third: int = 128,
+                 dropout: float = 0.1) -> None:
+        super().__init__()
+        self.whole = not bilinear
+        self.part = slice(0, width) if bilinear else slice(width, 2 * width)
+        self.bilinear = nn.Parameter(torch.randn(width, width) / width) if bilinear else None
+        sizes, between = (2 * width + bilinear, first, second, third), nn.ReLU if bilinear else nn.Tanh
+        self.layers = nn.Sequential(
+            *(layer for inputs, outputs in itertools.pairwise(sizes)
+              for layer in (nn.Linear(inputs, outputs), between(), nn.Dropout(dropout))), nn.Linear(third, 1))
+
+    def forward(self, context: Any, reply: Any) -> Any:
+        query, answer = context[:, 0, self.part], reply[:, self.part]
+        both = [query, answer]
+        if self.bilinear is not None:
+            both.append(((query @ self.bilinear) * answer).sum(-1, keepdim=True))
+        return self.layers(torch.cat(both, dim=-1)).squeeze(-1)
+
+
+@architecture("likeness")
+class Likeness(PairHead):
+    """[g ; r ; |g − r| ; g ∘ r] of reference and response in a smaller space, and their cosine, into a net.
+
+    The reference is the pair's context.
+    """
+
+    turns = 1
+
+    def __init__(self, width: int, size: int = 96, hidden: int = 96, dropout: float = 0.2, outputs: int = 1,
+                 between: Callable[[], nn.Module] = nn.ReLU) -> None:
+        super().__init__()
+        self.down = nn.Linear(2 * width, size)
+        self.layers = nn.Sequential(nn.Linear(4 * size + 1, hidden), between(), nn.Dropout(dropout),
+                                    nn.Linear(hidden, outputs))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, reference: Any, reply: Any) -> Any:
+        """Return the logit of each pair, (B,), or (B, outputs)."""
+        reference = reference[:, 0] if reference.ndim > reply.ndim else reference
+        g, r = (torch.tanh(self.down(self.dropout(standard(side)))) for side in (reference, reply))
+        cosine = (means(reference) * means(reply)).sum(-1, keepdim=True)
+        return self.layers(torch.cat([g, r, (g - r).abs(), g * r, cosine], dim=-1)).squeeze(-1)
+
+
+@architecture("adem")
+class Adem(PairHead):
+    """(cᵀMr + gᵀNr − α) / β on mean vectors brought to `size` dimensions by a frozen projection.
+
+    In training the squares of M and N count with the weight `penalty`.
+    """
+
+    centre: torch.Tensor
+    axes: torch.Tensor
+
+    def __init__(self, width: int, size: int = 50, alpha: float = 0.0, beta: float = 1.0, whole: bool = False,
+                 penalty: float = 0.0) -> None:
+        super().__init__()
+        self.alpha, self.beta, self.whole, self.penalty = alpha, beta, whole, penalty
+        self.register_buffer("centre", torch.zeros(width))
+        self.register_buffer("axes", torch.eye(width, size))
+        self.with_context = nn.Parameter(torch.eye(size))
+        self.with_reference = nn.Parameter(torch.eye(size))
+
+    def texts(self, reading: Pair) -> Iterable[str]:
+        return [*super().texts(reading), reading.reference]
+
+    def inputs(self, readings: Sequence[Pair], table: TextTable) -> tuple[Any, ...]:
+        context, response = super().inputs(readings, table)
+        return context, table.tensor(table.rows(pair.reference for pair in readings)), response
+
+    def begin(self, *inputs: Any) -> dict[str, Any]:
+        """Take the principal components of references and responses; bring the scores before training into 1 to 5."""
+        context, reference, reply = inputs
+        vectors = means(torch.cat([reference, reply]))
+        size = min(self.axes.shape[1], *vectors.shape)
+        self.centre, self.alpha, self.beta = vectors.mean(0), 0.0, 1.0
+        self.axes = torch.linalg.svd(vectors - self.centre, full_matrices=False).Vh[:size].T.contiguous()
+        self.with_context, self.with_reference = nn.Parameter(torch.eye(size)), nn.Parameter(torch.eye(size))
+        with torch.no_grad():
+            raw = torch.cat([self(context, reference, reply), self(context, reference, reply.roll(1, 0))])
+        low, high = (float(value) for value in torch.quantile(raw, torch.tensor([0.05, 0.95])))
+        self.beta = max((high - low) / 4, 1e-6)
+        self.alpha = low - self.beta
+        return {"size": size, "alpha": self.alpha, "beta": self.beta}
+
+    def small(self, vectors: Any) -> Any:
+        """Return the means of vectors on the principal axes: (..., size)."""
+        return (means(vectors) - self.centre) @ self.axes
+
+    def forward(self, context: Any, reference: Any, reply: Any) -> Any:
+        """Return the score of each triple, 1 to 5 where it is like the training data: (B,)."""
+        weights = 0.5 ** torch.arange(context.shape[-2], dtype=context.dtype, device=context.device)
+        before = torch.einsum("btw,t->bw", context, weights)  # each utterance weighs half of the one after it
+        c, g, r = (self.small(vectors) for vectors in (before, reference, reply))  # (B, size) each
+        return (((c @ self.with_context + g @ self.with_reference) * r).sum(-1) - self.alpha) / self.beta
+
+    def extra_loss(self) -> Any:
+        squares = self.with_context.square().sum() + self.with_reference.square().sum()
+        return self.penalty * squares if self.training else 0.0
+
+
+@architecture("utterance-head")
+class UtteranceHead(Architecture):
+    """A net of one hidden layer over the mean of an utterance's states, their maximum, or both.
+
+    `low` and `high` are quartiles of the negative log-likelihood of replies (USL-H).
+    """
+
+    def __init__(self, width: int, reads: str = "both", hidden: int = 96, dropout: float = 0.2, low: float = 0.0,
+                 high: float = 1.0) -> None:
+        super().__init__()
+        self.low, self.high = low, high
+        self.part = {"mean": slice(0, width), "max": slice(width, 2 * width), "both": slice(0, 2 * width)}[reads]
+        inputs = self.part.stop - self.part.start
+        self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(inputs, hidden), nn.GELU(), nn.Dropout(dropout),
+                                    nn.Linear(hidden, 1))
+
+    def texts(self, reading: str) -> Iterable[str]:
+        return [reading]
+
+    def inputs(self, readings: Sequence[str], table: TextTable) -> tuple[Any, ...]:
+        return (table.tensor(table.rows(readings)),)
+
+    def forward(self, reply: Any) -> Any:
+        """Return the logit of each utterance: (B,)."""
+        return self.layers(standard(reply)[..., self.part]).squeeze(-1)
+
+
+@architecture("regression")
+class Regression(Architecture):
+    """A logistic regression on three sub-scores, and another on the first two where the third is missing."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        del width
+        self.without_facts = nn.Linear(2, 1)
+        self.with_facts = nn.Linear(3, 1)
+
+    def texts(self, reading: Sequence[float]) -> Iterable[str]:
+        del reading
+        return ()
+
+    def inputs(self, readings: Sequence[Sequence[float]], table: Any) -> tuple[Any, ...]:
+        del table
+        return (torch.tensor(np.asarray(readings), dtype=torch.float32),)
+
+    def forward(self, scores: Any) -> Any:
+        """Return the logit of each row of sub-scores: (B, 3) to (B,)."""
+        whole = self.with_facts(scores.nan_to_num())
+        return torch.where(scores[:, 2:].isnan(), self.without_facts(scores[:, :2].nan_to_num()), whole).squeeze(-1)
+
+
+BEFORE = 2
+"""How far back cosines of utterances are taken."""
+
+
+class DialogueReader(nn.Module):
+    """Convolutions over the vectors of a dialogue's utterances: the mean of the states."""
+
+    def __init__(self, width: int, size: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.down = nn.Linear(2 * width, size)
+        self.first = nn.Linear(3 * (2 * size + BEFORE), hidden)
+        self.second = nn.Linear(3 * hidden, hidden)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, dialogues: Any) -> Any:
+        """Read utterances (B, T, 2 · width), the first first, padded with zeros: (B, hidden)."""
+        present = (dialogues != 0).any(-1, keepdim=True)  # (B, T, 1)
+        small = torch.tanh(self.down(standard(dialogues))) * present  # (B, T, size)
+        product = small * earlier(small, 1) * small.shape[-1] ** 0.5
+        units = means(dialogues)
+        cosines = torch.stack([(units * earlier(units, back)).sum(-1) for back in range(1, BEFORE + 1)], -1)
+        read = self.dropout(torch.cat([small, product, cosines], -1))  # (B, T, 2 · size + BEFORE)
+        states = functional.gelu(self.first(neighbours(read))) * present  # (B, T, hidden)
+        states = states + functional.gelu(self.second(neighbours(self.dropout(states)))) * present
+        return states.sum(1) / present.sum(1).clamp_min(1)
+
+
+@architecture("dialogue-convolution")
+class DialogueConvolution(Architecture):
+    """FineD-Eval's small network: a linear layer, convolutions over three utterances, their mean, a logit per output.
+
+    Beside each utterance stand its product with the one before it and the pre-trained cosines with the two before it.
+    """
+
+    def __init__(self, width: int, outputs: int = 1, size: int = 64, hidden: int = 64, dropout: float = 0.2) -> None:
+        super().__init__()
+        self.outputs = outputs
+        self.reader = DialogueReader(width, size, hidden, dropout)
+        self.dropout = nn.Dropout(dropout)
+        self.out = nn.Linear(hidden, outputs)
+
+    def texts(self, reading: Dialogue) -> Iterable[str]:
+        return reading
+
+    def inputs(self, readings: Sequence[Dialogue], table: TextTable) -> tuple[Any, ...]:
+        return (table.tensor(padded([table.spoken(texts) for texts in readings])),)
+
+    def forward(self, dialogues: Any) -> Any:
+        """Return the logit of each dialogue: (B,), or (B, outputs)."""
+        logits = self.out(self.dropout(self.reader(dialogues)))
+        return logits.squeeze(-1) if self.outputs == 1 else logits
+
+
+def earlier(utterances: Any, back: int) -> Any:
+    """Shift the utterances so many places to the right, zeros at the beginning: (B, T, H)."""
+    return functional.pad(utterances, (0, 0, back, 0))[:, : utterances.shape[1]]
+
+
+def neighbours(utterances: Any) -> Any:
+    """Return at each place the utterance before it, itself, and the one after it: (B, T, 3 · H)."""
+    later = functional.pad(utterances, (0, 0, 0, 1))[:, 1:]
+    return torch.cat([earlier(utterances, 1), utterances, later], -1)
+
+
+CONTEXT, RESPONSE = 40, 30
+"""Tokens that RUBER reads of a context, its last, and of a response, its first."""
+
+
+class TokenTable:
+    """The tokens of texts, and the encoder's input embeddings."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._tokenizer = encoder.tokenizer
+        self.embeddings = encoder.embeddings()
+        self._tokens: dict[str, list[int]] = {}
+
+    @property
+    def width(self) -> int:
+        """The width of an embedding."""
+        return int(self.embeddings.shape[1])
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Tokenize the texts that the table lacks."""
+        new = list(dict.fromkeys(text for text in texts if text not in self._tokens))
+        self._tokens |= zip(new, self._tokenizer.plain(new), strict=True)
+
+    def tokens(self, text: str) -> list[int]:
+        """Return the tokens of a text in the table."""
+        return self._tokens[text]
+
+    def tensors(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+        """Return the vectors of rows of tokens (rows, longest, width), zero-padded, and their lengths, at least 1."""
+        lengths = np.array([max(1, len(row)) for row in rows])
+        vectors = np.zeros((len(rows), int(lengths.max()), self.width), dtype=np.float32)
+        for number, row in enumerate(rows):
+            if len(row):
+                vectors[number, : len(row)] = self.embeddings[row]
+        return torch.from_numpy(vectors), torch.from_numpy(lengths)
+
+
+@architecture("recurrent")
+class Recurrent(Architecture):
+    """RUBER's unreferenced part: GRUs read the context and the response, [q ; r ; qᵀMr] into a net.
+
+    Words are frozen input embeddings of the encoder (B, T, width), brought to a smaller size; `lengths` (B,) are ≥ 1.
+    """
+
+    def __init__(self, width: int, size: int = 128, hidden: int = 64, layers: int = 1, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.down = nn.Linear(width, size)
+        self.context, self.reply = (nn.ModuleList(
+            nn.GRU(size, hidden, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0)
+            for _ in ("forwards", "backwards")) for _ in ("context", "reply"))
+        for name, weight in (*self.context.named_parameters(), *self.reply.named_parameters()):
+            if "weight" in name:  # the default loses the input in the biases, above all in a second layer
+                nn.init.orthogonal_(weight)
+            else:
+                nn.init.zeros_(weight)
+        self.bilinear = nn.Linear(2 * hidden, 2 * hidden, bias=False)
+        nn.init.eye_(self.bilinear.weight)
+        self.scale = nn.LayerNorm(2 * hidden)  # initial states are too small for a hinge behind a sigmoid
+        self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(4 * hidden + 1, 2 * hidden), nn.Tanh(),
+                                    nn.Linear(2 * hidden, 1))
+
+    @classmethod
+    def table(cls, encoder: Encoder, read: Callable[[Sequence[str]], Vectors] | None = None) -> TokenTable:
+        del read
+        return TokenTable(encoder)
+
+    def texts(self, reading: Pair) -> Iterable[str]:
+        return [*reading.context[-TURNS:], reading.response]
+
+    def inputs(self, readings: Sequence[Pair], table: TokenTable) -> tuple[Any, ...]:
+        queries = [[token for text in pair.context[-TURNS:] for token in table.tokens(text)][-CONTEXT:]
+                   for pair in readings]
+        replies = [table.tokens(pair.response)[:RESPONSE] for pair in readings]
+        return *table.tensors(queries), *table.tensors(replies)
+
+    def read(self, readers: Any, words: Any, lengths: Any) -> Any:
+        """Return the last states of both directions: (B, 2 · hidden)."""
+        small = torch.tanh(self.down(functional.layer_norm(words, words.shape[-1:])))  # (B, T, size)
+        last = lengths.unsqueeze(1) - 1
+        places = torch.arange(words.shape[1], device=words.device)
+        turned = torch.where(places <= last, last - places, places)  # each row from its end to its beginning
+        backwards = small.gather(1, turned.unsqueeze(-1).expand_as(small))
+        rows = torch.arange(len(words), device=words.device)
+        return self.scale(torch.cat([reader(read)[0][rows, last[:, 0]]
+                                     for reader, read in zip(readers, (small, backwards), strict=True)], dim=-1))
+
+    def forward(self, context: Any, context_lengths: Any, reply: Any, reply_lengths: Any) -> Any:
+        """Return the logit of each pair: (B,)."""
+        query = self.read(self.context, context, context_lengths)
+        answer = self.read(self.reply, reply, reply_lengths)
+        bilinear = (self.bilinear(query) * answer).sum(-1, keepdim=True) / query.shape[-1] ** 0.5
+        return self.layers(torch.cat([query, answer, bilinear], dim=-1)).squeeze(-1)

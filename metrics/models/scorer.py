@@ -1,0 +1,50 @@
+"""A scorer: a trained network of any architecture, as metrics use it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from metrics.column import Column
+from metrics.errors import MetricError
+
+if TYPE_CHECKING:
+    from metrics.models.architectures.base import Architecture
+    from metrics.models.encoder import Encoder
+
+
+def find(name: str) -> type[Architecture]:
+    """Return the architecture of that name."""
+    from metrics.models.architectures import cross_encoder, heads  # noqa: F401, they register theirs
+    from metrics.models.architectures.base import ARCHITECTURES
+
+    if name not in ARCHITECTURES:
+        raise MetricError(f"unknown architecture {name!r}; known: {', '.join(sorted(ARCHITECTURES))}")
+    return ARCHITECTURES[name]
+
+
+class Scorer:
+    """Scores readings by the network of a checkpoint."""
+
+    def __init__(self, network: Any, encoder: Encoder) -> None:
+        self.network, self.encoder = network, encoder
+
+    def logits(self, readings: Sequence[Any]) -> Column:
+        """Return the logit of each reading, NaN for None; (readings, outputs) of a network with several outputs."""
+        rows = [row for row, reading in enumerate(readings) if reading is not None]
+        outputs = self.network.outputs
+        column = np.full((len(readings), outputs) if outputs > 1 else len(readings), np.nan)
+        if rows:
+            column[rows] = self.network.scores([readings[row] for row in rows], self.encoder)
+        return column
+
+    def probabilities(self, readings: Sequence[Any]) -> Column:
+        """Return the sigmoid of each logit."""
+        return probabilities(self.logits(readings))
+
+
+def probabilities(logits: Column) -> Column:
+    """Return 1 / (1 + e^−x)."""
+    return np.asarray(0.5 * (1 + np.tanh(logits / 2)))

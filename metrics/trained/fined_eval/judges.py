@@ -1,0 +1,142 @@
+"""Judges that rate the training dialogues of FineD-Eval, in place of the pre-trained ones that the paper takes.
+
+    inference    P(entailment), P(neutral), P(contradiction) of two utterances, from pairs that a corpus labels
+    sentiment    P(positive) of an utterance, from utterances with an emotion
+    answers      how well an answer goes with its question, from finding the answer among others
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+from torch.nn import functional
+
+from benchmarks.corpora.corpora import Dialogue
+from metrics.models.architectures.heads import Likeness, Match, UtteranceHead
+from metrics.models.text_table import Rows, TextTable
+from metrics.training.loop import fit
+from metrics.training.objectives import BATCH, both_ways
+from metrics.training.recipe import Objective, Recipe, TrainingData
+
+INFERENCES = ("entailment", "neutral", "contradiction")
+"""Labels of a pair of sentences, as DialogueNLI (Welleck et al. 2019) has them."""
+POSITIVE = frozenset({"happiness", "happy", "joy"})
+"""Emotions of an utterance, as its writers or annotators named them, that are positive sentiment."""
+PASSES, MOST = 8, 600
+"""Passes of a judge over its training pairs, and its most steps."""
+PAIRS = 4096
+"""Pairs that are judged at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class FittedJudge:
+    """A small network that rates training dialogues, and how often it is right about held-out data.
+
+    It reads the vectors that the trained network reads, and is not needed afterwards.
+    """
+
+    table: TextTable
+    judge: Callable[..., Any]
+    accuracy: float
+
+    def __call__(self, *rows: Rows) -> npt.NDArray[np.float32]:
+        """The values of rows, or of pairs of them: (rows,), or (rows, 3) for inference."""
+        with torch.inference_mode():
+            values = [self.judge(*(self.table.tensor(column[start : start + PAIRS]) for column in rows)).numpy()
+                      for start in range(0, len(rows[0]), PAIRS)]
+        return np.concatenate(values) if values else np.zeros(0, np.float32)
+
+
+def is_inference(dialogue: Dialogue) -> bool:
+    """Whether this is a pair of sentences with a label of inference, and no dialogue."""
+    return dialogue.labels.get("label") in INFERENCES and len(dialogue.utterances) > 1
+
+
+def inference(data: TrainingData, table: TextTable) -> FittedJudge | None:
+    """P(entailment), P(neutral) and P(contradiction) of premises and hypotheses: (pairs, 3); None without labels."""
+    training, held = (
+        [(*table.rows(turn.text for turn in dialogue.utterances[:2]), INFERENCES.index(dialogue.labels["label"]))
+         for dialogue in dialogues if is_inference(dialogue)] for dialogues in (data.dialogues(), data.held_out()))
+    if not training or not held:
+        return None
+    network = Likeness(table.width, 64, 64, 0.3, len(INFERENCES), nn.GELU)
+    return _classifier(data, network, table, training, held)
+
+
+def sentiment(data: TrainingData, table: TextTable) -> FittedJudge | None:
+    """P(positive) of utterances; None without emotions of both kinds."""
+    training, held = (
+        [(row, int(emotion in POSITIVE)) for dialogue in dialogues for row, emotion in zip(
+            table.rows(turn.text for turn in dialogue.utterances).tolist(),
+            (str(label.get("emotion", "")).casefold() for label in dialogue.labels.get("utterances", ())), strict=False)
+         if emotion and row] for dialogues in (data.dialogues(), data.held_out()))
+    if not {label for _, label in training} == {label for _, label in held} == {0, 1}:
+        return None
+    return _classifier(data, UtteranceHead(table.width, hidden=32), table, training, held)
+
+
+def answers(data: TrainingData, table: TextTable, training: Rows, held: Rows) -> FittedJudge | None:
+    """How well replies answer questions, 0 to 1; learned from rows (pairs, 2)."""
+    if len(training) < 2 or len(held) < 2:
+        return None
+
+    def batch(rows: Rows) -> tuple[Any, Any]:
+        return table.tensor(rows[:, :1]), table.tensor(rows[:, 1])
+
+    batches = [batch(held[start : start + BATCH]) for start in range(0, min(len(held), 8 * BATCH), BATCH)]
+    network = _fit(data, Match(table.width, turns=1, size=32),
+                   lambda rng: batch(training[rng.integers(len(training), size=BATCH)]), batches, _retrieval,
+                   len(training))
+    with torch.inference_mode():
+        hits = [network.matrix(*some).argmax(-1) == torch.arange(len(some[1])) for some in batches]
+    return FittedJudge(table, lambda question, reply: network(question.unsqueeze(1), reply).sigmoid(),
+                       float(torch.cat(hits).float().mean()))
+
+
+def _classifier(data: TrainingData, network: Any, table: TextTable, training: Sequence[tuple[int, ...]],
+                held: Sequence[tuple[int, ...]]) -> FittedJudge:
+    """Fit a classifier of rows, whose label is the last column, every label as often as the others."""
+    rows, held_rows = np.array(training, dtype=np.intp), np.array(held, dtype=np.intp)
+    by_label = [np.flatnonzero(rows[:, -1] == label) for label in np.unique(rows[:, -1])]
+    several = isinstance(network, Likeness)
+
+    def batch(some: Rows) -> tuple[Any, ...]:
+        labels = torch.from_numpy(some[:, -1].astype(np.int64 if several else np.float32))
+        return (*(table.tensor(column) for column in some[:, :-1].T), labels)
+
+    def draw(rng: np.random.Generator) -> tuple[Any, ...]:
+        return batch(rows[np.concatenate([rng.choice(own, BATCH // len(by_label)) for own in by_label])])
+
+    def loss(network: Any, batch: tuple[Any, ...]) -> Any:
+        return functional.cross_entropy(network(*batch[:-1]), batch[-1]) if several else _labelled(network, batch)
+
+    batches = [batch(held_rows[start : start + BATCH]) for start in range(0, len(held_rows), BATCH)][:64]
+    fitted = _fit(data, network, draw, batches, loss, min(map(len, by_label)) * len(by_label))
+    with torch.inference_mode():
+        logits = torch.cat([fitted(*vectors) for *vectors, _ in batches])
+    labels = torch.cat([batch[-1] for batch in batches])
+    hits = (logits.argmax(-1) if several else logits > 0) == labels
+    return FittedJudge(table, lambda *vectors: fitted(*vectors).softmax(-1) if several else fitted(*vectors).sigmoid(),
+                       float(hits.float().mean()))
+
+
+def _fit(data: TrainingData, network: Any, draw: Callable[[np.random.Generator], Any], held: Sequence[Any],
+         loss: Callable[[Any, Any], Any], size: int) -> Any:
+    steps = min(max(1, PASSES * size // BATCH), MOST)
+    recipe = Recipe((), steps=steps, rate=2e-3, every=max(1, steps // 6), patience=3)
+    fit(Objective(network, {}, draw, held, loss), recipe, data.models.machine, data.seed)
+    return network.cpu().eval()
+
+
+def _retrieval(network: Any, batch: tuple[Any, Any]) -> Any:
+    return both_ways(network.matrix(*batch))
+
+
+def _labelled(network: Any, batch: tuple[Any, Any]) -> Any:
+    return functional.binary_cross_entropy_with_logits(network(batch[0]), batch[1])

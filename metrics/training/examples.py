@@ -1,0 +1,104 @@
+"""Examples for training: responses with what was said before them, and the wrong responses beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from benchmarks.corpora.corpora import Dialogue
+from metrics.errors import MetricError
+from metrics.models.readings import Pair, spoken
+from metrics.training import negatives
+
+FIVE = ("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia")
+"""The corpora of the metrics that need nothing but dialogues."""
+WHOLE = 20
+"""Utterances before a response, at most."""
+GOOD, ADVERSARIAL = "positive_responses", "adversarial_negative_responses"
+"""Labels of a dialogue: good responses to it, and false ones that share words with it."""
+RATED = "rated_responses"
+"""Label of a dialogue: responses to it with their ratings, [[text, 1 to 5], ...]."""
+Value = TypeVar("Value")
+CORRUPTIONS = (negatives.reordered, negatives.dropped, negatives.repeated)
+
+
+class Contrast(NamedTuple):
+    """A right and a wrong reading, of which `output` tells them apart; None for the response of another example."""
+
+    right: Any
+    wrong: Any = None
+    output: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A context with its good responses, its hard false ones and its rated ones."""
+
+    turns: tuple[str, ...]
+    good: tuple[str, ...]
+    hard: tuple[str, ...] = ()
+    rated: tuple[tuple[str, float], ...] = ()
+
+
+def exchanges(dialogues: Iterable[Dialogue]) -> Iterator[tuple[int, list[str], str]]:
+    """Yield each utterance that is not blank and not first, with those before it and the number of its dialogue."""
+    for number, dialogue in enumerate(dialogues):
+        said = list(spoken(turn.text for turn in dialogue.utterances))
+        yield from ((number, said[:place], said[place]) for place in range(1, len(said)))
+
+
+def following(dialogues: Iterable[Dialogue], turns: int = WHOLE) -> list[Contrast]:
+    """Return each utterance after the `turns` before it."""
+    return [Contrast(Pair(tuple(before[-turns:]), text)) for _, before, text in exchanges(dialogues)]
+
+
+def answered(dialogues: Iterable[Dialogue], turns: int = WHOLE) -> list[Answered]:
+    """Return the dialogues that have good responses beside their utterances."""
+    rows = []
+    for dialogue in dialogues:
+        said, good, hard = (spoken(texts) for texts in (
+            (turn.text for turn in dialogue.utterances), dialogue.labels.get(GOOD, ()),
+            dialogue.labels.get(ADVERSARIAL, ())))
+        if good and said:
+            rated = tuple((text, float(rating)) for text, rating in dialogue.labels.get(RATED, ()))
+            rows.append(Answered(said[-turns:], tuple(dict.fromkeys(good)), tuple(dict.fromkeys(hard)), rated))
+    return rows
+
+
+def several(dialogues: Iterable[Dialogue], turns: int = WHOLE) -> list[Answered]:
+    """Return the dialogues that have two or more good responses; MetricError without any."""
+    rows = [row for row in answered(dialogues, turns) if len(row.good) > 1]
+    if len(rows) < 2:
+        raise MetricError(f"the corpora have fewer than two contexts with several good responses ({GOOD}, a list of "
+                          "texts beside the utterances); take dailydialog_pp as well")
+    return rows
+
+
+def good_pairs(dialogues: Iterable[Dialogue]) -> list[Contrast]:
+    """Return each good response with its context, of the dialogues that have several."""
+    return [Contrast(Pair(row.turns, text)) for row in several(dialogues) for text in row.good]
+
+
+def whole_or_broken(dialogues: Iterable[Dialogue], count: int, rng: np.random.Generator,
+                    whole: Callable[[str, np.random.Generator], str],
+                    broken: Callable[[str, np.random.Generator], str]) -> list[tuple[str, float]]:
+    """Return up to `count` responses with label 1, changed harmlessly, and the same ones corrupted with label 0."""
+    texts = some_replies(dialogues, count, rng)
+    corrupted = [(broken(text, rng), text) for text in texts]
+    return [*((whole(text, rng), 1.0) for text in texts),
+            *((changed, 0.0) for changed, text in corrupted if changed != text)]
+
+
+def some_replies(dialogues: Iterable[Dialogue], count: int, rng: np.random.Generator) -> list[str]:
+    """Return up to `count` distinct utterances that answer another, three words long or longer."""
+    replies = list(dict.fromkeys(turn.text for dialogue in dialogues for turn in dialogue.utterances[1:]
+                                 if len(turn.text.split()) > 2))
+    return [replies[row] for row in rng.permutation(len(replies))[:count]]
+
+
+def drawn(values: Sequence[Value], rng: np.random.Generator) -> Value:
+    """Return one of the values."""
+    return values[int(rng.integers(len(values)))]
