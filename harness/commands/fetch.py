@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -36,30 +36,47 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Fetch everything; return 0 if all downloads succeeded, else 2."""
     if args.corpora:
-        return _corpora(list(dict.fromkeys(args.names)), args.home)
+        for name in args.names:
+            corpora.card(name)
+        missing = [name for name in SOURCES if not corpora.path(name, args.home).is_file()]
+        return 2 if _fetch_all(args.names or missing, args.home, _corpus) else 0
     if bool(args.names) == args.all:
-        print("harness: give either names or --all", file=sys.stderr)
-        return 2
+        raise BadConfig("give either names or --all")
     models = catalogue.cards()
     wanted = [name for name, card in models.items() if not card.terms] if args.names == ["models"] else args.names
     for name in wanted:
         if name not in RESOURCES and name not in models and name not in datasets.names() and "/" not in name:
             known = nearest(name, (*models, *RESOURCES, *datasets.names()))
             raise BadConfig(f"unknown dataset, model or resource {name!r}; {known}")
-    names = _missing(args.home) if args.all else list(dict.fromkeys(wanted))
+    names = _missing(args.home) if args.all else wanted
     for name in filter(models.get, names):
         print(f"{name:<18} {models[name].size / 1e6:>6.0f} MB to download, {models[name].licence}")
     closed = [name for name in names
               if name in datasets.names() and needs_registration(datasets.card(name))]
-    fetch_one = partial(_one, accepted=args.accept_licence)
-    failed = [name for name in names if name not in closed and not _came(name, args.home, fetch_one)]
     if closed:
         where = datasets.card(closed[0]).sources[0].url
         print(f"only available from the organisers after registration at {where}: {', '.join(closed)}")
         print("  then `harness import human_evaluation_data.zip`")
-    came = len(names) - len(closed) - len(failed)
-    print(f"{came} fetched into {args.home}" + (f"; {len(failed)} failed: {', '.join(failed)}" if failed else ""))
+    failed = _fetch_all([name for name in names if name not in closed], args.home,
+                        partial(_fetch, accepted=args.accept_licence))
     return 2 if failed or (closed and not args.all) else 0
+
+
+def _fetch_all(names: Iterable[str], home: Path, fetch_one: Callable[[str, Path], str]) -> list[str]:
+    """Fetch files, print their descriptions or the errors, and return the names of those that failed."""
+    failed, wanted = [], list(dict.fromkeys(names))
+    for name in wanted:
+        try:
+            print(fetch_one(name, home))
+        except (BenchmarkError, MissingResource) as error:
+            failed.append(name)
+            print(f"harness: {error}", file=sys.stderr)
+        except OSError as error:
+            failed.append(name)
+            print(f"harness: {name}: {error.filename or home}: {error.strerror or error}", file=sys.stderr)
+    print(f"{len(wanted) - len(failed)} fetched into {home}"
+          + (f"; {len(failed)} failed: {', '.join(failed)}" if failed else ""))
+    return failed
 
 
 def _missing(home: Path) -> list[str]:
@@ -76,20 +93,7 @@ def _is_there(home: Path, name: str) -> bool:
         return False
 
 
-def _came(name: str, home: Path, fetch_one: Callable[[str, Path], str]) -> bool:
-    """Fetch a file; print its description or the error, and return True on success."""
-    try:
-        print(fetch_one(name, home))
-    except (BenchmarkError, MissingResource) as error:
-        print(f"harness: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"harness: {name}: {error.filename or home}: {error.strerror or error}", file=sys.stderr)
-    else:
-        return True
-    return False
-
-
-def _one(name: str, home: Path, accepted: str) -> str:
+def _fetch(name: str, home: Path, accepted: str) -> str:
     if name in catalogue.cards():
         return f"{name:<18} {catalogue.fetch(catalogue.cards()[name], home, accepted)}"
     if "/" in name:
@@ -106,13 +110,3 @@ def _one(name: str, home: Path, accepted: str) -> str:
 
 def _corpus(name: str, home: Path) -> str:
     return f"{name:<22} {sources.fetch(name, home):>6} dialogues  (licence: {CARDS[name].licence})"
-
-
-def _corpora(names: Sequence[str], home: Path) -> int:
-    """Fetch the named corpora, else all missing ones."""
-    for name in names:
-        corpora.card(name)
-    wanted = names or [name for name in SOURCES if not corpora.path(name, home).is_file()]
-    failed = [name for name in wanted if not _came(name, home, _corpus)]
-    print(f"{len(wanted) - len(failed)} fetched into {home}" + (f"; failed: {', '.join(failed)}" if failed else ""))
-    return 2 if failed else 0
