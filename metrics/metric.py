@@ -113,6 +113,12 @@ class Trained:
         """Name of the checkpoint trained with these options."""
         return self.card.checkpoints[0]
 
+    @classmethod
+    def implied(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the options that these options imply."""
+        del values
+        return {}
+
 
 class File(str):
     """An option's value that is the path of a file: in a signature stand its name and the digest of its content."""

@@ -29,7 +29,7 @@ import metrics as package
 from benchmarks.errors import nearest
 from metrics import paths
 from metrics.errors import BadOption, BrokenPlugin, MetricError, UnknownMetric
-from metrics.metric import GROUP, Adaptive, Metric, MetricCard, Trained, as_metric, class_in, variant
+from metrics.metric import GROUP, Adaptive, Metric, MetricCard, Trained, as_metric, class_in
 
 FAMILIES = ("lexical", "embedding", "likelihood", "control", "composite", "trained", "graph")
 """The folders of metrics."""
@@ -182,9 +182,7 @@ def choose(requested: str, **defaults: Any) -> Chosen:
     values = option_values(kind, name, requested, rest)
     if issubclass(kind, Adaptive):
         kind = kind.for_options(values)
-    implied: Mapping[str, Any] = {}
-    if "recipe" in values and issubclass(kind, Trained):
-        kind, implied = _by_recipe(kind, values), kind.recipes[values["recipe"]].options
+    implied = kind.implied(values) if issubclass(kind, Trained) else {}
     known = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     set_ = {key: value for key, value in values.items()
             if value != implied.get(key, known[key].default) and key not in kind.card.unsigned}
@@ -192,18 +190,6 @@ def choose(requested: str, **defaults: Any) -> Chosen:
     suffix = f"[{paths.bare(shown)}]" if set_ else ""
     arguments = {key: value for key, value in defaults.items() if key in known} | values
     return Chosen(kind(**arguments), suffix, requested)
-
-
-def _by_recipe(kind: Any, values: dict[str, Any]) -> Any:
-    """The class of a metric with the recipe that is named: the encoder is the recipe's, the card says what it is."""
-    from metrics.training.recipe import card_by
-
-    recipe = kind.recipes[values["recipe"]]
-    if not values.get("encoder") and recipe.encoder:
-        values["encoder"] = recipe.encoder
-    values |= {name: value for name, value in recipe.options.items() if name not in values}
-    card = card_by(kind, values)
-    return kind if card == kind.card else variant(kind, card=card)
 
 
 def split(requested: str) -> tuple[str, str]:

@@ -26,7 +26,6 @@ NETWORKS = ("metrics.trained", "metrics.graph", "metrics.training", "metrics.mod
 """Where a module may be a network: a class of torch, which others import inside a function."""
 MUTUAL = {
     ("metrics.models", "metrics.text"),
-    ("metrics.registry", "metrics.training"),
 }
 """Rooms that still import each other. This list may only shrink."""
 

@@ -89,7 +89,7 @@ class Deb(Trainable):
     def weights_name(self) -> str:
         """The checkpoint of this kind of false replies, by this recipe."""
         kind = self.negatives.replace(".", "-").replace("%", "-per-cent")
-        return "-".join(filter(None, ("deb", kind * (kind != "random"), self.recipe * (self.recipe != "small"))))
+        return self.named(kind * (kind != "random"))
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return probabilities; NaN without a context."""

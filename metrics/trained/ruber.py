@@ -70,8 +70,7 @@ class Ruber(Trainable):
 
     @property
     def weights_name(self) -> str:
-        parts = ("ruber", "large" * (self.size == "large"), self.recipe * (self.recipe != "small"))
-        return "-".join(filter(None, parts))
+        return self.named("large" * (self.size == "large"))
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return three columns, 0 to 1."""

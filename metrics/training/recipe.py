@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.corpora.corpora import Corpus, Dialogue
 from benchmarks.errors import nearest
 from metrics.errors import BadOption, MetricError
-from metrics.metric import MetricCard, Trained
+from metrics.metric import Trained, variant
 from metrics.models.memory import Vectors
 
 if TYPE_CHECKING:
@@ -122,23 +122,6 @@ def _read(value: str, like: Any) -> Any:
     if isinstance(like, bool):
         return {"true": True, "false": False}[value] if value in ("true", "false") else int("")
     return type(like)(value)
-
-
-def card_by(kind: Any, values: Mapping[str, Any]) -> MetricCard:
-    """The card of a metric with these options, a recipe among them: how that departs from its paper."""
-    card: MetricCard = kind.card
-    recipe: Recipe = kind.recipes[values["recipe"]]
-    if recipe.departures is None:
-        return card
-    own = {**({"encoder": recipe.encoder} if recipe.encoder else {}), **recipe.options}
-    other = tuple(f"{name.capitalize()} {values.get(name) or 'of the run'} in place of {value}."
-                  for name, value in own.items() if values.get(name, "") != value)
-    trained = len(next(iter(kind.recipes.values())).parts) or 1
-    weights = ["-".join(filter(None, (card.name, values["recipe"], part))) for part in recipe.parts or ("",)]
-    departures = (*other, *recipe.departures)
-    return dataclasses.replace(card, system="same method, smaller model" if departures else "as published",
-                               departures=departures, trained_on=", ".join(recipe.corpora),
-                               checkpoints=(*weights, *card.checkpoints[trained:]))
 
 
 def of(trainable: Any) -> Recipe:
@@ -242,6 +225,37 @@ class Trainable(Trained):
     __slots__ = ()
     recipes: ClassVar[Mapping[str, Recipe]]
     variants: ClassVar[tuple[str, ...]] = ()
+    recipe: str
+
+    @classmethod
+    def implied(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        return cls.recipes[values["recipe"]].options if "recipe" in values else {}
+
+    @classmethod
+    def for_options(cls, values: dict[str, Any]) -> Any:
+        """Return the class with the card of the recipe; add the recipe's encoder and options to `values`."""
+        if "recipe" not in values:
+            return cls
+        recipe = cls.recipes[values["recipe"]]
+        if not values.get("encoder") and recipe.encoder:
+            values["encoder"] = recipe.encoder
+        values |= {name: value for name, value in recipe.options.items() if name not in values}
+        if recipe.departures is None:
+            return cls
+        expected = {**({"encoder": recipe.encoder} if recipe.encoder else {}), **recipe.options}
+        changed = tuple(f"{name.capitalize()} {values.get(name) or 'of the run'} in place of {value}."
+                        for name, value in expected.items() if values.get(name, "") != value)
+        departures, card = (*changed, *recipe.departures), cls.card
+        trained = len(next(iter(cls.recipes.values())).parts) or 1
+        weights = ["-".join(filter(None, (card.name, values["recipe"], part))) for part in recipe.parts or ("",)]
+        return variant(cls, card=dataclasses.replace(
+            card, system="same method, smaller model" if departures else "as published", departures=departures,
+            trained_on=", ".join(recipe.corpora), checkpoints=(*weights, *card.checkpoints[trained:])))
+
+    def named(self, *changes: str) -> str:
+        """Return the name of the checkpoint with these changes, after the recipe unless that is the first."""
+        recipe = self.recipe if self.recipe != next(iter(self.recipes)) else ""
+        return "-".join(filter(None, (self.card.name, recipe, *changes)))
 
     def objective(self, data: TrainingData) -> Objective:
         """Prepare the network and its batches."""

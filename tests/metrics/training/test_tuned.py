@@ -206,7 +206,7 @@ def test_a_share_of_the_contexts_keeps_its_adversarial_replies(data: TrainingDat
 
 @pytest.mark.parametrize("negatives", ["some", "100%", "%", "-1%", "0%"])
 def test_unknown_negatives_are_refused(negatives: str) -> None:
-    assert Deb(negatives="0.5%", recipe="paper").weights_name == "deb-0-5-per-cent-paper"
+    assert Deb(negatives="0.5%", recipe="paper").weights_name == "deb-paper-0-5-per-cent"
     with pytest.raises(BadOption):
         Deb(negatives=negatives)
 
