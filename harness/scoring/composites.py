@@ -1,7 +1,7 @@
-"""Compositions: metrics that are made of the columns of other metrics.
+"""Compositions: metrics made of the columns of other metrics.
 
-On a development dataset a composition has the weights that were learned on the other datasets, without those of the
-same conversations, unless it is set to be `in_sample`. Its scores hold a column for each quality of the dataset,
+On a development dataset a composition uses weights learned on the other datasets, without those of the same
+conversations, unless it is `in_sample`. Its scores hold a column for each quality of the dataset,
 `COLUMN@QUALITY`, beside the plain one.
 """
 
@@ -25,11 +25,11 @@ from metrics.models.service import Models
 from metrics.registry import Chosen
 
 ENDINGS = ("", *(f":{way}" for way in AGGREGATIONS if way != "mean"))
-"""The endings of columns of turns that were brought together."""
+"""Suffixes of aggregated columns."""
 
 
 def key(metric: Metric, dataset: Dataset, models: Models) -> str:
-    """What scores are stored by: the signature, and for a composition the dataset and its qualities."""
+    """Return the store key of scores: the signature, and for a composition the dataset and its qualities."""
     signed = signature(metric, models)
     if not isinstance(metric, Composite):
         return signed
@@ -37,7 +37,7 @@ def key(metric: Metric, dataset: Dataset, models: Models) -> str:
 
 
 def compose_scores(metric: Composite, dataset: Dataset, models: Models, scores: Callable[[Metric], Scores]) -> Scores:
-    """The scores of a composition from those of its inputs; CannotScore where an input has none."""
+    """Compute the scores of a composition from those of its inputs; CannotScore where an input has none."""
     evidence = _evidence(metric, dataset, models)
     scored = [(part, _input(part.name, part.chosen.metric, scores)) for part in metric.made_of()]
     inputs = [(part, own.columns) for part, own in scored]
@@ -56,7 +56,7 @@ def compose_scores(metric: Composite, dataset: Dataset, models: Models, scores: 
 
 
 def parts(chosen: Iterable[Chosen]) -> Iterator[Chosen]:
-    """The metrics that score items, with the inputs of compositions in their place."""
+    """Replace compositions by their inputs."""
     for metric in chosen:
         if isinstance(metric.metric, Composite):
             yield from parts(part.chosen for part in metric.metric.made_of())
@@ -65,14 +65,14 @@ def parts(chosen: Iterable[Chosen]) -> Iterator[Chosen]:
 
 
 def unmet(metric: Metric, dataset: Dataset) -> str:
-    """What a metric, or an input of a composition, needs and no item of the dataset has."""
+    """Return a need of a metric, or of an input of a composition, that no item of the dataset meets."""
     if not isinstance(metric, Composite):
         return score.unmet(metric, dataset)
     return next(filter(None, (score.unmet(part.chosen.metric, dataset) for part in metric.made_of())), "")
 
 
 def learned_on(metric: Metric, models: Models) -> tuple[str, ...]:
-    """The datasets that a metric is scored on with weights that were learned on them, or on the originals."""
+    """Return the datasets, or their translations, on whose ratings the weights were learned."""
     if not isinstance(metric, Composite) or not metric.in_sample:
         return ()
     names = sources(metric, models)
@@ -82,7 +82,7 @@ def learned_on(metric: Metric, models: Models) -> tuple[str, ...]:
 
 
 def sources(metric: Composite, models: Models) -> tuple[str, ...]:
-    """The datasets that the weights of a composition were learned on; none where the weights are not here."""
+    """Return the datasets that the weights of a composition were learned on; none where the weights are missing."""
     try:
         return learned(metric, models).datasets
     except MissingResource:
@@ -90,7 +90,7 @@ def sources(metric: Composite, models: Models) -> tuple[str, ...]:
 
 
 def same_dialogues(card: DatasetCard) -> tuple[str, ...]:
-    """The dataset and those made of the same conversations, by name."""
+    """Return the names of the datasets made of the same conversations."""
     alike = (other.name for other in registry.built_in().values() if _conversations(other) == _conversations(card))
     return tuple(sorted({card.name, *alike}))
 

@@ -1,8 +1,8 @@
-"""How long the scoring that is left will take, over the whole run.
+"""The estimated time left for scoring, over the whole run.
 
-What a metric takes is measured as its parts end, in seconds per character of the items: the last one tells, since the
-first also loads models. Before its first part has ended, how much has been read of what the part at hand is to read
-tells, and before that an earlier run's time. A metric of which nothing is known is left out: "at least".
+A metric's seconds per character are those of its last part, since the first also loads models. Before its first part
+has ended, the share of the part that was read counts, and before that the time of an earlier run. A metric without any
+of these is left out, and the estimate says "at least".
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ Part = tuple[str, str, Span]
 """A dataset, a metric by its label, and the items."""
 
 ENOUGH = 0.01
-"""How much of a part should be read before the time for all of it is told."""
+"""Share of a part that must be read before its time is estimated."""
 
 
 @dataclass(slots=True)
 class Estimate:
-    """The parts that are planned, those that are left, and how fast each metric was so far."""
+    """Planned parts, waiting parts, and the speed of each metric."""
 
     planned: int = 0
     waiting: dict[Part, tuple[float, float]] = field(default_factory=dict)
-    """The size of each part that is left, in characters, and its seconds by an earlier run; 0 where none tells."""
+    """Characters of each waiting part, and its seconds in an earlier run; 0 if unknown."""
     measured: dict[str, float] = field(default_factory=dict)
-    """The seconds per character of the last part of each metric that has ended."""
+    """Seconds per character of the last finished part of each metric."""
     running: tuple[Part, float] | None = None
-    """The part that this process is at, and since when."""
+    """The part that this process is scoring, and its start."""
 
     @property
     def parts(self) -> tuple[int, int]:
-        """How many parts have ended, of how many."""
+        """Finished and planned parts."""
         return self.planned - len(self.waiting), self.planned
 
     def plan(self, part: Part, size: float, seconds: float) -> None:
-        """Count a part that is to be scored, if it is not counted yet."""
+        """Add a part unless it was added before."""
         self.planned += part not in self.waiting
         self.waiting[part] = size, seconds
 
     def began(self, part: Part, now: float) -> None:
-        """A part is scored by this process from now on."""
+        """Note the start of a part in this process."""
         READING.restart()
         self.running = part, now
 
     def ended(self, part: Part, seconds: float) -> None:
-        """A part has ended; 0 seconds for one that was not scored."""
+        """Note the end of a part; 0 seconds if it was not scored."""
         size, _ = self.waiting.pop(part, (0.0, 0.0))
         if self.running and self.running[0] == part:
             self.running = None
@@ -55,7 +55,7 @@ class Estimate:
             self.measured[part[1]] = seconds / size
 
     def left(self, now: float) -> tuple[float, bool]:
-        """Seconds until all parts have ended, if they are scored one by one; and whether that counts every part."""
+        """Return the seconds until all parts have ended one after the other, and whether every part is counted."""
         running, since = self.running or (None, now)
         waiting = list(self.waiting.items())
         speeds, sizes = self.measured.copy(), dict(waiting)

@@ -1,7 +1,6 @@
-"""Files by name in one place, which is a folder or any URL that fsspec knows (s3://, gs://, memory://).
+"""Files by name in a folder or behind any URL that fsspec knows (s3://, gs://, memory://).
 
-A name has slashes and no more; a file is there whole or not at all: in a folder it is written beside and renamed, and
-object stores show nothing before all of it is there.
+Names use slashes. Writes are atomic: in a folder by renaming, and object stores show only complete files.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ from harness.errors import BadConfig
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 _NOWHERE = re.compile(r"(?!memory:)[a-z][a-z0-9+.-]+:/(?:/*$|(?!/))")
-"""A protocol without a place, as an empty variable leaves it, or with one slash for two."""
+"""A protocol without a path, as an empty variable leaves it, or with one slash for two."""
 _FOLDER = re.compile(r"(file|local)://")
 _NO_FOLDERS = re.compile(r"(s3a?|gc?s|abfss?|az|adl)://")
-"""Object stores: what would be made there for a folder is a bucket, of a name that may be a mistake."""
+"""Object stores, where making a folder would make a bucket."""
 _SECRET = re.compile(r"(?<=://)[^/@]*@")
 
 
 class Files:
-    """Files by name below a folder; FileNotFoundError for one that is not there, OSError for a place without answer.
+    """Files by name below a folder; FileNotFoundError for a missing one, OSError where the store does not answer.
 
-    `place` opens the same files elsewhere; `root` is how the place is shown, without a password that its URL may hold.
+    `place` opens the same files in another process; `root` is shown, without a password that the URL may hold.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,32 +37,31 @@ class Files:
         self.place = self.root = str(self.path)
 
     def read(self, name: str) -> bytes:
-        """What a file holds."""
         return (self.path / name).read_bytes()
 
     def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
-        """Put a file there, written beside and renamed; `lasting` waits until a power cut cannot take it."""
+        """Write a file atomically; `lasting` waits until it would survive a power cut."""
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content, lasting=lasting)
 
     def names(self, folder: str, pattern: str) -> list[str]:
-        """The names of the files in a folder that match a pattern with one star, in order."""
+        """List the files in a folder that match a pattern with one star, in order."""
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             return _matching(folder, (entry.name for entry in os.scandir(self.path / folder)), pattern)
         return []
 
     def remove(self, name: str) -> None:
-        """Take a file away, if it is there."""
+        """Remove a file if it exists."""
         (self.path / name).unlink(missing_ok=True)
 
     def rename(self, name: str, other: str) -> None:
-        """Give a file another name, if it is there."""
+        """Rename a file if it exists."""
         with contextlib.suppress(FileNotFoundError):
             (self.path / name).replace(self.path / other)
 
     def age(self, name: str) -> float:
-        """Seconds since a file was written, by the clock of this machine."""
+        """Return the seconds since a file was written, by the clock of this machine."""
         return time.time() - (self.path / name).stat().st_mtime
 
 
@@ -83,13 +81,12 @@ class RemoteFiles(Files):
                 raise BadConfig(f"--store {self.root}: {error}{extra}") from error
 
     def read(self, name: str) -> bytes:
-        """What a file holds."""
         with self._errors():
             content: bytes = self._files.cat_file(self._at(name))
         return content
 
     def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:  # noqa: ARG002
-        """Put a file there; an object store shows it when all of it is there."""
+        """Write a file; an object store shows it once complete."""
         folder = self._at(name).rpartition("/")[0]
         with self._errors():
             if folder not in self._made and not _NO_FOLDERS.match(self.place):
@@ -98,7 +95,7 @@ class RemoteFiles(Files):
             self._files.pipe_file(self._at(name), content)
 
     def names(self, folder: str, pattern: str) -> list[str]:
-        """The names of the files in a folder that match a pattern with one star, in order."""
+        """List the files in a folder that match a pattern with one star, in order."""
         listed: list[Any] = []
         with self._errors(), contextlib.suppress(FileNotFoundError):
             self._files.invalidate_cache(self._at(folder))
@@ -106,12 +103,12 @@ class RemoteFiles(Files):
         return _matching(folder, (str(path).rpartition("/")[2] for path in listed), pattern)
 
     def remove(self, name: str) -> None:
-        """Take a file away, if it is there."""
+        """Remove a file if it exists."""
         with self._errors(), contextlib.suppress(FileNotFoundError):
             self._files.rm_file(self._at(name))
 
     def rename(self, name: str, other: str) -> None:
-        """Give a file another name, if it is there."""
+        """Rename a file if it exists."""
         with self._errors(), contextlib.suppress(FileNotFoundError):
             self._files.mv(self._at(name), self._at(other))
 
@@ -128,7 +125,7 @@ class RemoteFiles(Files):
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
-        """Whatever the place's own package raises, as an error of one line that names the place."""
+        """Turn whatever the package of the protocol raises into an OSError that names the store."""
         try:
             yield
         except BadConfig:
@@ -147,9 +144,9 @@ def _matching(folder: str, names: Iterable[str], pattern: str) -> list[str]:
 
 
 def open_files(place: str | Path) -> Files:
-    """The files of a folder, or of a URL."""
+    """Open a folder or a URL."""
     if isinstance(place, str) and _NOWHERE.match(place):
-        raise BadConfig(f"--store {place}: names no place; a URL is as s3://bucket/scores")
+        raise BadConfig(f"--store {place}: has no path; a URL looks like s3://bucket/scores")
     if isinstance(place, str) and _URL.match(place) and not _FOLDER.match(place):
         return RemoteFiles(place.rstrip("/"))
     return Files(Path(_FOLDER.sub("", str(place), count=1)))

@@ -1,7 +1,7 @@
-"""Which pairs of metric and dataset are to be scored, which models they share, and what they will take.
+"""Pairs of metric and dataset to be scored, the models that they share, and their estimated time.
 
-What a metric takes per item is known from the last run (`report/timings.json`), if it had the same models, else
-estimated from metrics that read them.
+The seconds per item are those of the last run (`report/timings.json`) if it used the same models, else those of metrics
+that read the same models.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from metrics.models.service import Models
 from metrics.registry import Chosen
 
 UNKNOWN = {False: 0.0005, True: 0.02}
-"""Seconds per item where nothing was ever measured: of a metric without a model, and of one with."""
+"""Seconds per item where nothing was measured, of a metric without a model and with one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A metric and a dataset on which it is to be scored; `group` names the models that it reads.
+    """A metric to be scored on a dataset; `group` names the models that it reads.
 
-    `items` are the ids of the dataset's items, `cost` is in seconds per item, a guess where it is not `known`, `length`
-    in characters that are read per item. A metric that is `whole` is scored on all items at once.
+    `items` are the ids of the dataset's items, `cost` is in seconds per item, a guess unless `known`, `length` in
+    characters per item. A metric that is `whole` scores all items in one call.
     """
 
     dataset: str
@@ -47,17 +47,17 @@ class Pair:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What its scores are stored by: fingerprint and signature."""
+        """The store key of its scores."""
         return self.fingerprint, self.signature
 
     def expected(self, span: Span) -> tuple[float, float]:
-        """The characters of a part, and its seconds if they are known, else 0."""
+        """Return the characters of a part, and its seconds if known, else 0."""
         items = span[1] - span[0]
         return items * self.length, items * self.cost * self.known
 
     @property
     def metric(self) -> str:
-        """The metric as it was requested, by which a worker chooses it."""
+        """The metric as requested, by which a worker chooses it."""
         return self.chosen.requested
 
     @property
@@ -67,15 +67,15 @@ class Pair:
 
     @property
     def whole(self) -> bool:
-        """Whether a score depends on the other items of the dataset."""
+        """True if a score depends on the other items of the dataset."""
         return self.chosen.metric.card.scope == "dataset"
 
 
 def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: ScoreStore,
           costs: Mapping[str, float], *, rescore: bool = False, known: Collection[str] = ()) -> list[Pair]:
-    """What is to be scored on a dataset, inputs of compositions included: each once, by the models that they read.
+    """List what is to be scored on a dataset, with the inputs of compositions, sorted by the models read.
 
-    `known` are signatures whose scores are at hand.
+    `known` are signatures whose scores are available without a store.
     """
     items = tuple(item.id for item in dataset.items)
     stored = store.stored(dataset.fingerprint)
@@ -97,13 +97,13 @@ def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: Sco
 
 
 def _length(dataset: Dataset, *, by_turn: bool) -> float:
-    """How many characters an item has, on average; of a dialogue that is read turn by turn, over all its turns."""
+    """Return the mean characters per item; of a dialogue read turn by turn, over all its turns."""
     read = chain.from_iterable(map(score.turns, dataset.items)) if by_turn else dataset.items
     return sum(len(turn.text) for item in read for turn in item.utterances) / max(1, len(dataset.items))
 
 
 def shared(metric: Metric, models: Models) -> str:
-    """The models that a metric reads, as one line; empty where it reads none, or a model is not on this machine."""
+    """Return the models that a metric reads as one line; empty where it reads none or a model is missing."""
     names = {kind: options(metric)[kind] for kind in metric.card.models}
     if not names and checkpoints(metric):
         names = {"encoder": getattr(metric, "encoder", "")}
@@ -114,7 +114,7 @@ def shared(metric: Metric, models: Models) -> str:
 
 
 def signed(metric: Metric, models: Models) -> str:
-    """The signature of a metric; empty where something of it is not on this machine."""
+    """Return the signature of a metric; empty where a model or resource is missing."""
     try:
         return signature(metric, models)
     except MissingResource:
@@ -122,7 +122,7 @@ def signed(metric: Metric, models: Models) -> str:
 
 
 def measured_costs(out: Path, chosen: Iterable[Chosen], models: Models) -> dict[str, float]:
-    """Seconds per item that the last run under `out` took, by metric; and by group the median of its metrics."""
+    """Return the seconds per item in the last run under `out`, by metric, and the median of each group."""
     try:
         timings = [Timing(**row) for row in json.loads((out / "report" / "timings.json").read_bytes())]
         report = out / "report" / "report.json"

@@ -1,10 +1,10 @@
-"""Progress: a line that renews itself on a terminal, plain lines elsewhere, and all events of a run as JSON lines.
+"""Progress of a run: a live line on a terminal, plain lines elsewhere, and all events as JSON lines.
 
     {"at": 3.2, "event": "part", "worker": 0, "dataset": ..., "metric": ..., "items": [0, 64], "seconds": 1.5, ...}
     {"at": 4.0, "event": "stage", "stage": "correlating", "dataset": ..., "seconds": 0.8}
     {"at": 4.1, "event": "note", "text": ...}
 
-`at` is in seconds since the run began, and the moment at which an event ended.
+`at` is the end of an event, in seconds since the run began.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ LOG = "log.jsonl"
 SCORING = "scoring"
 
 EVERY, LIVE = 10.0, 0.5
-"""Seconds between two plain lines, and between two updates of the line on a terminal."""
+"""Seconds between plain lines, and between updates on a terminal."""
 
 RECENT = 60.0
-"""Seconds over which the speed of reading is told."""
+"""Seconds over which the reading speed is averaged."""
 
 FIRST = 5
-"""How many metrics the summary names, those that took longest."""
+"""Metrics that the summary names, the slowest."""
 
 
 class Progress:
-    """A line that is renewed on a terminal, and lines that stay."""
+    """A live line on a terminal, and lines that stay."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
         self.live = self.stream.isatty()
 
     def show(self, text: str) -> None:
-        """Renew the line; on a terminal only."""
+        """Update the live line; nothing without a terminal."""
         if self.live:
             self._renew(text)
 
@@ -78,26 +78,26 @@ class RunProgress:
     every: float = EVERY
     started: float = field(default_factory=time.monotonic)
     metrics: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    """Seconds that workers spent on each metric, lost parts included."""
+    """Seconds of workers per metric, lost parts included."""
     stages: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    """Seconds that the run spent in each stage."""
+    """Seconds per stage of the run."""
     workers: set[int] = field(default_factory=set)
     estimate: Estimate = field(default_factory=Estimate)
     at_once: int = 1
-    """How many parts are scored at the same time."""
+    """Parts scored at the same time."""
     tokens: int = 0
-    """How many were read by workers."""
+    """Tokens read by workers."""
     reading_seconds: float = 0.0
-    """Seconds of the parts for which any were read."""
+    """Seconds of the parts that read tokens."""
     items: int = 0
     scored: int = 0
-    """How many pairs of metric and dataset have new scores."""
+    """Pairs of metric and dataset with new scores."""
     lacking: int = 0
-    """How many pairs lacked something only when they were scored; the next run looks for it again."""
+    """Pairs that turned out to lack a resource while being scored; the next run tries them again."""
     unanswered: int = 0
-    """How many pairs have no scores because a server gave no answer."""
+    """Pairs without scores because a server gave no answer."""
     position: str = ""
-    """Which of the datasets the run is at."""
+    """The position of the current dataset, such as " (2 of 5)"."""
     _stage: tuple[str, str, float] = ("", "", 0.0)
     _before: int = field(default_factory=lambda: READING.tokens)
     _recent: deque[tuple[float, int]] = field(default_factory=deque)
@@ -117,14 +117,14 @@ class RunProgress:
             self.terminal.show("")
 
     def began(self, command: str) -> None:
-        """A run begins, and its log's folder is made; a log that cannot be written stops it here."""
+        """Log the start of a run; OSError if the log cannot be written."""
         if self.log:
             self.log.parent.mkdir(parents=True, exist_ok=True)
         self._log({"event": "run", "command": command, "time": time.strftime("%Y-%m-%dT%H:%M:%S%z")})
 
     def part(self, dataset: str, metric: str, span: Span, start: float, end: float, outcome: str, *,
              worker: int = 0, tokens: int = 0) -> None:
-        """A worker has ended a part, between these moments of the monotonic clock: scored, refused, crashed or lost."""
+        """Note the end of a part; start and end by the monotonic clock, outcome scored, refused, crashed or lost."""
         self.workers.add(worker)
         self.metrics[metric] += end - start
         self.tokens += tokens
@@ -138,7 +138,7 @@ class RunProgress:
 
     @contextlib.contextmanager
     def stage(self, name: str, dataset: str = "") -> Iterator[None]:
-        """What the run itself is doing."""
+        """Name what the run does during the block."""
         before, start = self._stage, time.monotonic()
         self._stage = (name, dataset, start)
         try:
@@ -150,12 +150,12 @@ class RunProgress:
             self._log({"event": "stage", "stage": name, "dataset": dataset, "seconds": round(end - start, 6)}, end)
 
     def say(self, text: str, stack: str = "") -> None:
-        """Something that a reader should know; where it came from is for the log alone."""
+        """Log a message for the user, with its traceback in the log file only."""
         self.terminal.line(text)
         self._log({"event": "note", "text": redacted("\n".join(filter(None, (text, stack))))})
 
     def line(self) -> str:
-        """What the run is doing, how fast it goes and how long it will take."""
+        """Return the stage, the speed and the time left."""
         name, dataset, start = self._stage
         now = time.monotonic()
         ended, planned = self.estimate.parts
@@ -172,7 +172,7 @@ class RunProgress:
         return f"{name} {dataset}".strip() + (f"  {text}" if ended < planned else "")
 
     def _tokens_a_second(self, now: float) -> float:
-        """How fast networks read of late; 0 where none did."""
+        """Return the recent reading speed of networks; 0 if they read nothing."""
         self._recent.append((now, self.tokens_read))
         while now - self._recent[0][0] > RECENT and len(self._recent) > 1:
             self._recent.popleft()
@@ -181,11 +181,11 @@ class RunProgress:
 
     @property
     def tokens_read(self) -> int:
-        """How many tokens networks have read, here or at workers."""
+        """Tokens read by networks, here or by workers."""
         return self.tokens + (READING.tokens - self._before)
 
     def summary(self) -> str:
-        """Where the time went, by stage and by metric."""
+        """Return the time by stage and by metric."""
         took = time.monotonic() - self.started
         text = f"time: {duration(took)} in all; {_listed(self.stages, len(self.stages))}"
         if self.metrics:
@@ -214,7 +214,7 @@ class RunProgress:
 
 @contextlib.contextmanager
 def repeated(show: Callable[[], None], seconds: float) -> Iterator[None]:
-    """Call a function every few seconds, beside what the block does."""
+    """Call a function every few seconds during the block."""
     over = threading.Event()
 
     def keep() -> None:
@@ -229,7 +229,7 @@ def repeated(show: Callable[[], None], seconds: float) -> Iterator[None]:
 
 
 def duration(seconds: float) -> str:
-    """A duration for people: 0.04 s, 1.4 s, 1:05, 2:00:00."""
+    """Format a duration: 0.04 s, 1.4 s, 1:05, 2:00:00."""
     if seconds < 10:
         return f"{max(seconds, 0):.{1 if seconds >= 1 else 2}f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -238,7 +238,7 @@ def duration(seconds: float) -> str:
 
 
 def _listed(seconds: Mapping[str, float], most: int) -> str:
-    """The longest first, the remaining ones as one."""
+    """List the longest first, and the rest as a sum."""
     rows = sorted(seconds.items(), key=lambda row: (-row[1], row[0]))
     texts = [f"{name} {duration(took)}" for name, took in rows[:most]]
     if rows[most:]:

@@ -1,7 +1,7 @@
 """Scoring one metric on one dataset, at the level of either.
 
 A turn-level metric meets a whole dialogue turn by turn: every turn of the system is a response to what came before,
-and the scores of the turns are brought together by mean (the plain column), sum, max and product (`COLUMN:sum`, ...).
+and the scores of the turns are aggregated by mean (the plain column), sum, max and product (`COLUMN:sum`, ...).
 A dialogue-level metric reads a turn-level item as the context and the response.
 """
 
@@ -31,7 +31,7 @@ from metrics.models.service import Models
 AGGREGATIONS: dict[str, Callable[[Column], np.float64]] = {
     "mean": np.mean, "sum": np.sum, "max": np.max, "product": np.prod,
 }
-"""How scores of turns become one of a dialogue; turns that could not be scored are left out."""
+"""Aggregations of the scores of turns; turns without a score are left out."""
 
 NEEDS: dict[str, Callable[[Item], bool]] = {
     "references": lambda item: bool(item.references),
@@ -44,8 +44,8 @@ NEEDS: dict[str, Callable[[Item], bool]] = {
 class Scores:
     """The columns of a metric on a dataset, with the items they belong to and the seconds they took.
 
-    `alone` is what they take whoever comes first: models loaded, nothing read by another metric; NaN if not known.
-    `day` is when they were made.
+    `alone` are the seconds without texts that another metric has read before, models loaded; NaN if unknown. `day` is
+    the day of scoring.
     """
 
     items: tuple[str, ...]
@@ -63,7 +63,7 @@ def score(metric: Metric, dataset: Dataset, models: Models) -> Scores:
 
 
 def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
-    """Score every item, of a dataset or of a part of one, whether or not any has what the metric needs."""
+    """Score every item of a dataset or a part of one, whether or not any has what the metric needs."""
     apart = by_turn(metric, dataset)
     items = tuple(turn for item in dataset.items for turn in turns(item)) if apart else dataset.items
     models.requested.clear()
@@ -80,28 +80,28 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
 
 
 def today() -> str:
-    """The day in ISO form, by universal time."""
+    """Return the date in UTC in ISO form."""
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def has(items: Sequence[Item]) -> tuple[str, ...]:
-    """What some of the items come with."""
+    """Return the needs that at least one item meets."""
     return tuple(need for need, there in NEEDS.items() if any(map(there, items)))
 
 
 def unmet(metric: Metric, dataset: Dataset) -> str:
-    """What the metric needs and no item of the dataset has; empty where it can be scored."""
+    """Return a need of the metric that no item of the dataset meets; empty where it can be scored."""
     there = has(dataset.items)
     return next((need for need in metric.card.needs if need not in there), "")
 
 
 def by_turn(metric: Metric, dataset: Dataset) -> bool:
-    """Whether a metric meets whole dialogues turn by turn."""
+    """Return True if the metric scores whole dialogues turn by turn."""
     return dataset.card.level == "dialogue" and "dialogue" not in metric.card.levels
 
 
 def turns(dialogue: Item) -> list[Item]:
-    """The system's turns of a dialogue, each as a response to all that came before; every turn if none is marked."""
+    """Return the system's turns of a dialogue as responses to all before; every turn if no speaker is marked."""
     marked = any(turn.speaker == SYSTEM for turn in dialogue.context)
     return [
         dataclasses.replace(dialogue, id=f"{dialogue.id}#{place}", context=dialogue.context[:place], response=turn)
@@ -111,7 +111,7 @@ def turns(dialogue: Item) -> list[Item]:
 
 
 def aggregated(columns: dict[str, Column], dialogues: Sequence[Item]) -> dict[str, Column]:
-    """Bring the scores of turns together, dialogue by dialogue, in each of the four ways."""
+    """Aggregate the scores of turns per dialogue, in each of the four ways."""
     ends = np.cumsum([len(turns(dialogue)) for dialogue in dialogues])[:-1]
     together = {}
     for name, column in columns.items():
@@ -124,7 +124,7 @@ def aggregated(columns: dict[str, Column], dialogues: Sequence[Item]) -> dict[st
 
 
 def checked(metric: Metric, items: Sequence[Item], columns: object) -> dict[str, Column]:
-    """The columns as the card promised them, and what was made for one quality (`COLUMN@QUALITY`); else BadScores."""
+    """Return the columns that the card promises and those of one quality (`COLUMN@QUALITY`); BadScores for others."""
     name, promised = metric.card.name, metric.card.columns
     keys = list(map(str, columns.keys())) if hasattr(columns, "keys") else None
     own = [key for key in keys or () if key not in promised and split_quality(key, promised)[1]]
@@ -135,7 +135,7 @@ def checked(metric: Metric, items: Sequence[Item], columns: object) -> dict[str,
 
 
 def _check_models(metric: Metric, models: Models) -> None:
-    """Refuse scores of a model that their signature does not hold: they would be kept for any other."""
+    """Refuse scores of models outside the signature, which would be stored for any other model."""
     parts = [one.chosen.metric for one in metric.made_of()] if isinstance(metric, Composite) else [metric]
     declared = {(kind, getattr(one, kind)) for one in parts for kind in one.card.models}
     for one in parts:
@@ -159,7 +159,7 @@ def _vector(metric: str, column: str, values: npt.ArrayLike, items: Sequence[Ite
     except (TypeError, ValueError):
         vector = None
     if vector is None:
-        raise BadScores(f"{metric}: column {column} holds something that is no number")
+        raise BadScores(f"{metric}: column {column} holds a value that is not a number")
     if vector.shape != (len(items),):
         raise BadScores(f"{metric}: column {column} has shape {vector.shape} for {len(items)} items")
     infinite = np.flatnonzero(np.isinf(vector))

@@ -1,11 +1,10 @@
-"""The score store: what was scored once is not scored again, and a killed run goes on where it stopped.
+"""The score store: nothing is scored twice, and a killed run continues where it stopped.
 
     scores/FINGERPRINT/METRIC-KEY-DIGEST.parquet             the scores of a metric on a dataset
     scores/FINGERPRINT/METRIC-KEY.START-STOP-DIGEST.shard    those of a part of its items, until all parts are there
 
-FINGERPRINT names the content of the items, KEY the metric's whole signature, DIGEST the content of the file itself.
-A file that was cut short or damaged no longer matches its digest; it is set aside and scored anew. So is a file that
-matches and yet does not have this form.
+FINGERPRINT identifies the content of the items, KEY the signature of the metric, DIGEST the content of the file. A file
+that does not match its digest or has another form is moved aside and scored again.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ from harness.scoring.files import Files, open_files
 from harness.scoring.score import Scores
 
 Span = tuple[int, int]
-"""The first item of a part, and the one after its last."""
+"""Index of the first item of a part, and of the one after its last."""
 
 _OTHER_FORM = (pa.ArrowException, OSError, ValueError, KeyError, TypeError)
-"""What pyarrow, or a look at the columns, raises of a file that this store has not written."""
+"""Exceptions of pyarrow or of reading the columns for a file that this store has not written."""
 
 _PART = re.compile(r"\.(\d+)-(\d+)-[0-9a-f]+\.shard$")
 
 
 class ScoreStore:
-    """Scores by dataset fingerprint and metric signature, in a place that several runs may share."""
+    """Scores by dataset fingerprint and metric signature, in a folder or behind a URL."""
 
     def __init__(self, root: Path | str) -> None:
         self.files: Files = open_files(root)
@@ -45,11 +44,10 @@ class ScoreStore:
 
     @property
     def root(self) -> str:
-        """Where it is."""
         return self.files.root
 
     def get(self, fingerprint: str, signature: str) -> Scores | None:
-        """The scores of a metric on a dataset, or None; a damaged file is set aside."""
+        """Return the scores of a metric on a dataset, or None; a damaged file is moved aside."""
         with self._errors():
             for name in self.files.names(_folder(fingerprint), f"{_stem(signature)}-*.parquet"):
                 if (scores := self._read(name)) is not None:
@@ -57,17 +55,17 @@ class ScoreStore:
         return None
 
     def has(self, fingerprint: str, signature: str) -> bool:
-        """Whether there are scores; looks at the names alone."""
+        """Return True if there are scores, by file names alone."""
         return bool(self.files.names(_folder(fingerprint), f"{_stem(signature)}-*.parquet"))
 
     def stored(self, fingerprint: str) -> Callable[[str], bool]:
-        """Whether these items were scored, by signature; the names are listed once."""
+        """Return a function that looks up signatures in a listing made once."""
         stems = {name.rpartition("/")[2].rpartition("-")[0]
                  for name in self.files.names(_folder(fingerprint), "*.parquet")}
         return lambda signature: _stem(signature) in stems
 
     def put(self, fingerprint: str, signature: str, scores: Scores) -> None:
-        """Store the scores of a metric on a dataset, in place of older ones and of its parts."""
+        """Store the scores of a metric on a dataset; older ones and its parts are removed."""
         folder, stem, content = _folder(fingerprint), _stem(signature), _to_parquet(scores, signature)
         name = f"{folder}/{stem}-{_digest(content)}.parquet"
         with self._errors():
@@ -78,14 +76,13 @@ class ScoreStore:
             self.clear(fingerprint, signature)
 
     def put_part(self, fingerprint: str, signature: str, span: Span, scores: Scores) -> None:
-        """Store the scores of a part of the items."""
         content = _to_parquet(scores, signature)
         stem = f"{_folder(fingerprint)}/{_stem(signature)}"
         with self._errors():
             self.files.write(f"{stem}.{span[0]:07d}-{span[1]:07d}-{_digest(content)}.shard", content, lasting=False)
 
     def parts(self, fingerprint: str, signature: str) -> dict[Span, str]:
-        """The stored parts that do not overlap, with their names; looks at the names alone."""
+        """Return the stored parts that do not overlap, with their file names."""
         parts: dict[Span, str] = {}
         end = 0
         for name in self.files.names(_folder(fingerprint), f"{_stem(signature)}.*.shard"):
@@ -96,7 +93,7 @@ class ScoreStore:
         return parts
 
     def gaps(self, fingerprint: str, signature: str, count: int) -> Iterator[Span]:
-        """What no stored part of so many items covers."""
+        """Yield the spans of `count` items that no stored part covers."""
         start = 0
         for span in self.parts(fingerprint, signature):
             if start < span[0]:
@@ -107,7 +104,7 @@ class ScoreStore:
 
     def joined(self, fingerprint: str, signature: str, items: Sequence[str],
                refused: Collection[Span] = ()) -> Scores | None:
-        """The scores of all parts, NaN for the `refused` ones; None where a part is missing or damaged."""
+        """Join all parts, with NaN for the `refused` ones; None where a part is missing or damaged."""
         names = self.parts(fingerprint, signature)
         spans = sorted({*names, *(span for span in refused if span not in names)})
         if not names or [spans[0][0], spans[-1][1]] != [0, len(items)] or any(
@@ -123,12 +120,11 @@ class ScoreStore:
         return Scores(tuple(items), columns, seconds, alone, max(part.day for part in parts.values()))
 
     def clear(self, fingerprint: str, signature: str) -> None:
-        """Remove the parts."""
         for name in self.files.names(_folder(fingerprint), f"{_stem(signature)}.*.shard"):
             self.files.remove(name)
 
     def _fitting(self, names: Mapping[Span, str], items: Sequence[str]) -> dict[Span, Scores]:
-        """The parts that are whole and of these items; the others are set aside, and all if their columns differ."""
+        """Read the undamaged parts of these items; others are moved aside, and all if their columns differ."""
         parts = {span: scores for span, name in names.items() if (scores := self._read(name)) is not None}
         differ = len({frozenset(scores.columns) for scores in parts.values()}) > 1
         bad = [span for span, scores in parts.items() if differ or scores.items != tuple(items[slice(*span)])]
@@ -137,7 +133,7 @@ class ScoreStore:
         return {span: scores for span, scores in parts.items() if span not in bad}
 
     def _read(self, name: str) -> Scores | None:
-        """The scores in a file that matches its digest; one that does not is set aside."""
+        """Read a file that matches its digest; another is moved aside."""
         try:
             content = self.files.read(name)
         except FileNotFoundError:  # another run has just replaced it
@@ -157,22 +153,17 @@ class ScoreStore:
         try:
             yield
         except OSError as error:  # a full disk is no fault of the metric
-            raise StoreError(f"{error.filename or self.root}: {error.strerror or error}; mend that: what was scored is "
-                             "kept, the same command goes on") from error
+            raise StoreError(f"{error.filename or self.root}: {error.strerror or error}; "
+                             "scores are kept; fix this and give the same command again") from error
 
 
 def cut(span: Span, size: int) -> Iterator[Span]:
-    """A span along the grid of a size, so that two metrics are cut at the same items."""
+    """Cut a span along the grid of a size, so that two metrics are cut at the same items."""
     start = span[0]
     while start < span[1]:
         stop = min(span[1], (start // size + 1) * size)
         yield start, stop
         start = stop
-
-
-def lock_name(fingerprint: str, signature: str) -> str:
-    """What the lock on a metric and a dataset is called."""
-    return f"{_folder(fingerprint)}-{_stem(signature)}"
 
 
 def _folder(fingerprint: str) -> str:

@@ -33,7 +33,7 @@ CRASHES = (
     ("returns too few scores", "right.pop()", r"column \w+ has shape \(19,\) for 20 items"),
     ("returns too many scores", "right.append(0.0)", r"column \w+ has shape \(21,\) for 20 items"),
     ("returns a table", "right = [right]", r"column \w+ has shape \(1, 20\) for 20 items"),
-    ("returns words", "right = ['good'] * len(items)", "holds something that is no number"),
+    ("returns words", "right = ['good'] * len(items)", "not a number"),
     ("returns infinity", "right[3] = float('inf')", r"column \w+ is infinite for item \S+_\d+"),
     ("sorts the items it is given", "items.sort()", "AttributeError: 'tuple' object has no attribute 'sort'"),
 )
