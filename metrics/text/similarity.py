@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.metric import Column
-from metrics.models.memory import Vectors
+
+Vectors = npt.NDArray[np.float32]
 
 
 def unit(vectors: Vectors) -> Vectors:

@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.errors import BadOption
+from metrics.graph.grade import concepts
 from metrics.models.cache import PooledVectors
 from metrics.models.memory import Vectors
-from metrics.text import concepts, keywords
+from metrics.text import keywords
 from metrics.text.topic_graph import Graph, Hops, Nodes
 
 if TYPE_CHECKING:

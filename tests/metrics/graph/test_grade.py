@@ -9,15 +9,15 @@ import pytest
 
 from metrics import registry
 from metrics.errors import BadOption, MetricError, MissingResource
+from metrics.graph.grade import concepts, published
 from metrics.graph.grade import metric as grade_data
-from metrics.graph.grade import published
 from metrics.graph.grade import topics as grade_topics
 from metrics.graph.grade.metric import Grade
 from metrics.graph.grade.topics import TopicSource, of_file, topics
 from metrics.metric import signature
 from metrics.models.checkpoint import SHIPPED
 from metrics.models.service import Choice, Models
-from metrics.text import concepts, keywords
+from metrics.text import keywords
 from metrics.text.topic_graph import Graph, write
 from metrics.training import negatives
 from metrics.training.recipe import TrainingData

@@ -18,8 +18,9 @@ from scipy.sparse.csgraph import shortest_path
 from benchmarks.dataset import Item, Reference, Utterance
 from benchmarks.storage import resources
 from metrics.errors import MissingResource
+from metrics.graph.grade import concepts
 from metrics.models.service import Models
-from metrics.text import concepts, keywords
+from metrics.text import keywords
 from metrics.text.keywords import Counts
 from metrics.text.topic_graph import Damaged, Graph, write
 from metrics.text.words import SideBySide, ngrams, sharing, terms, tokens, words
