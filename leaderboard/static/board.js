@@ -20,24 +20,24 @@ document.addEventListener("DOMContentLoaded", () => {
 
   function read() {
     const hash = location.hash.slice(1);
-    const given = new URLSearchParams(hash.includes("=") ? hash : "");
-    const among = (name, known) => (known.includes(given.get(name)) ? given.get(name) : "");
+    const parameters = new URLSearchParams(hash.includes("=") ? hash : "");
+    const among = (name, known) => (known.includes(parameters.get(name)) ? parameters.get(name) : "");
     return {
-      q: among("q", Numbers.questions.map((one) => one.board)) || initial,
+      q: among("q", Numbers.questions.map((question) => question.board)) || initial,
       ratings: among("ratings", ["1"]), models: among("models", Numbers.sizes.map(([key]) => key)),
       stat: among("stat", [...Numbers.statistics.slice(1), "corrected"]),
-      without: new Set(given.getAll("without").filter((name) => Numbers.datasets.includes(name))),
-      find: given.get("find") ?? "", sort: given.get("sort") ?? "", open: given.get("open") ?? "",
-      one: given.get("one") ?? "", other: given.get("other") ?? "", y: Number(given.get("y")) || 0,
+      without: new Set(parameters.getAll("without").filter((name) => Numbers.datasets.includes(name))),
+      find: parameters.get("find") ?? "", sort: parameters.get("sort") ?? "", open: parameters.get("open") ?? "",
+      one: parameters.get("one") ?? "", other: parameters.get("other") ?? "", y: Number(parameters.get("y")) || 0,
     };
   }
 
   function written(choice) {
-    const given = new URLSearchParams();
-    if (choice.q !== initial) given.set("q", choice.q);
-    for (const key of ["ratings", "models", "stat", "find", "sort", "open", "one", "other"]) if (choice[key]) given.set(key, choice[key]);
-    for (const name of choice.without) given.append("without", name);
-    return given.toString();
+    const parameters = new URLSearchParams();
+    if (choice.q !== initial) parameters.set("q", choice.q);
+    for (const key of ["ratings", "models", "stat", "find", "sort", "open", "one", "other"]) if (choice[key]) parameters.set(key, choice[key]);
+    for (const name of choice.without) parameters.append("without", name);
+    return parameters.toString();
   }
 
   let choice = read();
@@ -49,7 +49,7 @@ document.addEventListener("DOMContentLoaded", () => {
     draw();
   }
 
-  const asked = () => Numbers.questions.find((one) => one.board === choice.q);
+  const asked = () => Numbers.questions.find((question) => question.board === choice.q);
   const label = (row) => Numbers.columns[row][0];
   const link = (row) => make("a", { href: Numbers.columns[row][1] }, label(row));
 
@@ -115,33 +115,33 @@ document.addEventListener("DOMContentLoaded", () => {
     return step ? `${value > 0 ? "p" : "n"}${step}` : "z";
   }
 
-  function fill(cell, own, lead, small) {
-    const text = own === null ? "–" : three(own);
+  function fill(cell, value, lead, small) {
+    const text = value === null ? "–" : three(value);
     const tag = { [lead[1]]: "u", [lead[0]]: "strong" }[text];
-    cell.replaceChildren(own !== null && tag ? make(tag, {}, text) : text, ...(small ? [make("small", {}, small)] : []));
+    cell.replaceChildren(value !== null && tag ? make(tag, {}, text) : text, ...(small ? [make("small", {}, small)] : []));
   }
 
-  const leaders = (values) => [...new Set(values.filter((own) => own !== null))].sort((one, other) => other - one).slice(0, 2).map(three);
+  const leaders = (values) => [...new Set(values.filter((value) => value !== null))].sort((first, second) => second - first).slice(0, 2).map(three);
 
   /* Update rank, score and the means on the qualities in every row. */
   function numbers(question, places) {
     const known = Ranking.untouched(choice);
-    const lead = leaders(places.map((own) => own && own[3]));
+    const lead = leaders(places.map((ranked) => ranked && ranked[3]));
     const control = places[Numbers.columns.findIndex((column) => column[2] === "length")];
     for (const { row, place } of lines) {
-      const own = places[place];
-      row.cells[at.rank].replaceChildren(own ? String(own[0]) : "", ...(own ? [make("small", {}, own[1] === null ? (known ? "" : "not available") : `${own[1]}–${own[2]}`)] : []));
-      fill(row.cells[at.score], own && own[3], lead, own && own[4] ? `± ${own[4].toFixed(2)}` : "");
+      const ranked = places[place];
+      row.cells[at.rank].replaceChildren(ranked ? String(ranked[0]) : "", ...(ranked ? [make("small", {}, ranked[1] === null ? (known ? "" : "not available") : `${ranked[1]}–${ranked[2]}`)] : []));
+      fill(row.cells[at.score], ranked && ranked[3], lead, ranked && ranked[4] ? `± ${ranked[4].toFixed(2)}` : "");
       const name = row.cells[at.metric];
       name.querySelector(".sign")?.remove();
-      if (own && control && own[3] <= control[3] && Numbers.columns[place][2] !== "length") {
+      if (ranked && control && ranked[3] <= control[3] && Numbers.columns[place][2] !== "length") {
         const words = "no better than counting words";
         name.querySelector("a, small")?.after(make("span", { className: "sign", role: "img", title: words, ariaLabel: words }, "▽"));
       }
     }
-    for (const other of Numbers.questions.filter((one) => at[one.board] !== undefined)) {
+    for (const other of Numbers.questions.filter((question) => at[question.board] !== undefined)) {
       const means = Ranking.places(other, choice);
-      const best = leaders(means.map((own) => own && own[3]));
+      const best = leaders(means.map((ranked) => ranked && ranked[3]));
       for (const { row, place } of lines) {
         const cell = row.cells[at[other.board]];
         fill(cell, means[place] && means[place][3], best, "");
@@ -157,7 +157,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const places = Ranking.places(question, choice);
     const items = make("dl", {}, ...[
       ["Against the next", below === undefined ? "this is the last" : Compare.sentence(question, place, below)],
-      ["On each dataset", values.map(([[dataset, quality], own]) => `${Numbers.datasets[dataset]}${question.board.includes(":") ? "" : ` ${quality}`} ${three(own)}`).join(" · ")],
+      ["On each dataset", values.map(([[dataset, quality], value]) => `${Numbers.datasets[dataset]}${question.board.includes(":") ? "" : ` ${quality}`} ${three(value)}`).join(" · ")],
       ["Its other columns", others.map(([column, row]) => `${column[0]} ${three(places[row] && places[row][3])}`).join(" · ")],
     ].filter(([, text]) => text).map(([term, text]) => make("div", {}, make("dt", {}, term), make("dd", {}, text))));
     if (Numbers.worst) reply(Numbers.columns[place][2], items);
@@ -176,20 +176,20 @@ document.addEventListener("DOMContentLoaded", () => {
     });
     replies.then(() => {
       if (!Object.hasOwn(Worst, metric)) return;
-      const [dataset, people, own, ...turns] = Worst[metric];
-      const high = own > people ? "high" : "low";
+      const [dataset, people, position, ...turns] = Worst[metric];
+      const high = position > people ? "high" : "low";
       items.append(make("div", {}, make("dt", {}, `The reply scored furthest too ${high}`), make("dd", {},
         ...turns.map((text, turn) => make(turn < turns.length - 1 ? "p" : "blockquote", {}, text)),
-        make("small", {}, `${dataset}; position among all its replies, from 0 (lowest) to 1 (highest): people ${people.toFixed(2)}, metric ${own.toFixed(2)}`))));
+        make("small", {}, `${dataset}; position among all its replies, from 0 (lowest) to 1 (highest): people ${people.toFixed(2)}, metric ${position.toFixed(2)}`))));
     });
   }
 
   function arrange(question, shown) {
-    for (const own of table.querySelectorAll(".drawer")) own.remove();
-    for (const own of [...table.tBodies].slice(1)) own.remove();
+    for (const drawer of table.querySelectorAll(".drawer")) drawer.remove();
+    for (const group of [...table.tBodies].slice(1)) group.remove();
     const order = new Map(shown.map((row, place) => [row, place]));
     const find = choice.find.toLowerCase();
-    lines.sort((one, other) => (order.get(one.place) ?? 1e6) - (order.get(other.place) ?? 1e6));
+    lines.sort((first, second) => (order.get(first.place) ?? 1e6) - (order.get(second.place) ?? 1e6));
     for (const { row, place } of lines) {
       const matches = !find || Numbers.columns[place].filter((part) => typeof part === "string").join(" ").toLowerCase().includes(find);
       row.hidden = find ? !matches || !Ranking.allowed(choice, place) : !order.has(place);
@@ -247,9 +247,9 @@ document.addEventListener("DOMContentLoaded", () => {
       select("Score", [["", title(Numbers.statistics[0])], ["corrected", "corrected for rater noise"], ...Numbers.statistics.slice(1).map((name) => [name, title(name)])], "stat"),
       select("Compare", names, "one"), select("with", names, "other")];
     const asks = [
-      select("Quality", Numbers.questions.map((one) => [one.board, one.title]), "q", ""),
+      select("Quality", Numbers.questions.map((question) => [question.board, question.title]), "q", ""),
       select("Fitted on ratings", [["", "no"], ["1", "allowed"]], "ratings", ""), select("Models", Numbers.sizes, "models", "")];
-    form.replaceChildren(...asks.map(([own]) => own));
+    form.replaceChildren(...asks.map(([label]) => label));
     const find = make("input", { type: "search", placeholder: "metric, family", autocomplete: "off" });
     find.addEventListener("input", () => change({ find: find.value }, true));
     const boxes = Numbers.datasets.map((name) => {
@@ -277,7 +277,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const datasets = make("details", { className: "menu" }, make("summary", {}, "Datasets"), make("fieldset", {}, make("legend", { className: "unseen" }, "Datasets"), ...boxes.map(([box]) => box)));
     const made = make("div", { className: "panel", role: "group", ariaLabel: "Board" }, selects[0][0], make("label", { className: "field" }, make("span", {}, "Find"), find), datasets,
       selects[1][0], selects[2][0], copy, reset);
-    return { made, sync: () => { for (const [, own] of [...asks, ...selects, ...boxes]) own(); if (find !== document.activeElement) find.value = choice.find; } };
+    return { made, sync: () => { for (const [, update] of [...asks, ...selects, ...boxes]) update(); if (find !== document.activeElement) find.value = choice.find; } };
   }
 
   for (const { row, place } of lines) {

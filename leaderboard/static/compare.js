@@ -21,13 +21,13 @@ const Compare = (() => {
   }
 
   /* Return the result of a test of two rows, packed by leaderboard/model/numbers.py: 0 untested, 1 no, 2 first, 3 second. */
-  function outcome(test, target, one, other) {
+  function outcome(test, target, first, second) {
     if (!bytes.has(test)) bytes.set(test, Uint8Array.from(atob(Numbers.tests[test]), (sign) => sign.charCodeAt(0)));
-    const [low, high] = [Math.min(one, other), Math.max(one, other)];
+    const [low, high] = [Math.min(first, second), Math.max(first, second)];
     const count = Numbers.columns.length;
     const pair = target * (count * (count - 1) / 2) + low * (2 * count - low - 1) / 2 + high - low - 1;
     const code = (bytes.get(test)[pair >> 2] >> (2 * (pair & 3))) & 3;
-    return one < other || code < 2 ? code : 5 - code;
+    return first < second || code < 2 ? code : 5 - code;
   }
 
   /* State on how many targets the first is above, by how much, and on how many a test confirms it. */
@@ -39,8 +39,8 @@ const Compare = (() => {
     const mean = gaps.reduce((sum, [first, second]) => sum + first - second, 0) / gaps.length;
     if (mean < 0) return sentence(question, other, one);
     const tests = Object.keys(Numbers.tests).map((test) => {
-      const found = gaps.map(([, , target]) => outcome(test, target, one, other));
-      const [won, lost] = [2, 3].map((code) => found.filter((each) => each === code).length);
+      const outcomes = gaps.map(([, , target]) => outcome(test, target, one, other));
+      const [won, lost] = [2, 3].map((code) => outcomes.filter((result) => result === code).length);
       return ` ${WORDS[test] ?? test} finds ${names[0]} better on ${won} and ${names[1]} on ${lost}${test === "williams" ? `; it ${CAVEAT}` : ""}.`;
     });
     return `${names[0]} is above ${names[1]} on ${gaps.filter(([first, second]) => first > second).length} of ${gaps.length}, `
@@ -49,7 +49,7 @@ const Compare = (() => {
 
   function row(target, one, other) {
     const [dataset, quality, items] = Numbers.targets[target];
-    const values = [one, other].map((each) => Ranking.value("", each, target));
+    const values = [one, other].map((column) => Ranking.value("", column, target));
     const gap = values.includes(null) ? null : values[0] - values[1];
     const words = ["not tested", "no", Numbers.columns[one][0], Numbers.columns[other][0]];
     return make("tr", {}, make("th", { scope: "row", className: "stub" }, Numbers.datasets[dataset]),
@@ -59,7 +59,7 @@ const Compare = (() => {
 
   /* The comparison of two rows: a sentence and a table. */
   function view(question, one, other) {
-    const names = [one, other].map((each) => Numbers.columns[each][0]);
+    const names = [one, other].map((column) => Numbers.columns[column][0]);
     const heads = [["stub", "Dataset"], ["words", "Quality"], ["number", "Items"], ["number", names[0]], ["number", names[1]], ["number", "Difference"],
       ...Object.keys(Numbers.tests).map((test) => ["words", `Better by ${WORDS[test] ?? test}`])];
     const table = make("table", {}, make("caption", {}, make("span", {}, `${names.join(" and ")}: ${question.title}`)),

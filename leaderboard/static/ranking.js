@@ -15,7 +15,7 @@ const Ranking = (() => {
   }
 
   function competes(row, target) {
-    return !Numbers.fitted.some(([one, dataset]) => one === row && dataset === Numbers.targets[target][0]);
+    return !Numbers.fitted.some(([fitted, dataset]) => fitted === row && dataset === Numbers.targets[target][0]);
   }
 
   /* Return the correlation of a row on a target; "corrected" is the first statistic divided by the limit from rater noise. */
@@ -29,24 +29,24 @@ const Ranking = (() => {
   }
 
   function average(values) {
-    return values.length && values.every((one) => one !== null) ? values.reduce((sum, one) => sum + one, 0) / values.length : null;
+    return values.length && values.every((number) => number !== null) ? values.reduce((sum, number) => sum + number, 0) / values.length : null;
   }
 
   function mean(question, choice, row) {
     const targets = question.targets.filter((target) => !choice.without.has(Numbers.datasets[Numbers.targets[target][0]])
       && (choice.stat !== "corrected" || Numbers.targets[target][3]));
-    const own = targets.map((target) => [Numbers.targets[target][0], competes(row, target) ? value(choice.stat, row, target) : null]);
-    if (question.rule === "test") return average(own.map(([, one]) => one));
-    const datasets = [...new Set(own.map(([dataset]) => dataset))];
-    return average(datasets.map((dataset) => average(own.filter(([one]) => one === dataset).map(([, one]) => one))));
+    const pairs = targets.map((target) => [Numbers.targets[target][0], competes(row, target) ? value(choice.stat, row, target) : null]);
+    if (question.rule === "test") return average(pairs.map(([, number]) => number));
+    const datasets = [...new Set(pairs.map(([dataset]) => dataset))];
+    return average(datasets.map((dataset) => average(pairs.filter(([name]) => name === dataset).map(([, number]) => number))));
   }
 
   /* Return for every row its rank, low, high, value and half its interval, or null. */
   function places(question, choice) {
     if (untouched(choice)) return question.places;
     const means = Numbers.columns.map((_, row) => mean(question, choice, row));
-    return means.map((own) => (own === null ? null
-      : [1 + means.filter((other) => other !== null && other > own + SAME).length, null, null, own, 0]));
+    return means.map((average) => (average === null ? null
+      : [1 + means.filter((other) => other !== null && other > average + SAME).length, null, null, average, 0]));
   }
 
   function allowed(choice, row) {
@@ -56,10 +56,10 @@ const Ranking = (() => {
 
   /* Return the allowed rows, best first: the best of each metric and the first of equal ones. */
   function best(question, choice) {
-    const own = places(question, choice);
+    const ranked = places(question, choice);
     const [metrics, taken] = [new Set(), new Set()];
-    return [...own.keys()].filter((row) => own[row] !== null && allowed(choice, row))
-      .sort((one, other) => own[one][0] - own[other][0] || one - other)
+    return [...ranked.keys()].filter((row) => ranked[row] !== null && allowed(choice, row))
+      .sort((first, second) => ranked[first][0] - ranked[second][0] || first - second)
       .filter((row) => {
         const [, , metric, , , , , , equals] = Numbers.columns[row];
         if (metrics.has(metric) || equals.some((other) => taken.has(other))) return false;

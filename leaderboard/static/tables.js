@@ -12,8 +12,8 @@ const Tables = (() => {
   }
 
   function number(text) {
-    const found = /^[<\s]*([-−]?\d[\d.]*)/.exec(text);
-    return found ? Number(found[1].replace("−", "-")) : null;
+    const match = /^[<\s]*([-−]?\d[\d.]*)/.exec(text);
+    return match ? Number(match[1].replace("−", "-")) : null;
   }
 
   function headings(table) {
@@ -29,11 +29,11 @@ const Tables = (() => {
     const heading = headings(table)[column];
     const sign = direction === "descending" ? -1 : 1;
     const value = numeric(heading) ? (row) => number(main(row.cells[column])) : (row) => main(row.cells[column]);
-    const order = (one, other) => (one === null) - (other === null)
-      || sign * (numeric(heading) ? one - other : collator.compare(one, other));
+    const order = (first, second) => (first === null) - (second === null)
+      || sign * (numeric(heading) ? first - second : collator.compare(first, second));
     for (const body of table.tBodies) {
       const rows = [...body.rows].filter((row) => !row.matches(".group, .drawer")).map((row) => [value(row), row]);
-      rows.sort(([one], [other]) => order(one, other));
+      rows.sort(([first], [second]) => order(first, second));
       body.append(...rows.map(([, row]) => row));
     }
     mark(table, column, direction);
@@ -68,7 +68,7 @@ const Tables = (() => {
   function csv(table) {
     const visible = headings(table).map((heading, column) => [heading, column]).filter(([heading]) => !heading.hidden);
     const rows = [...table.querySelectorAll("tbody tr:not(.group, .drawer)")].filter((row) => !row.hidden);
-    const small = (cell) => [...cell.querySelectorAll("small")].map((one) => one.textContent.trim()).join("; ");
+    const small = (cell) => [...cell.querySelectorAll("small")].map((line) => line.textContent.trim()).join("; ");
     const below = visible.map(([, column]) => rows.some((row) => small(row.cells[column])));
     const line = (cells) => cells.map((text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(",");
     const head = visible.flatMap(([heading], at) => [main(heading), ...(below[at] ? [`${main(heading)} (below)`] : [])]);
