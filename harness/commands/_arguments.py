@@ -18,7 +18,6 @@ FLAGS: dict[str, dict[str, Any]] = {
                                "repeatable"},
     "dataset": {**MANY, "help": "dataset: its name or the path of a card (.toml); repeatable"},
     "quality": {**MANY, "help": "quality or dimension; repeatable"},
-    "corpus": {**MANY, "metavar": "NAME|FILE", "help": "corpus instead of those of the recipe; repeatable"},
     "split": {"choices": SPLITS, "help": "only the datasets of one split"},
     "data": {"choices": ("auto", "real", "sample"),
              "help": "auto: imported or fetched data, else the sample (default)"},

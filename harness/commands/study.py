@@ -18,10 +18,10 @@ from harness.studies import StudyRequest, files, load, names
 if TYPE_CHECKING:
     from harness.studies import Findings
 
-CHOOSING = ("metric", "dataset", "quality", "split", "folder", "corpus")
+CHOOSING = ("metric", "dataset", "quality", "split", "folder")
 """Flags that only some studies support."""
 FLAGS = {name: name for name in ("metric", "dataset", "quality", "split", "data", "seed", "draws", "limit", "folder",
-                                 "corpus", "encoder", "lm", "vectors")} | {"folder": "from"}
+                                 "encoder", "lm", "vectors")} | {"folder": "from"}
 """Flags that affect a study, by destination."""
 
 
@@ -35,7 +35,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N items of each dataset, or N contexts")
     parser.add_argument("--from", dest="folder", type=Path, metavar="DIR",
                         help="dailydialogpp: folder with dev.json and test.json (default: in the home)")
-    add(parser, "corpus", default=[])
     add(parser, "encoder", "lm", "vectors", "device", "offline")
     add(parser, "out", default=Path("results"), help="folder of scores and studies (default: ./results)")
 
@@ -75,7 +74,7 @@ def _request(args: argparse.Namespace) -> StudyRequest:
         metrics=tuple(args.metric), datasets=own.named(args.dataset, args.home), split=args.split,
         qualities=tuple(args.quality), limit=args.limit, seed=args.seed, data=args.data)
     return StudyRequest(selection, args.home, expanded(args.out), args.draws,
-                        expanded(args.folder) if args.folder else None, choice(args), tuple(args.corpus))
+                        expanded(args.folder) if args.folder else None, choice(args))
 
 
 def command(args: argparse.Namespace) -> str:

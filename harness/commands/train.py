@@ -30,7 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--eight-bits", action="store_true",
                         help="store large matrices with eight bits instead of float16")
     add(parser, "encoder", "lm", default="")
-    add(parser, "corpus", default=[])
+    parser.add_argument("--corpus", action="append", default=[], metavar="NAME|FILE",
+                        help="corpus instead of those of the recipe; repeatable")
     add(parser, "device", default="auto")
     add(parser, "precision", default="auto", choices=("auto", "fp32", "bf16"),
         help="auto: bf16 on CUDA, else fp32 (default)")

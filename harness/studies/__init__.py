@@ -69,7 +69,6 @@ class StudyRequest:
     draws: int = 400
     folder: Path | None = None
     choice: Choice | None = field(default=None)
-    corpora: tuple[str, ...] = ()
 
     @property
     def seed(self) -> int:
