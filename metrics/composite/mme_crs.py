@@ -24,7 +24,7 @@ where it says what should lie between 1/3 and 1/2 for the best d; it is read as 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -49,6 +49,17 @@ HIGHEST = 20
 """The largest power that is tried."""
 
 
+def by_paper(column: str, encoder: str) -> str:
+    """Return the sub-metric of a column as the papers have it."""
+    if column.startswith("sm-"):
+        return f"sm[encoder={encoder or PAPER.encoder}]/{column}"
+    return f"{column}[recipe=paper,encoder={encoder}]" if encoder else f"{column}[recipe=paper]"
+
+
+INPUTS: Mapping[str, Callable[[str, str], str]] = {"small": lambda column, encoder: column, "paper": by_paper}
+"""The sub-metric of a column and an encoder, by recipe."""
+
+
 class SubMetrics(Composite):
     """A composite of the columns of GROUPS; the options that name them are its own."""
 
@@ -68,11 +79,7 @@ class SubMetrics(Composite):
         """The columns of the groups that an ablation leaves."""
         columns = [column for group, columns in GROUPS.items() if group not in self.without.split("+")
                    for column in columns]
-        if self.recipe == "small":
-            return named("+".join(columns), encoder=self.encoder)
-        own = f",encoder={self.encoder}" if self.encoder else ""
-        return named("+".join(f"sm[encoder={self.encoder or PAPER.encoder}]/{column}" if column.startswith("sm-") else
-                              f"{column}[recipe={self.recipe}{own}]" for column in columns))
+        return named("+".join(INPUTS[self.recipe](column, self.encoder) for column in columns), encoder=self.encoder)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,20 +10,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
-
-import numpy as np
+from typing import ClassVar, Literal
 
 from benchmarks.dataset import Item
-from metrics.graph._tables import contexts, fill, in_blocks
-from metrics.graph.grade import published, topics
-from metrics.graph.grade.metric import grade_pairs, telling_apart
+from metrics.graph.grade import pairs, topics
 from metrics.metric import Columns, MetricCard
-from metrics.models.scorer import probabilities
 from metrics.models.service import Models
-from metrics.models.text_table import Rows
 from metrics.text.keywords import Tagger
-from metrics.text.words import reply
 from metrics.training.examples import FIVE
 from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
@@ -44,11 +37,11 @@ class MmeTcm(Trainable):
         ),
     )
     recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(FIVE, steps=1_200, rate=1e-3, every=100),
-        "paper": dataclasses.replace(published.RECIPE, rate=1e-5, encoder="", network={
-            **published.RECIPE.network, "dropout": 0.0}, departures=(
+        "small": dataclasses.replace(pairs.SMALL, architecture="topic-graph"),
+        "paper": dataclasses.replace(pairs.RECIPE, rate=1e-5, encoder="", architecture="topic-graph", network={
+            **pairs.RECIPE.network, "dropout": 0.0}, departures=(
             "What the paper leaves open is as in GRADE's paper, and in its formulas, not its released code.",
-            *(published.RECIPE.departures or ())[1:]))}
+            *(pairs.RECIPE.departures or ())[1:]))}
     encoder: str = ""
     graph: Literal["neighbours", "conceptnet"] = "neighbours"
     nodes: str = ""
@@ -59,42 +52,25 @@ class MmeTcm(Trainable):
     def weights_name(self) -> str:
         """The checkpoint of these options."""
         own = self.recipes[self.recipe].options
-        parts = {self.recipe: self.recipe != "small", self.graph: self.graph != own.get("graph", "neighbours"),
+        parts = {self.graph: self.graph != own.get("graph", "neighbours"),
                  "vectors" if self.nodes else "words": self.nodes != own.get("nodes", "")}
-        return "-".join(["mme-tcm", *(name for name, differs in parts.items() if differs)])
+        return self.named(*(name for name, differs in parts.items() if differs))
 
     def depends(self, models: Models) -> tuple[str, ...]:
         """The graph of concepts, and the counts that keywords are chosen by."""
         return topics.depends(models, self.graph, self.nodes)
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """0 to 1, higher is more coherent; NaN without a context."""
-        from metrics.graph.grade.network import TopicCoherence
+        """Return scores of 0 to 1, higher is more coherent; NaN without a context."""
+        from metrics.graph.grade import network  # noqa: F401, it registers its architectures
 
-        network = models.trained(self.weights_name, TopicCoherence, self.encoder).cpu().eval()
-        before = contexts(items)
-        if self.recipe != "small":
-            before = [texts[: published.TURNS] for texts in before]
-        graphs = topics.item_topics(before, [reply(item) for item in items], self._source(models), self.tagger)
-
-        def logits(block: Rows) -> Any:
-            return network(graphs.batch(block))
-
-        available = np.array([bool(texts[0]) for texts in before])
-        return {"mme-tcm": fill(available, lambda chosen: probabilities(
-            in_blocks(np.flatnonzero(chosen), logits)))}
+        readings = pairs.of_items(items, self._source(models), self.tagger)
+        return {"mme-tcm": models.scorer(self.weights_name, self.encoder).probabilities(readings)}
 
     def objective(self, data: TrainingData) -> Objective:
         """Give the topics of true replies more than those of false ones that are like them."""
-        from metrics.graph.grade.network import TopicCoherence
-
-        source = self._source(data.models, data.encoder)
-        if self.recipe != "small":
-            return published.of_topics(data, source, self.tagger)
-        pairs = grade_pairs(data, source, "both", self.tagger)
-        config = {"nodes": pairs[0].features}
-        return telling_apart(TopicCoherence, config, pairs, utterances=False)
+        return pairs.objective(data, self._source(data.models, data.encoder), "both", self.tagger)
 
     def _source(self, models: Models, encoder: str = "") -> topics.TopicSource:
         source = topics.source(models, self.encoder or encoder, self.graph, 10, 10, self.nodes)
-        return dataclasses.replace(source, apart=0 if self.recipe == "small" else published.APART)
+        return dataclasses.replace(source, apart=self.recipes[self.recipe].examples["apart"])

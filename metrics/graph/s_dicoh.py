@@ -50,10 +50,12 @@ class SDiCoh(Trainable):
         ),
     )
     recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(("empatheticdialogues",), steps=2_000, rate=3e-3, every=250),
+        "small": Recipe(("empatheticdialogues",), steps=2_000, rate=3e-3, every=250,
+                        architecture="dialogue-sequence"),
         "paper": Recipe(
             ("empatheticdialogues",), steps=115_960, epochs=20.0, rate=5e-4, warmup=0.0, decay=0.0, every=5_798,
-            patience=99, schedule="constant", clip=0.0, batch=128, margin=0.1, network={"hidden": 128, "size": 256},
+            patience=99, schedule="constant", clip=0.0, batch=128, margin=0.1,
+            architecture="dialogue-words", network={"hidden": 128, "size": 256},
             options={"words": "glove.42B.300d.txt"}, departures=(
                 ("The released code's softmax of attention goes over the batch, here over the words and over the "
                  "utterances; the vectors of words are not trained, and words without one are left out."),
@@ -70,9 +72,9 @@ class SDiCoh(Trainable):
     @property
     def weights_name(self) -> str:
         """The checkpoint of these negatives, by this recipe; without a file of words it reads the encoder's."""
-        parts = {"paper": self.recipe == "paper", "embeddings": self.recipe == "paper" and not self.words,
-                 f"negatives-{self.negatives}": self.negatives != "ur"}
-        return "-".join(["s-dicoh", *(name for name, differs in parts.items() if differs)])
+        words = self.recipes[self.recipe].options.get("words", "")
+        return self.named("embeddings" * bool(words and not self.words),
+                          f"negatives-{self.negatives}" * (self.negatives != "ur"))
 
     def depends(self, models: Models) -> tuple[str, ...]:
         """The file of word vectors."""
@@ -80,24 +82,24 @@ class SDiCoh(Trainable):
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A real number, higher for a more coherent dialogue; NaN of fewer than two utterances."""
-        from metrics.graph.dynaeval.network import DialogueSequence, DialogueWords
+        from metrics.graph.dynaeval import network as _  # noqa: F401, it registers its architectures
 
-        if self.recipe == "paper":
-            vectors = self._vectors(models)
-            return {"s-dicoh": word_scores(models.trained(self.weights_name, DialogueWords, self.encoder), items,
-                                           vectors)}
-        network = models.trained(self.weights_name, DialogueSequence, self.encoder)
+        network = models.scorer(self.weights_name, self.encoder).network
+        if network.reads_words:
+            return {"s-dicoh": word_scores(network, items, self._vectors(models))}
         return {"s-dicoh": item_scores(network, items, models.encoder(self.encoder), WINDOW)}
 
     def objective(self, data: TrainingData) -> Objective:
         """Score dialogues above worse ones, by a margin."""
-        from metrics.graph.dynaeval.network import DialogueSequence, DialogueWords
+        from metrics.graph.dynaeval import network as _  # noqa: F401, it registers its architectures
+        from metrics.models.scorer import find
 
-        if self.recipe == "paper":
+        kind: Any = find(data.recipe.architecture)
+        if kind.reads_words:
             vectors = self._vectors(data.models)
-            return above_worse(data, self.negatives, DialogueWords, lambda dialogues: (
+            return above_worse(data, self.negatives, kind, lambda dialogues: (
                 vectors.width, lambda some: words_of(some, vectors)), {}, True)
-        return ranking(data, self.negatives, DialogueSequence, WINDOW, SPEAKERS, {})
+        return ranking(data, self.negatives, kind, WINDOW, SPEAKERS, {})
 
     def _vectors(self, models: Models) -> WordVectors:
         return models.vectors(self.words) if self.words else from_encoder(models.encoder(self.encoder))

@@ -178,7 +178,7 @@ class Work:
         """The corpus to train on; its seed is set before each training."""
         name = self.training.part.corpus
         return TrainingData({name: corpora.load(name, self.training.home)}, self.models, self.training.seed,
-                            read=self.read)
+                            read=self.read, recipe=self.recipe)
 
     def accuracy(self, seed: int) -> float:
         """How often a dialogue scores above its worse ones; of a trained system after a training."""

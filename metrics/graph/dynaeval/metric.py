@@ -38,6 +38,7 @@ from benchmarks.dataset import Item, Utterance
 from metrics.errors import BadOption
 from metrics.graph._tables import by_length, fill
 from metrics.metric import Column, Columns, MetricCard
+from metrics.models.architectures import DECIMALS
 from metrics.models.service import Models
 from metrics.models.text_table import Rows, TextTable, reading
 from metrics.training import negatives
@@ -81,10 +82,12 @@ class DynaEval(Trainable):
         ),
     )
     recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(("empatheticdialogues",), steps=2_000, rate=3e-3, every=250),
+        "small": Recipe(("empatheticdialogues",), steps=2_000, rate=3e-3, every=250,
+                        architecture="dialogue-graph"),
         "paper": Recipe(
             ("empatheticdialogues",), steps=28_990, epochs=20.0, rate=2e-3, warmup=0.0, decay=1e-8, every=1_450,
             patience=99, schedule="halved", clip=0.0, encoder="roberta-base+mlm", batch=512, margin=0.1,
+            architecture="dialogue-graph",
             network={"lift": 300, "hidden": 150, "size": 150, "layers": 2, "dropout": 0.5},
             options={"pooling": "mean", "likeness": False}, departures=(
                 ("The published numbers are of the released code, which weighs the edges that leave an utterance, has "
@@ -114,7 +117,7 @@ class DynaEval(Trainable):
         own = self.recipes[self.recipe].options
         changed = [f"{field.name}-{value}".lower() for field in fields(self) if field.name not in ("encoder", "recipe")
                    and (value := getattr(self, field.name)) != own.get(field.name, field.default)]
-        return "-".join(["dynaeval", *[self.recipe] * (self.recipe != "small"), *changed])
+        return self.named(*changed)
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """A real number, higher for a more coherent dialogue; NaN of fewer than two utterances."""
@@ -122,7 +125,7 @@ class DynaEval(Trainable):
 
         network = models.trained(self.weights_name, DialogueGraph, self.encoder)
         return {"dynaeval": item_scores(network, items, models.encoder(self.encoder), self.window, self.speakers,
-                                        self.recipe != "small")}
+                                        network.lift is not None)}
 
     def objective(self, data: TrainingData) -> Objective:
         """Score dialogues above worse ones, by a margin."""
@@ -130,7 +133,7 @@ class DynaEval(Trainable):
 
         options = {"speakers": self.speakers, "pooling": self.pooling, "likeness": self.likeness}
         return ranking(data, self.negatives, DialogueGraph, self.window, self.speakers, options,
-                       self.recipe != "small")
+                       bool(data.recipe.network.get("lift")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +212,7 @@ def batch_scores(network: Any, lengths: Sequence[int], made: Callable[[Rows], An
     with torch.inference_mode():
         for places in by_length(lengths, block):
             scores[places] = network(made(np.array(places))).float().numpy()
-    return scores
+    return scores.round(DECIMALS)
 
 
 def worse(dialogue: Sequence[Utterance], kind: Negatives, pool: Sequence[str], rng: np.random.Generator,

@@ -18,6 +18,7 @@ from torch_geometric.nn import GraphConv, MessagePassing
 from torch_geometric.nn.pool import global_add_pool, global_max_pool, global_mean_pool
 from torch_geometric.utils import degree, softmax, to_dense_batch
 
+from metrics.models.architectures.base import Architecture, architecture
 from metrics.models.architectures.heads import means, standard
 
 
@@ -71,7 +72,8 @@ class GraphConvolution(MessagePassing):  # type: ignore[misc]
         return self.propagate(edges, x=self.neighbours(states), size=(len(states), len(states))) + self.own(states)
 
 
-class DialogueGraph(nn.Module):
+@architecture("dialogue-graph")
+class DialogueGraph(Architecture):
     """BiLSTM, similarity attention, two convolutions, [h ; e], pooling and a linear layer.
 
     It is the published one where `lift` is not 0: so wide is the linear layer that the vectors, unscaled, come through.
@@ -129,8 +131,11 @@ class DialogueGraph(nn.Module):
         return mean if self.pooling == "mean" else torch.cat([mean, global_max_pool(g, which, count)], dim=-1)
 
 
-class DialogueSequence(nn.Module):
+@architecture("dialogue-sequence")
+class DialogueSequence(Architecture):
     """e = BiLSTM([u_i ; cos(u_i, u_{i−1})]); a = softmax(vᵀ tanh(W e_i)) over the dialogue; linear in Σ a_i e_i."""
+
+    reads_words = False
 
     def __init__(self, width: int, hidden: int = 56, size: int = 56, dropout: float = 0.3) -> None:
         super().__init__()
@@ -159,8 +164,11 @@ class DialogueSequence(nn.Module):
         return weights
 
 
-class DialogueWords(nn.Module):
+@architecture("dialogue-words")
+class DialogueWords(Architecture):
     """e = BiLSTM(x); a = softmax(vᵀ e); Σ a e: over the words of an utterance, then over the utterances; linear."""
+
+    reads_words = True
 
     def __init__(self, width: int, hidden: int = 128, size: int = 256) -> None:
         super().__init__()

@@ -19,6 +19,7 @@ width of v_g as in the released code.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,10 @@ from torch_geometric.nn import MessagePassing
 from torch_geometric.nn.pool import global_mean_pool
 from torch_geometric.utils import scatter, softmax
 
-from metrics.models.architectures.base import architecture
+from metrics.models.architectures.base import Architecture, architecture
 from metrics.models.architectures.cross_encoder import TokenArchitecture
-from metrics.models.architectures.heads import Match
-from metrics.training.objectives import both_ways, margin_ranking
+from metrics.models.architectures.heads import TURNS, Match, PairHead
+from metrics.training.objectives import both_ways
 
 SLOPE = 0.2
 """How steep LeakyReLU is below 0 in the paper's network."""
@@ -125,18 +126,35 @@ class Coherence(nn.Module):
         return self.layers(branches).squeeze(-1)
 
 
-class GradeNetwork(nn.Module):
-    """Both branches, or the utterance branch alone."""
+@architecture("grade-head")
+class GradeNetwork(PairHead):
+    """Both branches, or the utterance branch alone.
 
-    def __init__(self, width: int, turns: int, nodes: int, size: int = 32, topics: int = 48, hidden: int = 64,
-                 second: int = 32, hops: int = 2, dropout: float = 0.2) -> None:
+    In training it also finds the own reply among those of the batch, in place of BERT's next-sentence prediction.
+    """
+
+    def __init__(self, width: int, turns: int = TURNS, nodes: int = 0, size: int = 32, topics: int = 48,
+                 hidden: int = 64, second: int = 32, hops: int = 2, dropout: float = 0.2) -> None:
         super().__init__()
+        self.turns = turns
+        self._read: list[Any] = []
         self.match = Match(width, turns, size, dropout)
         self.graph = TopicGraph(nodes, topics, hops=hops) if nodes else None
         self.score = Coherence(2 * size + turns + 1 + (topics if nodes else 0), hidden, second, dropout)
 
-    def forward(self, context: Any, reply: Any, graphs: Any) -> Any:
+    def texts(self, reading: Any) -> Iterable[str]:
+        return super().texts(reading.pair)
+
+    def inputs(self, readings: Sequence[Any], table: Any) -> tuple[Any, ...]:
+        return *super().inputs([reading.pair for reading in readings], table), *graphs_of(readings)
+
+    def extra_loss(self) -> Any:
+        (right, _), self._read = self._read[-2:], []
+        return FOLLOWS * both_ways(self.match.matrix(*right))
+
+    def forward(self, context: Any, reply: Any, graphs: Any = None) -> Any:
         """The logit of each pair: (B,)."""
+        self._read = [*self._read[-1:], (context, reply)]
         left, right = self.match.heads(context, reply)
         cosines = self.match.cosines(context, reply)
         branches = [left * right, (left - right).abs(), cosines, self.match.joined(left, right, cosines)[:, None]]
@@ -160,10 +178,10 @@ class PublishedGrade(TokenArchitecture):
         self.score = Coherence(branch * (2 if nodes else 1), hidden, second, dropout=0.0)
 
     def reading(self, reading: Any) -> Any:
-        return reading.pair
+        return reading.pair._replace(context=reading.pair.context[-2:])
 
     def beside(self, readings: Any) -> tuple[Any, ...]:
-        return () if self.graph is None else (readings[0].graphs.batch(np.array([each.row for each in readings])),)
+        return graphs_of(readings)
 
     def forward(self, first: Any, graphs: Any = None) -> Any:
         """The logit of each pair, from BERT's state of the first token (B, width) and the topic graphs: (B,)."""
@@ -173,38 +191,35 @@ class PublishedGrade(TokenArchitecture):
         return self.score(torch.cat(branches, dim=-1))
 
 
-class TopicCoherence(nn.Module):
+def graphs_of(readings: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the graphs of topics of the readings as one batch, or nothing without graphs."""
+    graphs = readings[0].graphs
+    return () if graphs is None else (graphs.batch(np.array([reading.row for reading in readings])),)
+
+
+@architecture("topic-graph")
+class TopicCoherence(Architecture):
     """TCM of MME-CRS: the graph branch and its net alone; with `branch`, the width of v_g, as in the paper."""
 
     def __init__(self, nodes: int, topics: int = 48, hidden: int = 64, second: int = 32, dropout: float = 0.2,
-                 heads: int = 4, layers: int = 3, branch: int = 0) -> None:
+                 heads: int = 4, layers: int = 3, branch: int = 0, width: int = 0) -> None:
         super().__init__()
+        del width
         self.graph = TopicGraph(nodes, topics, heads, layers, out=branch)
         self.score = Coherence(branch or topics, hidden, second, dropout)
+
+    def texts(self, reading: Any) -> Iterable[str]:
+        del reading
+        return ()
+
+    def inputs(self, readings: Sequence[Any], table: Any) -> tuple[Any, ...]:
+        del table
+        return graphs_of(readings)
 
     def forward(self, graphs: Any) -> Any:
         """The logit of each graph: (B,)."""
         return self.score(self.graph(graphs))
 
 
-MARGIN = 0.1
 FOLLOWS = 0.1
-"""How much finding the own reply of a batch weighs beside the margin; it replaces BERT's next-sentence prediction."""
-
-
-def loss(network: Any, batch: dict[str, Any]) -> Any:
-    """The margin ranking loss of pairs with a true and a false reply each, and the loss of the match if it has one."""
-    total = margin_ranking(*both(network, batch), MARGIN)
-    if "context" in batch:
-        total = total + FOLLOWS * both_ways(network.match.matrix(batch["context"], batch["true"]))
-    return total
-
-
-def both(network: Any, batch: dict[str, Any]) -> tuple[Any, Any]:
-    """The logits of the true and of the false replies; the first half of the graphs is that of the true ones."""
-    if "context" in batch:
-        context, replies = batch["context"], torch.cat([batch["true"], batch["false"]])
-        right, wrong = network(torch.cat([context, context]), replies, batch.get("graphs")).chunk(2)
-    else:
-        right, wrong = network(batch["graphs"]).chunk(2)
-    return right, wrong
+"""Weight of finding the own reply of a batch beside the margin."""

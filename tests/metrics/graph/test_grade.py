@@ -9,8 +9,7 @@ import pytest
 
 from metrics import registry
 from metrics.errors import BadOption, MetricError, MissingResource
-from metrics.graph.grade import concepts, published
-from metrics.graph.grade import metric as grade_data
+from metrics.graph.grade import concepts, pairs
 from metrics.graph.grade import topics as grade_topics
 from metrics.graph.grade.metric import Grade
 from metrics.graph.grade.topics import TopicSource, of_file, topics
@@ -139,15 +138,6 @@ def test_the_graph_branch_of_the_paper_by_hand(source: TopicSource) -> None:
     assert network(graphs)[0, 1].item() == pytest.approx((sum(cup) + sum(moon)) / 2)
 
 
-def test_the_loss_asks_for_a_margin_of_a_tenth() -> None:
-    def logit(share: float) -> float:
-        return float(np.log(share / (1 - share)))
-
-    right, wrong = ([logit(share) for share in shares] for shares in ((0.9, 0.5, 0.3), (0.2, 0.45, 0.6)))
-    found = grade.margin_ranking(torch.tensor(right), torch.tensor(wrong), 0.1)
-    assert float(found) == pytest.approx((0 + 0.05 + 0.4) / 3)
-
-
 def test_what_has_no_keyword_or_unknown_words_is_scored(tiny_weights: Path, tiny_encoder: Path, home: Path) -> None:
     service = Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
     items = [make_item("none", "well, yes!", context=("oh really?",)), make_item("also", "", context=("is it so?",)),
@@ -162,7 +152,7 @@ def test_what_has_no_keyword_or_unknown_words_is_scored(tiny_weights: Path, tiny
     with pytest.raises(BadOption, match="0 or more"):
         grade_topics.source(service, "", "neighbours", -1, 10)
     with pytest.raises(MetricError, match="take larger"):
-        grade_data.grade_pairs(TrainingData({}, service, seed=0), None, "both")
+        pairs.objective(TrainingData({}, service, seed=0, recipe=pairs.SMALL), None, "both", "lists")
 
 
 def test_an_ablation_has_no_more_of_the_graph_than_it_leaves(tiny_encoder: Path, home: Path) -> None:
@@ -222,13 +212,12 @@ def test_topics_alone_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: P
 def test_each_pair_has_a_false_reply_by_words_and_one_by_meaning(tiny_encoder: Path, home: Path) -> None:
     models = Models(home, Choice(encoder=str(tiny_encoder)))
     data = TrainingData({"toy": tiny_weights.corpus()}, models, 0)
-    made = published.pairs(data.dialogues(), data, None, "both", "lists", True)
-    assert len(made.whose) == 2 * len(made.replies) == 4 * len(data.dialogues())
-    right, wrong, _ = made.examples()[0]
-    row = made.whose[0]
-    assert right.pair.context == wrong.pair.context == tuple(reversed(made.before[row]))
-    assert right.pair.response == made.replies[row]
-    assert right.pair != wrong.pair
+    data.recipe = pairs.RECIPE
+    examples = pairs.of_dialogues(data, data.dialogues(), None, "both", "lists", True, None)
+    assert len(examples) == 4 * len(data.dialogues())
+    right, wrong, _ = examples[0]
+    assert right.pair.context == wrong.pair.context
+    assert right.pair.response != wrong.pair.response
     texts = ["tea time"] + [f"tea {letter}" for letter in "abcdefghijklmnopqrstuvwx"] + ["rain"]
     rows = np.array([0, 25])
     chosen = negatives.lexical_others(rows, negatives.Index(texts), np.arange(26), np.random.default_rng(0),
