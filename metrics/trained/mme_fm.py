@@ -22,7 +22,7 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.readings import responses
 from metrics.models.service import Models
 from metrics.training import negatives
-from metrics.training.examples import CORRUPTIONS, FIVE, drawn, whole_or_broken
+from metrics.training.examples import FIVE, corrupted, whole_or_broken
 from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 REPLIES = 20_000
@@ -70,9 +70,3 @@ class Fluency(Trainable):
 def shortened(text: str, rng: np.random.Generator) -> str:
     """Return the text, one time in two without its stop words."""
     return negatives.without_stop_words(text, rng) if rng.random() < 0.5 else text
-
-
-def corrupted(text: str, rng: np.random.Generator) -> str:
-    """Return the text with its words shuffled, dropped or repeated."""
-    corruption = drawn(CORRUPTIONS, rng)
-    return corruption(text, rng)

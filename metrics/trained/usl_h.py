@@ -26,7 +26,7 @@ from metrics.models.masked import log_likelihoods
 from metrics.models.readings import pairs, responses
 from metrics.models.service import Models
 from metrics.training import negatives
-from metrics.training.examples import CORRUPTIONS, FIVE, drawn, following, some_replies, whole_or_broken
+from metrics.training.examples import FIVE, corrupted, following, some_replies, whole_or_broken
 from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 REPLIES = 20_000
@@ -94,12 +94,6 @@ class UslH(Trainable):
 def harmless(text: str, rng: np.random.Generator) -> str:
     """Return the text, one time in ten without its stop words."""
     return negatives.without_stop_words(text, rng) if rng.random() < 0.1 else text
-
-
-def corrupted(text: str, rng: np.random.Generator) -> str:
-    """Return the text with its words shuffled, dropped or repeated."""
-    corruption = drawn(CORRUPTIONS, rng)
-    return corruption(text, rng)
 
 
 def _quartiles(data: TrainingData) -> dict[str, float]:

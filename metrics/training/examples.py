@@ -92,6 +92,12 @@ def whole_or_broken(dialogues: Iterable[Dialogue], count: int, rng: np.random.Ge
             *((changed, 0.0) for changed, text in corrupted if changed != text)]
 
 
+def corrupted(text: str, rng: np.random.Generator) -> str:
+    """Return the text with its words shuffled, dropped or repeated."""
+    corruption = drawn(CORRUPTIONS, rng)
+    return corruption(text, rng)
+
+
 def some_replies(dialogues: Iterable[Dialogue], count: int, rng: np.random.Generator) -> list[str]:
     """Return up to `count` distinct utterances that answer another, three words long or longer."""
     replies = list(dict.fromkeys(turn.text for dialogue in dialogues for turn in dialogue.utterances[1:]

@@ -56,24 +56,6 @@ def repeated(text: str, rng: np.random.Generator, spans: int = 3, width: int = 3
     return " ".join(words)
 
 
-def stuttered(text: str, rng: np.random.Generator) -> str:
-    """One word in ten begins a span of 1 to 3 words that is said 1 to 3 times more (USL-H, validity), one at least."""
-    words, said = text.split(), []
-    begins = rng.random(len(words)) < 0.1
-    begins[rng.integers(len(words), size=0 if begins.any() or not words else 1)] = True
-    for place, word in enumerate(words):
-        if begins[place]:
-            span = words[max(0, place - int(rng.choice(3, p=(0.7, 0.2, 0.1)))) : place + 1]
-            said += [*span] * int(1 + rng.choice(3, p=(0.8, 0.15, 0.05)))
-        said.append(word)
-    return " ".join(said)
-
-
-def without_punctuation(text: str) -> str:
-    """Without punctuation; a text of nothing else stays as it is."""
-    return " ".join(_WORD.findall(text)) or text
-
-
 def without_stop_words(text: str, rng: np.random.Generator, share: float = 1.0) -> str:
     """Without its stop words, or each of them gone with probability `share` (MME-CRS: a positive of fluency).
 
