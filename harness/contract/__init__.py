@@ -1,4 +1,4 @@
-"""The contract: what every metric promises, tried check by check.
+"""The contract of every metric, checked point by point.
 
     trial = Trial(metric, models)
     findings(trial)          -> Finding ...      a line each: ok, BROKEN, or a note
@@ -24,24 +24,23 @@ from metrics.models.service import Models
 
 
 class BrokenContract(HarnessError):
-    """A metric does not keep what every metric promises."""
+    """A metric breaks the contract."""
 
 
 def demand(metric: Metric, models: Models | None = None) -> None:
-    """Raise BrokenContract, with every check that the metric does not pass, unless it keeps the contract."""
+    """Raise BrokenContract with every failed check."""
     trial = Trial(metric, forgetful(models or Models(home_folder(None))))
     if broken := [f"{finding.check}: {finding.text}" for finding in findings(trial) if finding.state == "BROKEN"]:
         raise BrokenContract(f"{metric.card.name} breaks the contract: " + "; ".join(broken))
 
 
 def findings(trial: Trial) -> Iterator[Finding]:
-    """Try every check; MissingResource where something is not here that the metric needs."""
+    """Run every check; MissingResource if the metric needs something that is missing."""
     for name in CHECKS:
         yield tried(name, trial)
 
 
 def tried(name: str, trial: Trial) -> Finding:
-    """Try one check."""
     try:
         finding = CHECKS[name](trial)
     except (MissingResource, KeyboardInterrupt):
@@ -56,6 +55,6 @@ def tried(name: str, trial: Trial) -> Finding:
 
 
 def forgetful(models: Models) -> Models:
-    """The same models, in single precision, remembering no text: what was read before would hide how it is read."""
+    """Return the models in single precision and without memory, which would hide how texts are read."""
     choice = dataclasses.replace(models.choice, precision="fp32")
     return Models(models.home, choice, Memory(0))

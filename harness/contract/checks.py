@@ -1,4 +1,4 @@
-"""The checks of the contract, each a function from a trial to a finding."""
+"""The checks of the contract; each turns a trial into a finding."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OTHERS = "not asked: the card says that a score depends on the other items of th
 
 
 def speed(trial: Trial) -> Finding:
-    """How fast it is, once its models are loaded."""
+    """Measure the speed, with models loaded."""
     names = [name for name, scores in trial.sampled.items() if not isinstance(scores, CannotScore)]  # loads and scores
     datasets = [dataset for dataset in trial.scorable if dataset.card.name in names]
     items = sum(len(dataset.items) for dataset in datasets)
@@ -36,7 +36,7 @@ def speed(trial: Trial) -> Finding:
 
 
 def card(trial: Trial) -> Finding:
-    """What the card has to say is said, and the signature is one line."""
+    """The card is complete, and the signature is one line."""
     as_metric(type(trial.metric))
     own = trial.metric.card
     if lacking := [name for name in ("title", "family") if not getattr(own, name)]:
@@ -51,7 +51,7 @@ def card(trial: Trial) -> Finding:
 
 
 def sample(trial: Trial) -> Finding:
-    """The columns are as promised, finite or NaN, on the bundled sample; something of it can be scored."""
+    """The columns on the bundled sample are as promised, finite or NaN, and not all NaN."""
     scored = {name: scores for name, scores in trial.sampled.items() if not isinstance(scores, CannotScore)}
     reasons = [str(error) for error in trial.sampled.values() if isinstance(error, CannotScore)]
     columns = [column for scores in scored.values() for column in scores.values()]
@@ -65,13 +65,13 @@ def sample(trial: Trial) -> Finding:
 
 
 def _constant(columns: Iterable[Column]) -> bool:
-    """Whether all numbers of some columns are one."""
+    """Return True if all scores of all columns are equal."""
     values = np.concatenate(list(columns))
     return np.unique(values[np.isfinite(values)]).size == 1
 
 
 def case(items: Sequence[Item], level: Level, trial: Trial) -> Finding:
-    """Items that are hard in one way are scored, or NaN: alone, or as whole dialogues of 1 to 500 utterances."""
+    """Odd items get a score or NaN, alone or as dialogues of 1 to 500 utterances."""
     dataset = hard.dataset(items, level)
     if lacking := score.unmet(trial.metric, dataset):
         what = "item" if level == "turn" else "dialogue"
@@ -82,7 +82,7 @@ def case(items: Sequence[Item], level: Level, trial: Trial) -> Finding:
 
 
 def missing(trial: Trial) -> Finding:
-    """An item that lacks what the metric needs is NaN; no number stands for what is not there."""
+    """An item that lacks what the metric needs is NaN."""
     lacks = {"references": ("without references", "blank reference", "bare"), "context": ("without context", "bare"),
              "facts": ("bare",)}
     needs = trial.metric.card.needs
@@ -109,7 +109,7 @@ def permuted(trial: Trial) -> Finding:
 
 
 def alone(trial: Trial) -> Finding:
-    """An item scores alone as it does in company, unless the card says that it does not."""
+    """An item scores alone as among others, unless the card has scope="dataset"."""
     if trial.metric.card.scope == "dataset":
         return Finding("", "note", OTHERS)
     dataset, scores = trial.hard
@@ -117,7 +117,7 @@ def alone(trial: Trial) -> Finding:
 
 
 def batched(trial: Trial) -> Finding:
-    """The sample handed over 1, 7 and 64 items at a time scores as it does at once."""
+    """The sample scores the same 1, 7 or 64 items at a time."""
     if trial.metric.card.scope == "dataset":
         return Finding("", "note", OTHERS)
     dataset, whole = trial.first
@@ -127,14 +127,14 @@ def batched(trial: Trial) -> Finding:
 
 
 def repeated(trial: Trial) -> Finding:
-    """The same items score the same again, with other items scored in between."""
+    """The same items score the same again, after other items."""
     dataset, first = trial.first
     trial.scored(hard.awkward())
     return Finding("", "ok", trial.compare(dataset.items, first, trial.scored(dataset), "the second time"))
 
 
 def offline(trial: Trial) -> Finding:
-    """With the network off it scores the same, or says that it cannot; it never scores otherwise."""
+    """Without a network the scores are the same, or the metric refuses."""
     dataset, before = trial.first
     with _no_network() as requested:
         try:
@@ -149,7 +149,7 @@ def offline(trial: Trial) -> Finding:
 
 @contextlib.contextmanager
 def _no_network() -> Iterator[set[str]]:
-    """Refuse every connection that Python opens in this process, and note what was asked for."""
+    """Refuse every connection of this process, and record the addresses."""
     requested: set[str] = set()
 
     def refuse(*args: Any, **_: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What to look at before believing a correlation on a dataset of one's own."""
+"""Remarks on a dataset of one's own, before a correlation on it is believed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from benchmarks.errors import nearest
 from benchmarks.formats.table import which
 
 LATIN = "\u024f"
-"""The last letter of the Latin alphabets of Europe."""
+"""Last code point of the European Latin alphabets."""
 
 
 def check(dataset: Dataset, more: Sequence[str], home: Path) -> Iterator[str]:
-    """What a dataset holds, a line each, and how much of it the corpora in the home hold."""
+    """Describe a dataset line by line, with its overlap with the corpora in the home."""
     yield from about(dataset, more)
     corpora = dict(overlap.in_corpora(dataset, home))
     for name, count in corpora.items():
@@ -29,7 +29,7 @@ def check(dataset: Dataset, more: Sequence[str], home: Path) -> Iterator[str]:
 
 
 def about(dataset: Dataset, more: Sequence[str] = ()) -> Iterator[str]:
-    """What was read, a line each: the items, each quality with its scale and votes, and what to look at."""
+    """Describe the items, each quality with its scale and votes, and the remarks."""
     card = dataset.card
     yield (f"{card.name}: {_count(len(dataset.items), 'item')} of the level {card.level}, language {card.language}; "
            f"licence: {card.licence}")
@@ -45,7 +45,7 @@ def about(dataset: Dataset, more: Sequence[str] = ()) -> Iterator[str]:
 
 
 def remarks(dataset: Dataset, places: Mapping[str, str]) -> Iterator[str]:
-    """What a person should look at before believing a correlation on the dataset; `places` has where each item is."""
+    """Return remarks for a person to check; `places` tells where each item stands in the file."""
     items = {item.id: item for item in dataset.items}
     said: dict[tuple[Utterance, ...], str] = {}
     rated = {rating.item for rating in dataset.ratings if rating.votes}
@@ -74,7 +74,7 @@ def remarks(dataset: Dataset, places: Mapping[str, str]) -> Iterator[str]:
 
 
 def _foreign(item: Item) -> bool:
-    """Whether most letters of an item are not Latin."""
+    """Return True if most letters of an item are not Latin."""
     letters = [sign for turn in item.utterances for sign in turn.text if sign.isalpha()]
     return 2 * sum(sign > LATIN for sign in letters) > len(letters)
 

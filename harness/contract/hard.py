@@ -1,4 +1,4 @@
-"""Items that metrics break on, by what is hard about them.
+"""Items that metrics break on, by difficulty.
 
 Each odd text stands as a response, as a reference and in a context, beside a plain item, so that a case can be scored
 whatever a metric needs.
@@ -29,7 +29,7 @@ FACTS = ("I like tea.",)
 
 
 def hard(text: str, name: str = "") -> tuple[Item, ...]:
-    """An odd text as the response, as the reference and as what was said before."""
+    """Return items with an odd text as response, reference or context."""
     good, said = "a good reply to you", "hello there"
     parts = {"response": (text, good, said), "reference": (good, text, said), "context": (good, good, text)}
     return tuple(item(f"{name}{part}", response, (reference,), (before,))
@@ -38,13 +38,13 @@ def hard(text: str, name: str = "") -> tuple[Item, ...]:
 
 def item(name: str, response: str, references: Sequence[str] = ("a good reply to you",),
          context: Sequence[str] = ("hello there",)) -> Item:
-    """An item whose context alternates up to the user's last turn."""
+    """Return an item whose context alternates and ends with the user."""
     turns = [Utterance(USER if back % 2 == 0 else SYSTEM, text) for back, text in enumerate(reversed(context))]
     return Item(name, tuple(turns[::-1]), Utterance(SYSTEM, response), tuple(map(Reference, references)), FACTS, "bot")
 
 
 def cases() -> dict[str, tuple[Item, ...]]:
-    """Items by what is hard about them."""
+    """Return the items by difficulty."""
     found = {what: tuple(one for place, text in enumerate(texts) for one in hard(text, f"{what} {place + 1} as "))
              for what, texts in TEXTS.items()}
     said, user = (Utterance(SYSTEM, "hello there"),), (Utterance(USER, "what now ?"),)
@@ -60,17 +60,17 @@ def cases() -> dict[str, tuple[Item, ...]]:
 
 
 def awkward() -> Dataset:
-    """All of them in one dataset, beside a plain item."""
+    """Return one dataset of all, with a plain item."""
     return dataset((item("plain", "yes , i like tea"), *(one for case in cases().values() for one in case)))
 
 
 def dialogues() -> tuple[Item, ...]:
-    """Whole dialogues: of one utterance, of two, of 500, between people with names."""
+    """Return dialogues of one, two and 500 utterances, and one between named people."""
     turns = tuple(Utterance((USER, SYSTEM)[place % 2], f"line {place} is here") for place in range(500))
     return (Item("one", turns[:1], None), Item("two", turns[:2], None), Item("all", turns, None),
             Item("people", (Utterance("Ann", "hi"), Utterance("Bob", "hello you there")), None))
 
 
 def dataset(items: Sequence[Item], level: Level = "turn") -> Dataset:
-    """A dataset of these items, without ratings."""
+    """Make a dataset of items without ratings."""
     return Dataset(replace(CARD, level=level, size=len(items)), tuple(items), (), "sample")

@@ -1,4 +1,4 @@
-"""A metric on trial: what it scores, what it raises, and whether two ways of scoring agree."""
+"""A metric on trial: its scores, its exceptions, and the agreement of two ways of scoring."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from metrics.metric import Column, Metric
 from metrics.models.service import Models
 
 TOLERANCE = 1e-4
-"""How far two scores of one item may lie apart, as a part of the larger of them or of the column's median.
+"""Tolerated difference of two scores of an item, relative to the larger one or to the median of the column.
 
 Networks in single precision round differently with what else is in a batch; nothing else has a reason to.
 """
@@ -40,7 +40,7 @@ class Finding:
 
 
 class Broken(Exception):
-    """A promise is not kept; the message says where, with the item and the numbers."""
+    """A check failed; the message names the item and the numbers."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Trial:
 
     @property
     def scorable(self) -> list[Dataset]:
-        """Those of the sample that have what the metric needs; CannotScore where none has."""
+        """Return the datasets of the sample that the metric can score; CannotScore if there are none."""
         scorable = [one for one in self.sample if not score.unmet(self.metric, one)]
         if not scorable:
             raise CannotScore(f"no item of the sample has {' and '.join(self.metric.card.needs)}")
@@ -66,7 +66,7 @@ class Trial:
 
     @functools.cached_property
     def sampled(self) -> dict[str, ScoredColumns | CannotScore]:
-        """The scores of the sample by dataset, or why there are none."""
+        """Scores of the sample by dataset, or the exception."""
         scores: dict[str, ScoredColumns | CannotScore] = {}
         for dataset in self.scorable:
             try:
@@ -77,7 +77,7 @@ class Trial:
 
     @property
     def first(self) -> tuple[Dataset, ScoredColumns]:
-        """The first dataset of the sample that can be scored, with its scores; CannotScore where none can."""
+        """First scorable dataset of the sample with its scores; CannotScore if there is none."""
         for dataset in self.scorable:
             if not isinstance(scores := self.sampled[dataset.card.name], CannotScore):
                 return dataset, scores
@@ -85,12 +85,12 @@ class Trial:
 
     @functools.cached_property
     def hard(self) -> tuple[Dataset, ScoredColumns]:
-        """All items that are hard in some way, with their scores."""
+        """All hard items with their scores."""
         dataset = hard.awkward()
         return dataset, self.scored(dataset)
 
     def scored(self, dataset: Dataset) -> ScoredColumns:
-        """The columns as promised, or Broken; what the metric declares (CannotScore, MissingResource) passes."""
+        """Return checked columns; Broken for a failure, CannotScore and MissingResource pass through."""
         try:
             return score.score(self.metric, dataset, self.models).columns
         except (CannotScore, MissingResource, KeyboardInterrupt):
@@ -102,7 +102,7 @@ class Trial:
             raise Broken(f"{raised}{self._culprit(dataset)}") from error
 
     def apart(self, dataset: Dataset, size: int) -> ScoredColumns:
-        """The columns of a dataset that is handed over so many items at a time; NaN where that alone cannot be."""
+        """Score a dataset so many items at a time; NaN where a batch is refused."""
         columns: dict[str, Column] = {}
         for start in range(0, len(dataset.items), size):
             part = Dataset(dataset.card, dataset.items[start : start + size], (), dataset.origin)
@@ -113,11 +113,11 @@ class Trial:
         return columns
 
     def compare(self, items: Sequence[Item], before: ScoredColumns, after: ScoredColumns, how: str) -> str:
-        """Say how far two scorings of the items agree; Broken where further apart than rounding takes them."""
+        """Describe the agreement of two scorings; Broken if they differ by more than rounding."""
         return compared([item.id for item in items], before, after, how, self.tolerance)
 
     def _culprit(self, dataset: Dataset) -> str:
-        """The first item that a metric crashes on alone."""
+        """Find the first item that crashes the metric alone."""
         if len(dataset.items) == 1:
             return f" for item {dataset.items[0].id!r}"
         for item in dataset.items:
@@ -132,7 +132,7 @@ class Trial:
 
 def compared(ids: Sequence[str], before: ScoredColumns, after: ScoredColumns, how: str,
              tolerance: float = TOLERANCE) -> str:
-    """Say how far two scorings agree; Broken where further apart than rounding takes them."""
+    """Describe the agreement of two scorings; Broken if they differ by more than rounding."""
     furthest, where = 0.0, ""
     for name, column in before.items():
         other = after.get(name, np.full(len(column), np.nan))

@@ -1,4 +1,4 @@
-"""Learning the weights of a composition: how far its inputs agree with people on development datasets.
+"""Learning the weights of a composition from the correlations of its inputs on development datasets.
 
     calibrate(metric, datasets, scorers) -> Evidence      the numbers that all rules for weights start from
 
@@ -34,15 +34,15 @@ from metrics.models.service import Models
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 FEWEST = 20
-"""Items, rated and scored, below which a correlation says too little to learn a weight from."""
+"""Minimum of rated and scored items for a correlation to count."""
 
 LeftOut: TypeAlias = list[tuple[str, str]]
-"""What was left out, each with its reason."""
+"""Skipped datasets and qualities, with reasons."""
 
 
 def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, drawn: int, seed: int,
               left_out: LeftOut) -> Evidence:
-    """The evidence of a composition's inputs on some datasets; BadConfig where no quality of any can be used."""
+    """Collect the correlations of the inputs on datasets; BadConfig if no quality is usable."""
     names = tuple(one.name for one in metric.made_of())
     parts: list[DatasetEvidence] = []
     for scorer in scorers:
@@ -57,7 +57,7 @@ def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, draw
 
 
 def _part(metric: Composite, scorer: Scorer, drawn: int, seed: int, left_out: LeftOut) -> Iterator[DatasetEvidence]:
-    """The evidence of one dataset; none where no quality can be used."""
+    """Collect the evidence of one dataset; None if no quality is usable."""
     dataset, columns = scorer.dataset, []
     for one in metric.made_of():
         columns.append(one.of(scorer.scores(one.chosen.metric).columns))
@@ -80,7 +80,7 @@ def _part(metric: Composite, scorer: Scorer, drawn: int, seed: int, left_out: Le
 
 def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: InputScores, rows: Rows,
            left_out: LeftOut) -> QualityEvidence | None:
-    """A quality over the drawn items; None, with the reason told, where nothing can be learned from it."""
+    """Return a quality over the drawn items; None, with the reason recorded, if it is unusable."""
     human = judged.means[rows]
     rated = np.isfinite(human)
     name = f"{dataset.card.name}, {judged.quality.name}"
@@ -104,7 +104,7 @@ def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: Input
 
 
 def _alike(table: InputScores) -> InputScores:
-    """The inputs' correlations with each other; 0 with one that is constant."""
+    """Return the correlations among the inputs; 0 for a constant one."""
     filled = np.where(np.isfinite(table), table, _each(np.nanmean, table)[:, None])
     centred = filled - filled.mean(axis=1, keepdims=True)
     norms = np.sqrt((centred * centred).sum(axis=1))
@@ -118,7 +118,7 @@ def _each(of: Callable[[Vector], float], table: InputScores) -> Vector:
 
 
 def with_card(evidence: Evidence, command: str, drawn: int, seed: int, left_out: LeftOut) -> Evidence:
-    """The evidence with what repeats it."""
+    """Return the evidence with the command that repeats it."""
     card = {"command": command, "drawn": drawn or "all", "seed": seed, "version": harness.__version__,
             "left_out": [f"{what}: {why}" for what, why in left_out]}
     return replace(evidence, card=card)

@@ -1,4 +1,4 @@
-"""Training one metric or shared model: what was asked for becomes a plan, a plan becomes a checkpoint with its card.
+"""Training one metric or shared model: a request becomes a plan, a plan becomes a checkpoint with its card.
 
 The same plan trained twice gives the same weights on the processor, so a checkpoint whose card bears the plan's
 fingerprint is not trained again. A training that was cut has left its state in HOME/training, under that fingerprint.
@@ -44,12 +44,12 @@ from metrics.training.recipe import of as recipe_of
 from metrics.training.trainables import Learner
 
 SHOWN = ("numpy", "torch", "transformers")
-"""The packages whose versions a card names."""
+"""Packages whose versions a card records."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What `harness train` was asked for."""
+    """The request of `harness train`."""
 
     encoder: str = ""
     lm: str = ""
@@ -64,7 +64,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Training:
-    """A training made definite: everything that decides its weights, and where it leaves them."""
+    """A definite training: everything that decides its weights, and their folder."""
 
     learner: Learner
     recipe: Recipe
@@ -77,7 +77,7 @@ class Training:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """The digest of everything that decides the weights, its source as it was when this was first asked."""
+        """Return the digest of everything that decides the weights; the source is read once."""
         module = inspect.getmodule(type(self.learner.trainable))
         parts = [self.learner.label, self.encoder.rpartition("@")[2], self.models.choice.lm, self.seed,
                  self.recipe.settings, str(self.models.machine),
@@ -88,18 +88,18 @@ class Training:
 
     @functools.cached_property
     def others(self) -> dict[str, str]:
-        """The other weights that it reads, by name: the masked language model's, for some."""
+        """Return other weights that it reads, by name, such as the masked language model."""
         return {name: self.models.checkpoint(name, self.encoder and (self.learner.encoder or "")).identity
                 for name in (*self.learner.reads, *filter(None, [self.recipe.start]))}
 
     @property
     def state(self) -> Path:
-        """Where a training that was cut has left off; each of several processes has its own."""
+        """Return the state file of an interrupted training; one for each process."""
         rank = f"-{os.environ['RANK']}" if os.environ.get("RANK", "0") != "0" else ""
         return self.models.home / "training" / f"{self.learner.weights}-{self.fingerprint[:16]}{rank}.state"
 
     def there(self) -> Checkpoint | None:
-        """The checkpoint that this very plan has made before."""
+        """Return the checkpoint that the same plan has made before."""
         try:
             existing = checkpoint.read(self.learner.weights, self.folder)
         except MissingResource:
@@ -110,7 +110,7 @@ class Training:
 
 @dataclass(slots=True)
 class Pace:
-    """What a training is at, for who waits: how long it has been prepared, then how fast its steps go."""
+    """The progress of a training: time of preparation, then speed of steps."""
 
     label: str
     steps: int
@@ -121,13 +121,11 @@ class Pace:
     trained: int = 0
 
     def stepped(self, step: int) -> None:
-        """A step was taken."""
         if not self.step:
             self.first, self.start, self.trained = step, time.monotonic(), READING.trained
         self.step = step
 
     def line(self) -> str:
-        """What to say now."""
         took = time.monotonic() - self.start
         if self.step > self.first:
             speed, read = (self.step - self.first) / took, READING.trained - self.trained
@@ -141,7 +139,7 @@ class Pace:
 
 def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus], out: Path | None = None,
          part: str = "") -> Training:
-    """Make a request definite; an error tells what is not here."""
+    """Turn a request into a plan; MissingResource names a missing corpus or model."""
     learner = trainables.choose(name, part)
     recipe = recipe_of(learner.trainable).with_settings(request.settings).of_part(part)
     recipe = dataclasses.replace(recipe, corpora=request.corpora or recipe.corpora, steps=request.steps or recipe.steps,
@@ -163,7 +161,7 @@ def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus],
 
 def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eight_bits: bool = False,
           minutes: float | None = None) -> Checkpoint:
-    """Train, and write the checkpoint; a training that was cut goes on unless it is to be a fresh one.
+    """Train and write the checkpoint; resume an interrupted training unless a fresh one is requested.
 
     One that ends after some `minutes` keeps its state, so that the same plan can go on later.
     """
@@ -207,7 +205,7 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eigh
 
 def _fitted(plan: Training, data: TrainingData, tell: Callable[[str], None],
             start: float, minutes: float | None) -> tuple[Objective, Fitted, float]:
-    """The objective, what was fitted, and the seconds that preparing took."""
+    """Return the objective, what was fitted, and the seconds of preparation."""
     machine, label = plan.models.machine, plan.learner.label
     pace = Pace(label, data.recipe.steps)
     with randomness(plan.seed, machine), repeated(lambda: tell(pace.line()), EVERY):
@@ -231,7 +229,7 @@ def _fitted(plan: Training, data: TrainingData, tell: Callable[[str], None],
 
 
 def _reader(plan: Training, tell: Callable[[str], None]) -> Any:
-    """What reads texts for this training and keeps what it read, made when the first text is to be read."""
+    """Return the reader of texts, which keeps what it has read; loaded with the first text."""
     from metrics.models.cache import PooledVectors
 
     made: list[PooledVectors] = []
@@ -248,7 +246,7 @@ def _reader(plan: Training, tell: Callable[[str], None]) -> Any:
 
 
 def _card(plan: Training, data: TrainingData, objective: Objective, fitted: Fitted) -> dict[str, Any]:
-    """Everything worth knowing of how the weights were made."""
+    """Return the card of the weights."""
     machine, versions = plan.models.machine, packages()
     device = f"{machine.devices[0]}, {platform.machine()}"
     if machine.devices[0].startswith("cuda"):
@@ -283,6 +281,6 @@ def _command(name: str, request: Request) -> str:
 
 
 def say(line: str) -> None:
-    """Tell how a training goes on, on the stream of errors."""
+    """Print the progress of a training to stderr."""
     sys.stderr.write(line + "\n")
     sys.stderr.flush()

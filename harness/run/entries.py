@@ -1,4 +1,4 @@
-"""The entries of a report: datasets and metrics as they were in the run."""
+"""Entries of a report: datasets, metrics and trainings as they were in the run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...], extra: tuple[Rating, ...]) -> DatasetEntry:
-    """A dataset as it was in the run."""
     from harness.run.correlate import conversations  # not for a metric's entry
 
     card = dataset.card
@@ -51,7 +50,6 @@ def joined(dataset: Dataset, extra: tuple[Rating, ...]) -> str:
 
 
 def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
-    """A metric as it was in the run."""
     card = chosen.metric.card
     try:
         signed = signature(chosen.metric, models)
@@ -69,7 +67,7 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
 
 
 def training_entries(chosen: Sequence[Chosen], models: Models) -> tuple[TrainingEntry, ...]:
-    """The trained weights that the metrics of a run read, by name; those that are not on this machine are left out."""
+    """Return the trained weights on this machine that the metrics of a run read, by name."""
     readers: dict[str, list[str]] = {}
     used: dict[str, Checkpoint] = {}
     for one in chosen:
@@ -80,7 +78,7 @@ def training_entries(chosen: Sequence[Chosen], models: Models) -> tuple[Training
 
 
 def untrained(chosen: Sequence[Chosen], models: Models) -> tuple[str, ...]:
-    """The metrics without weights for the encoder of the run, or with inputs without; none where it is not here."""
+    """Return the metrics, or inputs, that lack weights for the encoder of the run; empty if it is missing itself."""
     try:
         models.encoder()
     except MissingResource:
@@ -91,19 +89,18 @@ def untrained(chosen: Sequence[Chosen], models: Models) -> tuple[str, ...]:
 
 
 def _inputs(metric: Metric) -> list[Metric]:
-    """The inputs of a composition."""
     return [own.chosen.metric for own in metric.made_of()] if isinstance(metric, Composite) else []
 
 
 def _weights(metric: Metric, models: Models) -> Iterator[Checkpoint]:
-    """The trained weights that a metric reads, as far as they are on this machine."""
+    """Return the trained weights on this machine that a metric reads."""
     for name in checkpoints(metric):
         with contextlib.suppress(MissingResource):
             yield models.checkpoint(name, getattr(metric, "encoder", ""))
 
 
 def training_entry(weights: Checkpoint, readers: tuple[str, ...] = ()) -> TrainingEntry:
-    """How weights were made, as their card tells."""
+    """Return how weights were trained, from their card."""
     card = weights.card
     looks = (Look(int(step), float(loss), float(held_out)) for step, loss, held_out in card.get("curve", ()))
     return TrainingEntry(
@@ -117,7 +114,7 @@ def training_entry(weights: Checkpoint, readers: tuple[str, ...] = ()) -> Traini
 
 
 def _trained_on(metric: Metric, models: Models) -> str:
-    """What a metric was trained on; of a composition also the datasets that its weights were learned on."""
+    """Return the training corpora of a metric, and for a composition the datasets it was fitted on."""
     sources = list(dict.fromkeys(filter(None, (one.card.trained_on for one in (metric, *_inputs(metric))))))
     if isinstance(metric, Composite) and metric.learns:
         names = ", ".join(composites.sources(metric, models))
@@ -127,14 +124,14 @@ def _trained_on(metric: Metric, models: Models) -> str:
 
 
 def _fitted_on(metric: Metric) -> str:
-    """What the weights of a metric, or of the inputs of a composition, were fitted on: ratings weigh most."""
+    """Return what a metric or its inputs were fitted on; ratings take precedence."""
     learns = ("ratings" if metric.learns else "") if isinstance(metric, Composite) else metric.card.fitted_on
     own = {learns, *map(_fitted_on, _inputs(metric))}
     return next((level for level in ("ratings", "dialogues") if level in own), "")
 
 
 def _parameters(metric: Metric, models: Models) -> int:
-    """How many parameters the networks behind a metric have, each counted once; 0 for a metric without any."""
+    """Count the parameters of the networks behind a metric, each network once."""
     parts = _inputs(metric) or [metric]
     networks = {(kind, options(one).get(kind, "")) for one in parts for kind in one.card.models}
     trained = {weights.folder for one in (metric, *parts) for weights in _weights(one, models)}
@@ -142,13 +139,13 @@ def _parameters(metric: Metric, models: Models) -> int:
 
 
 def _models(metric: Metric, models: Models) -> tuple[str, ...]:
-    """The models that the scores come from, by the names to show; one that is not on this machine has none."""
+    """Return the display names of the models on this machine that a metric reads."""
     shown = (models.display_name(kind, options(one).get(kind, "")) for one in _inputs(metric) or [metric]
              for kind in one.card.models)
     return tuple(dict.fromkeys(filter(None, shown)))
 
 
 def _pretrained_on(metric: Metric, models: Models) -> tuple[str, ...]:
-    """What the models behind a metric were pretrained on, for those that the catalogue knows."""
+    """Return the pretraining data of the models behind a metric, as far as the catalogue knows."""
     known = (catalogue.cards().get(name.partition(" ")[0]) for name in _models(metric, models))
     return tuple(f"{card.name}: {card.pretrained_on}" for card in known if card)

@@ -1,4 +1,4 @@
-"""What a run ran on: enough to repeat it, nothing that differs between two runs of the same thing."""
+"""The environment of a run: enough to repeat it, and equal for equal runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PACKAGES = (
 
 
 def facts(seed: int, device: str, options: Mapping[str, Any], command: str) -> Run:
-    """The version, commit, packages and platform of this run."""
+    """Return version, commit, packages and platform."""
     return Run(
         version=harness.__version__,
         commit=commit(),
@@ -34,7 +34,7 @@ def facts(seed: int, device: str, options: Mapping[str, Any], command: str) -> R
 
 
 def packages() -> dict[str, str]:
-    """The installed ones of the packages that matter, with their versions."""
+    """Return the installed packages that affect scores, with their versions."""
     versions = {}
     for name in PACKAGES:
         try:
@@ -45,7 +45,7 @@ def packages() -> dict[str, str]:
 
 
 def commit() -> str | None:
-    """The git commit of the checkout that this runs from, or that its wheel was built from; None where not known."""
+    """Return the git commit of the checkout or of the wheel; None if unknown."""
     root = Path(harness.__file__).resolve().parent.parent
     if not (root / ".git").exists():
         built = root / "harness" / "COMMIT"

@@ -1,4 +1,4 @@
-"""The plan: which metrics meet which datasets, decided before anything is loaded or scored."""
+"""The plan of a run: metrics and datasets, decided before anything is loaded or scored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from metrics.registry import Chosen
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which datasets, qualities and metrics; an empty choice means all. `beside` are metrics on top of those.
+    """Selected datasets, qualities and metrics; empty means all. `beside` are additional metrics.
 
     Of `languages`, "all" are those of the split more, unless datasets or a split are chosen. `limit` is for the
     first items of each dataset, `sample` for about as many by `sampled`.
@@ -41,7 +41,7 @@ class Selection:
     data: str = "auto"
 
     def requested(self) -> dict[str, Any]:
-        """The selection as the results keep it; the seed stands beside it, folders of this machine nowhere."""
+        """Return the selection as the results keep it, without the seed and without folders of this machine."""
         values = {name: list(value) if isinstance(value, tuple) else value
                   for name, value in dataclasses.asdict(self).items()}
         values |= {name: [metrics.without_folders(metric) for metric in getattr(self, name)]
@@ -51,7 +51,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """How much is drawn at random: for the intervals of ranks, and for PERM-BOTH; 0 leaves it out.
+    """Number of random draws for rank intervals and for PERM-BOTH; 0 disables them.
 
     `quick` computes correlations only: no comparisons, no reliability. `statistics` are those that are computed beside
     the default ones, each at a level.
@@ -66,7 +66,7 @@ class Draws:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked of a run: every metric on every dataset, and what to make of the scores.
+    """The request of a run: every metric on every dataset, and what to compute from the scores.
 
     `broken` are plug-ins that were not named in the selection and cannot be loaded, with the reason. `examples` is how
     many items of a dataset are kept with their texts, `ratings` a file of private ratings, `command` what is repeated
@@ -85,13 +85,13 @@ class Plan:
     reused: Reused = field(default_factory=Reused)
 
     def qualities(self, card: DatasetCard) -> tuple[Quality, ...]:
-        """The qualities of a dataset that were selected."""
+        """Return the selected qualities of a dataset."""
         return _matching(card.qualities, self.selection.qualities)
 
 
 def make(selection: Selection, draws: Draws | None = None, *, examples: int = 0, rescore: bool = False,
          ratings: Path | None = None, command: str = "") -> Plan:
-    """Turn a selection into a plan; an unknown name is answered with the nearest."""
+    """Turn a selection into a plan; BadConfig for unknown names, with the nearest known one."""
     requested = {datasets.card(name.casefold()).name for name in selection.datasets or datasets.names()}
     cards = [card for card in datasets.cards().values()
              if card.name in requested and selection.split in (None, card.split)]
@@ -113,14 +113,14 @@ def make(selection: Selection, draws: Draws | None = None, *, examples: int = 0,
 
 
 def _in(card: DatasetCard, selection: Selection) -> bool:
-    """Whether a dataset is in a language of the selection."""
+    """Return True if a dataset is in a selected language."""
     if "all" in selection.languages:
         return bool(selection.datasets or selection.split) or card.split == "more"
     return not selection.languages or card.language in selection.languages
 
 
 def _choose(selection: Selection) -> tuple[tuple[Chosen, ...], tuple[tuple[str, str], ...]]:
-    """The metrics that were named; else all but the plug-ins that cannot be loaded, which come with the reason."""
+    """Return the named metrics, else all, and the plug-ins that cannot be loaded with the reason."""
     chosen: dict[str, Chosen] = {}
     places: dict[str, str] = {}
     broken = []
@@ -142,13 +142,13 @@ def _choose(selection: Selection) -> tuple[tuple[Chosen, ...], tuple[tuple[str, 
 
 
 def _place(requested: str) -> str:
-    """What holds a metric: the name it is registered by, or the path of its file."""
+    """Return the registered name of a metric, or the path of its file."""
     name = metrics.split(requested)[0]
     return str(Path(name).expanduser().resolve()) if metrics.is_path(name) else name
 
 
 def load(card: DatasetCard, home: Path, selection: Selection) -> Dataset | None:
-    """The dataset of a card, cut or sampled; None where there is none of the kind of data that is selected."""
+    """Load the dataset of a card, cut or sampled; None if it has no data of the selected kind."""
     try:
         dataset = datasets.sample(card) if selection.data == "sample" else datasets.load(card.name, home)
     except UnknownDataset:  # one of the user's own, which is not imported and has no sample
@@ -165,13 +165,13 @@ def load(card: DatasetCard, home: Path, selection: Selection) -> Dataset | None:
 
 
 def load_named(name: str, home: Path, selection: Selection) -> Dataset | None:
-    """Load a dataset by name, in whatever process."""
+    """Load a dataset by name, in any process."""
     datasets.know(home)
     return load(datasets.card(name), home, selection)
 
 
 def sampled(items: Sequence[Item], size: int, seed: str) -> tuple[Item, ...]:
-    """Whole contexts drawn at random, one at least and no more than `size` items, in their order.
+    """Draw whole contexts at random, at least one and at most `size` items, in their order.
 
     The next context is always one of the system with the fewest items so far. A smaller sample is part of a larger.
     """

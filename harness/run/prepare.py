@@ -1,4 +1,4 @@
-"""From settings to what runs: the plan, the models, who scores, and the command that does it again."""
+"""From settings to a plan and a workspace."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from metrics.models.service import Choice
 
 UNSAID = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "gpus", "store", "timeout",
           "memory"}
-"""Settings that change no number, and are not part of the command in the results."""
+"""Settings that change no number; the command in the results omits them."""
 SIZES = {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 def prepare(requested: Settings) -> tuple[Plan, Workspace]:
-    """The plan of these settings, and what it needs to run; nothing is scored or written yet."""
+    """Make the plan and the workspace of a run; nothing is scored or written yet."""
     check(requested)
     if not requested.dry_run:
         sweep(requested.out)
@@ -48,7 +48,7 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
 
 
 def check(requested: Settings) -> None:
-    """Refuse a run of nothing, and flags that mean nothing."""
+    """Raise BadConfig for a run of nothing and for contradictory flags."""
     selections = (requested.all, requested.metric, requested.with_, requested.dataset, requested.quality,
                   requested.split, requested.language)
     ray = requested.executor.partition(":")[0] == "ray"
@@ -77,7 +77,6 @@ def check(requested: Settings) -> None:
 
 
 def choice(requested: Settings) -> Choice:
-    """The models of the settings."""
     return Choice(
         encoder=requested.encoder, lm=requested.lm, vectors=requested.vectors, device=requested.device,
         precision=requested.precision, batch_tokens=requested.batch_tokens,
@@ -85,14 +84,14 @@ def choice(requested: Settings) -> Choice:
 
 
 def size(text: str) -> int | None:
-    """A size as it is written, such as 4GiB, in bytes; None where it is none."""
+    """Parse a size such as 4GiB into bytes; None if it is invalid."""
     matched = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)", text.strip())
     number = float(matched[1]) * SIZES.get(matched[2].upper(), 0) if matched else 0.0
     return int(number) if 1 <= number < float("inf") else None
 
 
 def workers(requested: Settings) -> Workers:
-    """Who scores, by the settings, and what a part may take."""
+    """Return the executor of the settings, with its limits."""
     memory = size(requested.memory) if requested.memory else 0
     if memory is None:
         raise BadConfig(f"--memory {requested.memory!r:.40}: should be a size with its unit, such as 4GiB or 800MiB")
@@ -102,7 +101,7 @@ def workers(requested: Settings) -> Workers:
 
 
 def command(requested: Settings) -> str:
-    """The command line that repeats the run, without the folders of this machine."""
+    """Return the command line that repeats the run, without folders of this machine."""
     said = {field.name: getattr(requested, field.name) for field in dataclasses.fields(requested)
             if field.name not in UNSAID and getattr(requested, field.name) != field.default}
     said |= {name: tuple(map(registry.without_folders, said[name])) for name in ("metric", "with_") if name in said}

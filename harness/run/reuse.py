@@ -25,7 +25,7 @@ from metrics.registry import Chosen
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reused:
-    """What a run takes from a bundle: its metrics by label, and its scores by the fingerprint of the items.
+    """Metrics of a bundle by label, and their scores by the fingerprint of the items.
 
     `signatures` are those of all its metrics, `reasons` why one has no scores of a dataset, by fingerprint and label.
     """
@@ -38,11 +38,11 @@ class Reused:
     reasons: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def scores(self, dataset: Dataset) -> dict[str, Scores]:
-        """The scores of a dataset, by the metric's label."""
+        """Return the scores of a dataset by metric label."""
         return {label: own for label in self.metrics if (own := self._of(label, dataset)) is not None}
 
     def inputs(self, dataset: Dataset) -> dict[str, Scores]:
-        """The scores of a dataset by signature, their columns without options, as a composition reads them."""
+        """Return the scores of a dataset by signature, with columns as a composition reads them."""
         inputs = {}
         for label, signature in self.signatures.items():
             own, options = self._of(label, dataset), label[len(label.partition("[")[0]):]
@@ -52,7 +52,7 @@ class Reused:
         return inputs
 
     def reason(self, dataset: Dataset, label: str) -> str:
-        """Why the bundle has no scores of a dataset."""
+        """Say why the bundle has no scores of a dataset."""
         return self.reasons.get((dataset.fingerprint, label), f"the bundle {self.name} has no scores of these items")
 
     def _of(self, label: str, dataset: Dataset) -> Scores | None:
@@ -67,7 +67,7 @@ class Reused:
 
 
 def take(path: Path, chosen: Iterable[Chosen], aggregations: Iterable[str], models: Models) -> Reused:
-    """What a run of some metrics takes from the bundle in a file."""
+    """Read from a bundle what a run of these metrics can reuse."""
     bundle = reading.read(path)
     if sorted(own := bundle.run.options.get("aggregations", ["mean"])) != sorted(aggregations):
         raise BadBundle(f"{path}: turns are brought together by {', '.join(own)} in it, not as in this run; "

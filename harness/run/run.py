@@ -1,4 +1,4 @@
-"""A run, in the order in which it happens: load, score, correlate, rank. One dataset is in memory at a time.
+"""A run: load, score, correlate, rank. One dataset is in memory at a time.
 
     Plan  ->  for each dataset: load -> score -> correlate, compare  ->  rank  ->  Results
 """
@@ -51,12 +51,12 @@ from harness.statistics.estimates import full_name
 from metrics.errors import MissingResource, NoAnswer
 
 EVERY = "every metric"
-"""In place of a metric's name, where a whole dataset was skipped or failed."""
+"""Stands for the metric where a whole dataset was skipped or failed."""
 
 
 @dataclass(slots=True)
 class DatasetResults:
-    """The rows of one dataset; `board` is the split and the kind of data that its `targets` count for."""
+    """The rows of one dataset; its `targets` count on `board`, a split and a kind of data."""
 
     board: tuple[str, str]
     targets: frozenset[Target] = frozenset()
@@ -70,16 +70,15 @@ class DatasetResults:
     failures: list[Failure] = field(default_factory=list)
     timings: list[Timing] = field(default_factory=list)
     data: list[TargetData] = field(default_factory=list)
-    """What the ranking draws from, without the votes."""
+    """Scores and mean ratings for the intervals of ranks."""
 
 
 def run(plan: Plan, work: Workspace) -> Results:
-    """Carry out a plan."""
     return run_with_data(plan, work)[0]
 
 
 def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetData, ...]]:
-    """Carry out a plan; beside the results, the scores and mean ratings of every target, as the studies need them."""
+    """Carry out a plan; return the results, and scores and mean ratings of every target."""
     ratings = _private_ratings(plan, work)
     work.progress.began(plan.command)
     with work.progress:
@@ -136,7 +135,7 @@ def _score_ahead(plan: Plan, work: Workspace) -> Outcome:
 
 
 def to_score(plan: Plan, work: Workspace, dataset: Dataset) -> list[Pair]:
-    """What is to be scored on a dataset."""
+    """List the pairs to be scored on a dataset."""
     reused = plan.reused.scores(dataset)
     return pairs(dataset, [chosen for chosen in plan.chosen if chosen.label not in reused], work.models, work.store,
                  work.costs, rescore=plan.rescore, known=plan.reused.inputs(dataset))
@@ -144,7 +143,7 @@ def to_score(plan: Plan, work: Workspace, dataset: Dataset) -> list[Pair]:
 
 def _run_dataset(plan: Plan, work: Workspace, card: DatasetCard, ratings: tuple[Rating, ...], outcome: Outcome,
                  ) -> DatasetResults:
-    """Load, score, correlate and compare one dataset, which is held no longer than that takes."""
+    """Load, score, correlate and compare one dataset."""
     try:
         with work.progress.stage("loading", card.name):
             dataset = plans.load(card, work.home, plan.selection)
@@ -169,7 +168,7 @@ def _run_dataset(plan: Plan, work: Workspace, card: DatasetCard, ratings: tuple[
 
 def _score(plan: Plan, work: Workspace, dataset: Dataset, outcome: Outcome, results: DatasetResults,
            ) -> dict[tuple[str, str], Scores]:
-    """The scores of every metric on a dataset, from the store or fresh. An exception fails only its metric."""
+    """Return the scores of every metric on a dataset, stored or new; an exception fails only its metric."""
     name, fingerprint = dataset.card.name, dataset.fingerprint
     if work.executor is None:
         with work.progress.stage(SCORING, name):
@@ -211,7 +210,7 @@ def _score(plan: Plan, work: Workspace, dataset: Dataset, outcome: Outcome, resu
 
 def _correlate(plan: Plan, work: Workspace, dataset: Dataset, qualities: tuple[Judged, ...],
                scores: Mapping[tuple[str, str], Scores], results: DatasetResults) -> None:
-    """Correlate every column with every quality, compare the columns, and keep what people and metrics gave."""
+    """Correlate every column with every quality, compare the columns, and keep ratings and scores."""
     points = correlate.item_scores(dataset, qualities, scores, plan.selection.aggregations)
     targets = list(correlate.targets(points, qualities))
     for target in targets:
@@ -235,7 +234,7 @@ def _correlate(plan: Plan, work: Workspace, dataset: Dataset, qualities: tuple[J
 
 
 def _judges(plan: Plan, work: Workspace, dataset: str) -> set[str]:
-    """The metrics that examples are chosen by: no controls, and none that has learned from the dataset's ratings."""
+    """Return the metrics that choose examples: no controls, none fitted on the ratings of the dataset."""
     own = {chosen.label for chosen in plan.chosen if chosen.metric.card.family != "control"
            and dataset not in composites.learned_on(chosen.metric, work.models)}
     reused = plan.reused.metrics
@@ -244,7 +243,7 @@ def _judges(plan: Plan, work: Workspace, dataset: str) -> set[str]:
 
 
 def _results(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) -> Results:
-    """The rows of all datasets, and their ranking."""
+    """Collect the rows of all datasets, and rank them."""
     selection = plan.selection
     options = {**selection.requested(), "draws": plan.draws.ranks, "permutations": plan.draws.permutations,
                "examples": plan.examples}
@@ -268,7 +267,7 @@ def _results(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults]) ->
 
 
 def _metrics(plan: Plan, work: Workspace) -> tuple[MetricEntry, ...]:
-    """The metrics of the run and those of a bundle, by label."""
+    """Return the metrics of the run and of a bundle, by label."""
     own = {chosen.label: entries.metric_entry(chosen, work.models) for chosen in plan.chosen
            if chosen.label not in plan.reused.metrics}
     return tuple(entry for _, entry in sorted({**own, **plan.reused.metrics}.items()))
@@ -276,7 +275,7 @@ def _metrics(plan: Plan, work: Workspace) -> tuple[MetricEntry, ...]:
 
 def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults], metrics: Sequence[MetricEntry],
           ) -> Iterator[RankingRow]:
-    """The rows of every board; no correlation counts on ratings that the weights were learned on."""
+    """Rank every board, without correlations on ratings that a metric was fitted on."""
     known = [entry for rows in datasets for entry in rows.datasets]
     correlations = unseen(chain.from_iterable(rows.correlations for rows in datasets), metrics, known)
     targets: dict[tuple[str, str], frozenset[Target]] = {}

@@ -22,7 +22,7 @@ from metrics import paths
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything `harness run` can be told; the names are those of its flags, with_ being --with."""
+    """The settings of `harness run`, named as its flags; `with_` is --with."""
 
     all: bool = False
     metric: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Settings:
 
 
 def settings(args: argparse.Namespace) -> Settings:
-    """Merge the flags that were given with the config file they name; the order of names means nothing."""
+    """Merge flags with the config file that they name; names are sorted."""
     values = _from_file(args.config) if args.config else {}
     for field in dataclasses.fields(Settings):
         given = getattr(args, field.name, None)
@@ -76,7 +76,7 @@ def settings(args: argparse.Namespace) -> Settings:
 
 
 def statistics_beside(statistics: Sequence[str], levels: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Every named statistic at every named level, but those that every run has."""
+    """Return every named statistic at every named level, except those of every run."""
     for name, names in ((statistics, (*STATISTIC_NAMES, "kendall-b")), (levels, LEVEL_NAMES)):
         if unknown := next((one for one in name if one not in names), None):
             raise BadConfig(f"no statistic or level {unknown!r}; {nearest(unknown, names)}")
@@ -86,12 +86,12 @@ def statistics_beside(statistics: Sequence[str], levels: Sequence[str]) -> tuple
 
 
 def plain_name(statistic: str) -> str:
-    """A statistic as the results call it."""
+    """Return the name of a statistic in the results."""
     return statistic.removesuffix("-b")
 
 
 def expanded(path: Path) -> Path:
-    """The path with ~ made plain."""
+    """Expand ~ in a path."""
     try:
         return path.expanduser()
     except RuntimeError as error:
@@ -99,7 +99,7 @@ def expanded(path: Path) -> Path:
 
 
 def home_folder(given: Path | None) -> Path:
-    """The home that was given, else HARNESS_HOME, else the platform's folder for a user's data."""
+    """Return the given home, else HARNESS_HOME, else the platform's folder for user data."""
     if given:
         return expanded(given)
     if named := os.environ.get("HARNESS_HOME"):
@@ -131,7 +131,7 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 def command_line(*words: str, flags: Mapping[str, object]) -> str:
-    """The command line that does something again, without the folders of this machine: of a path its last part."""
+    """Build a command line that can be repeated elsewhere: of a path only its last part."""
     line = ["harness", *words]
     for flag, value in flags.items():
         for entry in value if isinstance(value, list | tuple) else (value,):

@@ -1,11 +1,9 @@
-"""Whether anything has changed since a run wrote its results: if nothing has, nothing is computed and nothing drawn.
+"""Skip a run whose inputs and outputs have not changed since its results were written.
 
-    OUT/state.json    the digest of everything that goes into the results, the digest of every file that came out of it,
-                      and what the run printed
+    OUT/state.json    the digest of all inputs, the digest of every file written, and the printed text
 
-What goes in: the code with its data, the datasets, the signatures of the metrics, the options, the environment, the
-studies shown on the pages. Contents are compared and never times. Results that are not, to the byte, what the run wrote
-are not believed either.
+Inputs are the code with its data, the datasets, the signatures of the metrics, the options, the environment and the
+studies shown on the pages. Contents are compared, never times, and results that were edited are computed again.
 """
 
 from __future__ import annotations
@@ -33,11 +31,11 @@ FILE = "state.json"
 PACKAGES = ("benchmarks", "metrics", "harness", "leaderboard")
 OUTPUTS = ("report", "site", "scores", "statistics")
 PASSING = {".pyc", ".part"}
-"""The endings of files that come and go."""
+"""Suffixes of temporary files."""
 
 
 def inputs(plan: Plan, work: Workspace, options: Mapping[str, Any], out: Path) -> str:
-    """The digest of everything that decides the results of a plan."""
+    """Return the digest of everything that decides the results of a plan."""
     root = Path(__file__).resolve().parents[2]
     stored = {card.name: _dataset(work.home, card.name) for card in plan.cards}
     parts = {
@@ -52,7 +50,7 @@ def inputs(plan: Plan, work: Workspace, options: Mapping[str, Any], out: Path) -
 
 
 def printed(out: Path, state: str) -> str | None:
-    """What the run printed that made the results in a folder, if it had the same inputs and they are whole."""
+    """Return the text printed by the run that made these results; None if inputs or outputs differ."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         noted = json.loads((out / FILE).read_bytes())
         if noted["inputs"] == state and noted["outputs"].items() <= _outputs(out).items():  # others may score there too
@@ -61,13 +59,13 @@ def printed(out: Path, state: str) -> str | None:
 
 
 def note(out: Path, state: str, text: str) -> None:
-    """Note what the results in a folder were made of."""
+    """Record inputs, outputs and printed text of the results in a folder."""
     content = {"inputs": state, "outputs": _outputs(out), "printed": text}
     write_atomically(out / FILE, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def forget(out: Path) -> None:
-    """The results in a folder are about to change."""
+    """Delete the record, since the results are about to change."""
     (out / FILE).unlink(missing_ok=True)
 
 
@@ -76,7 +74,7 @@ def _outputs(out: Path) -> dict[str, str]:
 
 
 def _digests(root: Path, *folders: str) -> Iterator[tuple[str, str]]:
-    """The files below some folders with the digests of their contents."""
+    """Yield the files below some folders with the digests of their contents."""
     for folder in folders:
         for path in sorted((root / folder).rglob("*")):
             if path.suffix not in PASSING and path.is_file():
@@ -85,7 +83,7 @@ def _digests(root: Path, *folders: str) -> Iterator[tuple[str, str]]:
 
 
 def _dataset(home: Path, name: str) -> dict[str, str]:
-    """The note on a dataset in the home, and its files; none where the bundled sample stands for it, which is code."""
+    """Return the record and the files of a dataset in the home; empty for the bundled sample, which is code."""
     try:
         stored = datasets.note(home, name)
     except BadStore as error:
@@ -94,12 +92,12 @@ def _dataset(home: Path, name: str) -> dict[str, str]:
 
 
 def is_signed(chosen: Chosen, work: Workspace) -> bool:
-    """Whether all is here that decides the scores of a metric, so that a lack must show itself in scoring."""
+    """Return True if no model or resource of a metric is known to be missing before scoring."""
     return not any(isinstance(one, MissingResource) for one in _signed(chosen, work))
 
 
 def _signed(chosen: Chosen, work: Workspace) -> Iterator[str | MissingResource]:
-    """The signatures of a metric and of the inputs of a composition, or what they lack on this machine."""
+    """Yield the signatures of a metric and its inputs, or what they lack on this machine."""
     for one in (chosen, *composites.parts([chosen])):
         try:
             yield signature(one.metric, work.models)
@@ -108,7 +106,7 @@ def _signed(chosen: Chosen, work: Workspace) -> Iterator[str | MissingResource]:
 
 
 def _installed() -> list[str]:
-    """The packages on this machine with their versions: what was missing may be there now."""
+    """List the installed packages with their versions: a missing one may have been added."""
     folders = [path for path in map(Path, sys.path) if path.is_dir()]
     return sorted({entry.name for folder in folders for entry in folder.iterdir() if entry.suffix == ".dist-info"})
 

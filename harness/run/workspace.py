@@ -1,4 +1,4 @@
-"""What a run works with: its stores, its models, who scores, and what earlier runs took."""
+"""The workspace of a run: stores, models, executor, and the costs of earlier runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from metrics.models.service import Choice, Models
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Who scores, where scores are stored, and the limits of a part; `log` receives events as they happen."""
+    """The executor with its limits, the store, and the log of events."""
 
     executor: str = "local"
     address: str = ""
@@ -31,7 +31,7 @@ class Workers:
 
     @property
     def count(self) -> int:
-        """The workers asked for; 0 for as many as a Ray cluster has room for."""
+        """Requested workers; 0 means as many as a Ray cluster has room for."""
         kind, _, number = self.executor.partition(":")
         return 1 if kind == "local" else int(number or 0)
 
@@ -51,7 +51,7 @@ class Workspace:
 
 def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None = None,
                    workers: Workers | None = None) -> Workspace:
-    """Open what a plan needs to run, its stores under `out`; BadConfig for a device that is not here."""
+    """Open the workspace of a plan, its stores under `out`; BadConfig for a missing device."""
     choice, workers = choice or Choice(), workers or Workers()
     models = Models(home, choice)
     machine = models.machine  # checked before anything is scored
