@@ -1,9 +1,8 @@
 """The one training loop: AdamW, warm-up, early stopping on the held-out loss, stopped and continued at will.
 
-Every `recipe.every` steps it evaluates the held-out loss, keeps the weights if that is the least so far, and writes
-all that decides what comes next into a state file: a training that was killed continues from there, and on the
-processor ends in the same weights, bit by bit, as one that was not. It therefore asks of an objective that a batch
-depends on the generator it is drawn with, and on nothing else that changes.
+Every `recipe.every` steps it evaluates the held-out loss, keeps the weights if that is the least so far, and writes its
+state to a file. A training that was killed resumes from there and ends, on the processor, in the same weights bit by
+bit. A batch must therefore depend on nothing but the generator it is drawn with.
 
 Weights decay where they are matrices; biases and the weights of norms do not.
 """
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One evaluation: after how many steps, the mean training loss since the last one, the held-out loss."""
+    """An evaluation: the step, the mean training loss since the last evaluation, the held-out loss."""
 
     step: int
     loss: float
@@ -45,7 +44,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The weights with the least held-out loss, and the way there."""
+    """The weights with the least held-out loss, and the loss curve."""
 
     weights: dict[str, Any]
     step: int
@@ -53,27 +52,27 @@ class Fitted:
     curve: tuple[Look, ...]
     seconds: float
     done: bool = True
-    """Whether it took all its steps, or its patience ran out; else it was ended by the clock."""
+    """False if the time limit ended it before its last step."""
 
     @property
     def held_out(self) -> float:
-        """The least held-out loss, which is that of the weights."""
+        """The held-out loss of the weights, the least of the curve."""
         return next(look.held_out for look in self.curve if look.step == self.step)
 
 
 def fit(objective: Objective, recipe: Recipe, machine: Machine, seed: int, state: Path | None = None,
         tell: Callable[[Look], None] = lambda look: None, stepped: Callable[[int], None] = lambda step: None,
         until: float = math.inf) -> Fitted:
-    """Fit the network; `state` is the file from which a training that was cut goes on.
+    """Fit the network, resuming from the file `state` if there is one.
 
-    `tell` receives each evaluation, `stepped` the number of each step. It ends at the first one after `until` on the
-    monotonic clock, which may lie before the step from which it goes on.
+    `tell` receives each evaluation, `stepped` the number of each step. Training ends at the first evaluation after
+    `until` on the monotonic clock.
     """
     if min(recipe.steps, recipe.every, recipe.accumulate) < 1:
         raise MetricError(f"a training takes 1 step or more, each of 1 batch or more, and evaluates after 1 or more: "
                           f"{recipe}")
     if not objective.held_out:
-        raise MetricError("nothing is held out, so that no one could say when to stop; take larger corpora")
+        raise MetricError("the validation set is empty; take larger corpora")
     with randomness(seed, machine):
         training = _Training(objective, recipe, machine, seed)
         if state is not None:
@@ -88,7 +87,7 @@ def fit(objective: Objective, recipe: Recipe, machine: Machine, seed: int, state
 
 
 def on_device(batch: Any, device: str) -> Any:
-    """A batch with all its tensors on the device."""
+    """Move all tensors of a batch to the device."""
     if hasattr(batch, "to"):
         return batch.to(device, non_blocking=True)
     if isinstance(batch, Mapping):
@@ -100,10 +99,7 @@ def on_device(batch: Any, device: str) -> Any:
 
 
 def share_of_rate(recipe: Recipe, step: int) -> float:
-    """What a step, counted from 0, has of the rate: a linear rise, then what the schedule says.
-
-    A linear fall ends after the last step.
-    """
+    """Return the share of the rate at a step, counted from 0: a linear warm-up, then the recipe's schedule."""
     warm = max(1, round(recipe.warmup * recipe.steps))
     if step < warm:
         return (step + 1) / warm
@@ -113,7 +109,7 @@ def share_of_rate(recipe: Recipe, step: int) -> float:
 
 
 class _Training:
-    """A training at some step: everything that changes on the way."""
+    """The state of a training at some step."""
 
     def __init__(self, objective: Objective, recipe: Recipe, machine: Machine, seed: int) -> None:
         import torch
@@ -140,14 +136,14 @@ class _Training:
 
     @property
     def done(self) -> bool:
-        """Whether the last step is taken, or patience has run out."""
+        """True after the last step, or when patience has run out."""
         if not self.curve:
             return False
         looks = len(self.curve) - 1 - self.curve.index(self._least)
         return self.step >= self.recipe.steps or looks >= self.recipe.patience
 
     def ends(self, here: bool) -> bool:
-        """Whether time is up; with several processes as soon as it is for one, so that none waits for the others."""
+        """Return True if time is up in this process or, of several, in any of them."""
         import torch
 
         if self.together is None:
@@ -159,7 +155,7 @@ class _Training:
         return min(self.curve, key=lambda look: look.held_out)
 
     def stretch(self, stepped: Callable[[int], None]) -> Look:
-        """Continue to the next evaluation."""
+        """Train up to the next evaluation."""
         import torch
 
         start, first = time.perf_counter(), self.step
@@ -186,7 +182,7 @@ class _Training:
         return look
 
     def _one(self) -> torch.Tensor:
-        """Take a step; its loss."""
+        """Take a step; return its loss."""
         import torch
 
         for group in self.optimizer.param_groups:
@@ -215,19 +211,19 @@ class _Training:
             return self.objective.loss(self.network, on_device(batch, self.device))
 
     def fitted(self) -> Fitted:
-        """Put the best weights into the network, and hand them over."""
+        """Load the best weights into the network, and return them."""
         self.network.load_state_dict(self.best, strict=False)
         self.network.eval()
         return Fitted(self.best, self._least.step, self.step, tuple(self.curve), self.seconds, self.done)
 
     @property
     def _about(self) -> str:
-        """What a state must have in common with the training that goes on from it."""
+        """Everything that a state and the training that resumes from it must share."""
         shapes = {name: list(tensor.shape) for name, tensor in learned(self.network).items()}
         return json.dumps([self.seed, dataclasses.asdict(self.recipe), shapes, self.device])
 
     def written(self) -> bytes:
-        """Everything that decides what comes next, as one file."""
+        """Return the state as bytes."""
         import torch
 
         content = io.BytesIO()
@@ -243,7 +239,7 @@ class _Training:
         return content.getvalue()
 
     def resume(self, path: Path) -> None:
-        """Go on from a state file; a damaged one, or one of another training, is ignored."""
+        """Resume from a state file; ignore a damaged one, or one of another training."""
         import torch
 
         try:
@@ -263,7 +259,7 @@ class _Training:
 
 
 def together(machine: Machine) -> Any:
-    """What joins the processes that `accelerate launch` started, each with batches of its own; None for one process."""
+    """Return the Accelerator that joins the processes started by `accelerate launch`; None for one process."""
     if int(os.environ.get("WORLD_SIZE", "1")) < 2:
         return None
     from accelerate import Accelerator
@@ -273,7 +269,7 @@ def together(machine: Machine) -> Any:
 
 @contextlib.contextmanager
 def randomness(seed: int, machine: Machine) -> Iterator[None]:
-    """Have torch's randomness begin at the seed, and be afterwards as it was before."""
+    """Seed torch within the context, and restore its generators afterwards."""
     import torch
 
     devices = [torch.device(device) for device in machine.devices] if machine.kind == "cuda" else []

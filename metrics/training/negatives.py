@@ -1,4 +1,4 @@
-"""Replies and dialogues made worse, for training: corruptions of words, wrong replies, shuffled dialogues.
+"""Negative examples: corrupted words, wrong replies, shuffled dialogues.
 
 Each function takes its randomness as a numpy Generator and gives the same for the same. Words are what spaces separate.
 Papers: MME-CRS (Zhang et al. 2022), GRADE (Huang et al. 2020), DynaEval (Zhang et al. 2021), RUBER (Tao et al. 2018).
@@ -31,13 +31,13 @@ BLOCK = 256
 
 
 def reordered(text: str, rng: np.random.Generator) -> str:
-    """The words in another order (MME-CRS, fluency); the same only where all words are the same."""
+    """Return the words in another order (MME-CRS, fluency); the same only where all words are the same."""
     words = text.split()
     return " ".join(_moved(words, rng))
 
 
 def dropped(text: str, rng: np.random.Generator, low: float = 0.15, high: float = 0.5) -> str:
-    """Without a share of its words, drawn between `low` and `high`, but never without all (MME-CRS, fluency)."""
+    """Drop a share of the words, drawn between `low` and `high`, but never all (MME-CRS, fluency)."""
     words = text.split()
     if len(words) < 2:
         return text
@@ -47,7 +47,7 @@ def dropped(text: str, rng: np.random.Generator, low: float = 0.15, high: float 
 
 
 def repeated(text: str, rng: np.random.Generator, spans: int = 3, width: int = 3) -> str:
-    """With 1 to `spans` spans of 1 to `width` words said twice (MME-CRS, fluency)."""
+    """Return the text with 1 to `spans` spans of 1 to `width` words said twice (MME-CRS, fluency)."""
     words = text.split()
     for _ in range(int(rng.integers(1, spans + 1)) if words else 0):
         size = int(rng.integers(1, min(width, len(words)) + 1))
@@ -57,7 +57,7 @@ def repeated(text: str, rng: np.random.Generator, spans: int = 3, width: int = 3
 
 
 def without_stop_words(text: str, rng: np.random.Generator, share: float = 1.0) -> str:
-    """Without its stop words, or each of them gone with probability `share` (MME-CRS: a positive of fluency).
+    """Drop the stop words, each with probability `share` (MME-CRS: a positive of fluency).
 
     A text of stop words alone stays as it is.
     """
@@ -69,7 +69,7 @@ def without_stop_words(text: str, rng: np.random.Generator, share: float = 1.0) 
 
 
 def random_others(rows: Rows, groups: Rows, rng: np.random.Generator) -> Rows:
-    """For each row of the pool one of another group, at random (RUBER).
+    """Return for each row of the pool one of another group, at random (RUBER).
 
     `groups` has for every row of the pool what it belongs to, such as the number of its dialogue.
     """
@@ -83,7 +83,7 @@ def random_others(rows: Rows, groups: Rows, rng: np.random.Generator) -> Rows:
 
 def nearest_others(rows: Rows, vectors: Matrix, groups: Rows, rng: np.random.Generator,
                    drawn: int = 1000, best: int = 5) -> Rows:
-    """For each row one of the `best` nearest of `drawn` rows, by cosine (GRADE, embedding-based sampling).
+    """Return for each row one of the `best` nearest of `drawn` rows, by cosine (GRADE, embedding-based sampling).
 
     Rows of the same group do not count, nor do those of the very same vector. One draw serves 256 rows.
     """
@@ -103,13 +103,13 @@ def nearest_others(rows: Rows, vectors: Matrix, groups: Rows, rng: np.random.Gen
 
 
 def middle(true: Matrix, candidates: Matrix) -> Rows:
-    """Which of its candidates (n, k, width) is the middle one by cosine to each true reply (n, width) (MME-CRS, RM)."""
+    """Return the place of the candidate (n, k, width) whose cosine to the true reply (n, width) is the middle one."""
     cosine = np.einsum("nd,nkd->nk", _unit(true), _unit(candidates))
     return np.argsort(-cosine, axis=1, kind="stable")[:, candidates.shape[1] // 2]
 
 
 def replaced(dialogue: Sequence[Utterance], pool: Sequence[str], rng: np.random.Generator) -> tuple[Utterance, ...]:
-    """One utterance gives way to one of the pool, which should be of other dialogues (DynaEval, UR)."""
+    """Replace an utterance by one of the pool, which should be of other dialogues (DynaEval, UR)."""
     place = int(rng.integers(len(dialogue)))
     texts = [text for text in (pool[int(row)] for row in rng.integers(len(pool), size=20))
               if text != dialogue[place].text]
@@ -119,7 +119,7 @@ def replaced(dialogue: Sequence[Utterance], pool: Sequence[str], rng: np.random.
 
 
 def speaker_shuffled(dialogue: Sequence[Utterance], rng: np.random.Generator) -> tuple[Utterance, ...]:
-    """What one speaker says changes places, what the others say does not (DynaEval, SS)."""
+    """Shuffle the utterances of one speaker (DynaEval, SS)."""
     speakers = list(dict.fromkeys(turn.speaker for turn in dialogue))
     movable = [who for who in speakers if len({turn.text for turn in dialogue if turn.speaker == who}) > 1]
     if not movable:
@@ -130,7 +130,7 @@ def speaker_shuffled(dialogue: Sequence[Utterance], rng: np.random.Generator) ->
 
 
 def _moved(things: list[str], rng: np.random.Generator) -> list[str]:
-    """In an order drawn at random that is another one, if any two things differ."""
+    """Return the things in another order, if any two differ."""
     order = [things[place] for place in rng.permutation(len(things))]
     if order == things and order:
         order = order[1:] + order[:1]
@@ -197,7 +197,7 @@ class Index:
 
 def lexical_others(rows: Rows, index: Index, groups: Rows, rng: np.random.Generator, top: int = 10,
                    ranks: Mapping[int, int] = MappingProxyType({})) -> Rows:
-    """For each row the middle one of the `top` texts that share most words with it (GRADE, lexical sampling).
+    """Return for each row the middle one of the `top` texts that share most words with it (GRADE, lexical sampling).
 
     With `ranks` the one at the rank that they have for more than so many texts, the first where there are fewer.
     Texts of the same group and those of the very same words do not count. Where nothing shares a word, a random one.

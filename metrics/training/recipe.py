@@ -79,7 +79,7 @@ class Recipe:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What decides the weights, by name."""
+        """The settings that decide the weights, by name."""
         return {each.name: getattr(self, each.name) for each in dataclasses.fields(self) if each.name != "departures"}
 
     def of_part(self, part: str) -> Recipe:
@@ -87,7 +87,7 @@ class Recipe:
         return dataclasses.replace(self, **self.parts[part]) if part else self
 
     def over(self, rows: int) -> Recipe:
-        """The recipe with the steps that its epochs take of so many examples."""
+        """Return the recipe with its epochs converted to steps over so many examples."""
         if not self.epochs:
             return self
         if not rows:
@@ -95,10 +95,7 @@ class Recipe:
         return dataclasses.replace(self, steps=max(1, round(self.epochs * rows / (self.batch * self.accumulate))))
 
     def with_settings(self, settings: Iterable[str]) -> Recipe:
-        """The recipe with settings such as `rate=2e-5`; a name that is no setting is one of the network's sizes.
-
-        Steps stand in place of epochs.
-        """
+        """Return the recipe with settings such as `rate=2e-5` or an argument of the network; steps replace epochs."""
         recipe = self
         for setting in settings:
             name, equals, value = setting.partition("=")
@@ -106,7 +103,7 @@ class Recipe:
             for name_ in ("network", "corpora", "options", "parts", "examples", "reads"):
                 known.pop(name_)
             if not equals or name not in known:
-                raise BadOption(f"--set {setting}: no setting of that name; {nearest(name, known)}")
+                raise BadOption(f"--set {setting}: unknown setting; {nearest(name, known)}")
             try:
                 held = _read(value, Recipe((), 1).settings.get(name, known[name]))
             except ValueError:
@@ -118,21 +115,21 @@ class Recipe:
 
 
 def _read(value: str, like: Any) -> Any:
-    """A setting's value, of the type it has by default."""
+    """Return a setting's value in the type of its default."""
     if isinstance(like, bool):
         return {"true": True, "false": False}[value] if value in ("true", "false") else int("")
     return type(like)(value)
 
 
 def of(trainable: Any) -> Recipe:
-    """The recipe by which something is trained: the one that its option `recipe` names, else its only one."""
+    """Return the recipe named by the option `recipe`, else the only one."""
     recipes: Mapping[str, Recipe] = trainable.recipes
     return recipes[getattr(trainable, "recipe", next(iter(recipes)))]
 
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What is to be made small: a fresh network, `type(network)(**config)`, its batches and the loss of one.
+    """A loss to minimise: a fresh network, `type(network)(**config)`, its batches and the loss of a batch.
 
     A batch is a tensor, or a tuple, list or dict of tensors. Of the network the parameters that require a gradient are
     kept. `notes` go into the checkpoint's card: sizes, accuracies on what is held out, whatever is worth knowing.
@@ -158,7 +155,7 @@ class Objective:
 
 @dataclass
 class TrainingData:
-    """What a training may take: dialogues, their vectors, models, its own randomness, and which part it is of."""
+    """The inputs of a training: dialogues, their vectors, models, seed, recipe and part."""
 
     corpora: Mapping[str, Corpus]
     models: Models
@@ -178,15 +175,15 @@ class TrainingData:
         return np.random.default_rng(self.seed)
 
     def dialogues(self, *names: str) -> list[Dialogue]:
-        """Give the dialogues to train on, of the corpora named, or of all that the training has."""
+        """Return the dialogues to train on, of the corpora named, or of all."""
         return [dialogue for name in names or self.corpora for dialogue in self._parts(name)[0]]
 
     def held_out(self, *names: str) -> list[Dialogue]:
-        """Give the dialogues that only the held-out loss sees."""
+        """Return the held-out dialogues, of the corpora named, or of all."""
         return [dialogue for name in names or self.corpora for dialogue in self._parts(name)[1]]
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """Give for each text the mean and the largest of its token states, side by side: (texts, 2 · width), float16.
+        """Return the mean and the maximum of each text's token states, side by side: (texts, 2 · width), float16.
 
         What was read of a text is kept on disk, so that all trainings with one encoder read it once.
         """
@@ -210,7 +207,7 @@ class TrainingData:
 
 
 def check_parts(what: str, training: Sized, held_out: Sized, take: str = "larger ones") -> None:
-    """Refuse data with nothing to train on, or nothing held out."""
+    """Raise MetricError for data with nothing to train on, or nothing held out."""
     if not len(training) or not len(held_out):
         raise MetricError(f"the corpora have {len(training)} {what} to train on and {len(held_out)} held out; take "
                           f"{take}")

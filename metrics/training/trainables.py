@@ -22,7 +22,7 @@ BACKBONES = {"lm": "CausalLanguageModel", "mlm": "MaskedLanguageModel", "dialogu
 
 @dataclass(frozen=True, slots=True)
 class Learner:
-    """What is to be trained, and the name of its checkpoint; `label` is its name with the options set."""
+    """A trainable with the name of its checkpoint; `label` is its name with the options set."""
 
     label: str
     weights: str
@@ -40,13 +40,13 @@ class Learner:
 
     @property
     def encoder(self) -> str | None:
-        """The encoder it names, empty for the one of the run, or None where it takes none."""
+        """The name of its encoder, empty for the one of the run, None if it takes none."""
         named = getattr(self.trainable, "encoder", None)
         return None if named is None else str(named)
 
 
 def names() -> tuple[str, ...]:
-    """All that can be trained: what others are made of comes first."""
+    """Return the names of all trainables, shared models first."""
     trained = []
     for name in registry.names():
         try:
@@ -58,18 +58,18 @@ def names() -> tuple[str, ...]:
 
 
 def shipped() -> tuple[str, ...]:
-    """All that the project has weights of: everything, and the variants that a class names with it."""
+    """Return the names of all trainables and their variants, whose weights the project ships."""
     return tuple(label for name in names() for label in (name, *(
         f"{name}[{options}]" for options in _kind(name).variants)))
 
 
 def parts(requested: str) -> tuple[str, ...]:
-    """The parts that are trained one after the other; an empty name for what has none."""
+    """Return the parts that are trained one after the other; an empty name without parts."""
     return tuple(recipe_of(choose(requested).trainable).parts) or ("",)
 
 
 def choose(requested: str, part: str = "") -> Learner:
-    """What `NAME` or `NAME[option=value,...]` is, or a part of it; an unknown name is answered with the nearest."""
+    """Return the trainable of `NAME` or `NAME[option=value,...]`, or a part of it; raise UnknownMetric otherwise."""
     name, rest = registry.split(requested)
     if name in BACKBONES:
         kind = _kind(name)
@@ -86,7 +86,7 @@ def choose(requested: str, part: str = "") -> Learner:
 
 
 def by_recipe(requested: str, recipe: str, encoder: str) -> str:
-    """The request with a recipe, and the encoder to take in place of the recipe's own; an unknown recipe is refused."""
+    """Return the request with a recipe, and an encoder in place of the recipe's; raise BadOption if it is unknown."""
     if not recipe:
         return requested
     name, options = registry.split(requested)

@@ -134,7 +134,7 @@ def test_what_cannot_be_trained_is_refused_in_one_line() -> None:
          r"training loss is no finite number.* between steps 1 and 10"),
         ({"loss": lambda network, batch: network(batch["x"]).sum() * (1.0 if network.training else float("inf"))},
          r"held-out loss.* between steps 1 and 10"),
-        ({"held_out": []}, "nothing is held out"),
+        ({"held_out": []}, "validation set is empty"),
         ({"network": Noisy().requires_grad_(False)}, "no parameter that requires a gradient"),
     ):
         with pytest.raises(MetricError, match=part) as caught:

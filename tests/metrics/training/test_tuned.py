@@ -214,8 +214,8 @@ def test_unknown_negatives_are_refused(negatives: str) -> None:
 def test_settings() -> None:
     recipe = Recipe(("toy",), 10, network={"hidden": 4}).with_settings(["rate=2e-5", "batch=16", "hidden=8"])
     assert (recipe.rate, recipe.batch, recipe.network) == (2e-5, 16, {"hidden": 8})
-    for wrong, message in (("speed=1", "no setting of that name"), ("batch=many", "should be like batch=16"),
-                           ("batch", "no setting"), ("checkpointing=yes", "checkpointing=False")):
+    for wrong, message in (("speed=1", "unknown setting"), ("batch=many", "should be like batch=16"),
+                           ("batch", "unknown setting"), ("checkpointing=yes", "checkpointing=False")):
         with pytest.raises(BadOption, match=message):
             recipe.with_settings([wrong])
     epochs = Recipe((), 1, batch=4, accumulate=2, epochs=3)
