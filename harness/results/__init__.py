@@ -1,1 +1,1 @@
-"""The results of a run: rows, files, item scores, examples, and what differs between two."""
+"""The results of a run: rows, files, item scores, and differences between two runs."""

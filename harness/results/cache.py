@@ -1,4 +1,4 @@
-"""What was drawn at random once from the same scores and ratings is not drawn again.
+"""A cache of random draws: the same scores and ratings are never resampled twice.
 
     statistics/KIND-KEY-DIGEST.json    a value
     statistics/KIND-KEY-DIGEST.rows    rows of numbers, each by what it was drawn from
@@ -32,7 +32,7 @@ class Cache:
         self.root = root
 
     def get(self, kind: str, key: object, make: Callable[[], Any]) -> Any:
-        """The value for a key, made if it is not there; whatever JSON can hold, NaN included."""
+        """Return the JSON value for a key, computing it if missing; NaN is allowed."""
         stem = _stem(kind, key)
         for content in self._whole(stem, "json"):
             with contextlib.suppress(ValueError, RecursionError):  # whole, and yet no JSON
@@ -42,7 +42,7 @@ class Cache:
         return json.loads(content)
 
     def rows(self, kind: str, key: object, names: Sequence[str], make: Callable[[list[int]], Array]) -> Array:
-        """A row of numbers for each name; `make` gets the places of those that are not there. Others are dropped."""
+        """Return a row of numbers per name; `make` gets the indices of missing ones. Other rows are dropped."""
         stem, known = _stem(kind, key), dict[str, Array]()
         for content in self._whole(stem, "rows"):
             head, _, body = content.partition(b"\n")
@@ -58,14 +58,14 @@ class Cache:
         return table
 
     def _paths(self, stem: str, ending: str) -> list[Path]:
-        """The files with a stem."""
+        """Return the files with a stem."""
         with contextlib.suppress(FileNotFoundError):
             names = sorted(entry.name for entry in os.scandir(self.root) if entry.name.startswith(f"{stem}-"))
             return [self.root / name for name in names if name.endswith(ending)]
         return []
 
     def _whole(self, stem: str, ending: str) -> Iterator[bytes]:
-        """The contents of the files that match their digest."""
+        """Return the contents of the files that match their digest."""
         for path in self._paths(stem, ending):
             with contextlib.suppress(FileNotFoundError):  # another run has just replaced it
                 content = path.read_bytes()
@@ -73,7 +73,7 @@ class Cache:
                     yield content
 
     def _write(self, stem: str, ending: str, content: bytes) -> None:
-        """Write a file in place of those with the same stem."""
+        """Write a file, replacing those with the same stem."""
         self.root.mkdir(parents=True, exist_ok=True)
         path = self.root / f"{stem}-{_digest(content)}.{ending}"
         write_atomically(path, content, lasting=False)
@@ -83,7 +83,7 @@ class Cache:
 
 
 def digest(*tables: Array | Codes | None) -> str:
-    """What tables hold, as a part of a key of the cache."""
+    """Return the digest of tables, as part of a cache key."""
     return hashlib.sha256(b"".join(np.ascontiguousarray(table).tobytes() for table in tables
                                    if table is not None)).hexdigest()
 

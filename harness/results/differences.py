@@ -1,4 +1,4 @@
-"""Two results of the same run, row by row: how many rows of each table differ, and by how much.
+"""Compare two results of the same run row by row: the number and size of differences per table.
 
 Item scores are compared column by column: what one metric, or people, gave all items of a dataset.
 """
@@ -24,8 +24,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "failures": ("dataset", "metric"),
     "examples": ("dataset", "quality", "item"),
 }
-"""What identifies a row of each table; its other fields are compared. Where the two columns of a comparison change
-sides, one row is gone and one is new."""
+"""Key fields of each table; the other fields are compared. A comparison with swapped columns counts as one row removed
+and one added."""
 
 Key = tuple[str, ...]
 Table: TypeAlias = Mapping[Key, Mapping[str, Any]]
@@ -33,7 +33,7 @@ Table: TypeAlias = Mapping[Key, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class TableDifference:
-    """A table then and now: the rows in both, those of them that differ, and those in one only."""
+    """Differences of a table: rows in both, rows that differ, rows in one only."""
 
     table: str
     common: int
@@ -41,23 +41,23 @@ class TableDifference:
     gone: tuple[Key, ...]
     new: tuple[Key, ...]
     largest: float
-    """The largest difference of a number; NaN where one is missing on one side or a text differs."""
+    """Largest numeric difference; NaN if a number is missing on one side or a text differs."""
     where: Key
 
     @property
     def equal(self) -> bool:
-        """Whether nothing differs."""
+        """True if nothing differs."""
         return not (self.differ or self.gone or self.new)
 
 
 def drifts(before: Results, after: Results) -> tuple[TableDifference, ...]:
-    """Each table of two reports."""
+    """Compare each table of two reports."""
     old, new = _tables(before), _tables(after)
     return tuple(_drift(name, old[name], new[name]) for name in old)
 
 
 def _tables(report: Results) -> dict[str, Table]:
-    """Every table as its rows by key, each as what is compared, by name."""
+    """Return the rows of every table by key, as the fields that are compared."""
     rows = {name: getattr(report, name) for name in KEYS}
     rows["comparisons"] = itertools.chain.from_iterable(report.comparisons)
     tables: dict[str, Table] = {
@@ -82,7 +82,7 @@ def _drift(name: str, old: Table, new: Table) -> TableDifference:
 
 
 def _apart(first: Any, second: Any) -> float:
-    """The difference of two values, of columns the largest; infinite where one is missing, or is no number."""
+    """Return the largest difference of two values or columns; infinite if one is missing or not a number."""
     if isinstance(first, np.ndarray):
         if first.shape != second.shape or (np.isnan(first) != np.isnan(second)).any():
             return math.inf

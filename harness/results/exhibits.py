@@ -1,4 +1,4 @@
-"""Exhibits on disk: what a study found, kept as OUT/studies/NAME/exhibit.json for the pages to show.
+"""Exhibits on disk: the findings of a study in OUT/studies/NAME/exhibit.json, shown by the pages.
 
     Exhibit -> encoded -> exhibit.json; markdown(exhibit) and csv_of(rows) write it for readers and spreadsheets
     gathered(OUT) -> the exhibits that are there, and a line for each file that is none
@@ -24,9 +24,9 @@ from harness.results.rows import Exhibit
 SCHEMA = 2
 FILE = "exhibit.json"
 LARGEST = 16_000_000
-"""Bytes of a file that is read; studies of everything write about one in a hundred of it."""
+"""Maximum bytes of an exhibit; the largest studies write a hundredth of it."""
 MOST = 100
-"""Rows of a heat map: a page should stay under 2 MB."""
+"""Maximum rows of a heat map, so that a page stays under 2 MB."""
 MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&.-])")
 
 
@@ -37,7 +37,7 @@ def encoded(exhibit: Exhibit) -> bytes:
 
 
 def read(path: Path) -> Exhibit:
-    """Read an exhibit back; it is called what its folder is called."""
+    """Read an exhibit, named as its folder."""
     name = path.parent.name.encode("utf-8", "replace").decode()
     try:
         return _read(path, name)
@@ -65,7 +65,7 @@ def _read(path: Path, name: str) -> Exhibit:
 
 
 def gathered(out: Path) -> tuple[tuple[Exhibit, ...], tuple[str, ...]]:
-    """Read every exhibit of the studies under a run's folder, and say of each broken one what is wrong with it."""
+    """Read every exhibit under a run's folder; report broken ones."""
     exhibits: list[Exhibit] = []
     warnings: list[str] = []
     for path in sorted((out / "studies").glob(f"*/{FILE}")):
@@ -77,12 +77,12 @@ def gathered(out: Path) -> tuple[tuple[Exhibit, ...], tuple[str, ...]]:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """A rounded number with a real minus sign; a dash where it is missing."""
+    """Format a number with a minus sign; a dash if missing."""
     return f"{round(value, digits) + 0:.{digits}f}".replace("-", "−") if math.isfinite(value) else "–"
 
 
 def csv_of(rows: Iterable[Iterable[object]]) -> bytes:
-    """A CSV file; a text that a spreadsheet would take for a formula begins with an apostrophe."""
+    """Return a CSV file; texts that look like formulas are prefixed with an apostrophe."""
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows(
         [f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t") else cell for cell in row]
@@ -91,7 +91,7 @@ def csv_of(rows: Iterable[Iterable[object]]) -> bytes:
 
 
 def markdown(exhibit: Exhibit) -> bytes:
-    """The tables as Markdown, in which names from outside mark nothing up."""
+    """Return the tables as Markdown with names escaped."""
     lines = [f"# {_plain(exhibit.title)}", "", exhibit.lead, ""]
     for grid in exhibit.grids:
         lines += [f"## {grid.caption}", "", _row(grid.head), "|" + " --- |" * len(grid.head), *map(_row, grid.rows), "",

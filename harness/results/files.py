@@ -54,19 +54,19 @@ SCHEMA = 1
 TABLES: dict[str, type[Any]] = {
     "correlations": Correlation, "ranking": RankingRow, "comparisons": Comparison, "reliability": Reliability,
 }
-"""The tables of the results."""
+"""Tables of the results."""
 
 ENTRIES: dict[str, type[Any]] = {
     "datasets": DatasetEntry, "metrics": MetricEntry, "trainings": TrainingEntry, "skips": Skip, "failures": Failure,
 }
-"""The lists in report.json."""
+"""Lists in report.json."""
 
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, OSError)
-"""What JSON, pyarrow and a record raise of what is not of the form; that pyarrow has no such type is a RuntimeError."""
+"""Exceptions of JSON, pyarrow and records for malformed files; a type unknown to pyarrow is a RuntimeError."""
 
 
 def write(report: Results, folder: Path) -> None:
-    """Write the report; each file is written beside and renamed."""
+    """Write the report, each file atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     head: dict[str, Any] = {
         "schema": SCHEMA,
@@ -89,7 +89,7 @@ def write(report: Results, folder: Path) -> None:
 
 
 class _Later(Sequence[Any]):
-    """Rows of a report that are read when they are first asked for."""
+    """Rows of a report, read on first use."""
 
     def __init__(self, folder: Path, read: Callable[[], Iterable[Any]]) -> None:
         self._folder, self._read = folder, read
@@ -118,7 +118,7 @@ class _Later(Sequence[Any]):
 
 
 def read(folder: Path | str) -> Results:
-    """Read results back, without torch and without the datasets; what is in files of its own when asked for.
+    """Read results, without torch and without the datasets; large tables on first use.
 
     `folder` is the report, or that of the run whose report is in it.
     """
@@ -157,7 +157,7 @@ def read(folder: Path | str) -> Results:
 
 @contextlib.contextmanager
 def _reading(folder: Path) -> Iterator[None]:
-    """Whatever is wrong with a report is one kind of error."""
+    """Turn any problem of a report into BadReport."""
     try:
         yield
     except FileNotFoundError as error:
@@ -169,13 +169,13 @@ def _reading(folder: Path) -> Iterator[None]:
 
 
 def json_line(row: Correlation | RankingRow | Comparison | Reliability, **more: object) -> str:
-    """One JSON object on a line; NaN becomes null, because JSON has no NaN."""
+    """Return a JSON object on a line, with null for NaN."""
     values = {**more, **{name: getattr(row, name) for name in row.__slots__}}
     return "{" + ", ".join([f'"{name}": {_json_value(value)}' for name, value in values.items()]) + "}\n"
 
 
 def _json_value(value: object) -> str:
-    """What json.dumps would write, in a tenth of the time: a report has some hundred thousand rows."""
+    """Write rows as json.dumps would, in a tenth of the time."""
     if type(value) is float:
         return repr(value) if math.isfinite(value) else "null"
     return _string(value) if type(value) is str else json.dumps(value)
@@ -187,12 +187,12 @@ def _string(value: str) -> str:
 
 
 def json_of(value: object) -> bytes:
-    """Indented JSON, with null for a number that is missing."""
+    """Return indented JSON, with null for missing numbers."""
     return (json.dumps(filled(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def filled(value: Any) -> Any:
-    """Replace missing numbers, at any depth, by None."""
+    """Replace NaN at any depth by None."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
@@ -201,7 +201,7 @@ def filled(value: Any) -> Any:
 
 
 def _write_points(every: Iterable[ItemScores], folder: Path) -> dict[str, str]:
-    """Write the points of each dataset, and remove those of a run before; their digests by dataset."""
+    """Write the item scores of each dataset, remove those of an earlier run, and return digests by dataset."""
     digests, written = {}, set()
     for points in every:
         folder.mkdir(exist_ok=True)
@@ -219,7 +219,7 @@ def _points_path(folder: Path, dataset: str) -> Path:
 
 
 def _checked(path: Path, digest: str) -> bytes:
-    """The content of a file that report.json names; ValueError where it is not the one of that report."""
+    """Read a file that report.json names; ValueError if its digest differs."""
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() != digest:
         raise ValueError(f"{path.name} is not the file that report.json was written with")

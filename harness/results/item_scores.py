@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SAFE = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
-"""Names that every file system takes, and keeps apart."""
+"""Names valid and distinct on every file system."""
 
 DIGEST = 8
 
@@ -34,7 +34,7 @@ ColumnKey: TypeAlias = tuple[str, str]
 
 
 def plain(columns: Mapping[ColumnKey, object]) -> Iterator[ColumnKey]:
-    """The columns without those made for one quality (`COLUMN@QUALITY`), which stand for them there."""
+    """Return the columns that are not for one quality (`COLUMN@QUALITY`)."""
     names: dict[str, list[str]] = {}
     for metric, column in columns:
         names.setdefault(metric, []).append(column)
@@ -42,18 +42,18 @@ def plain(columns: Mapping[ColumnKey, object]) -> Iterator[ColumnKey]:
 
 
 def labels(names: Sequence[ColumnKey]) -> list[str]:
-    """A name for each column: its own, with the metric before it where two metrics have a column of that name."""
+    """Name each column, with its metric where two metrics share a column name."""
     columns = Counter(column for _, column in names)
     return [column if columns[column] == 1 else f"{metric}/{column}" for metric, column in names]
 
 
 def on_quality(scores: Mapping[ColumnKey, Vector], key: ColumnKey, dimension: str) -> Vector:
-    """A column on one quality: that made for it, else the plain one."""
+    """Return the column for one quality: its own if there is one, else the plain one."""
     return scores.get((key[0], of_quality(key[1], dimension)), scores[key])
 
 
 def slug(name: str) -> str:
-    """A file name for a dataset: its own where every file system takes it, else a likeness with a digest."""
+    """Return a file name valid on every file system, with a digest if it differs from the name."""
     if SAFE.fullmatch(name):
         return name
     plain = re.sub(r"[^a-z0-9_-]+", "-", name.casefold()).strip("-")[:40] or "dataset"
@@ -61,7 +61,7 @@ def slug(name: str) -> str:
 
 
 def packed(points: ItemScores) -> bytes:
-    """The points as a Parquet file, the same bytes for the same points."""
+    """Write item scores as Parquet; equal scores give equal bytes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -85,7 +85,7 @@ def packed(points: ItemScores) -> bytes:
 
 
 def unpacked(content: bytes) -> ItemScores:
-    """Read points back."""
+    """Read item scores."""
     import pyarrow.parquet as pq
 
     table = pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)
@@ -101,7 +101,7 @@ def unpacked(content: bytes) -> ItemScores:
 
 
 def _readable(name: str, others: Container[str]) -> str:
-    """A name from outside as a column's: printable, no longer than a line, and not that of another column."""
+    """Turn a foreign name into a column name: printable, short and unique."""
     shown = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in name)[:100]
     return next(own for number in itertools.count(1)
                 if (own := shown if number == 1 else f"{shown} {number}") not in others)

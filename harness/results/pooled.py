@@ -24,20 +24,20 @@ from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.significance import holm
 
 Target: TypeAlias = tuple[str, str]
-"""A dataset and one of its qualities, by name."""
+"""Dataset and quality, by name."""
 
 STATISTIC, RELIABILITY = "spearman", "split-half"
 FOLLOWING = 5
-"""Columns behind a leader that it is tested against."""
+"""Runners-up that a leader is tested against."""
 DRAWS, RESAMPLES = 10_000, 500
 """Swaps for a p, which can be below .001 after Holm, and resamples for an interval."""
 FEWEST, AFFORDED = 100, 50_000_000
-"""Draws, however many items; and items times draws that a page may wait for."""
+"""Minimum of draws, and the items times draws that a page may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """The column with the higher mean over some targets, and by how much it leads the other."""
+    """The column with the higher mean over targets, and its lead over the other."""
 
     better: ColumnKey
     worse: ColumnKey
@@ -45,7 +45,7 @@ class Lead:
 
     @property
     def verdict(self) -> str:
-        """By how much, with the interval and p, and whether that is established."""
+        """Describe the lead with interval, p and verdict."""
         own = self.difference
         p = "p < .001" if own.p < 0.001 else f"p = {_short(own.p)}"
         return (f"by {_short(own.value)} [{_short(own.low)}, {_short(own.high)}], {p}: "
@@ -54,7 +54,7 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What pooled answers are made of: correlations of each column, reliabilities and item scores by target."""
+    """Correlations of each column, reliabilities and item scores by target."""
 
     columns: Mapping[ColumnKey, Mapping[Target, float]]
     reliability: Mapping[Target, float]
@@ -65,7 +65,7 @@ class Pool:
 
     @classmethod
     def of(cls, results: Results) -> Pool:
-        """Index results; a column fitted on real ratings of a dataset has no value there, as on boards."""
+        """Index results, without columns on datasets whose ratings they were fitted on."""
         entries = {entry.name: entry for entry in results.datasets}
         without = fitted(results.metrics, results.datasets)
         columns: dict[ColumnKey, dict[Target, float]] = {}
@@ -79,14 +79,14 @@ class Pool:
 
     def targets(self, split: str = "", origin: str = "", dimension: str = "", datasets: Collection[str] = (),
                 ) -> tuple[Target, ...]:
-        """The rated targets of a board (dev, more-zh, dev:fluency) and kind of data, and of a dimension."""
+        """Return the rated targets of a board and kind of data, and of a dimension."""
         dimension = dimension or BoardId.parse(split).dimension
         return tuple((entry.name, quality.name) for entry, quality in self._usable()
                      if entry.on(split) and origin in ("", entry.kind)
                      and dimension in ("", quality.dimension) and (not datasets or entry.name in datasets))
 
     def means(self, targets: Sequence[Target], rule: str = "dev") -> dict[ColumnKey, float]:
-        """The mean of every column that has a value on all targets, the best first."""
+        """Return the mean of every column with a value on all targets, best first."""
         weight = weights([dataset for dataset, _ in targets], rule)
         means = {column: float(weight @ [values[target] for target in targets])
                  for column, values in self.columns.items() if targets and values.keys() >= set(targets)}
@@ -94,7 +94,7 @@ class Pool:
 
     def leads(self, targets: Sequence[Target], families: Iterable[Sequence[ColumnKey]], rule: str = "dev",
               ) -> list[Lead]:
-        """Each first column against its second over the targets, by PERM-BOTH.
+        """Test each first column against its second over the targets, by PERM-BOTH.
 
         p is adjusted by Holm over all that follow the first. A column that lacks a value on some target has a NaN.
         """
@@ -114,13 +114,13 @@ class Pool:
                 else Lead(first, second, own) for (first, second, *_), own in zip(wanted, tested, strict=True)]
 
     def reached(self, targets: Sequence[Target], column: ColumnKey, rule: str = "dev") -> float:
-        """The share of what the raters' reliability allows, over the targets on which that is known."""
+        """Return the mean share of the raters' reliability, over the targets where it is known."""
         values, reliability = (np.array([own.get(target, math.nan) for target in targets], dtype=np.float64)
                                for own in (self.columns.get(column, {}), self.reliability))
         return share_reached(values, reliability, weights([dataset for dataset, _ in targets], rule))
 
     def _usable(self) -> Iterable[tuple[DatasetEntry, QualityEntry]]:
-        """The qualities with three ratings or more that are not all the same."""
+        """Return the qualities with at least three ratings that are not all equal."""
         for entry in self.entries.values():
             for quality in entry.qualities:
                 if quality.rated >= 3 and entry.name in self.points:
@@ -129,7 +129,7 @@ class Pool:
                         yield entry, quality
 
     def _scores(self, target: Target, names: Sequence[ColumnKey]) -> TargetScores:
-        """The ratings of a target and the scores of some columns; a column fitted on it is missing."""
+        """Return the ratings of a target and the scores of columns, without those fitted on it."""
         dataset, quality = target
         points = self.points[dataset]
         dimension = next(one.dimension for one in self.entries[dataset].qualities if one.name == quality)
@@ -144,7 +144,7 @@ class Pool:
 
 def _drawn(every: Sequence[TargetScores], families: Sequence[Sequence[int]], rule: str, seed: int,
            some: Sequence[int]) -> Array:
-    """The difference of the first two of some families of columns, its interval and its p: (families, 4)."""
+    """Return difference, interval and p of the first two columns of each family: (families, 4)."""
     leads = {families[place][0] for place in some}
     used = sorted({column for place in some for column in families[place]}, key=lambda own: (own not in leads, own))
     families = [[used.index(column) for column in families[place]] for place in some]
@@ -161,5 +161,5 @@ def _drawn(every: Sequence[TargetScores], families: Sequence[Sequence[int]], rul
 
 
 def _short(value: float) -> str:
-    """Three decimals without the nought before them."""
+    """Format three decimals without the leading zero."""
     return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"

@@ -1,4 +1,4 @@
-"""A judge on this machine: what a chat model would answer, read off the probabilities of its next token.
+"""A judge on this machine: the answer of a chat model, read off the probabilities of its next token.
 
 Nothing is sampled and no answer is parsed, so the same model gives the same score. A question is written as the model's
 chat template has it, up to the place where the score would stand:
@@ -28,20 +28,20 @@ from metrics.models.causal import Asked, LanguageModel
 from metrics.models.service import Models
 
 OTHER = "\ue000"
-"""A response that begins as none does."""
+"""A response that no other begins like."""
 YES, NO = ("Yes", " Yes", "yes", " yes"), ("No", " No", "no", " no")
 
 
 @dataclass(frozen=True, slots=True)
 class LocalJudge:
-    """What a language model holds each answer to a prompt to be worth, on the prompt's scales."""
+    """Ratings by a language model: expected values over the answers on the prompt's scales."""
 
     card: ClassVar[MetricCard]
     prompt: ClassVar[Prompt]
     lm: str = ""
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """A score per quality, on its scale, and their mean; NaN for an item that lacks what the prompt needs."""
+        """Return a score per quality and their mean; NaN for an item that lacks what the prompt needs."""
         model = models.lm(self.lm)
         rows = [row for row, item in enumerate(items) if all(getattr(item, need) for need in self.prompt.needs)]
         asked = [self._asked(items[row], model) for row in rows]
@@ -61,7 +61,7 @@ class LocalJudge:
         return (f"prompt={self.prompt.name}@{self.prompt.digest}",)
 
     def _asked(self, item: Item, model: LanguageModel) -> Asked:
-        """One text per quality, and the same for another response, which shows what is asked before the response.
+        """Return a text per quality, and the same for another response, to find the part before the response.
 
         Of a dialogue that is too long for the model the first turns are left out.
         """
@@ -94,7 +94,7 @@ class LocalJudge:
 
 
 def _whole(prompt: Prompt, quality: JudgedQuality) -> list[int]:
-    """The whole numbers on a scale; BadOption where one of them is no single token."""
+    """Return the whole numbers on a scale; BadOption if one of them is not a single token."""
     if quality.low < 0 or quality.high > 9:
         raise BadOption(f"{prompt.name}: the scale of {quality.name} is {quality.low:g} to {quality.high:g}; a model's "
                         "next token is a single digit, so `lm=` takes scales within 0 to 9")

@@ -1,4 +1,4 @@
-"""A judge's prompt: the questions that a language model gets about a response or a whole dialogue.
+"""A judge's prompt: the questions put to a language model about a response or a dialogue.
 
 A template holds {context}, {response}, {dialogue}, {references} and {facts} of the item; of the qualities {qualities}
 and {form}, or where each has a call of its own {quality}, {description}, {steps}, {low} and {high}. Filling is plain
@@ -24,7 +24,7 @@ _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuality:
-    """One quality that is asked about, with the scale of the answer; more is better."""
+    """A quality that the judge rates, with its scale; higher is better."""
 
     name: str
     low: float
@@ -33,13 +33,13 @@ class JudgedQuality:
     steps: str = ""
 
     def takes(self, value: float) -> bool:
-        """Whether an answer lies on the scale."""
+        """Return True if an answer lies on the scale."""
         return self.low <= value <= self.high
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt file as it was read; `name` is the file's, `digest` of its content."""
+    """A prompt file; `name` is that of the file, `digest` of its content."""
 
     name: str
     digest: str
@@ -59,25 +59,25 @@ class Prompt:
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """What it can judge."""
+        """Levels with a template."""
         both: tuple[tuple[Level, str], ...] = (("turn", self.turn), ("dialogue", self.dialogue))
         return tuple(level for level, template in both if template)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """NAME and NAME-QUALITY for each; of a single quality NAME alone."""
+        """NAME, and NAME-QUALITY for each of several qualities."""
         several = len(self.qualities) > 1
         return (self.name, *(f"{self.name}-{quality.name}" for quality in self.qualities if several))
 
     @property
     def rounds(self) -> tuple[tuple[JudgedQuality, ...], ...]:
-        """The qualities of each call: all in one, or one by one."""
+        """Qualities of each call: all together, or one each."""
         return (self.qualities,) if self.answer == "json" else tuple((quality,) for quality in self.qualities)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked in one call, and which qualities the answer is read for."""
+    """One call: its messages, and the qualities that the answer rates."""
 
     system: str
     user: str
@@ -86,13 +86,13 @@ class Question:
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        """As the endpoint takes them."""
+        """The messages of a chat completion request."""
         system = [{"role": "system", "content": self.system}] if self.system else []
         return [*system, {"role": "user", "content": self.user}]
 
 
 def columns(prompt: Prompt, table: npt.NDArray[np.float64]) -> Columns:
-    """The columns of a table (qualities, items); of several qualities the plain one is their mean, scaled to 0..1."""
+    """Return the columns of a table (qualities, items); the plain column is the mean, scaled to 0..1."""
     if len(table) == 1:
         return {prompt.name: table[0]}
     low, high = np.array([(quality.low, quality.high) for quality in prompt.qualities]).T[:, :, None]
@@ -101,7 +101,7 @@ def columns(prompt: Prompt, table: npt.NDArray[np.float64]) -> Columns:
 
 
 def questions(prompt: Prompt, item: Item) -> tuple[Question, ...]:
-    """What is asked about an item: one question, or one for each quality."""
+    """Return the questions about an item: one, or one per quality."""
     if item.response is None and not prompt.dialogue:
         raise CannotScore(f"item {item.id} is a whole dialogue; {prompt.name} asks about a response")
     about = _about(item)
@@ -113,19 +113,19 @@ def questions(prompt: Prompt, item: Item) -> tuple[Question, ...]:
 
 
 def places(prompt: Prompt) -> list[str]:
-    """What the templates of a prompt ask for."""
+    """Return the placeholders in the templates of a prompt."""
     return _PLACE.findall("\n".join((prompt.system, prompt.turn, prompt.dialogue)))
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    """A template with its values, without the paragraphs that need what the item lacks."""
+    """Fill a template, dropping paragraphs whose placeholders the item lacks."""
     paragraphs = [paragraph for paragraph in re.split(r"\n\s*\n", template.strip())
                   if all(values[place] for place in _PLACE.findall(paragraph) if place in NEEDS)]
     return "\n\n".join(_PLACE.sub(lambda place: values[place[1]], paragraph) for paragraph in paragraphs)
 
 
 def _about(item: Item) -> dict[str, str]:
-    """The item's part of the values, each utterance, reference and fact in a line of its own."""
+    """Return the values of an item, each utterance, reference and fact on a line."""
     return {
         "context": _lines(item.context), "dialogue": _lines(item.utterances),
         "response": _plain(item.response.text) or "(empty)" if item.response else "",
@@ -135,7 +135,7 @@ def _about(item: Item) -> dict[str, str]:
 
 
 def _of_qualities(prompt: Prompt, some: tuple[JudgedQuality, ...]) -> dict[str, str]:
-    """The qualities' part of the values."""
+    """Return the values of qualities."""
     if prompt.answer == "json":
         listed = (f"- {quality.name} ({quality.low:g} to {quality.high:g}): {quality.description}" for quality in some)
         form = ", ".join(f'"{quality.name}": <number from {quality.low:g} to {quality.high:g}>' for quality in some)
@@ -150,5 +150,5 @@ def _lines(utterances: Iterable[Utterance]) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text in one line, so that it cannot pass for another speaker's; half of a surrogate pair is no text."""
+    """Put a text on one line, so that it cannot pose as another speaker; lone surrogates are replaced."""
     return " ".join(text.encode(errors="replace").decode().split())

@@ -1,4 +1,4 @@
-"""Reading a judge's prompt from a TOML file, one of those that are shipped or the user's own.
+"""Read a judge's prompt from a TOML file, shipped or the user's own.
 
     title, paper               what it is
     answer                     "json": one answer with a number for every quality; "number": one call per quality;
@@ -27,21 +27,21 @@ from metrics.metric import NEEDS, is_name
 
 SHIPPED = Path(__file__).parent / "prompts"
 LARGEST = 1 << 20
-"""Bytes of a prompt file; a larger one is none."""
+"""Maximum bytes of a prompt file."""
 
 OF_ITEMS = ("context", "response", "dialogue", "references", "facts")
 TOGETHER, ONE_BY_ONE = ("qualities", "form"), ("quality", "description", "steps", "low", "high")
 OWN = {"system", "user", "model", "messages", "temperature", "max_tokens", "seed", "logprobs", "top_logprobs", "n"}
-"""Fields of a request that are options, or not a prompt's to set."""
+"""Fields of a request that a prompt cannot set."""
 
 
 def names() -> tuple[str, ...]:
-    """The shipped prompts."""
+    """List the shipped prompts."""
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.toml")))
 
 
 def find(requested: str) -> Prompt:
-    """The prompt of a name, or in a file; an error says in one line what is wrong with it."""
+    """Load a prompt by name or path."""
     if not (requested.endswith(".toml") or "/" in requested or "\\" in requested):
         if requested not in names():
             raise UnknownMetric(f"no prompt {requested:.80}; {nearest(requested[:80], names())}; a file ends in .toml")
@@ -65,7 +65,7 @@ def _shipped(name: str) -> Prompt:
 
 
 def read(name: str, content: bytes, where: str) -> Prompt:
-    """The prompt that a file holds; BadOption with the first thing that is wrong."""
+    """Parse a prompt file; BadOption for the first problem."""
     if len(content) > LARGEST:
         raise BadOption(f"{where}: larger than {LARGEST} bytes; that is no prompt")
     if not is_name(name):
@@ -99,7 +99,7 @@ def _check_quality(quality: JudgedQuality, where: str) -> None:
 
 
 def _check(prompt: Prompt, where: str) -> None:
-    """Refuse a prompt that cannot be asked as it is meant."""
+    """Raise BadOption for an inconsistent prompt."""
     if prompt.answer not in {"json", "number", "yes"}:
         raise BadOption(f"{where}: answer should be json, number or yes, not {prompt.answer!r:.80}")
     if prompt.answer == "yes" and not prompt.logprobs:

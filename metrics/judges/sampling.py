@@ -1,4 +1,4 @@
-"""Sending a judge many questions at once, until each has its scores or it is known that it will not.
+"""Send a judge many questions concurrently, with retries.
 
 Every question is sent `samples` times. A kept answer is not asked for again. A request that fails for a while is sent
 again after a wait that doubles, with jitter, or that the server names; an answer that cannot be read is asked for anew,
@@ -28,20 +28,20 @@ from metrics.judges.endpoint import Again, Endpoint, Refused
 from metrics.judges.prompt import Question
 
 Reading = dict[str, ReadScore]
-"""The scores of one sample, by quality."""
+"""Scores of one sample by quality."""
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
-"""Seconds before the second attempt, and the most before any."""
+"""Seconds before the second attempt, and at most before any."""
 ENOUGH = 24
-"""Answers that all cannot be read, or are all refused, before it is taken to be so of every one."""
+"""Unreadable or refused answers in a row before the judge is given up."""
 REPORT = 30.0
-"""Seconds between two lines of progress."""
+"""Seconds between lines of progress."""
 GOES_ON = "what was answered is kept, and the same command goes on"
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingOptions:
-    """What is sent with each question, and how hard to try."""
+    """Request fields and retry limits."""
 
     body: Mapping[str, Any]
     samples: int = 1
@@ -51,11 +51,11 @@ class SamplingOptions:
 
 
 class Stopped(Exception):
-    """Another thread has seen that there is no use in going on."""
+    """Another thread has given up."""
 
 
 class Sampler:
-    """Sends one judge's questions; `connect` is called for the first answer that is not kept."""
+    """Sends one judge's questions; `connect` is called for the first answer not in the archive."""
 
     def __init__(self, options: SamplingOptions, archive: AnswerArchive, connect: Callable[[], Endpoint], usage: Usage,
                  ) -> None:
@@ -71,7 +71,7 @@ class Sampler:
         self._refusal = ""
 
     def readings(self, questions: Sequence[Question]) -> list[list[Reading]]:
-        """The scores of every sample of every question, in their order."""
+        """Return the scores of every sample of every question, in order."""
         samples = range(self.options.samples)
         with ThreadPoolExecutor(self.options.concurrency, "judge") as pool:
             futures = [pool.submit(self._reading, question, sample) for question in questions for sample in samples]
@@ -89,7 +89,7 @@ class Sampler:
         return [[next(results) for _ in samples] for _ in questions]
 
     def _wait(self, futures: Sequence[Future[Reading]]) -> None:
-        """Wait for all, with a line of progress now and then; the first exception ends it."""
+        """Wait for all threads, printing progress; raise the first exception."""
         waiting = set(futures)
         while waiting:
             done, waiting = wait(waiting, REPORT, FIRST_EXCEPTION)
@@ -99,14 +99,14 @@ class Sampler:
                 sys.stderr.write(f"{self.usage.judge}: {len(futures) - len(waiting)} of {len(futures)} answered\n")
 
     def _end(self, pool: ThreadPoolExecutor) -> None:
-        """Let every thread come to its end, also those that wait for an answer."""
+        """Stop every thread, including those waiting for an answer."""
         self._stop.set()
         if self._endpoint is not None:
             self._endpoint.cut()
         pool.shutdown(cancel_futures=True)
 
     def _reading(self, question: Question, sample: int) -> Reading:
-        """The scores of one sample; what an answer lacks is taken from the next."""
+        """Return the scores of one sample; missing qualities are taken from the next answer."""
         reading: Reading = {}
         for attempt in range(self.options.tries):
             try:
@@ -141,7 +141,7 @@ class Sampler:
         return answer
 
     def _send(self, body: Mapping[str, Any]) -> Answer:
-        """Send a request until it is answered; Again where that is not to be."""
+        """Send a request with retries; Again if none succeeds."""
         failures: list[Again] = []
         for attempt in range(self.options.tries):
             if attempt:
@@ -168,17 +168,17 @@ class Sampler:
             return self._endpoint
 
     def _rest(self, seconds: float) -> None:
-        """Wait; Stopped where there is nothing left to wait for."""
+        """Sleep; raise Stopped if another thread has given up."""
         if self._stop.wait(seconds) if seconds > 0 else self._stop.is_set():
             raise Stopped
 
     def back_off(self, attempt: int, after: float) -> float:
-        """Seconds before an attempt: doubling, with jitter, or those that the server names."""
+        """Return the delay of an attempt: exponential with jitter, or as the server asks."""
         doubled = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1)) * self._jitter.uniform(0.5, 1.0)
         return max(doubled, min(after, LONGEST_WAIT))
 
     def _count_failed(self, error: Again) -> None:
-        """Count a failure; more in a row than all threads together may have, and the server is taken to be gone."""
+        """Count a failure; after too many in a row the server is considered gone."""
         if self._stop.is_set():
             raise Stopped
         self.usage.count("failed")
@@ -208,7 +208,7 @@ class Sampler:
 
 
 def _cause(error: BaseException, futures: Sequence[Future[Reading]]) -> BaseException:
-    """The exception that stopped the threads, and not that they were stopped."""
+    """Return the exception that stopped the threads, rather than Stopped itself."""
     if not isinstance(error, Stopped):
         return error
     raised = (future.exception() for future in futures if future.done() and not future.cancelled())
