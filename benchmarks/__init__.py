@@ -1,4 +1,4 @@
-"""The datasets: what is judged, and how people judged it."""
+"""Datasets: items, and the ratings that people gave them."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The types of a benchmark: what is judged (items), and how people judged it (ratings).
+"""The types of a benchmark: items, and the ratings that people gave them.
 
 Items carry no ratings, so no metric can peek. The two join by item id, never by position.
 A fingerprint names the content of the items alone: new ratings leave every score valid.
@@ -41,7 +41,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What one rating is about: a response in its context, or a whole dialogue (then `response` is None).
+    """The subject of a rating: a response in its context, or a whole dialogue (`response` is None).
 
     `language` is a code such as en or zh.
     """
@@ -56,12 +56,12 @@ class Item:
 
     @property
     def utterances(self) -> tuple[Utterance, ...]:
-        """The dialogue as far as it is known: the context, then the response if there is one."""
+        """All utterances: the context, then the response if there is one."""
         return self.context if self.response is None else (*self.context, self.response)
 
     @property
     def record(self) -> dict[str, Any]:
-        """The item as JSON and Arrow hold it."""
+        """The item as a JSON object."""
         return {
             "id": self.id,
             "context": [{"speaker": turn.speaker, "text": turn.text} for turn in self.context],
@@ -74,7 +74,7 @@ class Item:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Item:
-        """The item that such a record is of; KeyError or TypeError where it is of none."""
+        """Read an item from a JSON object; KeyError or TypeError if it is malformed."""
         response = record["response"]
         return cls(record["id"], tuple(Utterance(**turn) for turn in record["context"]),
                    None if response is None else Utterance(**response),
@@ -84,7 +84,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """Every vote on one quality of one item. No votes means nobody could judge; it is never a zero."""
+    """All votes on one quality of one item; without votes the rating is missing, never zero."""
 
     item: str
     quality: str
@@ -93,7 +93,7 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """A quality as its dataset spells it, with its scale where that is known.
+    """A quality as its dataset spells it, with its scale if known.
 
     `dimension` is the name under which the same quality of several datasets shares a board.
     """
@@ -114,11 +114,11 @@ class Quality:
         return " to ".join("?" if end is None else f"{end:g}" for end in (self.low, self.high))
 
     def takes(self, vote: float) -> bool:
-        """Whether a vote lies on the scale, as far as that is known."""
+        """Return True if a vote is on the scale, or the scale is unknown."""
         return (self.low is None or self.low <= vote) and (self.high is None or vote <= self.high)
 
     def off_scale(self, vote: float) -> str:
-        """Say that a vote is not on the scale; empty if it is."""
+        """Describe a vote that is off the scale; empty for a valid one."""
         return "" if self.takes(vote) else f"{vote:g} is outside the scale of {self.name!r}, {self.scale}"
 
 
@@ -137,7 +137,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class DatasetCard:
-    """What is known of a dataset without having it.
+    """Description of a dataset, available without its data.
 
     `rated_by` is the field of its records that holds the votes. Datasets that were made of the same conversations share
     a name in `dialogues`: who learns from one of them knows the others. `language` is that of its items, unless
@@ -161,7 +161,7 @@ class DatasetCard:
     language: str = "en"
 
     def quality(self, name: str) -> Quality | None:
-        """The quality spelled so, or None."""
+        """Return the quality of that name, or None."""
         return next((quality for quality in self.qualities if quality.name == name), None)
 
 
@@ -181,22 +181,22 @@ class Dataset:
 
     @property
     def kind(self) -> str:
-        """Which board it may be on: imported and fetched data is real, and never mixes with the sample."""
+        """Sample or real; the two never share a board."""
         return "sample" if self.origin == "sample" else "real"
 
     @property
     def rated(self) -> int:
-        """How many qualities of items have a vote."""
+        """Number of rated qualities of items."""
         return sum(bool(rating.votes) for rating in self.ratings)
 
 
 def is_language(code: str) -> bool:
-    """Whether a text is a code of a language, such as en or zh-Hant."""
+    """Return True for a language code such as en or zh-Hant."""
     return re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", code) is not None
 
 
 def fingerprint(items: Iterable[Item]) -> str:
-    """The sha256 of the content of the items, in their order."""
+    """Return the sha256 of the items in their order."""
     digest = hashlib.sha256()
     for item in items:
         record = [

@@ -1,4 +1,4 @@
-"""What can go wrong with data, each with a message of one line.
+"""Errors of data, each with a message of one line.
 
     BenchmarkError
     ├── UnknownDataset      no dataset of that name
@@ -18,11 +18,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 PLACES = 20
-"""So many places of problems that are alike are listed."""
+"""Locations listed per kind of problem."""
 
 
 class BenchmarkError(Exception):
-    """Anything wrong with a dataset, its files or its sources."""
+    """Base class of errors of datasets, files and sources."""
 
 
 class UnknownDataset(BenchmarkError):
@@ -30,7 +30,7 @@ class UnknownDataset(BenchmarkError):
 
 
 class BadRecord(BenchmarkError):
-    """A file holds something it must not."""
+    """A file holds an invalid record."""
 
     def __init__(self, file: object, record: object, field: str, problem: str) -> None:
         where = ", ".join(part for part in (f"record {record}" if record is not None else "",
@@ -41,7 +41,7 @@ class BadRecord(BenchmarkError):
 
 
 class BadRecords(BadRecord):
-    """A file holds several things that it must not; `problems` has a line for each that is not said before."""
+    """A file holds several invalid records; `problems` has a line for each."""
 
     def __init__(self, problems: Sequence[BadRecord]) -> None:
         alike: defaultdict[tuple[str, str], list[BadRecord]] = defaultdict(list)
@@ -55,7 +55,7 @@ class BadRecords(BadRecord):
 
 
 def raise_if_any(problems: Sequence[BadRecord]) -> None:
-    """Raise the only problem, or all of them; nothing where there is none."""
+    """Raise the problems, if there are any."""
     if problems:
         raise problems[0] if len(problems) == 1 else BadRecords(problems)
 
@@ -65,11 +65,11 @@ class BadArchive(BenchmarkError):
 
 
 class BadStore(BenchmarkError):
-    """Something kept in the home no longer reads back as it was written."""
+    """Data in the home are damaged."""
 
 
 class FetchError(BenchmarkError):
-    """A source that cannot be reached, or does not give what was expected."""
+    """A source is unreachable or gives something unexpected."""
 
 
 class Offline(FetchError):
@@ -81,13 +81,13 @@ class ChecksumDiffers(FetchError):
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:
-    """Say on which line a file is not UTF-8."""
+    """Name the line on which a file is not UTF-8."""
     line = error.object[:error.start].count(b"\n") + 1
     return f"is not UTF-8: the byte 0x{error.object[error.start]:02x} in line {line}; save the file as UTF-8"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Say which known names there are, and which one was probably meant."""
+    """Name the known names and the most similar one."""
     names = list(known)
     close = difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5)
     meant = f"did you mean {close[0]!r}? " if close else ""

@@ -28,19 +28,19 @@ _own: dict[str, DatasetCard] = {}
 
 
 def know(home: Path) -> None:
-    """Let the datasets of one's own be those that were imported into this home."""
+    """Register the user's datasets in this home."""
     _own.clear()
     _own.update((card.name, card) for card in store.own_cards(home) if card.name not in built_in())
 
 
 def cards() -> dict[str, DatasetCard]:
-    """Every card by name, in the order of the challenge; then those of one's own."""
+    """Return every card by name, in the order of the challenge, then the user's."""
     return {**built_in(), **_own}
 
 
 @functools.cache
 def built_in() -> dict[str, DatasetCard]:
-    """The cards that come with the project."""
+    """Return the built-in cards."""
     by_name: dict[str, DatasetCard] = {}
     for module in pkgutil.iter_modules(sources.__path__):
         for card in getattr(importlib.import_module(f"{sources.__name__}.{module.name}"), "CARDS", ()):
@@ -50,12 +50,12 @@ def built_in() -> dict[str, DatasetCard]:
 
 
 def names(split: Split | None = None) -> tuple[str, ...]:
-    """The names of the datasets, all or of one split."""
+    """Return the names of all datasets, or of one split."""
     return tuple(name for name, card in cards().items() if split in (None, card.split))
 
 
 def card(name: str) -> DatasetCard:
-    """The card of a dataset; an unknown name is answered with the nearest."""
+    """Return the card of a dataset; UnknownDataset names the nearest."""
     try:
         return cards()[name]
     except KeyError:
@@ -63,13 +63,13 @@ def card(name: str) -> DatasetCard:
 
 
 def load(name: str, home: Path) -> Dataset:
-    """The dataset from the home, else from the bundled sample."""
+    """Load a dataset from the home, else from the bundled sample."""
     chosen = card(name)
     return store.read(home, chosen) or sample(chosen)
 
 
 def sample(chosen: DatasetCard) -> Dataset:
-    """The bundled dataset of that name: written for this project, rated by simulated people."""
+    """Return the bundled sample of a dataset, with simulated raters."""
     data = files("benchmarks") / "sample" / "data"
     for stem in stems(chosen.name):
         if (data / f"{stem}.json").is_file():
@@ -79,5 +79,5 @@ def sample(chosen: DatasetCard) -> Dataset:
 
 
 def stems(name: str) -> tuple[str, str]:
-    """The organisers' file names for a dataset, best first: the cleaned one is the one that was scored."""
+    """Return the organisers' file names for a dataset, best first: the cleaned one was scored."""
     return f"{name}_clean_eval", f"{name}_eval"

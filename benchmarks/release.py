@@ -27,7 +27,7 @@ WORDNET = "wordnet.zip"
 
 @dataclass(frozen=True, slots=True)
 class ImportedDataset:
-    """One dataset of a release, its file, and what is worth saying about it."""
+    """A dataset of a release, its file and remarks."""
 
     file: str
     dataset: Dataset
@@ -36,7 +36,7 @@ class ImportedDataset:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What a folder holds: the datasets, translations of them, a copy of WordNet, and JSON files that are neither."""
+    """Contents of a release: datasets, translations, a copy of WordNet, and other JSON files."""
 
     datasets: tuple[ImportedDataset, ...]
     more: tuple[Dataset, ...]
@@ -45,7 +45,7 @@ class Release:
 
 
 def read(path: Path, required: bool = True) -> Release:
-    """Read every dataset of a folder, a zip or a single file; unless `required`, there may be none."""
+    """Read every dataset of a folder, zip or file; with `required`, at least one."""
     if not path.exists():
         raise BenchmarkError(f"{path}: no such file or folder")
     with _opened(path) as (folder, files):
@@ -71,7 +71,7 @@ def read(path: Path, required: bool = True) -> Release:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Path, Sequence[Path]]]:
-    """The folder to look in and its files, best first."""
+    """Return the folder to search and its files, best first."""
     if path.is_dir():
         yield path, walk(path)
     elif path.name == WORDNET or (path.suffix != ".zip" and not zipfile.is_zipfile(path)):

@@ -48,7 +48,7 @@ class Corpus:
 
 
 def card(name: str) -> CorpusCard:
-    """The card of a corpus; an unknown name is answered with the nearest."""
+    """Return the card of a corpus; the error for an unknown name suggests the nearest."""
     try:
         return CARDS[name]
     except KeyError:
@@ -56,7 +56,7 @@ def card(name: str) -> CorpusCard:
 
 
 def path(name: str, home: Path) -> Path:
-    """Where a corpus lies, or would lie, in the home; the file itself where `name` is its path."""
+    """Return the path of a corpus in the home, or `name` itself if it is a path."""
     if name not in CARDS and name.endswith(files.SUFFIXES):
         return Path(name).expanduser()
     stored = files.stored(Path(name).name, home)

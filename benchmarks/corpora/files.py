@@ -30,7 +30,7 @@ LIST = "evaluation_overlap"
 
 @dataclass(frozen=True, slots=True)
 class CorpusCard:
-    """What is known of a corpus, called as its file; `training` are the splits that may be trained on."""
+    """Description of a corpus; `training` are the splits that may be trained on."""
 
     name: str
     title: str
@@ -77,7 +77,7 @@ def objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def ids(path: Path) -> Iterator[str]:
-    """The ids in a list of dialogues."""
+    """Return the ids in a list of dialogues."""
     for place, row in objects(path):
         if not isinstance(row.get("dialogue_id"), str):
             raise BadRecord(place, None, "dialogue_id", "should be text")

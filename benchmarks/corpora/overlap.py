@@ -1,4 +1,4 @@
-"""What of a corpus stands in an evaluation set, found by content.
+"""Overlap of a corpus with evaluation sets, found by content.
 
 A dialogue meets a context when it shares two of its utterances, which are half of it or more; or the only one, where it
 has only one. Utterances of fewer than 12 letters and digits do not count, nor do case, punctuation and spaces; of a

@@ -1,4 +1,4 @@
-"""Where corpora come from, and how each upstream's files become rows of the common format.
+"""Sources of corpora, and the conversion of their files to the common format.
 
 A corpus has the addresses of its files and one small function over the folder they were put in, archives unpacked.
 Splits are upstream's; ids are upstream's, or the number in the split.
@@ -46,7 +46,7 @@ class CorpusSource:
 
 
 def fetch(name: str, home: Path) -> int:
-    """Bring a corpus from its source into the home, converted; the number of its dialogues."""
+    """Fetch and convert a corpus into the home; return the number of dialogues."""
     if name not in SOURCES:
         raise FetchError(f"no corpus {name!r} that can be fetched; {nearest(name, SOURCES)}")
     try:

@@ -1,1 +1,1 @@
-"""The readers: the organisers' JSON, private ratings, score files."""
+"""Readers of the organisers' JSON, of private ratings and of score files."""

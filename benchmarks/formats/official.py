@@ -39,28 +39,28 @@ from benchmarks.errors import BadRecord, nearest, not_utf8, raise_if_any
 
 SPEAKERS = {"system": SYSTEM, "model": SYSTEM, "bot": SYSTEM, "assistant": SYSTEM, "user": USER, "human": USER,
             "human_evaluator": USER}
-"""What files call the two sides; a name that is not here is kept."""
+"""Names of the two speakers in the files; other names are kept."""
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 DIALOGUE = 'a list of {"speaker": "user", "text": "Hello"}'
 LARGEST = 1e6
-"""No vote is larger, whatever the scale."""
+"""Largest vote on any scale."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One JSON object with its place, so that every complaint can name it."""
+    """A JSON object with its location for error messages."""
 
     file: str
     id: str
     values: dict[str, Any]
 
     def bad(self, field: str, problem: str) -> BadRecord:
-        """The complaint about one field of this record."""
+        """Return the error for a field of this record."""
         return BadRecord(self.file, self.id, field, problem)
 
     def text(self, field: str) -> str:
-        """A text that must be there; null is an empty one."""
+        """Return a required text; null is empty."""
         if field not in self.values:
             raise self.bad(field, "is missing")
         value = self.values[field]
@@ -75,7 +75,7 @@ def parse(path: Path, card: DatasetCard, origin: Origin = "imported") -> Dataset
 
 
 def dataset(found: Iterable[Record], card: DatasetCard, origin: Origin, file: str) -> Dataset:
-    """The dataset of some records."""
+    """Build a dataset from records."""
     loaded = list(found)
     if not loaded:
         raise BadRecord(file, None, "", "holds no records")
@@ -112,7 +112,7 @@ def check_level(found: Sequence[Record], level: Level) -> None:
 
 
 def load_json(path: Path) -> Any:
-    """Read a JSON file, or complain in one line."""
+    """Read a JSON file; BadRecord if it is malformed."""
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"))
     except json.JSONDecodeError as error:
@@ -152,7 +152,7 @@ def records_of(rows: Any, file: str) -> Iterator[Record]:
 
 
 def _encodes(value: Any) -> bool:
-    """Whether every text in a value can be written as UTF-8; JSON can smuggle in what cannot."""
+    """Return True if every text in a value is valid UTF-8; JSON can hold lone surrogates."""
     if isinstance(value, str):
         return value.isascii() or not SURROGATE.search(value)
     if isinstance(value, dict):
@@ -220,7 +220,7 @@ def has_empty_turn(record: Record) -> bool:
 
 
 def lines(text: str) -> list[str]:
-    """The lines of a text that say something, stripped."""
+    """Return the non-empty lines, stripped."""
     return [line.strip() for line in text.split("\n") if line.strip()]
 
 
@@ -267,7 +267,7 @@ def _vote(record: Record, quality: str, value: Any) -> float | None:
 
 
 def number(value: Any) -> float | None:
-    """The number that a value is, in quotes or not; None where it is none."""
+    """Parse a number, quoted or not; None if it is not one."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Private ratings: an organiser's file, joined to the items of real datasets only when they are evaluated.
+"""Private ratings of an organiser, joined to the items of real datasets at evaluation.
 
 Either the organisers' JSON (`dialogue_id` and `annotations` of each record), or a table, .csv or .tsv, with the columns
 item (or dialogue_id), quality and vote (or score), read as any table (rows.py). Several rows for one item and quality
@@ -41,7 +41,7 @@ class Owners:
             self.rated.update((rating.item, rating.quality) for rating in dataset.ratings if rating.votes)
 
     def problem(self, rating: Rating) -> tuple[str, str] | None:
-        """What is wrong with a rating, as field and problem; None if nothing is."""
+        """Return the field and problem of an invalid rating, else None."""
         if rating.item not in self.cards:
             names = sorted({card.name for card in self.cards.values()})
             return "item", f"{rating.item!r:.60} is no item of the datasets {listed(names)}"
@@ -109,7 +109,7 @@ def _from_json(path: Path, owners: Owners) -> Iterator[tuple[Bad, Rating]]:
 
 
 def _from_table(path: Path, problems: list[BadRecord]) -> Iterator[tuple[Bad, Rating]]:
-    """The vote of each row; rows without a number join the problems."""
+    """Return the vote of each row; rows without a number are reported."""
     for place, row in rows.read(path, {}):
         values = {COLUMNS.get(name.strip().casefold(), name): value for name, value in row.items()}
         if len(values) < len(row):

@@ -18,7 +18,7 @@ from benchmarks.formats import official
 
 @dataclass(frozen=True, slots=True)
 class RatedRow:
-    """One judged thing as its upstream gives it; `votes` maps a quality of the card to its votes."""
+    """A rated row of an upstream file; `votes` maps a quality of the card to its votes."""
 
     context: Sequence[Utterance]
     response: str | None
@@ -33,13 +33,13 @@ Read = Callable[[Any], Iterable[RatedRow]]
 
 
 def walk(folder: Path, pattern: str = "*") -> Sequence[Path]:
-    """The files of a folder and below, shallow before deep, then by name; without the leavings of a Mac."""
+    """List the files below a folder, shallow before deep, then by name; without macOS metadata."""
     files = (file for file in folder.rglob(pattern) if file.is_file() and not file.name.startswith("._"))
     return sorted(files, key=lambda file: (len(file.parts), str(file)))
 
 
 def find(path: Path, *patterns: str) -> Path:
-    """The file itself, or the first in the folder that fits a pattern; the patterns go best first."""
+    """Return the file itself, or the first in the folder that matches a pattern; best pattern first."""
     if path.is_file():
         return path
     for pattern in patterns:

@@ -1,4 +1,4 @@
-"""JSON or TOML from outside as dataclasses, which get the fields that they must have and no others.
+"""Read JSON or TOML into dataclasses, refusing missing and unknown fields.
 
 Anything else is refused, with the file and where in it.
 """
@@ -26,7 +26,7 @@ PLAIN: dict[Any, tuple[Callable[[Any], bool], str]] = {
     float: (lambda value: type(value) in (int, float) and abs(value) < 1e308, "a finite number"),
     bool: (lambda value: isinstance(value, bool), "true or false"),
 }
-"""What a value must be where a field has this type, and in words; a whole number stays one, as it was written."""
+"""Check and description for each plain type; whole numbers stay whole."""
 
 READ_AS: dict[tuple[Any, type], Callable[[Any], Any]] = {
     (float, types.NoneType): lambda _: math.nan,
@@ -36,18 +36,18 @@ READ_AS: dict[tuple[Any, type], Callable[[Any], Any]] = {
 
 
 class Refused(ValueError):
-    """What is wrong with a file, and where in it."""
+    """A file holds an invalid value; the message names the place."""
 
 
 def lines(file: str, content: bytes) -> Iterator[Any]:
-    """The JSON values of a file, a line each."""
+    """Yield the JSON values of a file, one per line."""
     for place, line in enumerate(text(file, content).split("\n"), start=1):
         if line:
             yield load(f"{file}, line {place}", line.encode())
 
 
 def load(where: str, content: bytes) -> Any:
-    """What JSON holds; NaN and Infinity, which are no JSON, and names that occur twice are refused."""
+    """Parse JSON; NaN, Infinity and duplicate names are refused."""
     def refuse(value: str) -> None:
         raise ValueError(f"{value} is no number")
 
@@ -73,14 +73,14 @@ def text(where: str, content: bytes) -> str:
 
 
 def records(file: str, value: Any, kind: type[Read]) -> tuple[Read, ...]:
-    """A list from JSON as records of one kind."""
+    """Convert a JSON list to records."""
     if not isinstance(value, list):
         raise Refused(f"{file}: should be a list")
     return tuple(value_of(kind, entry, f"{file}, record {number}") for number, entry in enumerate(value))
 
 
 def value_of(hint: Any, value: Any, where: str) -> Any:
-    """A value from JSON as what the field of a record should be."""
+    """Convert a JSON value to the type of a field."""
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         other = next(kind for kind in inside if kind is not types.NoneType)
@@ -125,7 +125,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def mapping(where: str, value: Any) -> dict[str, Any]:
-    """A value from JSON that must be an object."""
+    """Return a JSON object, or raise."""
     if not isinstance(value, dict):
         raise Refused(f"{where}: should be an object, holds {value!r:.60}")
     return value

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from benchmarks.errors import BadRecord, nearest, not_utf8, raise_if_any
 
 Row: TypeAlias = tuple[str, dict[str, Any]]
-"""Where a row stands, for messages, and its values by column."""
+"""Location of a row, for messages, and its values by column."""
 ENDINGS = (".csv", ".tsv", ".jsonl")
 SEPARATORS = re.compile("[,;\t]")
 FIELD = 1 << 20

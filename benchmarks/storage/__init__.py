@@ -1,1 +1,1 @@
-"""Where data lies and how it gets there: the home, Arrow files, downloads, unpacking, resources."""
+"""Storage: the home, Arrow files, downloads, archives, resources."""

@@ -1,4 +1,4 @@
-"""Unpacking a zip or tar archive that nobody has looked into.
+"""Unpack untrusted zip and tar archives.
 
 Members are plain files and folders below the target, or the archive is refused: absolute paths, "..", drive letters,
 backslashes, links, devices, sparse files, encrypted or repeated members. Sizes are counted while unpacking and never
@@ -34,7 +34,7 @@ UNREADABLE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, 
               RuntimeError, ValueError)
 
 Member = tuple[str, Any]
-"""The name of a member, and a stream of its content; None for a folder."""
+"""Name of a member and a stream of its content; None for a folder."""
 
 
 class _Refused(Exception):
@@ -44,7 +44,7 @@ class _Refused(Exception):
 
 @dataclass(slots=True)
 class _Meter:
-    """Counts the compressed bytes read and the bytes unpacked, and stops when they are too many."""
+    """Count the bytes read and unpacked, and stop at the limits."""
 
     limit: int
     packed: int = 0
@@ -79,7 +79,7 @@ class _Counted:
 
 
 def unpack(archive: Path, folder: Path, *, limit: int = LIMIT) -> None:
-    """Unpack a zip or tar into a new folder, whole or not at all."""
+    """Unpack a zip or tar into a new folder, atomically."""
     try:
         beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Downloading one file over http or https, so that a cut connection costs only what had not come yet.
+"""Download a file over http or https, resuming after a broken connection.
 
 What has come so far lies in `.NAME.part`, with a note of the server's ETag and length beside it. The next attempt, or
 the next run, asks for the rest on the condition that nothing changed (RFC 9110: Range, If-Range). A server that sends
@@ -31,16 +31,16 @@ EVERY = 10.0
 
 
 class TryAgain(Exception):
-    """One attempt failed; another may not."""
+    """An attempt failed and may be repeated."""
 
 
 class Changed(TryAgain):
-    """What came so far is of another file than the server has now."""
+    """The file on the server has changed since the download began."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """What the server said of the file that is being downloaded."""
+    """Validators of the file being downloaded, as the server sent them."""
 
     url: str
     tag: str = ""
@@ -48,7 +48,7 @@ class _Note:
 
 
 def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
-    """Download a file to `target`, whole and with the right sha256, or not at all."""
+    """Download a file to `target` atomically, and check its sha256."""
     if urlsplit(source_url).scheme not in {"http", "https"}:
         raise FetchError(f"{source_url}: only http and https addresses are fetched")
     part = target.with_name(f".{target.name}.part")
@@ -79,7 +79,7 @@ def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
 
 
 def reach(url: str) -> None:
-    """Raise Offline where the host cannot be reached; any answer of it will do."""
+    """Raise Offline if the host is unreachable."""
     try:
         with _opened(url, {}):
             return
@@ -96,7 +96,7 @@ def _forget(*paths: Path) -> None:
 
 
 def _attempt(url: str, part: Path, note: Path) -> None:
-    """Ask for what is missing, and add what comes."""
+    """Request the missing bytes, and append them."""
     try:
         known = _Note(**json.loads(note.read_bytes()))
     except (OSError, ValueError, TypeError):
@@ -122,7 +122,7 @@ def _attempt(url: str, part: Path, note: Path) -> None:
 
 @contextlib.contextmanager
 def _opened(url: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
-    """What a server answers; TryAgain, Offline or FetchError where that is no file, or breaks off."""
+    """Open the response of a server; TryAgain, Offline or FetchError on failure."""
     import httpx2
 
     try:
@@ -146,14 +146,14 @@ def _opened(url: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
 
 
 def _check_redirect(answer: httpx2.Response) -> None:
-    """Refuse to be led away from the web, or from a safe connection to another."""
+    """Refuse redirects to other protocols, or from https to http."""
     target = answer.url.join(answer.headers["Location"]) if answer.has_redirect_location else answer.url
     if target.scheme not in {"https", answer.url.scheme}:
         raise FetchError(f"{answer.url}: leads to {target!s:.100}, which is not https")
 
 
 def _extent(answer: httpx2.Response) -> tuple[int, int]:
-    """The length of the whole file, -1 where it is not said, and where this answer starts."""
+    """Return the length of the whole file, -1 if unknown, and the offset of this response."""
     match = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", answer.headers.get("Content-Range") or "")
     if match:
         return (-1 if match[2] == "*" else int(match[2])), int(match[1])
@@ -178,7 +178,7 @@ def _copy(answer: httpx2.Response, part: Path, start: int, total: int) -> None:
 
 
 def _rate(size: int, start: int, total: int, seconds: float) -> str:
-    """How much has come, how fast, and how long the rest will take where its size is known."""
+    """Describe the progress: size, speed and time left."""
     speed = (size - start) / seconds
     left = f" of {total / 1e6:,.0f}" if total > 0 else ""
     rest = f", about {max(total - size, 0) / speed:,.0f} s left" if total > 0 else ""

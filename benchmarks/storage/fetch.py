@@ -1,4 +1,4 @@
-"""Getting what is public from where it lies: datasets through their cards, and resources such as WordNet.
+"""Fetch public data from their sources: datasets by their cards, and resources such as WordNet.
 
 The sources of a card are tried in their order; the raw files of one are converted by the module of its family. What
 was downloaded is kept under HOME/downloads until it is converted, so that a run that was cut goes on.
@@ -34,19 +34,19 @@ RESOURCES = {
     "wordnet": Source("https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/wordnet.zip"),
     "conceptnet": Source("https://s3.amazonaws.com/conceptnet/downloads/2019/edges/conceptnet-assertions-5.7.0.csv.gz"),
 }
-"""What is fetched beside the datasets."""
+"""Resources that are fetched with the datasets."""
 LARGE = ("conceptnet",)
-"""What is fetched by its name alone, since it is hundreds of megabytes that few need."""
+"""Resources fetched only by name, since they are large and rarely needed."""
 HINT = "import a copy instead: `harness import FOLDER|ZIP`"
 COMMIT = "83460a4ac5567b780f5aa37980d9022eec4d4a1e"
-"""The revision of the mirror that certainly has the archive."""
+"""Revision of the mirror that has the archive."""
 LARGEST = 1 << 29
 """Bytes of a file of the mirror; the largest of the release is a tenth of it."""
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2")
 
 
 def fetch(card: DatasetCard, home: Path) -> Dataset:
-    """Fetch a dataset from the first of its public sources that gives it."""
+    """Fetch a dataset from the first source that works."""
     if needs_registration(card):
         raise FetchError(f"{card.name} stands behind a registration at {card.sources[0].url}; {HINT}")
     reasons: list[BenchmarkError] = []
@@ -60,7 +60,7 @@ def fetch(card: DatasetCard, home: Path) -> Dataset:
 
 
 def fetch_resource(name: str, home: Path) -> Path:
-    """Fetch a resource into the home, after a look into it."""
+    """Fetch a resource into the home, and check it."""
     if name not in RESOURCES:
         raise FetchError(f"no resource {name!r}; {nearest(name, RESOURCES)}")
     url, target = RESOURCES[name].url, resources.path(home, name)
@@ -80,12 +80,12 @@ def fetch_resource(name: str, home: Path) -> Path:
 
 
 def needs_registration(card: DatasetCard) -> bool:
-    """Whether no source of the dataset is public."""
+    """Return True if no source of the dataset is public."""
     return all(source.by_hand for source in card.sources)
 
 
 def converter(form: str) -> Callable[[Path, DatasetCard], Dataset]:
-    """What reads the raw files of a source: the function `convert` of the module in benchmarks/sources of that name."""
+    """Return the function `convert` of the module of a source."""
     convert: Callable[[Path, DatasetCard], Dataset] = importlib.import_module(f"benchmarks.sources.{form}").convert
     return convert
 
@@ -135,7 +135,7 @@ def mirrored(name: str, folder: Path) -> Path:
 
 @contextmanager
 def downloaded(home: Path, name: str, sources: Iterable[Source]) -> Iterator[Path]:
-    """A folder with the files of these sources, archives unpacked into folders of their names."""
+    """Download sources into a folder, with archives unpacked."""
     with workplace(home, name) as folder:
         files = [download(source.url, folder / file_name(source.url), source.sha256) for source in sources]
         with tempfile.TemporaryDirectory(dir=folder) as temporary:
@@ -150,7 +150,7 @@ def downloaded(home: Path, name: str, sources: Iterable[Source]) -> Iterator[Pat
 
 @contextmanager
 def workplace(home: Path, name: str) -> Iterator[Path]:
-    """The folder of one download, which is gone afterwards unless it holds the start of a file."""
+    """Yield the folder of a download, removed afterwards unless it can be resumed."""
     folder = home / "downloads" / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -165,7 +165,7 @@ def workplace(home: Path, name: str) -> Iterator[Path]:
 
 
 def file_name(url: str) -> str:
-    """Under which name the file of an address is kept."""
+    """Return the file name for an address."""
     return Path(unquote(urlsplit(url).path)).name.lstrip(".") or "file"
 
 

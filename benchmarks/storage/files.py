@@ -1,4 +1,4 @@
-"""Writing files so that a reader, or the next run after a kill, never meets half of one."""
+"""Atomic writing of files and folders."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import IO
 
 STALE = 3600.0
-"""Seconds after which a half-written file is taken to be left by a killed process, of whatever machine."""
+"""Seconds after which a temporary file of another machine counts as abandoned."""
 
 MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
-"""What this machine is called in the names of files."""
+"""Identifier of this machine in file names."""
 
 _WRITER = re.compile(rf"\.{MACHINE}-(\d+)\.[^.]*\.part")
-"""The end of the name of a half-written file, with the number of the process of this machine that writes it."""
+"""Suffix of temporary files, with the id of the writing process."""
 
 
 def write_atomically(path: Path, content: bytes, *, lasting: bool = True) -> None:
-    """Write `content` beside `path`, then rename: the file is there whole, or as it was before.
+    """Write `content` to a temporary file, then rename it to `path`.
 
     Without `lasting` a power cut may leave it empty, which is for files whose name tells their digest.
     """
@@ -35,7 +35,7 @@ def write_atomically(path: Path, content: bytes, *, lasting: bool = True) -> Non
 
 @contextlib.contextmanager
 def beside(path: Path, *, lasting: bool = True) -> Iterator[IO[bytes]]:
-    """A file that takes the place of `path` once all of it is written."""
+    """Yield a stream whose file replaces `path` once it is complete."""
     handle, part = tempfile.mkstemp(dir=path.parent, prefix=_mark(path), suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -54,7 +54,7 @@ def beside(path: Path, *, lasting: bool = True) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def staged(folder: Path) -> Iterator[Path]:
-    """An empty folder that takes the place of this one once it is filled; what goes wrong before leaves nothing."""
+    """Yield an empty folder that replaces this one on success."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_mark(folder), suffix=".part"))
     try:
@@ -69,12 +69,12 @@ def staged(folder: Path) -> Iterator[Path]:
 
 
 def _mark(path: Path) -> str:
-    """How the name of what is half-written begins: by whom, and for what."""
+    """Return the prefix of temporary names for a path."""
     return f".{path.name}.{MACHINE}-{os.getpid()}."
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed processes left half-written in a folder and below."""
+    """Remove abandoned temporary files below a folder."""
     for part in list(folder.rglob(".*.part")):
         with contextlib.suppress(FileNotFoundError):  # another process has just renamed it
             writer = _WRITER.search(part.name)
@@ -86,7 +86,7 @@ def sweep(folder: Path) -> None:
 
 
 def runs(process: int) -> bool:
-    """Whether there is a process of this number on this machine; where the system does not tell, there is."""
+    """Return True if the process exists, or if the system cannot tell."""
     if os.name == "posix":
         with contextlib.suppress(PermissionError, OverflowError):
             try:

@@ -1,4 +1,4 @@
-"""Resources: data that metrics read and nobody ships, in the home.
+"""Resources in the home: data that metrics read and that are not shipped.
 
     HOME/resources/nltk_data/corpora/wordnet.zip    WordNet, in the layout of NLTK
     HOME/resources/conceptnet.tsv.gz                head, relation, tail, weight; tab separated, a line each
@@ -33,12 +33,12 @@ Edge: TypeAlias = tuple[str, str, str, float]
 
 
 def path(home: Path, name: str) -> Path:
-    """Where a resource lies, or would lie, in the home."""
+    """Return the path of a resource in the home."""
     return home / "resources" / PATHS[name]
 
 
 def check_wordnet(file: Path, source: str) -> None:
-    """Refuse what is not NLTK's wordnet.zip, whole."""
+    """Raise unless the file is NLTK's complete wordnet.zip."""
     try:
         with zipfile.ZipFile(file) as archive:
             broken = archive.testzip()
@@ -79,7 +79,7 @@ def read_edges(file: Path) -> Iterator[Edge]:
 
 
 def keep_edges(files: Sequence[Path], home: Path) -> int:
-    """Replace the edges in the home by those of all the files, if there are any; how many they are."""
+    """Replace the edges in the home by those of all files, and return their number."""
     lines = dict.fromkeys(f"{head}\t{relation}\t{tail}\t{weight:g}\n"
                           for file in files for head, relation, tail, weight in read_edges(file))
     if lines:

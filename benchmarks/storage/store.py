@@ -1,4 +1,4 @@
-"""What was imported or fetched, kept as Arrow in the home.
+"""Imported and fetched datasets as Arrow files in the home.
 
     HOME/datasets/NAME.card.json       the card of a dataset of one's own
     HOME/datasets/NAME.json            which folder is current, its origin and digests; replaced in one step
@@ -35,7 +35,7 @@ CARD = ".card.json"
 
 @dataclass(frozen=True, slots=True)
 class StoredDataset:
-    """The note on a dataset in the home: its folder, where it came from, and the digests of its two tables."""
+    """Record of a dataset in the home: its folder, origin, and the digests of its two tables."""
 
     folder: str
     origin: Origin
@@ -44,7 +44,7 @@ class StoredDataset:
 
 
 def save(dataset: Dataset, home: Path) -> None:
-    """Keep the dataset in the home, in place of what was there under its name."""
+    """Save a dataset in the home, replacing one of the same name."""
     root = home / "datasets"
     root.mkdir(parents=True, exist_ok=True)
     name, ratings = dataset.card.name, ratings_fingerprint(dataset.ratings)
@@ -66,7 +66,7 @@ def save(dataset: Dataset, home: Path) -> None:
 
 
 def save_own(dataset: Dataset, home: Path) -> bool:
-    """Keep a dataset of one's own with its card, and say whether that replaced another; an equal one stays."""
+    """Save a user's dataset with its card; return True if it replaced a different one."""
     kept = note(home, dataset.card.name)
     same = kept and (kept.items, kept.ratings) == (dataset.fingerprint, ratings_fingerprint(dataset.ratings))
     if not same:
@@ -79,7 +79,7 @@ def save_own(dataset: Dataset, home: Path) -> bool:
 
 
 def own_cards(home: Path) -> Iterator[DatasetCard]:
-    """The cards of one's own datasets in the home, by name; one that does not read back is an error."""
+    """Return the cards of the user's datasets in the home; BadStore for a damaged one."""
     for path in sorted((home / "datasets").glob(f"*{CARD}")):
         try:
             card = records.value_of(DatasetCard, records.load(path.name, path.read_bytes()), path.name)
@@ -89,7 +89,7 @@ def own_cards(home: Path) -> Iterator[DatasetCard]:
 
 
 def note(home: Path, name: str) -> StoredDataset | None:
-    """The note on the dataset of that name, or None; a damaged note is an error."""
+    """Return the record of a dataset, or None; BadStore if it is damaged."""
     path = home / "datasets" / f"{name}.json"
     try:
         stored: StoredDataset = records.value_of(StoredDataset, records.load(path.name, path.read_bytes()), path.name)
@@ -101,7 +101,7 @@ def note(home: Path, name: str) -> StoredDataset | None:
 
 
 def read(home: Path, card: DatasetCard) -> Dataset | None:
-    """The dataset as it was saved, or None where there is none in the home."""
+    """Load a dataset from the home, or None."""
     stored = note(home, card.name)
     if stored is None:
         return None
@@ -126,7 +126,7 @@ def _read(home: Path, card: DatasetCard, stored: StoredDataset) -> Dataset:
 
 
 def ratings_fingerprint(ratings: Iterable[Rating]) -> str:
-    """The sha256 of the content of the ratings, in their order."""
+    """Return the sha256 of the ratings in their order."""
     digest = hashlib.sha256()
     for rating in ratings:
         digest.update(json.dumps([rating.item, rating.quality, rating.votes]).encode() + b"\n")

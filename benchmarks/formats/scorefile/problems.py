@@ -1,4 +1,4 @@
-"""What is wrong with a score file, in words that a terminal and a page can show."""
+"""Problems of a score file, safe to print in a terminal or on a page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Problem:
 
     @property
     def note(self) -> bool:
-        """Whether there is nothing to mend."""
+        """True if there are no problems."""
         return self.kind == "extra column"
 
 

@@ -24,7 +24,7 @@ IDS = ("dialogue_id", "item", "id")
 """What the column of ids is called: the first, or one of the others."""
 SCORE = "score"
 BLANK = " \t"
-"""What may stand around an id or a number."""
+"""Characters stripped around an id or number."""
 RATINGS = "annotations."
 """How the columns begin that hold the ratings of people in the organisers' own tables of results."""
 
@@ -36,7 +36,7 @@ CSV_ERRORS = {"unexpected end of data": "a quote opens here that never closes",
               "new-line character seen in unquoted field": "holds a carriage return that ends no line"}
 
 Wrong = tuple[Kind, str]
-"""Why a value is no score."""
+"""Reason why a value is not a score."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
