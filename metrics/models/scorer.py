@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def find(name: str) -> type[Architecture]:
     """Return the architecture of that name."""
-    from metrics.models.architectures import cross_encoder, heads  # noqa: F401, they register theirs
+    from metrics.models.architectures import cross_encoder, dialogue_heads, heads  # noqa: F401, they register theirs
     from metrics.models.architectures.base import ARCHITECTURES
 
     if name not in ARCHITECTURES:

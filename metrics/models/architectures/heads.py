@@ -1,4 +1,4 @@
-"""Heads on the vectors of a frozen encoder, which reads each text alone, and RUBER's network on its input embeddings.
+"""Heads on the vectors of a frozen encoder, which reads each text alone, for pairs of context and response.
 
 An utterance is (B, 2 · width): the mean and the maximum of its token states, side by side; a context is
 (B, turns, 2 · width), the last utterance first. A missing utterance is zeros, and stays zeros when standardised.
@@ -10,18 +10,16 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
 from metrics.models.architectures.base import Architecture, architecture
-from metrics.models.memory import Vectors
-from metrics.models.readings import Dialogue, Pair
+from metrics.models.readings import Pair
 from metrics.models.text_table import TextTable, padded
 
 if TYPE_CHECKING:
-    from metrics.models.encoder import Encoder
+    pass
 
 TURNS = 3
 """Utterances of a context that most heads read."""
@@ -321,211 +319,3 @@ class Adem(PairHead):
     def extra_loss(self) -> Any:
         squares = self.with_context.square().sum() + self.with_reference.square().sum()
         return self.penalty * squares if self.training else 0.0
-
-
-@architecture("utterance-head")
-class UtteranceHead(Architecture):
-    """A net of one hidden layer over the mean of an utterance's states, their maximum, or both.
-
-    `low` and `high` are quartiles of the negative log-likelihood of replies (USL-H).
-    """
-
-    def __init__(self, width: int, reads: str = "both", hidden: int = 96, dropout: float = 0.2, low: float = 0.0,
-                 high: float = 1.0) -> None:
-        super().__init__()
-        self.low, self.high = low, high
-        self.part = {"mean": slice(0, width), "max": slice(width, 2 * width), "both": slice(0, 2 * width)}[reads]
-        inputs = self.part.stop - self.part.start
-        self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(inputs, hidden), nn.GELU(), nn.Dropout(dropout),
-                                    nn.Linear(hidden, 1))
-
-    def texts(self, reading: str) -> Iterable[str]:
-        return [reading]
-
-    def inputs(self, readings: Sequence[str], table: TextTable) -> tuple[Any, ...]:
-        return (table.tensor(table.rows(readings)),)
-
-    def forward(self, reply: Any) -> Any:
-        """Return the logit of each utterance: (B,)."""
-        return self.layers(standard(reply)[..., self.part]).squeeze(-1)
-
-
-@architecture("regression")
-class Regression(Architecture):
-    """A logistic regression on three sub-scores, and another on the first two where the third is missing."""
-
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        del width
-        self.without_facts = nn.Linear(2, 1)
-        self.with_facts = nn.Linear(3, 1)
-
-    def texts(self, reading: Sequence[float]) -> Iterable[str]:
-        del reading
-        return ()
-
-    def inputs(self, readings: Sequence[Sequence[float]], table: Any) -> tuple[Any, ...]:
-        del table
-        return (torch.tensor(np.asarray(readings), dtype=torch.float32),)
-
-    def forward(self, scores: Any) -> Any:
-        """Return the logit of each row of sub-scores: (B, 3) to (B,)."""
-        whole = self.with_facts(scores.nan_to_num())
-        return torch.where(scores[:, 2:].isnan(), self.without_facts(scores[:, :2].nan_to_num()), whole).squeeze(-1)
-
-
-BEFORE = 2
-"""How far back cosines of utterances are taken."""
-
-
-class DialogueReader(nn.Module):
-    """Convolutions over the vectors of a dialogue's utterances: the mean of the states."""
-
-    def __init__(self, width: int, size: int, hidden: int, dropout: float) -> None:
-        super().__init__()
-        self.down = nn.Linear(2 * width, size)
-        self.first = nn.Linear(3 * (2 * size + BEFORE), hidden)
-        self.second = nn.Linear(3 * hidden, hidden)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, dialogues: Any) -> Any:
-        """Read utterances (B, T, 2 · width), the first first, padded with zeros: (B, hidden)."""
-        present = (dialogues != 0).any(-1, keepdim=True)  # (B, T, 1)
-        small = torch.tanh(self.down(standard(dialogues))) * present  # (B, T, size)
-        product = small * earlier(small, 1) * small.shape[-1] ** 0.5
-        units = means(dialogues)
-        cosines = torch.stack([(units * earlier(units, back)).sum(-1) for back in range(1, BEFORE + 1)], -1)
-        read = self.dropout(torch.cat([small, product, cosines], -1))  # (B, T, 2 · size + BEFORE)
-        states = functional.gelu(self.first(neighbours(read))) * present  # (B, T, hidden)
-        states = states + functional.gelu(self.second(neighbours(self.dropout(states)))) * present
-        return states.sum(1) / present.sum(1).clamp_min(1)
-
-
-@architecture("dialogue-convolution")
-class DialogueConvolution(Architecture):
-    """FineD-Eval's small network: a linear layer, convolutions over three utterances, their mean, a logit per output.
-
-    Beside each utterance stand its product with the one before it and the pre-trained cosines with the two before it.
-    """
-
-    def __init__(self, width: int, outputs: int = 1, size: int = 64, hidden: int = 64, dropout: float = 0.2) -> None:
-        super().__init__()
-        self.outputs = outputs
-        self.reader = DialogueReader(width, size, hidden, dropout)
-        self.dropout = nn.Dropout(dropout)
-        self.out = nn.Linear(hidden, outputs)
-
-    def texts(self, reading: Dialogue) -> Iterable[str]:
-        return reading
-
-    def inputs(self, readings: Sequence[Dialogue], table: TextTable) -> tuple[Any, ...]:
-        return (table.tensor(padded([table.spoken(texts) for texts in readings])),)
-
-    def forward(self, dialogues: Any) -> Any:
-        """Return the logit of each dialogue: (B,), or (B, outputs)."""
-        logits = self.out(self.dropout(self.reader(dialogues)))
-        return logits.squeeze(-1) if self.outputs == 1 else logits
-
-
-def earlier(utterances: Any, back: int) -> Any:
-    """Shift the utterances so many places to the right, zeros at the beginning: (B, T, H)."""
-    return functional.pad(utterances, (0, 0, back, 0))[:, : utterances.shape[1]]
-
-
-def neighbours(utterances: Any) -> Any:
-    """Return at each place the utterance before it, itself, and the one after it: (B, T, 3 · H)."""
-    later = functional.pad(utterances, (0, 0, 0, 1))[:, 1:]
-    return torch.cat([earlier(utterances, 1), utterances, later], -1)
-
-
-CONTEXT, RESPONSE = 40, 30
-"""Tokens that RUBER reads of a context, its last, and of a response, its first."""
-
-
-class TokenTable:
-    """The tokens of texts, and the encoder's input embeddings."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        self._tokenizer = encoder.tokenizer
-        self.embeddings = encoder.embeddings()
-        self._tokens: dict[str, list[int]] = {}
-
-    @property
-    def width(self) -> int:
-        """The width of an embedding."""
-        return int(self.embeddings.shape[1])
-
-    def add(self, texts: Iterable[str]) -> None:
-        """Tokenize the texts that the table lacks."""
-        new = list(dict.fromkeys(text for text in texts if text not in self._tokens))
-        self._tokens |= zip(new, self._tokenizer.plain(new), strict=True)
-
-    def tokens(self, text: str) -> list[int]:
-        """Return the tokens of a text in the table."""
-        return self._tokens[text]
-
-    def tensors(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
-        """Return the vectors of rows of tokens (rows, longest, width), zero-padded, and their lengths, at least 1."""
-        lengths = np.array([max(1, len(row)) for row in rows])
-        vectors = np.zeros((len(rows), int(lengths.max()), self.width), dtype=np.float32)
-        for number, row in enumerate(rows):
-            if len(row):
-                vectors[number, : len(row)] = self.embeddings[row]
-        return torch.from_numpy(vectors), torch.from_numpy(lengths)
-
-
-@architecture("recurrent")
-class Recurrent(Architecture):
-    """RUBER's unreferenced part: GRUs read the context and the response, [q ; r ; qᵀMr] into a net.
-
-    Words are frozen input embeddings of the encoder (B, T, width), brought to a smaller size; `lengths` (B,) are ≥ 1.
-    """
-
-    def __init__(self, width: int, size: int = 128, hidden: int = 64, layers: int = 1, dropout: float = 0.1) -> None:
-        super().__init__()
-        self.down = nn.Linear(width, size)
-        self.context, self.reply = (nn.ModuleList(
-            nn.GRU(size, hidden, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0)
-            for _ in ("forwards", "backwards")) for _ in ("context", "reply"))
-        for name, weight in (*self.context.named_parameters(), *self.reply.named_parameters()):
-            if "weight" in name:  # the default loses the input in the biases, above all in a second layer
-                nn.init.orthogonal_(weight)
-            else:
-                nn.init.zeros_(weight)
-        self.bilinear = nn.Linear(2 * hidden, 2 * hidden, bias=False)
-        nn.init.eye_(self.bilinear.weight)
-        self.scale = nn.LayerNorm(2 * hidden)  # initial states are too small for a hinge behind a sigmoid
-        self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(4 * hidden + 1, 2 * hidden), nn.Tanh(),
-                                    nn.Linear(2 * hidden, 1))
-
-    @classmethod
-    def table(cls, encoder: Encoder, read: Callable[[Sequence[str]], Vectors] | None = None) -> TokenTable:
-        del read
-        return TokenTable(encoder)
-
-    def texts(self, reading: Pair) -> Iterable[str]:
-        return [*reading.context[-TURNS:], reading.response]
-
-    def inputs(self, readings: Sequence[Pair], table: TokenTable) -> tuple[Any, ...]:
-        queries = [[token for text in pair.context[-TURNS:] for token in table.tokens(text)][-CONTEXT:]
-                   for pair in readings]
-        replies = [table.tokens(pair.response)[:RESPONSE] for pair in readings]
-        return *table.tensors(queries), *table.tensors(replies)
-
-    def read(self, readers: Any, words: Any, lengths: Any) -> Any:
-        """Return the last states of both directions: (B, 2 · hidden)."""
-        small = torch.tanh(self.down(functional.layer_norm(words, words.shape[-1:])))  # (B, T, size)
-        last = lengths.unsqueeze(1) - 1
-        places = torch.arange(words.shape[1], device=words.device)
-        turned = torch.where(places <= last, last - places, places)  # each row from its end to its beginning
-        backwards = small.gather(1, turned.unsqueeze(-1).expand_as(small))
-        rows = torch.arange(len(words), device=words.device)
-        return self.scale(torch.cat([reader(read)[0][rows, last[:, 0]]
-                                     for reader, read in zip(readers, (small, backwards), strict=True)], dim=-1))
-
-    def forward(self, context: Any, context_lengths: Any, reply: Any, reply_lengths: Any) -> Any:
-        """Return the logit of each pair: (B,)."""
-        query = self.read(self.context, context, context_lengths)
-        answer = self.read(self.reply, reply, reply_lengths)
-        bilinear = (self.bilinear(query) * answer).sum(-1, keepdim=True) / query.shape[-1] ** 0.5
-        return self.layers(torch.cat([query, answer, bilinear], dim=-1)).squeeze(-1)

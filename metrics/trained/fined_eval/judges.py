@@ -18,7 +18,8 @@ from torch import nn
 from torch.nn import functional
 
 from benchmarks.corpora.corpora import Dialogue
-from metrics.models.architectures.heads import Likeness, Match, UtteranceHead
+from metrics.models.architectures.dialogue_heads import UtteranceHead
+from metrics.models.architectures.heads import Likeness, Match
 from metrics.models.text_table import Rows, TextTable
 from metrics.training.loop import fit
 from metrics.training.objectives import BATCH, both_ways

@@ -19,6 +19,7 @@ torch = pytest.importorskip("torch")
 
 judges = pytest.importorskip("metrics.trained.fined_eval.judges")
 heads = pytest.importorskip("metrics.models.architectures.heads")
+dialogue_heads = pytest.importorskip("metrics.models.architectures.dialogue_heads")
 
 
 def corpus(*dialogues: Dialogue) -> Corpus:
@@ -66,7 +67,7 @@ def test_the_shipped_weights_prefer_a_conversation_to_the_same_shuffled(home: Pa
 
 def test_padding_changes_nothing_and_the_order_does() -> None:
     torch.manual_seed(0)
-    network = heads.DialogueConvolution(width=4, outputs=3, size=3, hidden=5).eval()
+    network = dialogue_heads.DialogueConvolution(width=4, outputs=3, size=3, hidden=5).eval()
     said = torch.randn(2, 3, 8)
     torch.testing.assert_close(network(said), network(torch.nn.functional.pad(said, (0, 0, 0, 4))))
     assert network(said).shape == (2, 3)

@@ -29,6 +29,7 @@ from tests.tiny_weights import METRICS
 
 torch = pytest.importorskip("torch")
 heads = pytest.importorskip("metrics.models.architectures.heads")
+dialogue_heads = pytest.importorskip("metrics.models.architectures.dialogue_heads")
 objectives = pytest.importorskip("metrics.training.objectives")
 
 CONTEXT = torch.tensor([[[3.0, 4.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0]], [[0.0, 5.0, 0.0, 6.0], [1.0, 0.0, 9.0, 0.0]]])
@@ -75,7 +76,7 @@ def test_adem_by_hand() -> None:
 
 def test_a_recurrent_reading_does_not_see_the_padding() -> None:
     torch.manual_seed(0)
-    network = heads.Recurrent(width=4, size=3, hidden=2, layers=2).eval()
+    network = dialogue_heads.Recurrent(width=4, size=3, hidden=2, layers=2).eval()
     words, lengths = torch.randn(1, 3, 4), torch.tensor([3])
     longer = torch.cat([words, torch.full((1, 2, 4), 9.0)], dim=1)
     short, padded = (network.read(network.reply, one, lengths).detach() for one in (words, longer))
