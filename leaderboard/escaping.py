@@ -9,11 +9,6 @@ files keep every name unchanged.
 from __future__ import annotations
 
 import re
-from typing import TypeVar
-
-import markupsafe
-
-Value = TypeVar("Value")
 
 HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # controls except tab and line breaks; a carriage return becomes one
@@ -28,8 +23,3 @@ def visible(text: str) -> str:
         return text
     normalised = text.replace("\r\n", "\n").replace("\r", "\n")
     return HIDDEN.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", normalised)
-
-
-def shown(value: Value) -> Value | str:
-    """Apply `visible` to plain text; return markup and other values unchanged."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, markupsafe.Markup) else value

@@ -23,7 +23,7 @@ from harness.results.rows import Results
 from leaderboard import pages as modules
 from leaderboard.blocks.tables import Cell, Entry, Facts, Heading, Page, Section, Table
 from leaderboard.model.causes import DIRTY
-from leaderboard.model.index import part, plural, real_alone
+from leaderboard.model.index import plural, real_alone, scored_part
 from leaderboard.model.numbers import numbers, worst
 from leaderboard.pages import changes
 from leaderboard.render import html, markdown, rows
@@ -129,7 +129,7 @@ def _files(results: Results, before: Results | None, bundle: str) -> dict[str, b
     pages = sorted((replace(page, sections=(*page.sections, downloads)) if page.path == DOWNLOADS else page
                     for page in built), key=lambda page: page.order)
     menu, sample = _menu(pages), any(entry.kind == "sample" for entry in results.datasets)
-    note = " ".join(filter(None, (html.BANNER if sample else "", part(results))))
+    note = " ".join(filter(None, (html.BANNER if sample else "", scored_part(results))))
     drawn = {page.path: html.html(page, menu, BOARD_SCRIPTS if page.ranked else SCRIPTS, note, _footer(results))
              for page in (*pages, *_studies(pages))}
     if challenge:

@@ -8,23 +8,14 @@ by their mean; a row that lacks a value has no mean and no rank, and an unrated 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from harness.results.item_scores import slug
-from harness.results.rows import Correlation, DatasetEntry, QualityEntry, RankingRow
+from harness.results.rows import DatasetEntry, QualityEntry, RankingRow
 from harness.statistics.rank_intervals import ranks_by_name
-from leaderboard.blocks.cells import (
-    MISSING,
-    correlation_cell,
-    fitted_cell,
-    leaders,
-    marked,
-    metric_cell,
-    missing,
-    number_cell,
-)
+from leaderboard.blocks import cells
 from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
 from leaderboard.model import sentences
 from leaderboard.model.boards import RULES, Board, has_interval, rank_interval
@@ -34,7 +25,6 @@ from leaderboard.model.questions import Question, equals
 
 CONTROL = "length"
 """The baseline that every metric should beat: the number of words of the response."""
-
 BELOW = ("▽", "no better than counting words")
 QUALITIES = 8
 """The most qualities with a column on the front page."""
@@ -45,31 +35,20 @@ ExtraColumn: TypeAlias = tuple[Heading, Mapping[Column, Cell]]
 def ranked_table(index: Index, question: Question, qualities: Sequence[Question], columns: Sequence[Column],
                  rows: Mapping[str, Sequence[Column]]) -> Table:
     """Draw the board of the front page: groups of rows by title; `columns` are the rows of the script data."""
-    column_costs = costs(index.results)
-    best = {shown.name: leaders(row.value for row in shown.ranked.values())
-            for shown in (question, *qualities)}
-    control = control_value(question)
-    keys = {column: key for key, column in enumerate(columns)}
+    column_costs, control = costs(index.results), control_value(question)
+    best = {shown.name: cells.leaders(row.value for row in shown.ranked.values()) for shown in (question, *qualities)}
 
     def value(shown: Question, column: Column) -> Cell:
         row = shown.row(column)
-        if row is None:
-            return Cell(MISSING, title=lacking(shown, column))
-        return number_cell(row.value, best[shown.name], shaded=True)
-
-    def lacking(shown: Question, column: Column) -> str:
-        targets = [target for target in shown.targets if not math.isfinite(index.value(target, column))]
-        if not targets:
-            return "a value is missing"
-        why = "fitted on its ratings" if index.is_fitted(column, targets[0][0]) else index.why(targets[0], column)
-        more = f"; {len(targets) - 1} more missing" if targets[1:] else ""
-        return f"no value on {', '.join(targets[0])}: {why}{more}"
+        return cells.number_cell(row.value, best[shown.name], shaded=True) if row else Cell(
+            cells.MISSING, title=_why_no_mean(index, shown, column))
 
     def line(column: Column) -> Row:
         row, cost = question.row(column), column_costs.get(column)
         same = ", ".join(index.labels[other] for other in sorted(equals(index.results).get(column, ())))
-        name = _name(index, column, row.value if row else math.nan, control)._replace(model="; ".join(filter(None, (
-            index.badges.get(column[0], ""), f"identical to {same}" if same else ""))), key=keys[column])
+        about = (index.badges.get(column[0], ""), f"identical to {same}" if same else "")
+        name = _name(index, column, row, control)._replace(
+            model="; ".join(filter(None, about)), key=columns.index(column))
         score = value(question, column)._replace(shade="", small=sentences.error(row.error).strip() if row else "")
         return (_rank(row), name, score, *(value(shown, column) for shown in qualities),
                 cost_cell(cost), Cell(sentences.size(cost.parameters if cost else 0)))
@@ -90,21 +69,22 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
         data="Ranks count all columns, including those fitted on ratings, which are listed below")
 
 
-def board_table(index: Index, board: Board, columns: Iterable[ExtraColumn], data: str) -> Table:
-    """Draw a board: rank and name, then the given columns."""
-    extra, control = list(columns), control_value(board)
+def board_table(index: Index, board: Board, extra: Sequence[ExtraColumn], data: str) -> Table:
+    """Draw a board: rank and name, then the given columns; unranked rows in a group below."""
+    control = control_value(board)
 
-    def line(column: Column) -> Row:
-        row = board.row(column)
-        return (_rank(row), _name(index, column, row.value if row else math.nan, control),
-                *(cells.get(column, Cell(MISSING)) for _, cells in extra))
+    def lines(columns: Iterable[Column]) -> tuple[Row, ...]:
+        return tuple((_rank(board.row(column)), _name(index, column, board.row(column), control),
+                      *(shown.get(column, Cell(cells.MISSING)) for _, shown in extra)) for column in columns)
 
+    groups = (Group(lines(board.ranked)),
+              Group(lines(column for column in board.columns if column not in board.ranked), UNRANKED))
+    any_interval = any(map(has_interval, board.ranking.values()))
     return Table(
         f"{slug(board.name)}-{slug(board.statistic.replace(' ', '-'))}", board.caption,
-        (Heading("Rank, 95 %" if any(map(has_interval, board.ranking.values())) else "Rank", "rank", key="rank"),
+        (Heading("Rank, 95 %" if any_interval else "Rank", "rank", key="rank"),
          Heading("Metric", "stub", key="metric"), *(heading for heading, _ in extra)),
-        _groups(map(line, board.ranked), (line(column) for column in board.columns if column not in board.ranked)),
-        data=data)
+        tuple(group for group in groups if group.rows), data=data)
 
 
 def overall_board(index: Index, board: Board) -> Table:
@@ -114,13 +94,13 @@ def overall_board(index: Index, board: Board) -> Table:
     for entry in index.on(board.name):
         values = {column: _mean(_rated(index, entry, column, board.statistic)) for column in board.columns}
         fitted = {column for column, mean in values.items() if index.is_fitted(column, entry.name)}
-        best = leaders(mean for column, mean in values.items() if column not in fitted)
-        cells = {column: number_cell(mean, best) for column, mean in values.items()}
-        cells |= {column: fitted_cell(cells[column]) for column in fitted if math.isfinite(values[column])}
-        means.append((Heading(entry.name, "number"), cells))
+        best = cells.leaders(mean for column, mean in values.items() if column not in fitted)
+        shown = {column: cells.number_cell(mean, best) for column, mean in values.items()}
+        shown |= {column: cells.fitted_cell(shown[column]) for column in fitted if math.isfinite(values[column])}
+        means.append((Heading(entry.name, "number"), shown))
         any_fitted |= bool(fitted)
-    return board_table(index, board, (*averages(board), *letters(board), *means),
-                       marked(index.data(board.name), any_fitted))
+    return board_table(index, board, [*averages(board), *letters(board), *means],
+                       cells.marked(index.data(board.name), any_fitted))
 
 
 def dataset_board(index: Index, entry: DatasetEntry, statistic: str) -> Table:
@@ -129,17 +109,22 @@ def dataset_board(index: Index, entry: DatasetEntry, statistic: str) -> Table:
                      | index.columns.get(entry.name, set()))
     fitted = {column for column in columns if index.is_fitted(column, entry.name)}
     board = _dataset_ranking(index, entry, statistic, columns)
-    drawn: list[ExtraColumn] = []
+    extra: list[ExtraColumn] = []
     if len(entry.qualities) > 1:
-        drawn.append((Heading("Mean", "number", title="Mean of the other columns", key="test"),
+        extra.append((Heading("Mean", "number", title="Mean of the other columns", key="test"),
                       average_cells(board, "test")))
     for quality in entry.qualities:
-        rows = {column: index.correlation((entry.name, quality.name), column, statistic) for column in columns}
-        best = leaders(row.value for column, row in rows.items() if row and column not in fitted)
-        cells = {column: _quality_cell(index, entry, quality, column, row, statistic, best)
-                 for column, row in rows.items()}
-        drawn.append((Heading(quality.name, "number", small=_sizes(rows.values())), cells))
-    return replace(board_table(index, board, drawn, marked(index.data(), bool(fitted))),
+        rows = {column: row for column in columns
+                if (row := index.correlation((entry.name, quality.name), column, statistic)) and has_value(row)}
+        best = cells.leaders(row.value for column, row in rows.items() if column not in fitted)
+        shown = {column: cells.correlation_cell(row, best) for column, row in rows.items()}
+        shown |= {column: cells.fitted_cell(cell) for column, cell in shown.items() if column in fitted}
+        shown |= {column: cells.missing(_why_missing(index, entry, quality, column, statistic))
+                  for column in columns if column not in rows}
+        sizes = sorted({row.n for row in rows.values()})
+        small = f"n = {sizes[0]}" + (f"–{sizes[-1]}" if len(sizes) > 1 else "") if sizes else ""
+        extra.append((Heading(quality.name, "number", small=small), shown))
+    return replace(board_table(index, board, extra, cells.marked(index.data(), bool(fitted))),
                    anchor=f"correlation-{slug(statistic.replace(' ', '-'))}",
                    caption=f"{entry.name}: {statistic_title(statistic)}")
 
@@ -155,38 +140,39 @@ def _dataset_ranking(index: Index, entry: DatasetEntry, statistic: str, columns:
         sum(map(math.isfinite, values)), targets) for column, values in rated.items()})
 
 
-def averages(board: Board) -> Iterator[ExtraColumn]:
-    """Yield the average under each rule of a board."""
-    for rule in board.rules:
-        yield Heading(RULES.get(rule, rule), "number", key=rule), average_cells(board, rule)
+def averages(board: Board) -> list[ExtraColumn]:
+    """Return the average under each rule of a board."""
+    return [(Heading(RULES.get(rule, rule), "number", key=rule), average_cells(board, rule)) for rule in board.rules]
 
 
 def average_cells(board: Board, rule: str) -> dict[Column, Cell]:
     """Return the average of each column under a rule; all but the first rule of the board show their ranks."""
-    best = leaders(row.value for column in board.columns if (row := board.row(column, rule)))
-    return {column: _average(board, rule, column, best) for column in board.columns}
+    best = cells.leaders(row.value for column in board.columns if (row := board.row(column, rule)))
+
+    def cell(column: Column) -> Cell:
+        row = board.ranking.get((rule, column))
+        if row is None:
+            return Cell(cells.MISSING, title="no ranking under this rule")
+        if board.row(column, rule) is None:
+            return Cell(cells.MISSING, title="no average because a value is missing",
+                        small=f"{row.covered} of {plural(row.targets, 'target')}")
+        return cells.number_cell(row.value, best)._replace(small="" if rule == board.rules[0] else f"rank {row.rank}")
+
+    return {column: cell(column) for column in board.columns}
 
 
-def letters(board: Board) -> Iterator[ExtraColumn]:
-    """Yield the letters of the ranks; columns that share one do not differ significantly."""
-    if any(row.letters for row in board.ranking.values()):
-        yield (Heading("Group", "words"), {
-            column: Cell(row.letters if (row := board.row(column)) else "") for column in board.columns})
-
-
-def _groups(ranked: Iterable[Row], unranked: Iterable[Row]) -> tuple[Group, ...]:
-    groups = (Group(tuple(ranked)), Group(tuple(unranked), UNRANKED))
-    return tuple(group for group in groups if group.rows)
-
-
-def _coverage(covered: int, targets: int) -> str:
-    return f"{covered} of {plural(targets, 'target')}"
+def letters(board: Board) -> list[ExtraColumn]:
+    """Return the letters of the ranks, if known; columns that share one do not differ significantly."""
+    if not any(row.letters for row in board.ranking.values()):
+        return []
+    return [(Heading("Group", "words"), {
+        column: Cell(row.letters if (row := board.row(column)) else "") for column in board.columns})]
 
 
 def cost_cell(cost: Cost | None) -> Cell:
     """Show the cost of 1,000 items, inputs included."""
     if cost is None or not (shown := sentences.seconds(cost)):
-        return Cell(MISSING, title="no timings of this metric or one of its inputs")
+        return Cell(cells.MISSING, title="no timings of this metric or one of its inputs")
     return Cell(shown, title=f"including {', '.join(cost.inputs)}" if cost.inputs else "")
 
 
@@ -199,20 +185,10 @@ def _rank(row: RankingRow | None) -> Cell:
     return Cell(str(row.rank), small=rank_interval(row)) if row else Cell("")
 
 
-def _name(index: Index, column: Column, value: float, control: float) -> Cell:
+def _name(index: Index, column: Column, row: RankingRow | None, control: float) -> Cell:
     """Name a column, with a warning if its average is not above that of the length control."""
-    cell = metric_cell(index, column)
-    return cell._replace(sign=BELOW) if column[0] != CONTROL and value <= control else cell
-
-
-def _average(board: Board, rule: str, column: Column, best: tuple[float, float]) -> Cell:
-    row, complete = board.ranking.get((rule, column)), board.row(column, rule)
-    if row is None:
-        return Cell(MISSING, title="no ranking under this rule")
-    if complete is None:
-        return Cell(MISSING, title="no average because a value is missing", small=_coverage(row.covered, row.targets))
-    cell = number_cell(row.value, best)
-    return cell if rule == board.rules[0] else cell._replace(small=f"rank {complete.rank}")
+    cell = cells.metric_cell(index, column)
+    return cell._replace(sign=BELOW) if row and column[0] != CONTROL and row.value <= control else cell
 
 
 def _rated(index: Index, entry: DatasetEntry, column: Column, statistic: str) -> list[float]:
@@ -226,16 +202,17 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values) if values else math.nan
 
 
-def _quality_cell(index: Index, entry: DatasetEntry, quality: QualityEntry, column: Column, row: Correlation | None,
-                  statistic: str, best: tuple[float, float]) -> Cell:
-    if row is None or not has_value(row):
-        unrated = not quality.rated and row is None
-        return missing("nobody rated this quality" if unrated else
-                       index.why((entry.name, quality.name), column, statistic))
-    cell = correlation_cell(row, best)
-    return fitted_cell(cell) if index.is_fitted(column, entry.name) else cell
+def _why_no_mean(index: Index, question: Question, column: Column) -> str:
+    targets = [target for target in question.targets if not math.isfinite(index.value(target, column))]
+    if not targets:
+        return "a value is missing"
+    why = "fitted on its ratings" if index.is_fitted(column, targets[0][0]) else index.why(targets[0], column)
+    more = f"; {len(targets) - 1} more missing" if targets[1:] else ""
+    return f"no value on {', '.join(targets[0])}: {why}{more}"
 
 
-def _sizes(rows: Iterable[Correlation | None]) -> str:
-    sizes = sorted({row.n for row in rows if row is not None and has_value(row)})
-    return f"n = {sizes[0]}" + (f"–{sizes[-1]}" if len(sizes) > 1 else "") if sizes else ""
+def _why_missing(index: Index, entry: DatasetEntry, quality: QualityEntry, column: Column, statistic: str) -> str:
+    target = (entry.name, quality.name)
+    if not quality.rated and index.correlation(target, column, statistic) is None:
+        return "nobody rated this quality"
+    return index.why(target, column, statistic)

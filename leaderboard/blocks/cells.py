@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from bisect import bisect
 from collections.abc import Iterable
@@ -40,37 +39,37 @@ def missing(why: str) -> Cell:
 
 
 def correlation_cell(row: Correlation, leaders: tuple[float, float] = NO_LEADERS) -> Cell:
-    """Show a correlation with its interval below, and n and p in the tooltip."""
-    cell, marks = _unmarked(row), lead_marks(row.value, leaders)
-    return cell._replace(marks=(*marks, *cell.marks)) if marks else cell
-
-
-@functools.lru_cache(1 << 16)
-def _unmarked(row: Correlation) -> Cell:
-    return Cell(number(row.value), title=evidence(row), small=_interval(row, 2),
-                marks=("weak",) if row.p >= WEAK else (), shade=shade(row.value))
+    """Show a correlation with its interval below, and n, p and a note in the tooltip."""
+    interval, p = _interval(row, 3), p_value(row.p)
+    basis = (f"n = {row.n}", f"p {p}" if p.startswith("<") else p and f"p = {p}",
+             f"95 % interval {interval}" if interval else "", row.note)
+    weak: tuple[Mark, ...] = ("weak",) if row.p >= WEAK else ()
+    return Cell(number(row.value), title=", ".join(filter(None, basis)), small=_interval(row, 2),
+                marks=(*lead_marks(row.value, leaders), *weak), shade=shade(row.value))
 
 
 def fitted_cell(cell: Cell) -> Cell:
     """Mark a value whose weights were fitted on the same ratings and remove its marks as best."""
-    title = ", ".join(filter(None, (cell.title, FITTED_MEANS)))
-    return cell._replace(text=f"{cell.text} {FITTED}", title=title,
+    return cell._replace(text=f"{cell.text} {FITTED}", title=", ".join(filter(None, (cell.title, FITTED_MEANS))),
                          marks=tuple(mark for mark in cell.marks if mark == "weak"))
+
+
+def column_cell(index: Index, column: Column) -> Cell:
+    """Name a column, with a link to the page of its metric."""
+    return Cell(index.labels.get(column, column[1]), link=index.metric_paths.get(column[0], ""))
 
 
 def metric_cell(index: Index, column: Column) -> Cell:
     """Name a column, its models and its relation to its paper, with a link to the page of its metric."""
-    label, models = index.labels.get(column, column[1]), index.models.get(column[0], "")
-    about = "; ".join(filter(None, ("" if f"={models}" in label else models, index.badges.get(column[0], ""))))
-    return Cell(label, link=index.metric_paths.get(column[0], ""), model=about)
+    cell, entry = column_cell(index, column), index.metrics.get(column[0])
+    models = ", ".join(entry.models) if entry else ""
+    return cell._replace(model="; ".join(filter(None, (
+        "" if f"={models}" in cell.text else models, index.badges.get(column[0], "")))))
 
 
-def evidence(row: Correlation) -> str:
-    """Describe the basis of a correlation: n, p, the interval, a note."""
-    interval, p = _interval(row, 3), p_value(row.p)
-    parts = (f"n = {row.n}", f"p {p}" if p.startswith("<") else p and f"p = {p}",
-             f"95 % interval {interval}" if interval else "", row.note)
-    return ", ".join(filter(None, parts))
+def dataset_cell(index: Index, name: str) -> Cell:
+    """Name a dataset, with a link to its page if there is one."""
+    return Cell(name, link=index.dataset_paths.get(name, ""))
 
 
 def p_value(p: float) -> str:
@@ -89,13 +88,11 @@ def shade(value: float) -> str:
 def leaders(values: Iterable[float]) -> tuple[float, float]:
     """Find the best and second-best rounded values, NaN if there is none; equal values count once."""
     rounded = sorted({round(value, 3) for value in values if math.isfinite(value)}, reverse=True)
-    best, second = (*rounded[:2], *(math.nan,) * (2 - min(len(rounded), 2)))
+    best, second, *_ = (*rounded, math.nan, math.nan)
     return best, second
 
 
 def lead_marks(value: float, leaders: tuple[float, float]) -> tuple[Mark, ...]:
-    if leaders is NO_LEADERS:
-        return ()
     rounded, (best, second) = round(value, 3), leaders
     return ("best",) if rounded == best else ("second",) if rounded == second else ()
 
@@ -112,7 +109,5 @@ def _interval(row: Correlation, decimals: int) -> str:
 
 def _decimals(value: float, decimals: int) -> str:
     """Format with a true minus sign, and without a sign before zero."""
-    text = "%.*f" % (decimals, value)  # noqa: UP031 - twice as fast
-    if text[0] != "-":
-        return text
-    return f"−{text[1:]}" if text.strip("-0.") else text[1:]
+    text = f"{value:.{decimals}f}"
+    return text.replace("-", "−" if text.strip("-0.") else "")

@@ -38,6 +38,9 @@ class Cell(NamedTuple):
     key: int = -1
 
 
+Row: TypeAlias = tuple[Cell, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
     """The heading of a column and the kind of its cells; `key` identifies the column for the scripts."""
@@ -49,7 +52,9 @@ class Heading:
     key: str = ""
 
 
-Row: TypeAlias = tuple[Cell, ...]
+def numeric(*texts: str) -> tuple[Heading, ...]:
+    """Return headings of columns of numbers."""
+    return tuple(Heading(text, "number") for text in texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +67,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table.
-
-    `data` describes the data it is based on; a table with `folded` is hidden behind that text; scripts re-rank a
-    `board`.
-    """
+    """Groups of rows on described `data`; hidden behind the text `folded`, if any; scripts re-rank a `board`."""
 
     anchor: str
     caption: str

@@ -6,6 +6,7 @@ A column without a value on some target has no average and no rank.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,14 +38,18 @@ class Board:
     @property
     def caption(self) -> str:
         split, language = self.id.split, self.id.part
-        title = BOARDS.get(self.name) or (f"{BOARDS[split]} in {language}" if language and split in BOARDS
-                                          else self.name)
-        return f"{title}: {statistic_title(self.statistic)}"
+        in_language = f"{BOARDS[split]} in {language}" if language and split in BOARDS else self.name
+        return f"{BOARDS.get(self.name, in_language)}: {statistic_title(self.statistic)}"
 
     @cached_property
     def columns(self) -> list[Column]:
         """Return the ranked columns by rank, then the others from the most complete."""
-        return sorted({column for _, column in self.ranking}, key=self._order)
+        def order(column: Column) -> tuple[float, int, Column]:
+            row = self.ranking.get((self.rules[0], column))
+            rank = row.rank if row and is_complete(row) else None
+            return (math.inf if rank is None else rank, -row.covered if row else 0, column)
+
+        return sorted({column for _, column in self.ranking}, key=order)
 
     def row(self, column: Column, rule: str = "") -> RankingRow | None:
         """Return the ranking row of a column, None if it is incomplete; by default under the rule of the board."""
@@ -56,16 +61,6 @@ class Board:
         """Return the complete rows by column, the best first."""
         return {column: row for column in self.columns if (row := self.row(column)) is not None}
 
-    def _order(self, column: Column) -> tuple[float, int, Column]:
-        row, complete = self.ranking.get((self.rules[0], column)), self.row(column)
-        rank = math.inf if complete is None or complete.rank is None else complete.rank
-        return (rank, -row.covered if row else 0, column)
-
-
-def names(results: Results) -> list[str]:
-    """List the boards of all qualities, development first."""
-    return sorted({row.board for row in results.ranking if not BoardId.parse(row.board).dimension}, key=split_order)
-
 
 @once
 def all_boards(results: Results) -> tuple[Board, ...]:
@@ -73,12 +68,17 @@ def all_boards(results: Results) -> tuple[Board, ...]:
     rows: dict[str, dict[str, list[RankingRow]]] = {}
     for row in results.ranking:
         rows.setdefault(row.board, {}).setdefault(row.statistic, []).append(row)
-    return tuple(_board(rows[name][statistic]) for name in sorted(rows) for statistic in ordered(rows[name]))
+    return tuple(_board(name, statistic, rows[name][statistic]) for name in sorted(rows)
+                 for statistic in ordered(rows[name]))
 
 
-def boards(results: Results, name: str) -> tuple[Board, ...]:
-    """Collect the boards of a name, one per statistic, Spearman first."""
-    return tuple(board for board in all_boards(results) if board.name == name)
+def overall_boards(results: Results) -> dict[str, list[Board]]:
+    """Return the boards of all qualities by name, development first; each name has a board per statistic."""
+    boards: dict[str, list[Board]] = defaultdict(list)
+    for board in sorted(all_boards(results), key=lambda board: split_order(board.name)):
+        if not board.id.dimension:
+            boards[board.name].append(board)
+    return boards
 
 
 def has_interval(row: RankingRow) -> bool:
@@ -90,9 +90,7 @@ def rank_interval(row: RankingRow) -> str:
     return f"{row.low:.0f}–{row.high:.0f}" if has_interval(row) else ""
 
 
-def _board(rows: Sequence[RankingRow]) -> Board:
-    name = rows[0].board
+def _board(name: str, statistic: str, rows: Sequence[RankingRow]) -> Board:
     split = BoardId.parse(name).split  # the rule named like the split ranks the rows
     rules = sorted({row.rule for row in rows}, key=lambda rule: (rule != split, rule))
-    return Board(name, rows[0].statistic, tuple(rules),
-                 {(row.rule, (row.metric, row.column)): row for row in rows})
+    return Board(name, statistic, tuple(rules), {(row.rule, (row.metric, row.column)): row for row in rows})

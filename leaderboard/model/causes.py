@@ -15,12 +15,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from harness.results.rows import DatasetEntry, Results, Run
 
 Kind: TypeAlias = Literal["data", "code", "weights", "options", "environment"]
-KINDS: tuple[Kind, ...] = ("data", "code", "weights", "options", "environment")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 SCORE_OPTIONS: dict[str, Kind] = {"limit": "options", "sample": "options", "ratings sha256": "data"}
 """Run options that affect every score or rating."""
 
@@ -63,40 +63,40 @@ class Causes:
 
 def causes(before: Results, results: Results) -> Causes:
     """Find all differences between two results that may change a number."""
-    old_data = {entry.name: entry for entry in before.datasets}
+    old_datasets = {entry.name: entry for entry in before.datasets}
     signatures = {entry.name: entry.signature for entry in before.metrics}
     same_code = (before.run.version, before.run.commit) == (results.run.version, results.run.commit)
     return Causes(
-        datasets={entry.name: different for entry in results.datasets if entry.name in old_data
-                  and (different := tuple(_dataset(old_data[entry.name], entry)))},
-        metrics={entry.name: tuple(sorted(different, key=lambda cause: KINDS.index(cause.kind)))
-                 for entry in results.metrics if entry.name in signatures
-                 and (different := signature_causes(signatures[entry.name], entry.signature))},
+        datasets={entry.name: tuple(_dataset(old_datasets[entry.name], entry))
+                  for entry in results.datasets if entry.name in old_datasets},
+        metrics={entry.name: signature_causes(signatures[entry.name], entry.signature)
+                 for entry in results.metrics if entry.name in signatures},
         shared=tuple(_options(before.run, results.run, scores=True)),
         run=(*environment(before.run, results.run), *_options(before.run, results.run, scores=False)),
         unsure=same_code and (before.run.commit is None or before.run.commit.endswith(DIRTY)))
 
 
 def _dataset(old: DatasetEntry, new: DatasetEntry) -> Iterator[Cause]:
-    items, ratings = ({name: f"{count} ({digest[:12]})" for name, count, digest in (
-        ("items", entry.items, entry.fingerprint), ("ratings", entry.ratings, entry.ratings_fingerprint))}
-        for entry in (old, new))
-    return _differences("data", items, ratings)
+    def texts(entry: DatasetEntry) -> dict[str, str]:
+        return {"items": f"{entry.items} ({entry.fingerprint[:12]})",
+                "ratings": f"{entry.ratings} ({entry.ratings_fingerprint[:12]})"}
+
+    return _differences("data", texts(old), texts(new))
 
 
 def signature_causes(old: str, new: str) -> tuple[Cause, ...]:
     """List the parts in which two signatures of a metric differ."""
-    before, after = parts(old), parts(new)
-    names = (name for name in {**before, **after} if before.get(name) != after.get(name))
-    return tuple(Cause(_kind(name, before.get(name, ""), after.get(name, "")), name,
-                       before.get(name, ""), after.get(name, "")) for name in names)
+    before, after = _signature_parts(old), _signature_parts(new)
+    pairs = {name: (before.get(name, ""), after.get(name, "")) for name in {**before, **after}}
+    return tuple(Cause(_kind(name, *values), name, *values) for name, values in pairs.items()
+                 if before.get(name) != after.get(name))
 
 
-def parts(signature: str) -> dict[str, str]:
+def _signature_parts(signature: str) -> dict[str, str]:
     """Split a signature into named parts: `revision`, options and `weights NAME`, those of inputs prefixed."""
     named: dict[str, str] = {}
     owner = ""
-    tokens = list(_tokens(signature))
+    tokens = re.findall(r"input=[^|]*\|[^|]*|[^|]+", signature)  # `input=NAME` stays together with its metric
     for position, token in enumerate(tokens):
         name, equals, value = token.partition("=")
         if name == "input" and equals:
@@ -126,24 +126,18 @@ def summary(listed: Iterable[Cause]) -> str:
 
 def environment(old: Run, new: Run) -> Iterator[Cause]:
     """List the differences in the harness, the packages and the machine."""
-    code, machine = ([{name: getattr(run, field) or "unknown" for name, field in fields.items()} for run in (old, new)]
-                     for fields in (CODE, MACHINE))
-    yield from _differences("code", code[0], code[1])
+    def fields(run: Run, names: Mapping[str, str]) -> dict[str, str]:
+        return {name: getattr(run, field) or "unknown" for name, field in names.items()}
+
+    yield from _differences("code", fields(old, CODE), fields(new, CODE))
     yield from _differences("environment", old.packages, new.packages, "not installed")
-    yield from _differences("environment", machine[0], machine[1])
+    yield from _differences("environment", fields(old, MACHINE), fields(new, MACHINE))
 
 
 def _differences(kind: Kind, old: Mapping[str, str], new: Mapping[str, str], unset: str = "") -> Iterator[Cause]:
     for name in sorted({**old, **new}):
         if old.get(name, unset) != new.get(name, unset):
             yield Cause(kind, name, old.get(name, unset), new.get(name, unset))
-
-
-def _tokens(signature: str) -> Iterator[str]:
-    """Split at the bars, but keep `input=NAME` together with its metric."""
-    pieces = iter(signature.split("|"))
-    for piece in pieces:
-        yield f"{piece}|{next(pieces, '')}" if piece.startswith("input=") else piece
 
 
 def _kind(name: str, old: str, new: str) -> Kind:
@@ -157,10 +151,11 @@ def _kind(name: str, old: str, new: str) -> Kind:
 
 
 def _options(old: Run, new: Run, *, scores: bool) -> Iterator[Cause]:
-    """List the options that differ: those that affect every score, or the others and the seed."""
-    values: list[dict[str, str]] = [{} if scores else {"seed": str(run.seed)} for run in (old, new)]
-    for run, texts in zip((old, new), values, strict=True):
-        texts |= {name: value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
+    """List the options that differ: either those that affect every score, or the others and the seed."""
+    def texts(run: Run) -> dict[str, str]:
+        values = {name: value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
                   for name, value in run.options.items() if (name in SCORE_OPTIONS) == scores}
-    for cause in _differences("options", values[0], values[1], UNSET):
+        return values if scores else {"seed": str(run.seed), **values}
+
+    for cause in _differences("options", texts(old), texts(new), UNSET):
         yield replace(cause, kind=SCORE_OPTIONS.get(cause.name, cause.kind))

@@ -6,7 +6,6 @@ The sample and real data of the same name count as two datasets, so simulated nu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -38,26 +37,21 @@ class Change:
 
     @property
     def difference(self) -> float:
-        """How much higher the value is now; NaN unless both results have one."""
+        """Return the new value minus the old one; NaN unless both results have one."""
         return self.new.value - self.old.value if self.old and self.new else math.nan
 
 
 def changes(before: Results, results: Results) -> tuple[Change, ...]:
     """List every correlation that differs: unexplained ones first, then by size, then those that are new or gone."""
-    old, new = _values(before), _values(results)
-    differences = causes(before, results)
+    old, new, differences = _values(before), _values(results), causes(before, results)
     earlier, now = make_index(before), make_index(results)
-
-    def listed() -> Iterator[Change]:
-        for key in old.keys() | new.keys():
-            if key not in new:
-                yield Change(key, old[key], None, f"gone: {_lacking(now, key)}")
-            elif key not in old:
-                yield Change(key, None, new[key], f"new; earlier run: {_lacking(earlier, key)}")
-            elif old[key].value != new[key].value:
-                yield Change(key, old[key], new[key], _why(key, differences))
-
-    return tuple(sorted(listed(), key=lambda change: (
+    listed = [Change(key, row, None, f"gone: {_why_missing(now, key)}")
+              for key, row in old.items() if key not in new]
+    listed += [Change(key, None, row, f"new; earlier run: {_why_missing(earlier, key)}")
+               for key, row in new.items() if key not in old]
+    listed += [Change(key, row, new[key], _why(key, differences))
+               for key, row in old.items() if key in new and row.value != new[key].value]
+    return tuple(sorted(listed, key=lambda change: (
         change.why != UNEXPLAINED, math.isnan(change.difference), -abs(change.difference)
         if math.isfinite(change.difference) else 0.0, change.key)))
 
@@ -78,8 +72,8 @@ def _why(key: Key, differences: Causes) -> str:
     return "perhaps code: uncommitted changes" if differences.unsure else UNEXPLAINED
 
 
-def _lacking(index: Index, key: Key) -> str:
-    """Say why results have no value."""
+def _why_missing(index: Index, key: Key) -> str:
+    """Explain why results have no value."""
     entry = next((entry for entry in index.datasets if entry.name == key.dataset), None)
     if entry is None:
         return "dataset not in the run"
@@ -87,6 +81,6 @@ def _lacking(index: Index, key: Key) -> str:
         return f"dataset is {'real data' if key.origin == 'sample' else 'the bundled sample'}"
     if key.quality not in {rated.name for rated in entry.qualities}:
         return "quality not in the run"
-    if key.metric not in index.models:
+    if key.metric not in index.metrics:
         return "metric not in the run"
     return index.why((key.dataset, key.quality), (key.metric, key.column))

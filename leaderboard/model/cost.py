@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 
-from harness.results.rows import MetricEntry, Results
+from harness.results.rows import Results
 from leaderboard.model.index import Column, once
 
 INPUT = re.compile(r"\|input=[^|]*\|([^|]+)\|")
@@ -42,22 +42,17 @@ def costs(results: Results) -> dict[Column, Cost]:
     for row in results.timings:
         if row.items > 0:
             spent[row.metric].append((row.items, row.cost))
-    alone = {name: 1000 * math.fsum(part for _, part in rows) / sum(items for items, _ in rows)
-           for name, rows in spent.items()}
-    in_run = {row.metric for row in results.timings if row.alone is None}
-    columns = {(row.metric, row.column) for row in results.correlations}
-    described: dict[Column, Cost] = {}
-    for entry in results.metrics:
-        inputs = inputs_of(entry)
-        for column in {*((entry.name, name) for name in entry.columns), *(
-                column for column in columns if column[0] == entry.name)}:
-            seconds = math.fsum(alone.get(name, math.nan) for name in (entry.name, *(
-                inputs if entry.name in in_run else ())))
-            described[column] = Cost(entry.family, entry.fitted_on == "ratings", seconds, entry.models,
-                                     entry.parameters, inputs)
+    seconds = {name: 1000 * math.fsum(part for _, part in rows) / sum(items for items, _ in rows)
+               for name, rows in spent.items()}
+    without_inputs = {row.metric for row in results.timings if row.alone is None}
+    columns = {(entry.name, name) for entry in results.metrics for name in entry.columns}
+    columns |= {(row.metric, row.column) for row in results.correlations}
+    entries, described = {entry.name: entry for entry in results.metrics}, dict[Column, Cost]()
+    for column in columns:
+        if entry := entries.get(column[0]):
+            inputs = tuple(dict.fromkeys(INPUT.findall(entry.signature)))
+            timed = (entry.name, *inputs) if entry.name in without_inputs else (entry.name,)
+            described[column] = Cost(
+                entry.family, entry.fitted_on == "ratings", math.fsum(seconds.get(name, math.nan) for name in timed),
+                entry.models, entry.parameters, inputs)
     return described
-
-
-def inputs_of(entry: MetricEntry) -> tuple[str, ...]:
-    """Read the metrics whose scores a composition combines from its signature."""
-    return tuple(dict.fromkeys(INPUT.findall(entry.signature)))

@@ -9,7 +9,7 @@ import functools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 from harness.results.item_scores import slug
@@ -29,30 +29,31 @@ ONE_RATER = "leave-one-out"
 """The reliability of one rater against the mean of the others."""
 
 
-@dataclass(frozen=True, slots=True)
 class Index:
     """The rows of results by key."""
 
-    results: Results
-    datasets: tuple[DatasetEntry, ...]
-    statistics: tuple[str, ...]
-    dataset_paths: dict[str, str]
-    metric_paths: dict[str, str]
-    labels: dict[Column, str]
-    models: dict[str, str]
-    badges: dict[str, str]
-    """The relation of each metric to the system of its paper."""
-    correlations: dict[tuple[str, str, str, str, str], Correlation]
-    columns: dict[str, set[Column]]
-    """The columns with a correlation row, by dataset."""
-    valued: frozenset[Target]
-    """Targets on which some column has a value."""
-    reliability: dict[tuple[str, str, str], float]
-    """By dataset, quality and method."""
-    problems: dict[tuple[str, str], str]
-    """Why a metric was skipped or failed on a dataset."""
-    fitted: frozenset[tuple[str, str]]
-    """Pairs of a metric and a dataset whose ratings its weights were fitted on."""
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self.datasets = tuple(sorted(results.datasets, key=lambda entry: (split_order(entry.split), entry.name)))
+        self.statistics = ordered(row.statistic for row in results.correlations)
+        self.metrics = {entry.name: entry for entry in results.metrics}
+        self.badges = {entry.name: entry.badge for entry in results.metrics}
+        self.dataset_paths = {entry.name: f"dataset/{slug(entry.name)}.html" for entry in results.datasets}
+        self.metric_paths = {entry.name: f"metric/{slug(entry.name)}.html" for entry in results.metrics}
+        self.labels = _labels(results)
+        self.correlations = {(row.dataset, row.quality, row.metric, row.column, row.statistic): row
+                             for row in results.correlations}
+        self.columns: dict[str, set[Column]] = defaultdict(set)  # with a correlation row, by dataset
+        for row in results.correlations:
+            self.columns[row.dataset].add((row.metric, row.column))
+        self.valued = {(row.dataset, row.quality) for row in results.correlations if has_value(row)}
+        self.reliability = {(row.dataset, row.quality, row.method): row.value for row in results.reliability}
+        self.fitted = fitted(results.metrics, results.datasets)
+        self._problems: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for skip in results.skips:
+            self._problems[skip.dataset, skip.metric].add(f"skipped: {skip.reason}")
+        for failure in results.failures:
+            self._problems[failure.dataset, failure.metric].add(f"failed: {failure.error}")
 
     def correlation(self, target: Target, column: Column, statistic: str = STATISTIC) -> Correlation | None:
         return self.correlations.get((*target, *column, statistic))
@@ -62,7 +63,11 @@ class Index:
         row = self.correlation(target, column)
         return math.nan if row is None or self.is_fitted(column, target[0]) else row.value
 
+    def rater_agreement(self, target: Target, method: str) -> float:
+        return self.reliability.get((*target, method), math.nan)
+
     def is_fitted(self, column: Column, dataset: str) -> bool:
+        """Return True if the weights of a column were fitted on the ratings of a dataset."""
         return (column[0], dataset) in self.fitted
 
     def why(self, target: Target, column: Column, statistic: str = STATISTIC) -> str:
@@ -70,7 +75,8 @@ class Index:
         row = self.correlation(target, column, statistic)
         if row is not None:
             return row.note or "no value, and no reason given"
-        return self.problems.get((target[0], column[0]), "not scored in this run")
+        problems = self._problems.get((target[0], column[0]))
+        return "; ".join(sorted(problems)) if problems else "not scored in this run"
 
     def on(self, board: str = "") -> tuple[DatasetEntry, ...]:
         """List the datasets of a board, by default all."""
@@ -87,11 +93,11 @@ class Index:
         return "; ".join(filter(None, (
             "your own datasets" if {entry.split for entry in datasets} == {"own"} else "",
             plural(len(datasets), "dataset") if board else "",
-            part(self.results),
+            scored_part(self.results),
             f"{first}; the others are still being scored" if first else "")))
 
 
-def part(results: Results) -> str:
+def scored_part(results: Results) -> str:
     """Describe the selection of items; "" if all were scored."""
     limit, sample = map(results.run.options.get, ("limit", "sample"))
     return (f"only the first {limit} items of each dataset" if limit else
@@ -103,36 +109,15 @@ def once(work: Callable[[Results], Value]) -> Callable[[Results], Value]:
     last: list[tuple[Results, Value]] = []
 
     @functools.wraps(work)
-    def remembered(results: Results) -> Value:
+    def cached(results: Results) -> Value:
         if not last or last[0][0] is not results:
             last[:] = [(results, work(results))]
         return last[0][1]
 
-    return remembered
+    return cached
 
 
-@once
-def make_index(results: Results) -> Index:
-    datasets = tuple(sorted(results.datasets, key=lambda entry: (split_order(entry.split), entry.name)))
-    columns: dict[str, set[Column]] = defaultdict(set)
-    for row in results.correlations:
-        columns[row.dataset].add((row.metric, row.column))
-    return Index(
-        results=results,
-        datasets=datasets,
-        statistics=ordered(row.statistic for row in results.correlations),
-        dataset_paths={entry.name: f"dataset/{slug(entry.name)}.html" for entry in datasets},
-        metric_paths={entry.name: f"metric/{slug(entry.name)}.html" for entry in results.metrics},
-        labels=_labels(results),
-        models={entry.name: ", ".join(entry.models) for entry in results.metrics},
-        badges={entry.name: entry.badge for entry in results.metrics},
-        correlations={(row.dataset, row.quality, row.metric, row.column, row.statistic): row
-                      for row in results.correlations},
-        columns=dict(columns),
-        valued=frozenset((row.dataset, row.quality) for row in results.correlations if has_value(row)),
-        reliability={(row.dataset, row.quality, row.method): row.value for row in results.reliability},
-        problems=_problems(results),
-        fitted=frozenset(fitted(results.metrics, datasets)))
+make_index = once(Index)
 
 
 def real_alone(results: Results) -> Results:
@@ -142,8 +127,7 @@ def real_alone(results: Results) -> Results:
         return results
     rows: dict[str, Any] = {
         name: tuple(row for row in getattr(results, name) if row.dataset not in sample) for name in (
-            "correlations", "skips", "failures", "comparisons", "reliability", "examples", "points",
-            "timings")}
+            "correlations", "skips", "failures", "comparisons", "reliability", "examples", "points", "timings")}
     return replace(results, datasets=tuple(entry for entry in results.datasets if entry.name not in sample),
                    ranking=tuple(row for row in results.ranking if row.origin != "sample"), **rows)
 
@@ -165,8 +149,8 @@ def has_value(row: Correlation | None) -> bool:
 
 def ordered(statistics: Iterable[str]) -> tuple[str, ...]:
     """Sort statistics: Spearman, Pearson, Kendall, then the others by name."""
-    positions = {name: position for position, name in enumerate(STATISTICS)}
-    return tuple(sorted(set(statistics), key=lambda name: (positions.get(name, len(positions)), name)))
+    return tuple(sorted(set(statistics), key=lambda name: (
+        STATISTICS.index(name) if name in STATISTICS else len(STATISTICS), name)))
 
 
 def split_order(split: str) -> tuple[int, str]:
@@ -188,8 +172,7 @@ def _labels(results: Results) -> dict[Column, str]:
 
     Options appear once: `judge:relevance[lm=NAME]`, `deep-am-fm[lm=NAME] / am`.
     """
-    columns = {(row.metric, row.column) for row in results.correlations}
-    columns |= {(row.metric, row.column) for row in results.ranking}
+    columns = {(row.metric, row.column) for rows in (results.correlations, results.ranking) for row in rows}
     columns |= {(entry.name, name) for entry in results.metrics for name in entry.columns}
     shared = Counter(name for _, name in columns)
     return {(metric, name): _label(metric, name, unique=shared[name] == 1) for metric, name in sorted(columns)}
@@ -201,12 +184,3 @@ def _label(metric: str, name: str, *, unique: bool) -> str:
     if source + colon + name == metric or (unique and name.startswith(short)):
         return source + colon + name
     return f"{metric} / {name.removesuffix(bracket + options)}"
-
-
-def _problems(results: Results) -> dict[tuple[str, str], str]:
-    reasons: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for skip in results.skips:
-        reasons[skip.dataset, skip.metric].add(f"skipped: {skip.reason}")
-    for failure in results.failures:
-        reasons[failure.dataset, failure.metric].add(f"failed: {failure.error}")
-    return {pair: "; ".join(sorted(texts)) for pair, texts in reasons.items()}

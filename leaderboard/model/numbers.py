@@ -32,24 +32,20 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.results.item_scores import labels
-from harness.results.rows import Comparisons, Example, RankingRow, Results
+from harness.results.rows import Comparisons, Correlation, Example, RankingRow, Results
 from leaderboard.escaping import visible
 from leaderboard.model import questions as asking
 from leaderboard.model.boards import has_interval
 from leaderboard.model.cost import costs
 from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index
-from leaderboard.model.sentences import about, evidence, is_control, people
+from leaderboard.model.sentences import NORMAL, about, evidence, is_control, people
 
 MILLION = 1_000_000
-NORMAL = 1.959964
-"""Standard errors on each side of a 95 % interval."""
 TURNS = 2
 """Context turns shown with a reply."""
 ALPHA = 0.05
 NOT_TESTED, NO_DIFFERENCE, BETTER, WORSE = range(4)
 """Codes of a test of two columns."""
-MARKS = ("length", "random")
-"""Controls drawn as bands in the picture."""
 
 
 def columns_of(results: Results) -> tuple[Column, ...]:
@@ -59,30 +55,34 @@ def columns_of(results: Results) -> tuple[Column, ...]:
 
 def numbers(results: Results) -> bytes:
     """Write numbers.js."""
-    index, columns = make_index(results), columns_of(results)
-    targets = sorted({target for question in asking.questions(results) for target in question.targets})
+    index, columns, questions = make_index(results), columns_of(results), asking.questions(results)
+    targets = sorted({target for question in questions for target in question.targets})
     datasets = list(dict.fromkeys(dataset for dataset, _ in targets))
-    alike, first = asking.equals(results), asking.default(asking.questions(results))
+    alike, first = asking.equals(results), asking.default(questions)
     rated = {(entry.name, quality.name): quality.rated for entry in index.datasets for quality in entry.qualities}
-    reliability = {target: index.reliability.get((*target, asking.LIMIT), 0.0) for target in targets}
-    content = {
+
+    def correlation(row: Correlation | None) -> int | None:
+        return round(row.value * MILLION) if row is not None and has_value(row) else None
+
+    def limit(target: Target) -> float | None:
+        reliability = index.rater_agreement(target, asking.LIMIT)
+        return round(math.sqrt(reliability), 4) if reliability >= asking.LEAST else None
+
+    return _script("Numbers", {
         "statistics": list(index.statistics),
         "columns": [[*_column(index, column), [row for row, other in enumerate(columns) if other in alike.get(
             column, ())]] for column in columns],
         "datasets": [visible(name) for name in datasets],
-        "targets": [[datasets.index(target[0]), visible(target[1]), rated[target], round(math.sqrt(value), 4)
-                     if (value := reliability[target]) >= asking.LEAST else None] for target in targets],
-        "values": {statistic: [[round(row.value * MILLION) if (row := index.correlation(target, column, statistic))
-                                and has_value(row) else None for target in targets] for column in columns]
-                   for statistic in index.statistics},
+        "targets": [[datasets.index(target[0]), visible(target[1]), rated[target], limit(target)]
+                    for target in targets],
+        "values": {statistic: [[correlation(index.correlation(target, column, statistic)) for target in targets]
+                               for column in columns] for statistic in index.statistics},
         "fitted": [[row, number] for row, column in enumerate(columns) for number, name in enumerate(datasets)
                    if index.is_fitted(column, name)],
         "sizes": _sizes(index), "initial": visible(first.name) if first else "",
         "worst": any(row.metric for row in results.examples),
-        "questions": [_question(index, question, columns, targets) for question in asking.questions(results)],
-        "tests": {name: base64.b64encode(pairs).decode() for name, pairs in _tests(index, targets, columns).items()},
-    }
-    return f"const Numbers = {json.dumps(content, allow_nan=False, separators=(',', ':'))};\n".encode()
+        "questions": [_question(index, question, columns, targets) for question in questions],
+        "tests": {name: base64.b64encode(pairs).decode() for name, pairs in _tests(index, targets, columns).items()}})
 
 
 def worst(results: Results) -> bytes:
@@ -90,24 +90,14 @@ def worst(results: Results) -> bytes:
     largest: dict[str, Example] = {}
     for row in sorted(results.examples, key=lambda row: (-abs(row.people - row.metrics), row.item)):
         largest.setdefault(row.metric, row)
-    content = {visible(metric): [visible(row.dataset), round(row.people, 4), round(row.metrics, 4),
-                                 *map(visible, (*row.context[-TURNS:], row.response) if row.response else row.context)]
-               for metric, row in sorted(largest.items()) if metric}
-    return f"const Worst = {json.dumps(content, allow_nan=False, separators=(',', ':'))};\n".encode()
+    return _script("Worst", {
+        visible(metric): [visible(row.dataset), round(row.people, 4), round(row.metrics, 4),
+                          *map(visible, (*row.context[-TURNS:], row.response) if row.response else row.context)]
+        for metric, row in sorted(largest.items()) if metric})
 
 
-def _marks(question: asking.Question) -> list[list[float] | None]:
-    """Return the marks of the picture: length, random, one rater, the limit from rater noise."""
-    controls = [next((row for column, row in question.ranked.items() if column[0] == name), None)
-                for name in MARKS]
-    return [*([round(row.value, 4), _half(row)] if row else None for row in controls),
-            *([round(value, 4), 0.0] if math.isfinite(value) else None
-              for value in (question.one_rater, question.limit))]
-
-
-def _half(row: RankingRow) -> float:
-    """Return half of the 95 % interval of a value; 0 if unknown."""
-    return round(NORMAL * row.error, 4) if math.isfinite(row.error) else 0.0
+def _script(name: str, content: object) -> bytes:
+    return f"const {name} = {json.dumps(content, allow_nan=False, separators=(',', ':'))};\n".encode()
 
 
 def _column(index: Index, column: Column) -> list[Any]:
@@ -120,16 +110,24 @@ def _column(index: Index, column: Column) -> list[Any]:
 
 def _question(index: Index, question: asking.Question, columns: Sequence[Column], targets: Sequence[Target],
               ) -> dict[str, Any]:
-    answers = {choice: answer for (board, choice), answer in asking.answers(index.results).items()
-               if board == question.name}
+    controls = [next((row for column, row in question.ranked.items() if column[0] == name), None)
+                for name in ("length", "random")]
+    raters = [[round(value, 4), 0.0] if math.isfinite(value) else None
+              for value in (question.one_rater, question.limit)]
     return {
         "board": visible(question.name), "title": visible(question.title), "rule": question.rules[0],
         "targets": [targets.index(target) for target in question.targets],
         "places": [_place(question.row(column)) for column in columns],
         "answers": {f"{int(ratings)}{_size_key(size)}": [
             columns.index(answer.best), visible(about(index, answer.best)), visible(evidence(index, question, answer))]
-            for (ratings, size), answer in answers.items()},
-        "people": people(question), "marks": _marks(question)}
+            for (board, (ratings, size)), answer in asking.answers(index.results).items() if board == question.name},
+        "people": people(question),
+        "marks": [*([round(row.value, 4), _half(row)] if row else None for row in controls), *raters]}
+
+
+def _half(row: RankingRow) -> float:
+    """Return half of the 95 % interval of a value; 0 if unknown."""
+    return round(NORMAL * row.error, 4) if math.isfinite(row.error) else 0.0
 
 
 def _size_key(size: float) -> str:

@@ -9,7 +9,7 @@ that follow it; its interval is over resampled contexts (harness/results/pooled.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -74,52 +74,46 @@ class Answer:
 @once
 def questions(results: Results) -> tuple[Question, ...]:
     """List the questions: all qualities of a split, then each quality, the most widespread first."""
-    index = make_index(results)
-    listed = [_question(index, board) for board in all_boards(results) if board.statistic == STATISTIC]
+    listed = [_question(make_index(results), board) for board in all_boards(results) if board.statistic == STATISTIC]
     return tuple(sorted((question for question in listed if question.targets), key=lambda question: (
-        split_order(question.id.group), bool(question.dimension), -question.datasets,
-        question.dimension)))
+        split_order(question.id.group), bool(question.dimension), -question.datasets, question.dimension)))
 
 
-def default(listed: Iterable[Question]) -> Question | None:
+def default(listed: Sequence[Question]) -> Question | None:
     """Return the question to answer first: overall quality if several datasets have it, else all qualities."""
-    questions = list(listed)
-    return next((question for question in questions if question.dimension == "overall" and question.datasets > 1),
-                questions[0] if questions else None)
+    overall = [question for question in listed if question.dimension == "overall" and question.datasets > 1]
+    return next(iter([*overall, *listed]), None)
 
 
 def allowed(index: Index, column: Column, choice: Choice) -> bool:
     """Return True if a choice allows a column; models of unknown size count as larger than any limit."""
-    cost, (ratings, size) = costs(index.results).get(column), choice
+    ratings, size = choice
+    cost = costs(index.results).get(column)
     return cost is None or ((ratings or not cost.fitted) and cost.size <= size)
 
 
 @once
 def answers(results: Results) -> Mapping[tuple[str, Choice], Answer]:
     """Answer every question for every choice, by the name of the board; unanswerable ones are left out."""
-    index, answered = make_index(results), dict[tuple[str, Choice], Answer]()
-    pool = Pool.of(results) if results.points else None
+    index, pool, answered = make_index(results), Pool.of(results), dict[tuple[str, Choice], Answer]()
     for question in questions(results):
         leaders = {choice: columns for choice in CHOICES
                    if (columns := tuple(best_of_each(index, question, choice)[:1 + FOLLOWING]))}
-        tested = _leads(pool, question, dict.fromkeys(columns for columns in leaders.values() if columns[1:])
-                        ) if pool else {}
+        leads = _leads(pool, question, list(dict.fromkeys(columns for columns in leaders.values() if columns[1:])))
         means = _means_without(index, question)
         for choice, (best, *others) in leaders.items():
             answered[question.name, choice] = Answer(
-                best, others[0] if others else None, tested.get((best, *others)),
+                best, others[0] if others else None, leads.get((best, *others)),
                 {name: _leader(index, columns, choice, best) for name, columns in means.items() if best in columns})
     return answered
 
 
-def _leads(pool: Pool, question: Question, families: Iterable[tuple[Column, ...]],
+def _leads(pool: Pool, question: Question, families: Sequence[tuple[Column, ...]],
            ) -> dict[tuple[Column, ...], Difference]:
-    """Return the lead of the first of some columns over the second, with p adjusted for all that follow."""
-    listed, rule = list(families), question.rules[0]
-    datasets = {name for name, _ in question.targets}
-    if not listed or not datasets <= pool.points.keys():
+    """Return the lead of each first column over the second, with p adjusted for all that follow; {} without scores."""
+    if not {dataset for dataset, _ in question.targets} <= pool.points.keys():
         return {}
-    leads = zip(listed, pool.leads(question.targets, listed, rule), strict=True)
+    leads = zip(families, pool.leads(question.targets, families, question.rules[0]), strict=True)
     return {columns: lead.difference for columns, lead in leads if lead.better == columns[0]}
 
 
@@ -174,17 +168,20 @@ def _question(index: Index, board: Board) -> Question:
                     and quality.rated and (entry.name, quality.name) in index.valued)
     part = ", datasets with references" if need == "references" else f", in {need}" if need else ""
     title = (dimension or ALL) + part + SPLITS.get(index.split(split), f", {index.split(split)}")
-    (one_rater, one_rater_on), (limit, limit_on) = (_mean(index, targets, board, method)
-                                                    for method in (ONE_RATER, LIMIT))
+    one_rater, one_rater_on = _mean(index, targets, board, ONE_RATER)
+    limit, limit_on = _mean(index, targets, board, LIMIT)
     return Question(board.name, board.statistic, board.rules, board.ranking, dimension, title, targets, one_rater,
                     limit, one_rater_on, limit_on)
 
 
 def _mean(index: Index, targets: tuple[Target, ...], board: Board, method: str) -> tuple[float, int]:
     """Average a reliability (for the limit, its square root) over the targets that have one; count their datasets."""
-    known = [target for target in targets if math.isfinite(index.reliability.get((*target, method), math.nan))]
-    values = [index.reliability[*target, method] for target in known]
-    if method == LIMIT:
-        values = [math.sqrt(max(value, 0.0)) for value in values]
+    known = {target: value for target in targets if math.isfinite(value := index.rater_agreement(target, method))}
+    values = [rater_limit(value) if method == LIMIT else value for value in known.values()]
     datasets = [dataset for dataset, _ in known]
     return float(weights(datasets, board.rules[0]) @ values) if known else math.nan, len(set(datasets))
+
+
+def rater_limit(reliability: float) -> float:
+    """Return the limit from rater noise: the square root of a reliability, 0 if it is negative."""
+    return math.sqrt(max(reliability, 0.0)) if math.isfinite(reliability) else math.nan

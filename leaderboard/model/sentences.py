@@ -11,38 +11,38 @@ from leaderboard.model.questions import SIZES, Answer, Choice, Question
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
            "another method": "our own small substitute for {}, not the paper's method", "baseline": "a baseline"}
 CONTROL, BEATEN = "a control, which does not judge quality", "no metric beats"
-MODELLESS = ("lexical", "control")
-"""Families whose metrics need no model; in other families a size of 0 means unknown."""
+NORMAL = 1.959964
+"""Standard errors on each side of a 95 % interval."""
 
 
 def is_control(index: Index, column: Column) -> bool:
     """Return True for a control and for a lexical metric that reads only the reply."""
-    return any(entry.family == "control" or (entry.family == "lexical" and not entry.needs)
-               for entry in index.results.metrics if entry.name == column[0])
+    entry = index.metrics.get(column[0])
+    return entry is not None and (entry.family == "control" or (entry.family == "lexical" and not entry.needs))
 
 
 def question_text(question: Question, choice: Choice, beaten: bool = False) -> str:
     """State the question; `beaten` means that a control leads."""
     ratings, size = choice
-    limits = ", ".join(filter(None, ("" if ratings else "without ratings", *(
-        words for limit, _, words in SIZES if limit == size))))
-    quality = question.title
-    if question.dimension == "overall":
-        quality = quality.replace("overall", "overall quality")
+    size_limit = next((words for limit, _, words in SIZES if limit == size), "")
+    limits = ", ".join(filter(None, ("" if ratings else "without ratings", size_limit)))
+    quality = question.title.replace("overall", "overall quality") if question.dimension == "overall" else \
+        question.title
     return f"For {quality}, {limits or 'with no restrictions'}:{f' {BEATEN}' if beaten else ''}"
 
 
 def about(index: Index, column: Column) -> str:
     """Describe the relation of a column's metric to the system of its paper, and its size."""
-    entry = next((entry for entry in index.results.metrics if entry.name == column[0]), None)
+    entry = index.metrics.get(column[0])
     if entry is None:
         return ""
-    system = CONTROL if is_control(index, column) else SYSTEMS.get(
-        entry.system, "a combination of other metrics" if entry.family == "composite" else
-        entry.system).format(entry.title or entry.name)
-    no_model = "no model" if entry.family in MODELLESS else ""
-    return ", ".join(filter(None, (system, f"{size(entry.parameters)} parameters" if entry.parameters else no_model,
-                                   "fitted on ratings" if entry.fitted_on == "ratings" else "")))
+    system = "a combination of other metrics" if entry.family == "composite" else entry.system
+    system = CONTROL if is_control(index, column) else SYSTEMS.get(entry.system, system)
+    no_model = "no model" if entry.family in ("lexical", "control") else ""  # elsewhere a size of 0 means unknown
+    return ", ".join(filter(None, (
+        system.format(entry.title or entry.name),
+        f"{size(entry.parameters)} parameters" if entry.parameters else no_model,
+        "fitted on ratings" if entry.fitted_on == "ratings" else "")))
 
 
 def evidence(index: Index, question: Question, answer: Answer) -> str:
@@ -59,17 +59,19 @@ def evidence(index: Index, question: Question, answer: Answer) -> str:
 
 def people(question: Question) -> str:
     """State the correlation of one rater with the others and the limit from rater noise."""
-    on = [f" on {datasets} of {plural(question.datasets, 'dataset')}" if datasets < question.datasets else ""
-          for datasets in (question.one_rater_on, question.limit_on)]
-    parts = (f"One rater against the others: {question.one_rater:.2f}{on[0]} (not an upper bound)"
-             if math.isfinite(question.one_rater) else "",
-             f"limit from rater noise: {question.limit:.2f}{on[1]}" if math.isfinite(question.limit) else "")
-    return f"{'; '.join(filter(None, parts))}." if any(parts) else "The agreement of the raters is unknown."
+    def value(name: str, mean: float, datasets: int, remark: str = "") -> str:
+        part = f" on {datasets} of {plural(question.datasets, 'dataset')}" if datasets < question.datasets else ""
+        return f"{name}: {mean:.2f}{part}{remark}" if math.isfinite(mean) else ""
+
+    known = list(filter(None, (
+        value("One rater against the others", question.one_rater, question.one_rater_on, " (not an upper bound)"),
+        value("limit from rater noise", question.limit, question.limit_on))))
+    return f"{'; '.join(known)}." if known else "The agreement of the raters is unknown."
 
 
 def error(value: float) -> str:
     """Format half of the 95 % interval from a standard error; "" if it is NaN."""
-    return f" ± {1.959964 * value:.2f}" if math.isfinite(value) else ""
+    return f" ± {NORMAL * value:.2f}" if math.isfinite(value) else ""
 
 
 def size(parameters: int) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 from harness.results.rows import Results
-from leaderboard.blocks.cells import metric_cell, number, number_cell
-from leaderboard.blocks.tables import Block, Cell, Heading, Page, Prose, Row, Section, Table
+from leaderboard.blocks.cells import MISSING, column_cell, dataset_cell, number
+from leaderboard.blocks.tables import Block, Cell, Heading, Page, Prose, Row, Section, Table, numeric
 from leaderboard.model.changes import Change, changes
 from leaderboard.model.index import Index, make_index, plural
 
@@ -21,14 +19,13 @@ def compare(before: Results, results: Results) -> Page:
     listed = [change for change in changes(before, results) if not abs(change.difference) < VISIBLE]
     blocks: tuple[Block, ...] = (Prose("No correlation differs in the first three decimals."),)
     if listed:
+        first = f"; the first {ROWS} are listed" if len(listed) > ROWS else ""
         headings = (Heading("Metric", "stub"), Heading("Dataset", "words"), Heading("Quality", "words"),
-                    Heading("Earlier", "number"), Heading("Now", "number"), Heading("Difference", "number"),
-                    Heading("Why"))
-        drawn = Table.of("changes-table", "Spearman, earlier and now", headings,
-                         (_row(index, change) for change in listed[:ROWS]), index.data())
-        blocks = (Prose(f"{plural(len(listed), 'correlation')} differ, are new or are gone"
-                        f"{f'; the first {ROWS} are listed' * (len(listed) > ROWS)}. changes.csv lists all of them, "
-                        "including differences beyond the third decimal.", link="changes.csv"), drawn)
+                    *numeric("Earlier", "Now", "Difference"), Heading("Why"))
+        blocks = (Prose(f"{plural(len(listed), 'correlation')} differ, are new or are gone{first}. changes.csv lists "
+                        "all of them, including differences beyond the third decimal.", link="changes.csv"),
+                  Table.of("changes-table", "Spearman, earlier and now", headings,
+                           (_row(index, change) for change in listed[:ROWS]), index.data()))
     commit = f"commit {before.run.commit[:12]}" if before.run.commit else "unknown commit"
     return Page(path="changes.html", title="Changes since an earlier run", label="Changes",
                 lead=f"This run compared with an earlier one (version {before.run.version}, {commit}).",
@@ -36,10 +33,7 @@ def compare(before: Results, results: Results) -> Page:
 
 
 def _row(index: Index, change: Change) -> Row:
-    key = change.key
-    text = number(change.difference)
-    difference = Cell(f"+{text}") if change.difference > 0 else number_cell(change.difference)
-    return (metric_cell(index, (key.metric, key.column))._replace(model=""),
-            Cell(key.dataset, link=index.dataset_paths.get(key.dataset, "")), Cell(key.quality),
-            *(number_cell(side.value) if side else Cell("–") for side in (change.old, change.new)),
-            difference if math.isfinite(change.difference) else Cell("–"), Cell(change.why))
+    key, sign = change.key, "+" if change.difference > 0 else ""
+    return (column_cell(index, (key.metric, key.column)), dataset_cell(index, key.dataset), Cell(key.quality),
+            *(Cell(number(row.value) if row else MISSING) for row in (change.old, change.new)),
+            Cell(sign + number(change.difference)), Cell(change.why))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -12,10 +12,10 @@ import numpy.typing as npt
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results
 from leaderboard.blocks.boards import CONTROL, dataset_board
 from leaderboard.blocks.cells import known_cell, lead_marks, leaders, missing
-from leaderboard.blocks.items import example_blocks
-from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table
+from leaderboard.blocks.pictures import example_blocks
+from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table, numeric
 from leaderboard.model.index import ONE_RATER, Index, main_quality, make_index
-from leaderboard.model.questions import LIMIT
+from leaderboard.model.questions import LIMIT, rater_limit
 
 TWO = "2 only: a metric that merely tells the two apart may still correlate with people"
 ROWS = 20
@@ -35,45 +35,41 @@ def build(results: Results) -> tuple[Page, ...]:
 
 
 def _page(index: Index, entry: DatasetEntry, points: ItemScores | None) -> Page:
+    split = "development" if (name := index.split(entry.split)) == "dev" else name
     systems = _systems(index, entry, points) if points else ()
     return Page(
         path=index.dataset_paths[entry.name], title=entry.title or entry.name, label=entry.name,
-        detail=", ".join(filter(None, (_split(index, entry), entry.level, f"{entry.items} items"))),
+        detail=", ".join(filter(None, (split, entry.level, f"{entry.items} items"))),
         sections=(Section("card", "The dataset",
-                          (_facts(index, entry, points), _qualities(index, entry), Prose(AGREE))),
+                          (_facts(entry, split, points), _qualities(index, entry), Prose(AGREE))),
                   Section("correlation", "Leading metrics", _leading(index, entry)),
                   *((Section("systems", "Mean rating of each system", systems),) if systems else ()),
                   *_examples(index, entry)),
         group="Datasets", order=1)
 
 
-def _split(index: Index, entry: DatasetEntry) -> str:
-    return "development" if (name := index.split(entry.split)) == "dev" else name
-
-
-def _facts(index: Index, entry: DatasetEntry, points: ItemScores | None) -> Facts:
+def _facts(entry: DatasetEntry, split: str, points: ItemScores | None) -> Facts:
     systems = len({name for name in points.systems if name}) if points is not None else 0
-    pairs = (("Name", entry.name), ("Split", _split(index, entry)), ("Level", entry.level),
-             ("Language", entry.language), ("Origin", entry.origin),
-             ("Items", f"{entry.items}, {entry.contexts} contexts" if entry.contexts else str(entry.items)),
-             ("Rated", f"{entry.ratings} pairs of an item and a quality"), ("Votes", str(entry.votes or "")),
-             ("Systems", TWO if systems == 2 else str(systems or "")), ("Has", ", ".join(entry.has)),
-             ("Licence", entry.licence), ("Citation", entry.citation), ("Notes", entry.notes))
-    return Facts.of(*pairs, ("Fingerprint", Cell(entry.fingerprint, code=True)))
+    return Facts.of(
+        ("Name", entry.name), ("Split", split), ("Level", entry.level), ("Language", entry.language),
+        ("Origin", entry.origin),
+        ("Items", f"{entry.items}, {entry.contexts} contexts" if entry.contexts else str(entry.items)),
+        ("Rated", f"{entry.ratings} pairs of an item and a quality"), ("Votes", str(entry.votes or "")),
+        ("Systems", TWO if systems == 2 else str(systems or "")), ("Has", ", ".join(entry.has)),
+        ("Licence", entry.licence), ("Citation", entry.citation), ("Notes", entry.notes),
+        ("Fingerprint", Cell(entry.fingerprint, code=True)))
 
 
 def _qualities(index: Index, entry: DatasetEntry) -> Table:
     def row(quality: QualityEntry) -> Row:
-        one_rater, reliability = (index.reliability.get((entry.name, quality.name, method), math.nan)
+        one_rater, reliability = (index.rater_agreement((entry.name, quality.name), method)
                                   for method in (ONE_RATER, LIMIT))
         scale = "unknown" if None in (quality.low, quality.high) else f"{quality.low:g} to {quality.high:g}"
-        limit = math.sqrt(max(reliability, 0.0)) if math.isfinite(reliability) else math.nan
         return (Cell(quality.name), Cell(quality.dimension), Cell(scale), Cell(str(quality.rated)),
-                *map(known_cell, (one_rater, reliability, limit)))
+                *map(known_cell, (one_rater, reliability, rater_limit(reliability))))
 
     headings = (Heading("Quality", "stub"), Heading("Counted as"), Heading("Scale"), Heading("Items rated", "number"),
-                Heading("One rater", "number", small="against the others"), Heading("Reliability", "number"),
-                Heading("Limit", "number"))
+                Heading("One rater", "number", small="against the others"), *numeric("Reliability", "Limit"))
     return Table.of("qualities", f"Qualities of {entry.name}", headings, map(row, entry.qualities), index.data())
 
 
@@ -82,8 +78,7 @@ def _leading(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
     board = dataset_board(index, entry, index.statistics[0]) if index.statistics else None
     if board is None or not board.rows:
         return (Prose("Nothing was scored here."),)
-    ranked = board.groups[0].rows
-    rows = tuple(row for position, row in enumerate(ranked) if position < ROWS or row[1].text == CONTROL)
+    rows = tuple(row for position, row in enumerate(board.groups[0].rows) if position < ROWS or row[1].text == CONTROL)
     more = len(board.rows) - len(rows)
     return (replace(board, groups=(Group(rows, board.groups[0].title),)),
             *((Prose(f"{more} more columns are in the downloads: correlations.csv or the bundle.",
@@ -99,14 +94,13 @@ def _systems(index: Index, entry: DatasetEntry, points: ItemScores) -> tuple[Blo
         return ()
     means = {system: [_mean(points.human[quality.name][rows]) for quality in qualities]
              for system, rows in items.items()}
-    lead = [leaders(row[position] for row in means.values()) for position in range(len(qualities))]
+    best = [leaders(column) for column in zip(*means.values(), strict=True)]
     first = qualities.index(main)
     ranked = sorted(items, key=lambda system: (-np.nan_to_num(means[system][first], nan=-math.inf), system))
-    headings = (Heading("System", "stub"), Heading("Items", "number"), *(
-        Heading(quality.name, "number") for quality in qualities))
+    headings = (Heading("System", "stub"), *numeric("Items", *(quality.name for quality in qualities)))
     rows = ((Cell(system), Cell(str(items[system].size)), *(
-        Cell(f"{mean:.2f}", marks=lead_marks(mean, best)) if math.isfinite(mean)
-        else missing("no item of this system was rated") for mean, best in zip(means[system], lead, strict=True)))
+        Cell(f"{mean:.2f}", marks=lead_marks(mean, lead)) if math.isfinite(mean)
+        else missing("no item of this system was rated") for mean, lead in zip(means[system], best, strict=True)))
         for system in ranked)
     return (Table.of("system-table", f"Mean rating of the items of each system on {entry.name}", headings, rows,
                      index.data()),)
@@ -117,16 +111,15 @@ def _mean(ratings: npt.NDArray[np.floating]) -> float:
     return float(values.mean(dtype=np.float64)) if values.size else math.nan
 
 
-def _examples(index: Index, entry: DatasetEntry) -> Sequence[Section]:
+def _examples(index: Index, entry: DatasetEntry) -> Iterator[Section]:
     """Show where people and metrics disagree most."""
     examples = sorted((row for row in index.results.examples if row.dataset == entry.name and not row.metric),
                       key=lambda row: (-abs(row.people - row.metrics), row.item, row.quality))
-    if not examples:
-        return ()
-    sections = [Section("examples", "Items in dispute", (Prose(EXPLAINED),))]
+    if examples:
+        yield Section("examples", "Items in dispute", (Prose(EXPLAINED),))
     for anchor, title, higher in (("underrated", "Rated high by people, low by the metrics", True),
                                   ("overrated", "Rated high by the metrics, low by people", False)):
-        if rows := [row for row in examples if (row.people > row.metrics) == higher]:
-            sections.append(Section(anchor, title, tuple(block for row in rows for block in example_blocks(row)),
-                                    level=3))
-    return sections
+        blocks = tuple(block for row in examples if (row.people > row.metrics) == higher
+                       for block in example_blocks(row))
+        if blocks:
+            yield Section(anchor, title, blocks, level=3)

@@ -20,14 +20,14 @@ LONG = 60
 
 
 def build(results: Results) -> tuple[Page, ...]:
-    challenges = [exhibit for exhibit in results.exhibits if exhibit.kind == "challenge"]
-    studies = sorted((real for exhibit in results.exhibits if exhibit.kind == "study"
-                      and (real := _without_sample(exhibit, results)).grids), key=lambda exhibit: exhibit.name)
-    return (*(Page(path="challenge.html", title=exhibit.title, label="Challenge", lead=exhibit.lead, order=5,
-                   sections=sections(exhibit)) for exhibit in challenges[:1]),
+    challenges = [Page(path="challenge.html", title=exhibit.title, label="Challenge", lead=exhibit.lead, order=5,
+                       sections=sections(exhibit)) for exhibit in results.exhibits if exhibit.kind == "challenge"]
+    studies = sorted((_without_sample(exhibit, results) for exhibit in results.exhibits if exhibit.kind == "study"),
+                     key=lambda exhibit: exhibit.name)
+    return (*challenges[:1],
             *(Page(path=f"study/{slug(exhibit.name)}.html", title=exhibit.title or exhibit.name, label=exhibit.name,
                    lead=exhibit.lead, detail=exhibit.title, sections=sections(exhibit), group="Studies", order=6,
-                   markdown=False) for exhibit in studies))
+                   markdown=False) for exhibit in studies if exhibit.grids))
 
 
 def _without_sample(exhibit: Exhibit, results: Results) -> Exhibit:
@@ -47,14 +47,14 @@ def sections(exhibit: Exhibit) -> tuple[Section, ...]:
         title = f"{grid.caption}: {grid.data}" if captions.count(grid.caption) > 1 and grid.data else grid.caption
         shown = replace(grid, caption=grid.data, data="") if official else grid
         tables.append(Section(f"table-{number}", title, (_table(shown, f"grid-{number}"),)))
-    parts = (
+    described = " ".join(map_.told for map_ in exhibit.maps)
+    pictures = (Picture(heat_maps.drawn(exhibit.title, exhibit.maps), described),) if exhibit.maps else ()
+    command = (Prose(exhibit.command, code=True),) if exhibit.command else ()
+    return tuple(section for section in (
         *tables[:official],
-        Section("pictures", "How similar the submissions are" if official else "At a glance",
-                (Picture(heat_maps.drawn(exhibit.title, exhibit.maps), " ".join(map_.told for map_ in exhibit.maps)),)
-                if exhibit.maps else ()),
+        Section("pictures", "How similar the submissions are" if official else "At a glance", pictures),
         *tables[official:], Section("remarks", "Notes", tuple(map(Prose, exhibit.remarks))),
-        Section("repeat", "How to reproduce it", (Prose(exhibit.command, code=True),) if exhibit.command else ()))
-    return tuple(section for section in parts if section.blocks)
+        Section("repeat", "How to reproduce it", command)) if section.blocks)
 
 
 def on_sample(grid: Grid) -> bool:

@@ -6,6 +6,7 @@ import json
 
 from harness.results.pooled import DRAWS, FOLLOWING, RESAMPLES
 from harness.results.rows import Results, Run
+from leaderboard.blocks.cells import dataset_cell
 from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Section, Table
 from leaderboard.model import sentences
 from leaderboard.model.causes import DIRTY
@@ -71,8 +72,7 @@ def build(results: Results) -> tuple[Page, ...]:
     index, run = make_index(results), results.run
     failed = [tuple(map(Cell, row)) for row in sorted((row.metric, row.dataset, row.error) for row in results.failures)]
     sections = (
-        Section("statistics", "What the numbers mean", (
-Facts.of(*STATISTICS),)),
+        Section("statistics", "What the numbers mean", (Facts.of(*STATISTICS),)),
         Section("datasets", "Datasets", (_datasets(index),)),
         Section("metrics", "Metrics", (Prose(SIGNATURES), _metrics(index))),
         Section("cite", "How to cite", (Prose(CITE),)),
@@ -119,7 +119,7 @@ def _repeat(results: Results) -> tuple[Block, ...]:
 
 def _datasets(index: Index) -> Block:
     rows = ((
-        Cell(entry.name, link=index.dataset_paths[entry.name]), Cell(index.split(entry.split)), Cell(entry.level),
+        dataset_cell(index, entry.name), Cell(index.split(entry.split)), Cell(entry.level),
         *(Cell(str(count)) for count in (entry.items, entry.ratings, len(entry.qualities))),
         Cell(entry.licence or "not stated"), Cell(entry.citation)) for entry in index.datasets)
     return Table.of("dataset-table", "Datasets of the run", (

@@ -6,27 +6,19 @@ import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from harness.results.item_scores import slug
-from harness.results.rows import ItemScores, MetricEntry, RankingRow, Results, TrainingEntry
+import numpy as np
+
+from harness.results.item_scores import on_quality, slug
+from harness.results.rows import ItemScores, MetricEntry, QualityEntry, RankingRow, Results, TrainingEntry
+from harness.statistics.coefficients import spearmans, with_control_held
+from leaderboard.blocks import cells
 from leaderboard.blocks.boards import CONTROL, control_value
-from leaderboard.blocks.cells import (
-    MISSING,
-    correlation_cell,
-    fitted_cell,
-    known_cell,
-    marked,
-    missing,
-    number,
-    number_cell,
-    p_value,
-)
-from leaderboard.blocks.items import example_blocks
-from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Row, Section, Table
+from leaderboard.blocks.pictures import example_blocks
+from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Row, Section, Table, numeric
 from leaderboard.model import sentences
 from leaderboard.model.boards import rank_interval
 from leaderboard.model.cost import costs
 from leaderboard.model.index import ONE_RATER, Column, Index, has_value, main_quality, make_index
-from leaderboard.model.items import length_profile
 from leaderboard.model.questions import LEAST, LIMIT, Question, default, questions
 
 SCOPES = {"item": "item: the score of an item depends on that item only",
@@ -78,21 +70,23 @@ def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) ->
 
 def _card(index: Index, entry: MetricEntry, first: Question | None, row: RankingRow | None) -> tuple[Block, ...]:
     """Describe the metric: its rank, its differences from the paper, its needs and cost, and the command to run it."""
-    weak: tuple[Block, ...] = ()
+    blocks: list[Block] = []
     rank = ""
     if first and row:
         control = control_value(first)
         if row.value <= control and row.metric != CONTROL:
-            weak = (Prose(f"For {first.title} it is no better than counting words: {number(row.value)} against "
-                          f"{number(control)}."),)
+            blocks.append(Prose(f"For {first.title} it is no better than counting words: {cells.number(row.value)} "
+                                f"against {cells.number(control)}."))
         name = f"{index.labels[row.metric, row.column]}: " if len(entry.columns) > 1 else ""
         rank = (f"{name}{row.rank} of {len(first.ranked)} ({rank_interval(row) or 'no interval'}) for "
                 f"{first.title}: Spearman {row.value:.3f}{sentences.error(row.error)}")
-    external = "|code=" in entry.signature  # from a file or another package: repeat the command of the run
-    command = index.results.run.command if external else f"harness run --metric {shlex.quote(entry.name)} --all"
     summary = sentences.about(index, (entry.name, ""))
-    return (*weak, Facts.of(("Summary", summary), ("Rank", rank), *_facts(index, entry)),
-            *(() if entry.family == SCORE_FILE else (Prose(command, code=True),)))
+    blocks.append(Facts.of(("Summary", summary), ("Rank", rank), *_facts(index, entry)))
+    if entry.family != SCORE_FILE:
+        external = "|code=" in entry.signature  # from a file or another package: repeat the command of the run
+        blocks.append(Prose(index.results.run.command if external else
+                            f"harness run --metric {shlex.quote(entry.name)} --all", code=True))
+    return tuple(blocks)
 
 
 def _facts(index: Index, entry: MetricEntry) -> Iterator[tuple[str, Cell | str]]:
@@ -124,9 +118,9 @@ def _published(index: Index, columns: Sequence[Column]) -> tuple[str, tuple[Bloc
         return "", ()
     headings = (Heading(grid.head[1].capitalize(), "stub"), *(
         Heading(text.capitalize(), "number" if text in ("printed", "this run") else "words") for text in grid.head[2:]))
-    drawn = Table.of("paper-table", "Spearman, published and in this run", headings, (
-        (Cell(row[1], link=index.dataset_paths.get(row[1], "")), *map(Cell, row[2:])) for row in rows), index.data())
-    return ", ".join(dict.fromkeys(row[0] for row in rows)), (drawn,)
+    return ", ".join(dict.fromkeys(row[0] for row in rows)), (
+        Table.of("paper-table", "Spearman, published and in this run", headings,
+                 ((cells.dataset_cell(index, row[1]), *map(Cell, row[2:])) for row in rows), index.data()),)
 
 
 def _columns(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
@@ -134,10 +128,10 @@ def _columns(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
 
     def cell(question: Question, column: Column) -> Cell:
         row = question.row(column)
-        return Cell(MISSING, title="a value is missing") if row is None else number_cell(
+        return Cell(cells.MISSING, title="a value is missing") if row is None else cells.number_cell(
             row.value, shaded=True)._replace(small=f"rank {row.rank}")
 
-    headings = (Heading("Column", "stub"), *(Heading(question.title, "number") for question in shown))
+    headings = (Heading("Column", "stub"), *numeric(*(question.title for question in shown)))
     rows = ((Cell(index.labels[column]), *(cell(question, column) for question in shown)) for column in columns)
     return (Table.of("columns-table", "Mean Spearman of each column", headings, rows, index.data()),)
 
@@ -149,37 +143,36 @@ def _targets(index: Index, column: Column) -> tuple[Block, ...]:
                 Heading("One rater", "number", small="against the others"), Heading("Items", "number"))
     rows = [_target(index, column, entry.name, quality.name) for entry in index.datasets
             for quality in entry.qualities if quality.rated]
-    caption = f"{index.labels[column]} on every quality of every dataset"
     any_fitted = any(index.is_fitted(column, entry.name) for entry in index.datasets)
-    drawn = Table.of("targets-table", caption, headings, rows, marked(index.data(), any_fitted))
-    shared = (Prose(SHARED, link="methods.html#statistics"),) if any(
-        0 < entry.contexts < entry.items for entry in index.datasets) else ()
-    return (Prose(READ), *shared, drawn) if rows else ()
+    drawn = Table.of("targets-table", f"{index.labels[column]} on every quality of every dataset", headings, rows,
+                     cells.marked(index.data(), any_fitted))
+    shared = any(0 < entry.contexts < entry.items for entry in index.datasets)
+    return (Prose(READ), *((Prose(SHARED, link="methods.html#statistics"),) if shared else ()), drawn) if rows else ()
 
 
 def _target(index: Index, column: Column, dataset: str, quality: str) -> Row:
-    row = index.correlation((dataset, quality), column)
-    names = (Cell(dataset, link=index.dataset_paths[dataset]), Cell(quality))
+    target = (dataset, quality)
+    row, names = index.correlation(target, column), (cells.dataset_cell(index, dataset), Cell(quality))
     if row is None or not has_value(row):
-        return (*names, missing(index.why((dataset, quality), column)), *(Cell(""),) * 4)
-    value, corrected = correlation_cell(row), known_cell(row.corrected)
-    if index.reliability.get((dataset, quality, LIMIT), math.nan) < LEAST:
-        corrected = Cell(MISSING, title=f"the reliability of the raters is below {LEAST}")
-    return (*names, fitted_cell(value) if index.is_fitted(column, dataset) else value,
-            Cell(p_value(row.p)), corrected,
-            known_cell(index.reliability.get((dataset, quality, ONE_RATER), math.nan)), Cell(str(row.n)))
+        return (*names, cells.missing(index.why(target, column)), *(Cell(""),) * 4)
+    value, corrected = cells.correlation_cell(row), cells.known_cell(row.corrected)
+    if index.rater_agreement(target, LIMIT) < LEAST:
+        corrected = Cell(cells.MISSING, title=f"the reliability of the raters is below {LEAST}")
+    return (*names, cells.fitted_cell(value) if index.is_fitted(column, dataset) else value,
+            Cell(cells.p_value(row.p)), corrected, cells.known_cell(index.rater_agreement(target, ONE_RATER)),
+            Cell(str(row.n)))
 
 
 def _items(index: Index, entry: MetricEntry) -> tuple[Block, ...]:
     """Show the items that the metric overrates and underrates most."""
     examples = sorted((row for row in index.results.examples if row.metric == entry.name),
                       key=lambda row: (-abs(row.people - row.metrics), row.item))
-    blocks: list[Block] = [Prose(WORST)]
+    blocks: list[Block] = [Prose(WORST)] if examples else []
     for title, too_high in (("Scored too high", True), ("Scored too low", False)):
         rows = [row for row in examples if (row.metrics > row.people) == too_high][:ITEMS]
         blocks += [Prose(title)] if rows else []
         blocks += [block for row in rows for block in example_blocks(row)]
-    return tuple(blocks) if examples else ()
+    return tuple(blocks)
 
 
 def _lengths(index: Index, points: Mapping[str, ItemScores], column: Column) -> tuple[Block, ...]:
@@ -187,29 +180,42 @@ def _lengths(index: Index, points: Mapping[str, ItemScores], column: Column) -> 
     rows = []
     for entry in index.datasets:
         quality = main_quality(entry)
-        profile = length_profile(points[entry.name], quality, column) if quality and entry.name in points else None
-        if quality and profile and math.isfinite(profile.scores_length):
-            rows.append((Cell(entry.name, link=index.dataset_paths[entry.name]), Cell(quality.name), *(
-                number_cell(value, shaded=True) if math.isfinite(value) else missing("all values are equal")
+        profile = length_profile(points[entry.name], quality, column) if quality and entry.name in points else ()
+        if quality and profile and math.isfinite(profile[0]):
+            rows.append((cells.dataset_cell(index, entry.name), Cell(quality.name), *(
+                cells.number_cell(value, shaded=True) if math.isfinite(value) else cells.missing("all values are equal")
                 for value in profile)))
-    headings = (Heading("Dataset", "stub"), Heading("Quality"), Heading("Scores with length", "number"),
-                Heading("Ratings with length", "number"), Heading("Scores with ratings", "number"),
+    headings = (Heading("Dataset", "stub"), Heading("Quality"),
+                *numeric("Scores with length", "Ratings with length", "Scores with ratings"),
                 Heading("Scores with ratings", "number", small="length held constant"))
-    drawn = Table.of("length-table", "Scores, ratings and length", headings, rows, index.data())
-    return (Prose(LENGTH), drawn) if rows else ()
+    return (Prose(LENGTH), Table.of("length-table", "Scores, ratings and length", headings, rows, index.data())
+            ) if rows else ()
+
+
+def length_profile(points: ItemScores, quality: QualityEntry, column: Column) -> tuple[float, ...]:
+    """Return Spearman's rho of scores and length, ratings and length, scores and ratings, and the last at equal length.
+
+    NaN for fewer than three items or constant values; empty if the column or quality is missing.
+    """
+    if column not in points.scores or quality.name not in points.human:
+        return ()
+    human, scores = points.human[quality.name], on_quality(points.scores, column, quality.dimension)
+    rated = np.isfinite(human) & np.isfinite(scores)
+    human, scores, words = human[rated], scores[rated], points.words[rated].astype(np.float64)
+    of_scores, of_ratings = map(float, spearmans(words, np.array([scores, human])))
+    agreement = float(spearmans(human, scores[None])[0])
+    return of_scores, of_ratings, agreement, with_control_held(agreement, of_ratings, of_scores)
 
 
 def _trainings(results: Results, metric: str) -> Iterable[Section]:
-    """Describe how the weights that a metric reads were trained."""
     return (Section(f"weights-{slug(entry.name)}-{entry.digest[:8]}", f"Weights: {entry.name}", (_training(entry),))
             for entry in results.trainings if metric in entry.metrics)
 
 
 def _training(entry: TrainingEntry) -> Facts:
-    least = min((point.held_out for point in entry.curve if point.step == entry.kept),
-                default=min((point.held_out for point in entry.curve), default=math.nan))
-    loss = (f"{len(entry.curve)} evaluations; lowest validation loss {least:.4f} at step {entry.kept}" if entry.curve
-            else "")
+    losses = [point.held_out for point in entry.curve]
+    least = min((point.held_out for point in entry.curve if point.step == entry.kept), default=min(losses, default=0))
+    loss = f"{len(losses)} evaluations; lowest validation loss {least:.4f} at step {entry.kept}" if losses else ""
     return Facts.of(
         ("Encoder", entry.encoder or "none"), ("Corpora", ", ".join(entry.corpora)), ("Seed", str(entry.seed)),
         ("Steps", f"{entry.steps}; the weights are from step {entry.kept}"), ("Loss", loss),

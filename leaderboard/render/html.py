@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import markupsafe
 
 from leaderboard.blocks.tables import Cell, Entry, Page, Table
-from leaderboard.escaping import shown, visible
+from leaderboard.escaping import visible
 
 if TYPE_CHECKING:
     import jinja2
@@ -32,19 +32,23 @@ def html(page: Page, menu: Sequence[Entry], scripts: Sequence[str], note: str = 
          foot: Sequence[tuple[str, str]] = ()) -> bytes:
     """Render a page with the menu, its scripts, a note at the top, and texts with links in the footer."""
     template = _templates().get_template("page.html")
-    return template.render(page=page, menu=menu, scripts=scripts, policy=POLICY,
-                           banner=note, foot=foot).encode()
+    return template.render(page=page, menu=menu, scripts=scripts, policy=POLICY, banner=note, foot=foot).encode()
 
 
 @functools.cache
 def _templates() -> jinja2.Environment:
     import jinja2
 
+    def visible_text(value: object) -> object:
+        return visible(value) if isinstance(value, str) and not isinstance(value, markupsafe.Markup) else value
+
     env = jinja2.Environment(loader=jinja2.PackageLoader("leaderboard"), autoescape=True, trim_blocks=True,
                              lstrip_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined,
-                             finalize=shown)
-    env.filters |= {"href": _href, "rows": _rows, "content": _content,
-                    "drawing": lambda svg: markupsafe.Markup(visible(svg))}  # noqa: S704 - pages escape its texts
+                             finalize=visible_text)
+    safe = markupsafe.Markup  # filters that escape every text from outside; pages escape the texts of pictures
+    env.filters |= {"href": _href, "rows": lambda table, root: safe(_rows(table, root)),
+                    "content": lambda cell, root: safe(_inside(cell, {}, root)),
+                    "drawing": lambda svg: safe(visible(svg))}
     return env
 
 
@@ -58,11 +62,7 @@ def _href(link: str, root: str) -> str:
     return link if link.startswith(("https://", "http://")) else root + link
 
 
-def _content(cell: Cell, reasons: Mapping[str, int], root: str) -> markupsafe.Markup:
-    return markupsafe.Markup(_inside(cell, reasons, root))  # noqa: S704 - every part is escaped
-
-
-def _rows(table: Table, root: str) -> markupsafe.Markup:
+def _rows(table: Table, root: str) -> str:
     """Write the bodies of a table, one per group."""
     reasons, kinds = table.reasons, [heading.kind for heading in table.headings]
     lines = []
@@ -75,7 +75,7 @@ def _rows(table: Table, root: str) -> markupsafe.Markup:
             cells = [_cell(cell, kind, reasons, root, table.board) for cell, kind in zip(row, kinds, strict=True)]
             lines.append(f"<tr>{''.join(cells)}</tr>")
         lines.append("</tbody>")
-    return markupsafe.Markup("\n".join(lines))  # noqa: S704 - every part is escaped
+    return "\n".join(lines)
 
 
 def _cell(cell: Cell, kind: str, reasons: Mapping[str, int], root: str, board: bool) -> str:
@@ -89,22 +89,18 @@ def _cell(cell: Cell, kind: str, reasons: Mapping[str, int], root: str, board: b
 
 
 def _inside(cell: Cell, reasons: Mapping[str, int], root: str) -> str:
-    shown, _, small, link, model, why, marks, _, code, (sign, meaning), _ = cell
-    text = _safe(shown)
-    if link:
+    text = _safe(cell.text)
+    if cell.link:
         text = _BREAKS.sub(r"\g<0><wbr>", text)
-        text = f'<a href="{_safe(_href(link, root))}">{text}</a>'
-    elif code:
+        text = f'<a href="{_safe(_href(cell.link, root))}">{text}</a>'
+    elif cell.code:
         text = f"<code>{text}</code>"
     else:
-        for mark in marks:
+        for mark in cell.marks:
             text = f"<{TAGS[mark]}>{text}</{TAGS[mark]}>"
-    if sign:
-        words = _safe(meaning)
-        text += f'<span class="sign" role="img" aria-label="{words}" title="{words}">{_safe(sign)}</span>'
-    if why:
-        text += f"<sup>{reasons[why]}</sup>"
-    if model:
-        text += f"<small>{_safe(model)}</small>"
-    return f"{text}<small>{_safe(small)}</small>" if small else text
-
+    if cell.sign[0]:
+        sign, meaning = map(_safe, cell.sign)
+        text += f'<span class="sign" role="img" aria-label="{meaning}" title="{meaning}">{sign}</span>'
+    if cell.why:
+        text += f"<sup>{reasons[cell.why]}</sup>"
+    return text + "".join(f"<small>{_safe(small)}</small>" for small in (cell.model, cell.small) if small)

@@ -6,25 +6,22 @@ rows; many headings are rotated. A table needs `\usepackage{amssymb,booktabs,gra
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 
 from harness.results.item_scores import slug
 from harness.results.rows import Results
 from leaderboard.blocks.boards import dataset_board, overall_board
 from leaderboard.blocks.tables import Cell, Group, Heading, Table
 from leaderboard.escaping import visible
-from leaderboard.model.boards import boards as named
-from leaderboard.model.boards import names
+from leaderboard.model.boards import overall_boards
 from leaderboard.model.index import make_index
 
 COLUMNS, ROWS = 12, 50
 """Columns and rows that fit on a page."""
-
 ROTATED = 6
 """The headings of more columns are rotated."""
-
 LONGEST = 60
 LATIN_END = "\u0180"
 MARKS = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "weak": r"\textit{%s}"}
@@ -40,7 +37,7 @@ NATIVE = "–—…†“”‘’"
 def boards(results: Results) -> dict[str, Table]:
     """Return every board by name: dev-spearman, dataset-fed-turn-correlation-pearson."""
     index = make_index(results)
-    whole = [overall_board(index, board) for name in names(results) for board in named(results, name)]
+    whole = [overall_board(index, board) for listed in overall_boards(results).values() for board in listed]
     return {table.anchor: table for table in whole} | {
         f"dataset-{slug(entry.name)}-{table.anchor}": table for entry in index.datasets
         for table in (dataset_board(index, entry, statistic) for statistic in index.statistics)}
@@ -48,16 +45,14 @@ def boards(results: Results) -> dict[str, Table]:
 
 def write(table: Table, name: str) -> str:
     """Write a board with the label `tab:NAME`."""
-    columns, rows = _columns(table.headings), _chunks(table.groups)
-    parts = [(shown, lines) for lines in rows for shown in columns]
+    parts = [(columns, groups) for groups in _pages(table.groups) for columns in _columns(table.headings)]
     head = f"% {' '.join(name.split())}: needs \\usepackage{{amssymb,booktabs,graphicx}}\n"
     models = sorted({cell.model for row in table.rows for cell in row if cell.model})
     head += "".join(f"% scores with {text(model)}\n" for model in models)
-    return head + "\n".join(_part(table, name, shown, lines, number, len(parts))
-                            for number, (shown, lines) in enumerate(parts))
+    return head + "\n".join(_part(table, name, columns, groups, number, len(parts))
+                            for number, (columns, groups) in enumerate(parts, start=1))
 
 
-@functools.lru_cache(20_000)
 def text(value: str) -> str:
     """Escape text for LaTeX in UTF-8 and T1; a character without a command is written as its code point."""
     plain = " ".join(visible(value).split())
@@ -75,37 +70,29 @@ def _columns(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
     return [(*lead, *others[start:end]) for start, end in pairwise(edges)]
 
 
-def _chunks(groups: Sequence[Group]) -> list[list[Group]]:
+def _pages(groups: Sequence[Group]) -> list[list[Group]]:
     """Split the rows into pages, repeating the title of a group on each."""
-    pages: list[list[Group]] = [[]]
-    room = ROWS
-    for group in groups:
-        rows = group.rows
-        while rows:
-            if room <= 0:
-                pages.append([])
-                room = ROWS
-            pages[-1].append(Group(rows[:room], group.title))
-            rows, room = rows[room:], room - len(rows[:room])
-    return pages
+    rows = [(group.title, row) for group in groups for row in group.rows]
+    pages = [rows[start:start + ROWS] for start in range(0, len(rows), ROWS)] or [[]]
+    return [[Group(tuple(row for _, row in part), title) for title, part in groupby(page, key=itemgetter(0))]
+            for page in pages]
 
 
-def _part(table: Table, name: str, shown: Sequence[int], groups: Sequence[Group], number: int, count: int) -> str:
-    headings = [table.headings[column] for column in shown]
+def _part(table: Table, name: str, columns: Sequence[int], groups: Sequence[Group], number: int, count: int) -> str:
+    headings = [table.headings[column] for column in columns]
     weak = any("weak" in cell.marks for row in table.rows for cell in row)
-    read = "Best bold, second underlined" + (r", $p \geq 0.05$ in italics" if weak else "")
-    caption = f"{text(table.caption)}. {text(table.data) + '. ' if table.data else ''}{read}."
+    legend = "Best bold, second underlined" + (r", $p \geq 0.05$ in italics" if weak else "")
+    caption = f"{text(table.caption)}. {text(table.data) + '. ' if table.data else ''}{legend}."
     align = "".join("r" if heading.kind in ("rank", "number") else "l" for heading in headings)
-    part = f" Part {number + 1} of {count}." if count > 1 else ""
-    label = f"tab:{name}" + (f"-{number + 1}" if number else "")
-    body = f"{chr(10)}\\midrule\n".join("\n".join(_group(group, shown)) for group in groups)
+    part = f" Part {number} of {count}." if count > 1 else ""
     return "\n".join((
         r"\begin{table}[htbp]", r"\centering", r"\footnotesize", r"\setlength{\tabcolsep}{4pt}",
         f"\\caption{{{caption}{part}}}",
-        f"\\label{{{label}}}",
+        f"\\label{{tab:{name}{f'-{number}' if number > 1 else ''}}}",
         f"\\begin{{tabular}}{{{align}}}", r"\toprule",
-        " & ".join(_heading(heading, len(shown) > ROTATED) for heading in headings) + r" \\", r"\midrule",
-        body, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""))
+        " & ".join(_heading(heading, len(columns) > ROTATED) for heading in headings) + r" \\", r"\midrule",
+        "\n\\midrule\n".join("\n".join(_group(group, columns)) for group in groups),
+        r"\bottomrule", r"\end{tabular}", r"\end{table}", ""))
 
 
 def _heading(heading: Heading, rotated: bool) -> str:
@@ -113,16 +100,16 @@ def _heading(heading: Heading, rotated: bool) -> str:
     return f"\\rotatebox{{60}}{{{name}}}" if rotated and heading.kind not in ("rank", "stub") else name
 
 
-def _group(group: Group, shown: Sequence[int]) -> Iterator[str]:
+def _group(group: Group, columns: Sequence[int]) -> Iterator[str]:
     if group.title:
-        yield f"\\multicolumn{{{len(shown)}}}{{l}}{{{text(group.title)}}} \\\\"
+        yield f"\\multicolumn{{{len(columns)}}}{{l}}{{{text(group.title)}}} \\\\"
     for row in group.rows:
-        yield " & ".join(_cell(row[column]) for column in shown) + r" \\"
+        yield " & ".join(_cell(row[column]) for column in columns) + r" \\"
 
 
 def _cell(cell: Cell) -> str:
     """Write the text of a cell without the small text below it."""
-    shown = text(cell.text if len(cell.text) <= LONGEST else cell.text[:LONGEST] + "…")
+    escaped = text(cell.text if len(cell.text) <= LONGEST else cell.text[:LONGEST] + "…")
     for mark in cell.marks:
-        shown = MARKS[mark] % shown
-    return f"{shown} {text(cell.sign[0])}" if cell.sign[0] else shown
+        escaped = MARKS[mark] % escaped
+    return f"{escaped} {text(cell.sign[0])}" if cell.sign[0] else escaped

@@ -15,36 +15,34 @@ from leaderboard.escaping import visible
 FOLDED = "Datasets"
 TABULAR = frozenset({"correlation", "card"})
 """The sections of a folded page that are kept."""
-
 LONGEST = 200
 """Longer cells are truncated."""
-
 SPECIAL = re.compile(r"([\\`*\[\]|~$#])|(?<![^\W_])(_)|(_)(?![^\W_])")
 LEGEND = ("**Best** and <ins>second</ins> of a column. *Italics*: p ≥ 0.05. –: missing; the number says why. "
           "▽: not above the length control. After a metric: its models and its relation to the paper's system. "
           "Intervals, further statistics, n and p are in the CSV files and leaderboard.json.")
-MARKS = {"best": ("**", "**"), "second": ("<ins>", "</ins>"), "weak": ("*", "*")}
+MARKS = {"best": "**{}**", "second": "<ins>{}</ins>", "weak": "*{}*"}
+Anchors = Mapping[str, str]
 
 
 def document(pages: Sequence[Page], note: str = "") -> bytes:
     """Write the pages as one document, without their folded tables."""
     anchors = {page.path: page.anchor for page in pages}
-    parts = [_page(page, anchors) for page in pages]
     warning = [f"> **{note}**\n"] if note else []
-    return "\n".join(["# Leaderboard\n", *warning, LEGEND, "", *_contents(pages), "", *parts]).encode()
+    return "\n".join(["# Leaderboard\n", *warning, LEGEND, "", *_contents(pages), "",
+                      *(_page(page, anchors) for page in pages)]).encode()
 
 
 def _contents(pages: Iterable[Page]) -> Iterator[str]:
     """List the pages, a group on one line."""
-    groups: dict[str, list[str]] = {}
+    lines: dict[str, list[str]] = {}
     for page in pages:
-        groups.setdefault(page.group or page.path, []).append(f"[{_text(page.label)}](#{page.anchor})")
-    named = {page.group for page in pages if page.group}
-    for name, links in groups.items():
-        yield f"- {_text(name)}: {', '.join(links)}" if name in named else f"- {links[0]}"
+        title = f"{_text(page.group)}: " if page.group else ""
+        lines.setdefault(page.group or page.path, [title]).append(f"[{_text(page.label)}](#{page.anchor})")
+    yield from (f"- {title}{', '.join(links)}" for title, *links in lines.values())
 
 
-def _page(page: Page, anchors: Mapping[str, str]) -> str:
+def _page(page: Page, anchors: Anchors) -> str:
     folded = page.group == FOLDED
     sections = "\n".join(_section(section, anchors) for section in page.sections
                          if not folded or section.anchor in TABULAR)
@@ -55,46 +53,35 @@ def _page(page: Page, anchors: Mapping[str, str]) -> str:
     return f"<a id=\"{page.anchor}\"></a>\n\n## {_text(page.title)}\n\n{content}"
 
 
-def _text(value: str) -> str:
-    """Escape text for a Markdown cell or paragraph."""
-    one_line = " ".join(visible(value).split())
-    short = one_line if len(one_line) <= LONGEST * 10 else one_line[:LONGEST * 10] + "…"
-    escaped = SPECIAL.sub(lambda match: "\\" + match[0], short)
-    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _section(section: Section, anchors: Mapping[str, str]) -> str:
-    blocks = [_block(block, anchors) for block in section.blocks]
+def _section(section: Section, anchors: Anchors) -> str:
     title = f"{'#' * (section.level + 1)} {_text(section.title)}\n\n" if section.title else ""
-    return title + "".join(blocks)
+    return title + "".join(_block(block, anchors) for block in section.blocks)
 
 
-def _block(block: Block, anchors: Mapping[str, str]) -> str:
+def _block(block: Block, anchors: Anchors) -> str:
     if isinstance(block, Facts):
-        return "".join(f"- {_text(term)}: {_cell(cell, {}, anchors)}\n" for term, cell in block.pairs) + "\n"
+        return "".join(f"- {_text(term)}: {_cell(cell, anchors)}\n" for term, cell in block.pairs) + "\n"
     if isinstance(block, Picture):
         return f"{_text(block.text)}\n\n"
     if isinstance(block, Ask):
-        best = _cell(block.best, {}, anchors)
-        return (f"{_text(block.question)} **{best}**{f' ({_text(block.about)})' if block.about else ''}. "
+        about = f" ({_text(block.about)})" if block.about else ""
+        return (f"{_text(block.question)} **{_cell(block.best, anchors)}**{about}. "
                 f"{_text(block.evidence)} {_text(block.people)}\n\n")
     if isinstance(block, Table):
         return "" if block.folded else _table(block, anchors)
     if block.code:
         return "".join(f"    {visible(line)}\n" for line in block.text.splitlines()) + "\n"
-    linked = f"[{_text(block.text)}](#{anchors[block.link]})" if block.link in anchors else _text(block.text)
-    return f"{linked}\n\n"
+    return _linked(_text(block.text), block.link, anchors) + "\n\n"
 
 
-def _table(table: Table, anchors: Mapping[str, str]) -> str:
+def _table(table: Table, anchors: Anchors) -> str:
     reasons = table.reasons
-    lines = [[_cell(Cell(heading.text, small=heading.small), {}, anchors)
-              for heading in table.headings],
+    lines = [[_cell(Cell(heading.text, small=heading.small), anchors) for heading in table.headings],
              ["---:" if heading.kind in ("number", "rank") else "---" for heading in table.headings]]
     for group in table.groups:
         if group.title:
             lines.append(["", f"*{_text(group.title)}*", *[""] * (len(table.headings) - 2)])
-        lines += [[_cell(cell, reasons, anchors) for cell in row] for row in group.rows]
+        lines += [[_cell(cell, anchors, reasons) for cell in row] for row in group.rows]
     rows = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     notes = "\n".join(f"{number}. {_text(reason)}" for reason, number in reasons.items())
     data = f" {_text(table.data)}." if table.data else ""
@@ -102,15 +89,26 @@ def _table(table: Table, anchors: Mapping[str, str]) -> str:
             + (f"Why values are missing:\n\n{notes}\n\n" if notes else ""))
 
 
-def _cell(cell: Cell, reasons: Mapping[str, int], anchors: Mapping[str, str]) -> str:
-    shown = _text(cell.text if len(cell.text) <= LONGEST else cell.text[:LONGEST] + "…")
+def _cell(cell: Cell, anchors: Anchors, reasons: Mapping[str, int] | None = None) -> str:
+    text = _text(cell.text if len(cell.text) <= LONGEST else cell.text[:LONGEST] + "…")
     for mark in cell.marks:
-        before, after = MARKS[mark]
-        shown = f"{before}{shown}{after}"
-    if cell.link in anchors:
-        shown = f"[{shown}](#{anchors[cell.link]})"
+        text = MARKS[mark].format(text)
+    text = _linked(text, cell.link, anchors)
     sign = f" {cell.sign[0]}" if cell.sign[0] else ""
     model = f" ({_text(cell.model)})" if cell.model else ""
-    number = f" <sup>{reasons[cell.why]}</sup>" if cell.why in reasons else ""
+    number = f" <sup>{reasons[cell.why]}</sup>" if reasons and cell.why else ""
     small = f"<br><sub>{_text(cell.small)}</sub>" if cell.small and not cell.shade else ""  # intervals: see LEGEND
-    return shown + sign + model + number + small
+    return text + sign + model + number + small
+
+
+def _linked(text: str, link: str, anchors: Anchors) -> str:
+    """Link a text to another page of the document, if there is one."""
+    return f"[{text}](#{anchors[link]})" if link in anchors else text
+
+
+def _text(value: str) -> str:
+    """Escape text for a Markdown cell or paragraph."""
+    one_line = " ".join(visible(value).split())
+    short = one_line if len(one_line) <= LONGEST * 10 else one_line[:LONGEST * 10] + "…"
+    escaped = SPECIAL.sub(lambda match: "\\" + match[0], short)
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

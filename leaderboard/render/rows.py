@@ -14,40 +14,45 @@ import math
 import operator
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from harness.results.files import filled, json_line
 from harness.results.rows import RankingRow, Results
 from leaderboard.model.boards import BOARDS
 from leaderboard.model.changes import changes as compared
-from leaderboard.model.index import STATISTIC, is_complete, make_index, ordered, split_order
+from leaderboard.model.index import STATISTIC, is_complete, ordered, split_order
 
+Derived: TypeAlias = Callable[[Any], object]
 VERSION = 1
-LISTS = ("datasets", "metrics", "boards", "correlations", "reliability", "trainings", "skips", "failures", "timings")
+LISTS = ("datasets", "metrics", "reliability", "trainings", "skips", "failures", "timings")
+ORDER = (*LISTS[:2], "boards", "correlations", *LISTS[2:])
 BOARD = ("board", "origin", "rule", "statistic")
 
 
 def ranking(results: Results) -> bytes:
     """List the ranking; an incomplete row has neither value nor rank."""
-    index = make_index(results)
     return _csv(
         "board origin rule statistic metric column models system value rank covered targets low high letters error",
-        map(_complete, results.ranking), models=lambda row: index.models.get(row.metric),
-        system=lambda row: index.badges.get(row.metric))
+        map(_complete, results.ranking), **_about_metric(results))
 
 
 def correlations(results: Results) -> bytes:
     """List the correlations with the properties of their datasets."""
-    index = make_index(results)
-    entries = {entry.name: entry for entry in index.datasets}
+    entries = {entry.name: entry for entry in results.datasets}
     dimensions = {(entry.name, quality.name): quality.dimension
-                  for entry in index.datasets for quality in entry.qualities}
+                  for entry in results.datasets for quality in entry.qualities}
     return _csv(
         "dataset split level origin quality dimension metric column statistic models system n value p low high note "
         "corrected", results.correlations, split=lambda row: entries[row.dataset].split,
         level=lambda row: entries[row.dataset].level, origin=lambda row: entries[row.dataset].kind,
-        dimension=lambda row: dimensions.get((row.dataset, row.quality)),
-        models=lambda row: index.models.get(row.metric), system=lambda row: index.badges.get(row.metric))
+        dimension=lambda row: dimensions.get((row.dataset, row.quality)), **_about_metric(results))
+
+
+def _about_metric(results: Results) -> dict[str, Derived]:
+    """Return columns with the models of a row's metric and its relation to the system of its paper."""
+    entries = {entry.name: entry for entry in results.metrics}
+    return {"models": lambda row: ", ".join(entries[row.metric].models) if row.metric in entries else None,
+            "system": lambda row: entries[row.metric].badge if row.metric in entries else None}
 
 
 def comparisons(results: Results) -> bytes:
@@ -76,14 +81,10 @@ def changes(before: Results, results: Results) -> bytes:
 
 def leaderboard(results: Results) -> bytes:
     """Write the results as JSON, an entry per line."""
-    def lines(name: str) -> list[str]:
-        if name == "boards":
-            return list(map(_json, _boards(results)))
-        if name == "correlations":
-            return sorted(json_line(row).rstrip() for row in results.correlations)
-        return sorted(_json(dataclasses.asdict(row)) for row in getattr(results, name))
-
-    texts = [f'"{name}": [\n' + ",\n".join(lines(name)) + "\n]" for name in LISTS]
+    lines = {name: sorted(_json(dataclasses.asdict(row)) for row in getattr(results, name)) for name in LISTS}
+    lines |= {"boards": list(map(_json, _boards(results))),
+              "correlations": sorted(json_line(row).rstrip() for row in results.correlations)}
+    texts = [f'"{name}": [\n' + ",\n".join(lines[name]) + "\n]" for name in ORDER]
     run = dataclasses.replace(results.run, options=dict(sorted(results.run.options.items())),
                               packages=dict(sorted(results.run.packages.items())))
     head = f'"schema": {VERSION},\n"run": {_json(dataclasses.asdict(run))}'
@@ -101,7 +102,7 @@ SMALL = ("ranking.csv", "reliability.csv")
 """Files that stay on a site with a bundle; the bundle holds the numbers of the others."""
 
 
-def _csv(names: str, rows: Iterable[Any], **derived: Callable[[Any], object]) -> bytes:
+def _csv(names: str, rows: Iterable[Any], **derived: Derived) -> bytes:
     """Write the named fields of the rows, sorted by their texts; some are derived from the row.
 
     Carriage returns, which csv leaves unquoted, become spaces.

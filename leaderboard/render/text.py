@@ -13,16 +13,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.results.rows import Results, Skip
-from leaderboard.blocks.boards import (
-    average_cells,
-    averages,
-    board_table,
-    cost_cell,
-    dataset_board,
-    letters,
-)
+from leaderboard.blocks.boards import average_cells, averages, board_table, cost_cell, dataset_board, letters
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
-from leaderboard.model.boards import Board, boards, names
+from leaderboard.model.boards import Board, overall_boards
 from leaderboard.model.cost import costs
 from leaderboard.model.gaps import by_reason, pairs, why_no_board, without_value
 from leaderboard.model.index import Index, make_index, plural, real_alone, statistic_title
@@ -40,12 +33,12 @@ FEW_DATASETS, FEW_QUALITIES = 3, 5  # smaller results are printed in full
 def summary(results: Results) -> str:
     """Format results as plain text, at most 110 columns wide; the sample only if there is no real data."""
     results = real_alone(results)
-    index, board_names = make_index(results), names(results)
-    parts = [text(_board_table(index, boards(results, name)[:STATISTICS])) for name in board_names]
+    index = make_index(results)
+    parts = [text(_board_table(index, boards[:STATISTICS])) for boards in overall_boards(results).values()]
     if parts and any(entry.kind == "sample" for entry in results.datasets):
         parts.insert(0, _wrapped(BANNER))
-    few = (index.correlations and len(index.datasets) <= FEW_DATASETS
-           and all(len(entry.qualities) <= FEW_QUALITIES for entry in index.datasets))
+    few = index.correlations and len(index.datasets) <= FEW_DATASETS and all(
+        len(entry.qualities) <= FEW_QUALITIES for entry in index.datasets)
     full = [text(dataset_board(index, entry, index.statistics[0])) for entry in index.datasets] if few else []
     failures = by_reason(Skip(row.dataset, row.metric, row.error) for row in results.failures)
     gaps = [_wrapped(f"No value: {pairs(rows)}: {reason}") for reason, rows in without_value(results)]
@@ -83,9 +76,11 @@ def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
     """Show the averages of the first statistic beside those of the others under the first rule."""
     first, others = statistics[0], statistics[1:]
     column_costs = {column: cost for column, cost in costs(index.results).items() if math.isfinite(cost.seconds)}
-    more = [*averages(first), *((Heading(statistic_title(board.statistic), "number"), {
-        column: cell._replace(small="") for column, cell in average_cells(board, board.rules[0]).items()})
-        for board in others)]
+    more = averages(first)
+    for board in others:
+        cells = average_cells(board, board.rules[0])
+        more.append((Heading(statistic_title(board.statistic), "number"), {
+            column: cell._replace(small="") for column, cell in cells.items()}))
     more += [(heading, {column: cell._replace(text=_shortened(cell.text)) for column, cell in cells.items()})
              for heading, cells in letters(first)]
     if column_costs.keys() & set(first.columns):

@@ -10,7 +10,7 @@ from harness.results.rows import Correlation, Exhibit, Grid, HeatMap, Results
 from leaderboard.blocks.boards import UNRANKED, dataset_board, overall_board
 from leaderboard.blocks.cells import correlation_cell, leaders, number, shade
 from leaderboard.blocks.tables import Picture, Prose, Table
-from leaderboard.model.boards import boards
+from leaderboard.model.boards import overall_boards
 from leaderboard.model.index import make_index
 from leaderboard.pages import exhibits
 from leaderboard.pages.exhibits import on_sample, sections
@@ -29,7 +29,7 @@ def names(drawn: Table, group: int) -> list[str]:
 def test_overall_board_has_both_averages_and_unranked_rows(results: Results) -> None:
     """dev: ((0.1 + 0.3) / 2 + (0.2 + 0.4) / 2 + 0.5) / 3 = 1 / 3; test: 1.5 / 5."""
     index = make_index(results)
-    drawn = overall_board(index, boards(results, "dev")[0])
+    drawn = overall_board(index, overall_boards(results)["dev"][0])
     cells = row(drawn, "bleu1")
     assert (cells["Rank"].text, cells["Mean of datasets"].text) == ("1", "0.333")
     assert (cells["Mean of qualities"].text, cells["Mean of qualities"].small) == ("0.300", "rank 1")
@@ -39,7 +39,7 @@ def test_overall_board_has_both_averages_and_unranked_rows(results: Results) -> 
     assert (cells["Rank"].text, cells["Mean of datasets"].text) == ("", "–")
     assert cells["Mean of datasets"].small == "4 of 5 targets"
     assert (cells["fed-turn"].text, cells["topical-usr"].text) == ("–", "0.400")
-    by_test = overall_board(index, boards(results, "test")[0])
+    by_test = overall_board(index, overall_boards(results)["test"][0])
     assert [heading.text for heading in by_test.headings][2] == "Mean of qualities"
     assert names(by_test, 0) == ["length", f"{SCRIPT} / x|y", "bleu1", "bleu2"]
 

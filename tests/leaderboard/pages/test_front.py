@@ -14,7 +14,7 @@ import pytest
 from harness.results.pooled import Pool
 from harness.results.rows import Example, Results, Timing
 from leaderboard.blocks.boards import cost_cell
-from leaderboard.blocks.costs import cost_picture
+from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import make_index

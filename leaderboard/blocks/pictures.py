@@ -1,4 +1,4 @@
-"""Correlation against cost: a dot per metric on a log axis, and the Pareto front."""
+"""Pictures as SVG: correlation against cost with its Pareto front, and the positions of an item from 0 to 1."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from leaderboard.blocks.tables import Picture
+from harness.results.rows import Example
+from leaderboard.blocks.tables import Block, Cell, Facts, Picture
 from leaderboard.model import sentences
 from leaderboard.model.cost import costs
 from leaderboard.model.index import Column, Index
@@ -17,10 +18,11 @@ NEAR = (90, 13)
 """Names closer than this, across and up, would overlap and are only in the caption."""
 CHEAPEST = 0.01
 """Smaller costs are drawn here."""
+STRIP, EDGE = 400, 12
 
 
 def cost_picture(index: Index, question: Question, columns: Sequence[Column]) -> Picture | None:
-    """Draw the columns with a known cost; None if there are fewer than three."""
+    """Draw the columns with a known cost, a dot each on a log axis; None if there are fewer than three."""
     column_costs = costs(index.results)
     points = sorted((max(cost.seconds, CHEAPEST), -row.value, column) for column in columns
                     if (row := question.row(column)) and (cost := column_costs.get(column))
@@ -28,7 +30,7 @@ def cost_picture(index: Index, question: Question, columns: Sequence[Column]) ->
     if len(points) < 3:
         return None
     front = [point for rank, point in enumerate(points) if all(point[1] < cheaper[1] for cheaper in points[:rank])]
-    low, high = (math.floor(math.log10(points[0][0])), math.ceil(math.log10(points[-1][0]) + 1e-9))
+    low, high = math.floor(math.log10(points[0][0])), math.ceil(math.log10(points[-1][0]) + 1e-9)
     values = [-value for _, value, _ in points]
     bottom, top = min(0.0, math.floor(min(values) * 10) / 10), max(math.ceil(max(values) * 10) / 10, 0.1)
 
@@ -46,10 +48,10 @@ def cost_picture(index: Index, question: Question, columns: Sequence[Column]) ->
                       for step in range(round(bottom * 10), round(top * 10) + 1))
     circles = "".join(f'<circle class="own" cx="{across(seconds)}" cy="{up(-value)}" r="4"/>'
                       for seconds, value, _ in points)
-    named = [(across(seconds) + 7, up(-value) - 6, index.labels[column][:24]) for seconds, value, column in front]
-    free = [(x, y, name) for rank, (x, y, name) in enumerate(named) if not any(
-        abs(x - other_x) < NEAR[0] and abs(y - other_y) < NEAR[1] for other_x, other_y, _ in named[rank + 1:])]
-    names = "".join(f'<text x="{x}" y="{y}" class="n">{escape(name)}</text>' for x, y, name in free)
+    labels = [(across(seconds) + 7, up(-value) - 6, index.labels[column][:24]) for seconds, value, column in front]
+    names = "".join(f'<text x="{x}" y="{y}" class="n">{escape(name)}</text>' for rank, (x, y, name) in enumerate(labels)
+                    if not any(abs(x - other_x) < NEAR[0] and abs(y - other_y) < NEAR[1]
+                               for other_x, other_y, _ in labels[rank + 1:]))
     text = "No metric reaches a higher correlation at a lower cost than " + "; ".join(
         f"{index.labels[column]}, {-value:.2f} at {sentences.seconds(column_costs[column])} s"
         for _, value, column in front)
@@ -59,3 +61,29 @@ def cost_picture(index: Index, question: Question, columns: Sequence[Column]) ->
         f'<path class="pareto" d="{steps}"/>{ticks}{heights}{circles}{names}'
         f'<text x="{(LEFT + RIGHT) // 2}" y="{HEIGHT - 4}" class="m n">seconds per 1,000 items</text></svg>',
         text, f"{text}.")
+
+
+def example_blocks(row: Example) -> tuple[Block, ...]:
+    """Show an item with the position of its metric, else the median of all and the closest metrics."""
+    kind = "Context" if row.response else "Utterance"  # the item is a whole dialogue
+    closest = "".join(f"; {column} {position:.2f}" for column, position in row.columns)
+    metrics = f"position {row.metrics:.2f}" if row.metric else f"median position {row.metrics:.2f}{closest}"
+    facts = Facts.of(
+        *((f"{kind} {number}", words) for number, words in enumerate(row.context, start=1)),
+        ("Response", row.response), ("System", row.system),
+        ("People", f"{row.quality} {row.rating:.2f}, position {row.people:.2f}"),
+        (row.metric or "Metrics", metrics), ("Item", Cell(row.item, code=True)))
+    words = f"{row.item}: position {row.people:.2f} for people, {row.metrics:.2f} for {row.metric or 'the metrics'}."
+    return (Picture(_strip(row, words), words), facts)
+
+
+def _strip(row: Example, description: str) -> str:
+    """Draw positions from 0 to 1: a square for people, a dot for the metrics, a stroke for each column."""
+    def across(position: float) -> float:
+        return round(EDGE + (STRIP - 2 * EDGE) * min(max(position, 0.0), 1.0), 1)
+
+    strokes = "".join(f"M{across(position)} 9v14" for _, position in row.columns)
+    return (f'<svg class="plot places" viewBox="0 0 {STRIP} 32" role="img" aria-label="{escape(description)}">'
+            f'<path class="axis" d="M{EDGE} 16H{STRIP - EDGE}"/><path class="strokes" d="{strokes}"/>'
+            f'<circle class="own" cx="{across(row.metrics)}" cy="16" r="5.5"/>'
+            f'<path class="people-mark" d="M{across(row.people)} 16m-5-5h10v10h-10z"/></svg>')
