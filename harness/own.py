@@ -21,34 +21,53 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from benchmarks import registry
-from benchmarks.dataset import Dataset, DatasetCard, Quality, Split
+from benchmarks.dataset import Dataset, DatasetCard, Level, Quality, Split
 from benchmarks.errors import BadRecord, raise_if_any
-from benchmarks.formats import official, rows, table
+from benchmarks.formats import official, records, rows
+from benchmarks.formats import table as rated_table
 from benchmarks.formats.official import Record
 from benchmarks.storage import store
 from harness import terms
 from harness.errors import BadConfig
 from metrics.metric import is_name
 
-CARD: dict[str, terms.Kind] = {
-    "name": terms.text, "title": terms.text, "file": terms.text,
-    "split": terms.one_of("dev", "test"), "level": terms.one_of("turn", "dialogue"), "language": terms.language,
-    "size": terms.count, "columns": terms.texts_by_name, "qualities": terms.texts_or_tables, "quality": terms.tables,
-    "licence": terms.text, "citation": terms.text}
-QUALITY: dict[str, terms.Kind] = {"name": terms.text, "low": terms.number, "high": terms.number,
-                                  "dimension": terms.text, "columns": terms.texts}
-PLACE = ("file", "columns", "qualities", "quality")
-"""What of a card says where the data are, and not what they are."""
+
+@dataclass(frozen=True, slots=True)
+class QualityTable:
+    """A [[quality]] of a card; `columns` are those of its raters."""
+
+    name: terms.NonEmpty
+    low: terms.Number | None = None
+    high: terms.Number | None = None
+    dimension: terms.Line = ""
+    columns: tuple[terms.Line, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CardTable:
+    """A card, or a [[dataset]] of a challenge."""
+
+    name: terms.NonEmpty
+    file: terms.NonEmpty
+    title: terms.Line = ""
+    split: Literal["dev", "test"] | None = None
+    level: Level = "turn"
+    language: terms.Language = "en"
+    size: terms.Count = 0
+    columns: Mapping[str, terms.Line] = field(default_factory=dict)
+    qualities: tuple[QualityTable, ...] = ()
+    quality: tuple[QualityTable, ...] = ()
+    licence: terms.Line = "not stated"
+    citation: terms.Line = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +93,8 @@ class OwnDataset:
         places = {record.id: record.file if listed else record.id for record in records}
         empty = [places[record.id] for record in records if official.has_empty_turn(record)]
         return replace(dataset, card=replace(self.card, size=len(dataset.items))), (
-            *([f"a turn among others is empty, and left out{table.which(empty)}"] if empty else ()),
-            *(table.remarks(listed, self.votes) if listed else ())), places
+            *([f"a turn among others is empty, and left out{rated_table.which(empty)}"] if empty else ()),
+            *(rated_table.remarks(listed, self.votes) if listed else ())), places
 
     def _content(self) -> tuple[list[Record], list[rows.Row] | None]:
         """The records of the file, and the rows that they are made of; none where it holds the organisers' records."""
@@ -93,7 +112,7 @@ class OwnDataset:
                 official.check_level(records, self.card.level)
                 return records, None
             listed = from_json
-        return table.records(listed, self.card.level, self.votes, self.card.qualities), listed
+        return rated_table.records(listed, self.card.level, self.votes, self.card.qualities), listed
 
     def inferred(self, dataset: Dataset) -> tuple[str, ...]:
         """The lines that would fix in the card what was taken from the file; none where it says all."""
@@ -120,7 +139,7 @@ class OwnDataset:
         votes = {quality.name: [vote for rating in dataset.ratings if rating.quality == quality.name
                                 for vote in rating.votes] for quality in self.card.qualities}
         if empty := next((name for name, given in votes.items() if not given), None):
-            here = table.names(self._content()[1] or ())
+            here = rated_table.names(self._content()[1] or ())
             raise BadConfig(f"{self.file.name}: holds no vote on {empty!r}; it has "
                             f"{', '.join(here) or 'no ratings'}")
         qualities = tuple(replace(quality, low=min(votes[quality.name]) if quality.low is None else quality.low,
@@ -164,8 +183,8 @@ def name_of(name: str) -> str:
 
 
 def read_card(path: Path) -> OwnDataset:
-    """The card in a file."""
-    own = of_table(terms.read(path, CARD, str(path)), path.parent, str(path), "own")
+    """Read the card in a file."""
+    own = of_table(terms.table(path, str(path)), path.parent, str(path), "own")
     if not is_name(own.card.name):
         raise BadConfig(f"{path}: name should be small letters, digits and hyphens, not {own.card.name!r:.60}")
     if own.card.name in registry.built_in():
@@ -173,32 +192,32 @@ def read_card(path: Path) -> OwnDataset:
     return own
 
 
-def of_table(values: dict[str, Any], folder: Path, where: str, split: Split) -> OwnDataset:
-    """The dataset that a table of settings describes."""
-    listed = [*values.get("qualities", ()), *values.get("quality", ())]
-    qualities = [terms.checked({"name": each} if isinstance(each, str) else each, QUALITY, f"{where}, a quality")
-                 for each in listed]
-    if not (values.get("name") and values.get("file")):
-        raise BadConfig(f"{where}: needs a name and a file")
-    if not qualities or not all(quality.get("name") for quality in qualities):
+def of_table(values: Mapping[str, Any], folder: Path, where: str, split: Split) -> OwnDataset:
+    """Read the dataset that a table of settings describes."""
+    if isinstance(values.get("qualities"), list):
+        named = [{"name": each} if isinstance(each, str) else each for each in values["qualities"]]
+        values = {**values, "qualities": named}
+    with records.refused_as(BadConfig):
+        table: CardTable = records.value_of(CardTable, values, where)
+    qualities = (*table.qualities, *table.quality)
+    if not qualities:
         raise BadConfig(f'{where}: needs its qualities, such as qualities = [{{name = "overall", low = 1, high = 5}}]')
-    if twice := [name for name, times in Counter(quality["name"] for quality in qualities).items() if times > 1]:
+    if twice := [name for name, times in Counter(quality.name for quality in qualities).items() if times > 1]:
         raise BadConfig(f"{where}: the quality {twice[0]!r} is named twice")
     for quality in qualities:
-        low, high = quality.get("low", -math.inf), quality.get("high", math.inf)
-        if low >= high:
-            raise BadConfig(f"{where}: the quality {quality['name']!r} has low = {low:g}, which is not below "
-                            f"high = {high:g}")
-    if unknown := sorted(values.get("columns", {}).keys() - set(table.COLUMNS)):
-        raise BadConfig(f"{where}: columns names {unknown[0]!r}, which is none of {', '.join(table.COLUMNS)}")
-    votes = {quality["name"]: quality.pop("columns", ()) or (quality["name"],) for quality in qualities}
-    if split == "own":  # a quality shares a board only if the card says so
-        qualities = [{"dimension": alone(quality["name"], values["name"])} | quality for quality in qualities]
-    plain = {"size": 0, "title": values["name"], "split": split, "level": "turn", "licence": "not stated",
-             "citation": ""}
-    known = {name: value for name, value in values.items() if name not in PLACE}
-    card = DatasetCard(**{**plain, **known}, sources=(), qualities=tuple(Quality(**one) for one in qualities))
-    return OwnDataset(card, folder / values["file"], values.get("columns", {}), votes)
+        if quality.low is not None and quality.high is not None and quality.low >= quality.high:
+            raise BadConfig(f"{where}: the quality {quality.name!r} has low = {quality.low:g}, which is not below "
+                            f"high = {quality.high:g}")
+    if unknown := sorted(table.columns.keys() - set(rated_table.COLUMNS)):
+        raise BadConfig(f"{where}: columns names {unknown[0]!r}, which is none of {', '.join(rated_table.COLUMNS)}")
+    unshared = split == "own"  # a quality shares a board only if the card says so
+    card = DatasetCard(
+        name=table.name, title=table.title or table.name, split=table.split or split, level=table.level,
+        language=table.language, size=table.size, licence=table.licence, citation=table.citation, sources=(),
+        qualities=tuple(Quality(quality.name, quality.low, quality.high, quality.dimension or (
+            alone(quality.name, table.name) if unshared else "")) for quality in qualities))
+    votes = {quality.name: quality.columns or (quality.name,) for quality in qualities}
+    return OwnDataset(card, folder / table.file, table.columns, votes)
 
 
 def alone(quality: str, dataset: str) -> str:

@@ -1,49 +1,68 @@
-"""Read JSON or TOML into dataclasses, refusing missing and unknown fields.
+"""Read JSON or TOML into dataclasses, whose fields declare what a file may hold.
 
 Anything else is refused, with the file and where in it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import datetime
 import functools
 import json
 import math
 import re
+import tomllib
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from benchmarks.errors import nearest
 
 Read = TypeVar("Read")
 SURROGATE = re.compile("[\ud800-\udfff]")
-PLAIN: dict[Any, tuple[Callable[[Any], bool], str]] = {
-    str: (lambda value: isinstance(value, str) and not SURROGATE.search(value), "text"),
-    int: (lambda value: type(value) is int and abs(value) <= 1 << 53, "a whole number"),
-    float: (lambda value: type(value) in (int, float) and abs(value) < 1e308, "a finite number"),
-    bool: (lambda value: isinstance(value, bool), "true or false"),
-}
-"""Check and description for each plain type; whole numbers stay whole."""
+LARGEST = 1 << 18
+"""Maximum bytes of a TOML file."""
 
-READ_AS: dict[tuple[Any, type], Callable[[Any], Any]] = {
-    (float, types.NoneType): lambda _: math.nan,
-    (Path, str): Path,
+
+class Rule(NamedTuple):
+    """A description of valid values, for messages, and their check; used as Annotated[TYPE, RULE]."""
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
+PLAIN: dict[Any, Rule] = {
+    str: Rule("text", lambda value: isinstance(value, str) and not SURROGATE.search(value)),
+    int: Rule("a whole number", lambda value: type(value) is int and abs(value) <= 1 << 53),
+    float: Rule("a finite number", lambda value: type(value) in (int, float) and abs(value) < 1e308),
+    bool: Rule("true or false", lambda value: isinstance(value, bool)),
+    datetime.date: Rule("a date such as 2026-03-31", lambda value: isinstance(value, datetime.date | str)),
 }
-"""What a value becomes where a field has the first type and the file holds the second."""
+
+LIST = Rule("a list", lambda value: isinstance(value, list))
 
 
 class Refused(ValueError):
     """A file holds an invalid value; the message names the place."""
 
 
+@contextlib.contextmanager
+def refused_as(error: Callable[[str], Exception]) -> Iterator[None]:
+    """Raise another error where Refused is raised."""
+    try:
+        yield
+    except Refused as refused:
+        raise error(str(refused)) from refused
+
+
 def lines(file: str, content: bytes) -> Iterator[Any]:
     """Yield the JSON values of a file, one per line."""
-    for place, line in enumerate(text(file, content).split("\n"), start=1):
+    for number, line in enumerate(text(file, content).split("\n"), start=1):
         if line:
-            yield load(f"{file}, line {place}", line.encode())
+            yield load(f"{file}, line {number}", line.encode())
 
 
 def load(where: str, content: bytes) -> Any:
@@ -64,8 +83,18 @@ def load(where: str, content: bytes) -> Any:
         raise Refused(f"{where}: is not JSON: {error!s:.100}") from error
 
 
+def toml(where: str, content: bytes) -> dict[str, Any]:
+    """Parse TOML."""
+    if len(content) > LARGEST:
+        raise Refused(f"{where}: is larger than {LARGEST} bytes")
+    try:
+        return tomllib.loads(text(where, content).removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"{where}: is not TOML: {' '.join(str(error).split()):.120}") from error
+
+
 def text(where: str, content: bytes) -> str:
-    """The text of a file."""
+    """Decode UTF-8."""
     try:
         return content.decode()
     except UnicodeDecodeError as error:
@@ -74,58 +103,94 @@ def text(where: str, content: bytes) -> str:
 
 def records(file: str, value: Any, kind: type[Read]) -> tuple[Read, ...]:
     """Convert a JSON list to records."""
-    if not isinstance(value, list):
-        raise Refused(f"{file}: should be a list")
-    return tuple(value_of(kind, entry, f"{file}, record {number}") for number, entry in enumerate(value))
+    return tuple(value_of(kind, entry, f"{file}, record {number}")
+                 for number, entry in enumerate(_checked(LIST, value, file)))
 
 
 def value_of(hint: Any, value: Any, where: str) -> Any:
-    """Convert a JSON value to the type of a field."""
+    """Convert a value to the type of a field."""
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        return _checked(inside[1], value_of(inside[0], value, where), where)
     if origin in (types.UnionType, typing.Union):
         other = next(kind for kind in inside if kind is not types.NoneType)
         return None if value is None else value_of(other, value, where)
     if dataclasses.is_dataclass(hint):
         return _record(hint, value, where)
-    if origin is tuple and isinstance(value, list):
+    if origin is tuple:
+        _checked(LIST, value, where)
         hints = inside[:1] * len(value) if inside[-1] is Ellipsis else inside
         if len(hints) != len(value):
             raise Refused(f"{where}: should have {len(hints)} entries, has {len(value)}")
         return tuple(value_of(kind, entry, where) for kind, entry in zip(hints, value, strict=True))
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return mapping(where, value)
-    if (hint, type(value)) in READ_AS:
-        return READ_AS[hint, type(value)](value)
+        return {name: value_of(inside[1], entry, f"{where}, {name:.60}")
+                for name, entry in mapping(where, value).items()}
     if origin is Literal:
-        fits, words = value in inside, f"one of {', '.join(map(str, inside))}"
-    elif hint in PLAIN:
-        fits, words = PLAIN[hint][0](value), PLAIN[hint][1]
-    else:
-        raise Refused(f"{where}: holds {value!r:.60}, which it should not")
-    if not fits:
-        raise Refused(f"{where}: should be {words}, is {value!r:.60}")
+        return _checked(Rule(f"one of {', '.join(map(str, inside))}", inside.__contains__), value, where)
+    return value if hint is Any else _plain(hint, value, where)
+
+
+def _plain(hint: Any, value: Any, where: str) -> Any:
+    if hint is float and value is None:
+        return math.nan
+    if hint is Path:
+        return Path(_checked(PLAIN[str], value, where))
+    if hint not in PLAIN:
+        raise Refused(f"{where}: holds {shown(value)}, which it should not")
+    _checked(PLAIN[hint], value, where)
+    return _day(value, where) if hint is datetime.date else float(value) if hint is float else value
+
+
+def _checked(rule: Rule, value: Any, where: str) -> Any:
+    if not rule.holds(value):
+        raise Refused(f"{where}: should be {rule.words}, is {shown(value)}")
     return value
 
 
+def _day(value: Any, where: str) -> datetime.date:
+    """Return the day of a date, a time (in UTC), or a text."""
+    try:
+        if isinstance(value, datetime.datetime):
+            return (value.astimezone(datetime.UTC) if value.tzinfo else value).date()
+        return datetime.date.fromisoformat(value) if isinstance(value, str) else value
+    except (ValueError, OverflowError) as error:  # no date, or one that leaves the calendar in UTC
+        raise Refused(f"{where}: should be {PLAIN[datetime.date].words}, is {shown(value)}") from error
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message, cut."""
+    try:
+        return f"{value!r:.60}"
+    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
+        return "a value too large to show"
+
+
 def _record(kind: Any, value: Any, where: str) -> Any:
+    values = fields_of(kind, value, where)
+    if missing := [field.name for field in dataclasses.fields(kind)
+                   if field.name not in values and field.default is field.default_factory is dataclasses.MISSING]:
+        raise Refused(f"{where}: has no field {missing[0]!r}")
+    return kind(**values)
+
+
+def fields_of(kind: Any, value: Any, where: str) -> dict[str, Any]:
+    """Convert an object to the fields of a dataclass that it sets."""
     values, hints = mapping(where, value), _hints(kind)
-    fields = {field.name: field for field in dataclasses.fields(kind)}
-    if unknown := sorted(values.keys() - fields.keys()):
-        raise Refused(f"{where}: has a field {unknown[0]!r:.60}, which it should not; {nearest(unknown[0], fields)}")
-    if lacking := [name for name, field in fields.items()
-                   if name not in values and field.default is dataclasses.MISSING]:
-        raise Refused(f"{where}: has no field {lacking[0]!r}")
-    return kind(**{name: value_of(hints[name], entry, f"{where}, {name}") for name, entry in values.items()})
+    if unknown := sorted(values.keys() - hints.keys()):
+        known = nearest(unknown[0][:60], hints)
+        raise Refused(f"{where}: has a field {unknown[0]!r:.60}, which it should not; {known}")
+    return {name: value_of(hints[name], entry, f"{where}, {name}") for name, entry in values.items()}
 
 
 @functools.cache
 def _hints(kind: Any) -> dict[str, Any]:
-    """What the fields of a record should be; a bundle has many records and few kinds of them."""
-    return typing.get_type_hints(kind)
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
 
 def mapping(where: str, value: Any) -> dict[str, Any]:
     """Return a JSON object, or raise."""
     if not isinstance(value, dict):
-        raise Refused(f"{where}: should be an object, holds {value!r:.60}")
+        raise Refused(f"{where}: should be an object, holds {shown(value)}")
     return value

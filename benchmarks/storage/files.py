@@ -1,8 +1,9 @@
-"""Atomic writing of files and folders."""
+"""Files written atomically, and files by name in a folder or behind a URL."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import platform
@@ -11,7 +12,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 STALE = 3600.0
@@ -22,6 +23,11 @@ MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 
 _WRITER = re.compile(rf"\.{MACHINE}-(\d+)\.[^.]*\.part")
 """Suffix of temporary files, with the id of the writing process."""
+
+_URL, _URL_WITH_PATH = re.compile(r"[a-z][a-z0-9+.-]+:/"), re.compile(r"[a-z][a-z0-9+.-]+://.*[^/]")
+_OBJECT_STORE = re.compile(r"(s3a?|gc?s|abfss?|az|adl)://")
+"""Protocols without folders, where making one would make a bucket."""
+_PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 
 
 def write_atomically(path: Path, content: bytes, *, lasting: bool = True) -> None:
@@ -94,3 +100,91 @@ def runs(process: int) -> bool:
             except ProcessLookupError:
                 return False
     return True
+
+
+class Files:
+    """Files by name, with slashes, in a folder or behind any URL that fsspec knows (s3://, gs://, memory://).
+
+    A missing file is a FileNotFoundError, any other failure an OSError. `place` opens the same files in another
+    process; `root` is for messages, without a password that the URL may hold; `path` is None behind a URL.
+    """
+
+    def __init__(self, place: Path | str) -> None:
+        import fsspec
+        from fsspec.implementations.local import LocalFileSystem
+
+        url = str(place).removeprefix("file://")
+        self.path = Path(url).absolute() if isinstance(place, Path) or not _URL.match(url) else None
+        self.place = str(self.path or url.rstrip("/"))
+        self.root = _PASSWORD.sub("", self.place)
+        self._system, self._folder = LocalFileSystem(), self.place
+        if self.path is not None:
+            return
+        if not _URL_WITH_PATH.match(url):
+            raise OSError(errno.EINVAL, "the URL has no path; it looks like s3://bucket/scores", url)
+        with self._errors():
+            self._system, self._folder = fsspec.core.url_to_fs(self.place)
+
+    def read(self, name: str) -> bytes:
+        with self._errors():
+            content: bytes = self._system.cat_file(self._at(name))
+        return content
+
+    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
+        """Write a file atomically; in a folder `lasting` waits until it would survive a power cut."""
+        with self._errors():
+            if self.path is None:
+                if not _OBJECT_STORE.match(self.place):
+                    self._system.makedirs(self._at(name).rpartition("/")[0], exist_ok=True)
+                self._system.pipe_file(self._at(name), content)
+            else:
+                (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(self.path / name, content, lasting=lasting)
+
+    def names(self, folder: str, start: str = "", end: str = "") -> list[str]:
+        """List the files in a folder whose names start and end like this, in order."""
+        listed: list[str] = []
+        with self._errors(), contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            if self.path is None:
+                self._system.invalidate_cache(self._at(folder))
+                listed = [path.rpartition("/")[2] for path in self._system.ls(self._at(folder), detail=False)]
+            else:
+                listed = [path.name for path in (self.path / folder).iterdir()]
+        return sorted(str(PurePosixPath(folder, name)) for name in listed
+                      if name.startswith(start) and name.endswith(end))
+
+    def remove(self, name: str) -> None:
+        """Remove a file if it exists."""
+        with self._errors(), contextlib.suppress(FileNotFoundError):
+            self._system.rm_file(self._at(name))
+
+    def rename(self, name: str, other: str) -> None:
+        """Rename a file if it exists."""
+        with self._errors(), contextlib.suppress(FileNotFoundError):
+            self._system.mv(self._at(name), self._at(other))
+
+    def age(self, name: str) -> float:
+        """Return the seconds since a file was written by the clock of this machine, 0 if the store does not know."""
+        with self._errors():
+            try:
+                return time.time() - float(self._system.modified(self._at(name)).timestamp())
+            except NotImplementedError:
+                return 0.0
+
+    def _at(self, name: str) -> str:
+        return f"{self._folder}/{name}"
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn the exceptions of the package of a protocol into OSErrors that name the store."""
+        try:
+            yield
+        except Exception as error:
+            if self.path is not None:
+                raise
+            if isinstance(error, FileNotFoundError):
+                raise FileNotFoundError(errno.ENOENT, "no such file", self.root) from error
+            hint = " (the extras [s3] and [gcs] bring two of these)" if isinstance(error, ImportError) else ""
+            line = next(iter(str(error).strip().splitlines()), "")
+            reason = f"the store does not answer: {type(error).__name__}: {line:.250}{hint}"
+            raise OSError(getattr(error, "errno", None) or errno.EIO, _PASSWORD.sub("", reason), self.root) from error

@@ -6,65 +6,82 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from benchmarks.errors import nearest
+from benchmarks.formats import records
 from harness import terms
 from harness.errors import BadConfig
-from harness.own import CARD, OwnDataset, card_of, is_path, of_table, read_card
+from harness.own import OwnDataset, card_of, is_path, of_table, read_card
 from harness.run.rank import BY_NAME, RULES
 from harness.run.settings import plain_name
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
+from harness.terms import Count, Line, Share, Weights, one_of
 from metrics.metric import is_name
 
 FILE = "challenge.toml"
-SETTINGS: dict[str, terms.Kind] = {
-    "title": terms.text, "datasets": terms.texts, "dataset": terms.tables, "qualities": terms.texts,
-    "ratings": terms.text, "rule": terms.text, "statistic": terms.one_of(*STATISTIC_NAMES, "kendall-b"),
-    "level": terms.one_of(*LEVEL_NAMES), "submissions": terms.count, "counts": terms.one_of("best", "last", "primary"),
-    "clusters": terms.one_of("every", "wmt"), "weights": terms.numbers_by_name, "outliers": terms.texts,
-    "baselines": terms.texts, "opens": terms.day, "closes": terms.day, "draws": terms.count, "seed": terms.count,
-    "column": terms.text, "coverage": terms.one_of("whole", "partial"), "public": terms.share, "per_day": terms.count,
-    "phase": terms.tables, "published": terms.one_of("dstc10")}
-PHASE = {name: kind for name, kind in SETTINGS.items() if name not in ("dataset", "phase", "published", "title")} | {
-    "name": terms.text}
-"""What a phase may set anew, and its name."""
 FOLDER = "submissions"
 DRAWN_BY = "private/seed"
 
-@dataclass(frozen=True, slots=True)
-class Rulebook:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings of a challenge that a phase may set anew.
+
+    `ratings` is a file, `weights` are of targets, by dataset or dataset|quality; items of the systems in `outliers` do
+    not count.
+    """
+
+    datasets: tuple[Line, ...] = ()
+    qualities: tuple[Line, ...] = ()
+    ratings: Path | None = None
+    rule: Line = "test"
+    statistic: Annotated[str, one_of(*STATISTIC_NAMES, "kendall-b")] = "spearman"
+    level: Annotated[str, one_of(*LEVEL_NAMES)] = "items"
+    submissions: Count = 0
+    counts: Literal["best", "last", "primary"] = "best"
+    clusters: Literal["every", "wmt"] = "every"
+    weights: Weights = field(default_factory=dict)
+    outliers: tuple[Line, ...] = ()
+    baselines: tuple[Line, ...] = ()
+    opens: datetime.date | None = None
+    closes: datetime.date | None = None
+    draws: Count = 1000
+    seed: Count = 0
+    column: Line = ""
+    coverage: Literal["whole", "partial"] = "whole"
+    public: Share = 0.0
+    per_day: Count = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase(Settings):
+    """A [[phase]] of challenge.toml."""
+
+    name: Line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Challenge(Settings):
+    """The file challenge.toml."""
+
+    title: Line = ""
+    published: Literal["", "dstc10"] = ""
+    dataset: tuple[Mapping[str, Any], ...] = ()
+    phase: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rulebook(Settings):
     """A challenge, or a phase of it, as its organiser set it up.
 
-    `counts` is best, last or primary; `clusters` every or wmt; `weights` are of targets, by dataset or dataset|quality;
-    `outliers` are systems whose items do not count. `final` is a phase that is frozen: it is ranked on the ratings
-    that are not `public`, a share of the contexts, where there are such; `changed` names what is other than when it
-    was frozen.
+    A `final` phase is frozen: it is ranked on the ratings that are not `public`, a share of the contexts, where there
+    are such; `changed` names the settings and inputs that have changed since.
     """
 
     folder: Path
     title: str
-    datasets: tuple[str, ...] = ()
     own: tuple[OwnDataset, ...] = ()
-    qualities: tuple[str, ...] = ()
-    ratings: Path | None = None
-    rule: str = "test"
-    statistic: str = "spearman"
-    level: str = "items"
-    submissions: int = 0
-    counts: str = "best"
-    clusters: str = "every"
-    weights: Mapping[str, float] = field(default_factory=dict)
-    outliers: tuple[str, ...] = ()
-    baselines: tuple[str, ...] = ()
-    opens: datetime.date | None = None
-    closes: datetime.date | None = None
-    draws: int = 1000
-    seed: int = 0
-    column: str = ""
-    coverage: str = "whole"
-    public: float = 0.0
-    per_day: int = 0
     phase: str = ""
     final: bool = False
     changed: tuple[str, ...] = ()
@@ -120,31 +137,33 @@ def read(folder: Path, phase: str = "") -> Rulebook:
 def phases(folder: Path) -> tuple[Rulebook, ...]:
     """The rules of every phase of the challenge in a folder; of a challenge without phases its only ones."""
     shown = str(folder / FILE)
-    values = {"title": folder.resolve().name, "rule": "test"} | terms.read(folder / FILE, SETTINGS, shown)
-    own = tuple(of_table(terms.checked(table, CARD, where), folder, where, "test") for where, table in (
-        (f"{shown}: [[dataset]] {place}", table) for place, table in enumerate(values.pop("dataset", ()), start=1)))
-    tables = [terms.checked(table, PHASE, f"{shown}: [[phase]] {place}")
-              for place, table in enumerate(values.pop("phase", ()), start=1)]
-    names = [table.setdefault("phase", table.pop("name", "")) for table in tables]
+    table = terms.table(folder / FILE, shown)
+    with records.refused_as(BadConfig):
+        values = {"title": folder.resolve().name} | records.fields_of(Challenge, table, shown)
+        tables = [records.fields_of(Phase, phase, f"{shown}: [[phase]] {number}")
+                  for number, phase in enumerate(values.pop("phase", ()), start=1)]
+    own = tuple(of_table(dataset, folder, f"{shown}: [[dataset]] {number}", "test")
+                for number, dataset in enumerate(values.pop("dataset", ()), start=1))
+    names = [phase.setdefault("phase", phase.pop("name", "")) for phase in tables]
     if wrong := next((name for name in names if not is_name(name) or names.count(name) > 1), None):
         raise BadConfig(f"{shown}: each [[phase]] has a name of its own, of small letters, digits and hyphens, "
                         f"not {wrong!r:.60}")
-    return tuple(_rules(folder, shown, values | table, tuple(  # a phase that names no datasets takes all
-        each for each in own if each.card.name in table.get("datasets", (each.card.name,))))
-        for table in tables or [{}])
+    return tuple(_rules(folder, shown, values | phase, tuple(  # a phase that names no datasets takes all
+        each for each in own if each.card.name in phase.get("datasets", (each.card.name,))))
+        for phase in tables or [{}])
 
 
 def _rules(folder: Path, shown: str, values: dict[str, Any], own: tuple[OwnDataset, ...]) -> Rulebook:
     """The rules that settings make."""
-    if (name := values["rule"]) not in BY_NAME:
+    if (name := values.get("rule", "test")) not in BY_NAME:
         raise BadConfig(f"{shown}: no ranking rule {name!r}; {nearest(name, BY_NAME)}")
     cards = {name: folder / name for name in values.get("datasets", ()) if is_path(name)}
     ours = {*cards, *(dataset.card.name for dataset in own if values.get("phase"))}
     own += tuple(read_card(card_of(str(path)) or path) for path in cards.values())
-    rules = Rulebook(folder, own=own, **values | {
+    rules = Rulebook(folder=folder, own=own, **values | {
         "rule": next(own for own, rule in RULES.items() if rule is BY_NAME[name]),
         "statistic": plain_name(values.get("statistic", "spearman")),
-        "ratings": folder / values["ratings"] if values.get("ratings") else None,
+        "ratings": folder / values["ratings"] if values.get("ratings", Path()) != Path() else None,
         "datasets": tuple(name for name in values.get("datasets", ()) if name not in ours)})
     if not (rules.datasets or rules.own or rules.published):
         raise BadConfig(f"{shown}: names no data; say datasets = [\"...\"] or give a [[dataset]] of its own")

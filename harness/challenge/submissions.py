@@ -14,10 +14,13 @@ import stat
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import Annotated
 
+from benchmarks.formats import records
+from benchmarks.formats.records import Rule
 from benchmarks.formats.scorefile import FORMS
 from harness import terms
 from harness.challenge.rulebook import FOLDER, Rulebook
@@ -47,10 +50,11 @@ TEAMS, FOLDERS, FILES = 5000, 1000, 20
 class About:
     """What a team says of a submission."""
 
-    name: str = ""
-    description: str = ""
+    name: Annotated[str, Rule("one line of at most 80 characters that begins with a letter or digit", lambda name: (
+        name.isprintable() and len(name) <= 80 and name[:1].isalnum()))] = ""
+    description: terms.Paragraphs = ""
     date: datetime.date | None = None
-    column: str = ""
+    column: terms.Line = ""
     primary: bool = False
 
 
@@ -230,13 +234,15 @@ def _looked_at(folder: Path, rules: Rulebook, receipt: Receipt | None) -> tuple[
     entries = _entries_of(folder, FILES)
     if reasons := list(_wrong_files(entries)):
         return folder, About(), reasons
-    kinds = {"name": _title, "description": terms.paragraphs, "date": terms.day, "column": terms.text,
-             "primary": terms.flag}
-    said = terms.read(folder / ABOUT, kinds, ABOUT) if any(entry.name == ABOUT for entry in entries) else {}
+    about = About()
+    if any(entry.name == ABOUT for entry in entries):
+        table = terms.table(folder / ABOUT, ABOUT)
+        with records.refused_as(BadConfig):
+            about = records.value_of(About, table, ABOUT)
     (path,) = (Path(entry.path) for entry in entries if entry.name != ABOUT)
     if receipt and receipt.time:
-        said["date"] = receipt.time.date()
-    return path, About(**said), list(wrong_date(said.get("date"), rules))
+        about = replace(about, date=receipt.time.date())
+    return path, about, list(wrong_date(about.date, rules))
 
 
 def _wrong_files(entries: list[os.DirEntry[str]]) -> Iterator[str]:
@@ -262,12 +268,6 @@ def _wrong_files(entries: list[os.DirEntry[str]]) -> Iterator[str]:
             scores += entry.name != ABOUT
     if scores != 1:
         yield f"holds {scores or 'no'} score file{'s' if scores else ''}; a submission is one"
-
-
-def _title(value: object) -> str | None:
-    """A text of one line and at most 80 characters that begins with a letter or digit."""
-    title = terms.text(value)
-    return title if title is not None and len(title) <= 80 and title[:1].isalnum() else None
 
 
 def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:

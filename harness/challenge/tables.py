@@ -251,7 +251,7 @@ def _submissions(outcome: Outcome) -> Iterator[Row]:
     for place, (entry, total) in enumerate(zip(outcome.entries.entries, outcome.ranking.totals, strict=True)):
         about = entry.submission.about
         yield (entry.submission.team, entry.submission.number, about.name, about.date or "", total,
-               "counts" if place in counting else "taken", about.description)
+               "counts" if place in counting else "taken", about.description.strip())
 
 
 def _refused(outcome: Outcome) -> Iterator[Row]:

@@ -59,6 +59,6 @@ def _state(plan: Plan, work: Workspace, dataset: Dataset, chosen: Chosen) -> tup
         return key, f"skip: no item has {lacking}"
     if chosen.label in plan.reused.scores(dataset):
         return key, f"from the bundle {plan.reused.name}"
-    if work.store.has(dataset.fingerprint, key) and not plan.rescore:
+    if work.store.stored(dataset.fingerprint)(key) and not plan.rescore:
         return key, "scored before"
     return key, "to be scored" + ", from the scores of its inputs" * isinstance(chosen.metric, Composite)

@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import os
 import shlex
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, Literal
 
 from benchmarks.dataset import Split
 from benchmarks.errors import nearest
-from benchmarks.formats.records import Refused, value_of
+from benchmarks.formats import records
 from harness.errors import BadConfig
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
 from metrics import paths
@@ -110,24 +109,17 @@ def home_folder(given: Path | None) -> Path:
 
 
 def _from_file(path: Path) -> dict[str, Any]:
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError as error:
-        raise BadConfig(f"{path}: no such file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadConfig(f"{path}: is not TOML: {error}") from error
-    run = table.get("run", {})
-    if not isinstance(run, dict) or table.keys() - {"run"}:
-        raise BadConfig(f"{path}: settings should be in the table [run]")
-    lists = {field.name for field in dataclasses.fields(Settings) if isinstance(field.default, tuple)}
-    values = {"with_" if name == "with" else name.replace("-", "_"): value for name, value in run.items()}
-    values = {name: [value] if name in lists and isinstance(value, str) else value for name, value in values.items()}
-    try:
-        read = value_of(Settings, values, f"{path}: [run]")
-    except Refused as error:
-        raise BadConfig(str(error)) from error
-    found = {name: getattr(read, name) for name in values}
-    return {name: path.parent / expanded(value) if isinstance(value, Path) else value for name, value in found.items()}
+    """Return what the table [run] of a config file sets; paths are relative to the file, a list may be one text."""
+    with records.refused_as(BadConfig):
+        table = records.toml(str(path), path.read_bytes())
+        if table.keys() - {"run"}:
+            raise BadConfig(f"{path}: settings should be in the table [run]")
+        run = records.mapping(f"{path}: [run]", table.get("run", {}))
+        values = {"with_" if name == "with" else name.replace("-", "_"): value for name, value in run.items()}
+        lists = {field.name for field in dataclasses.fields(Settings) if isinstance(field.default, tuple)}
+        values |= {name: [values[name]] for name in lists & values.keys() if isinstance(values[name], str)}
+        values = records.fields_of(Settings, values, f"{path}: [run]")
+    return {name: path.parent / expanded(value) if isinstance(value, Path) else value for name, value in values.items()}
 
 
 def command_line(*words: str, flags: Mapping[str, object]) -> str:

@@ -13,10 +13,11 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from harness.scoring.files import Files, RemoteFiles
+from benchmarks.storage.files import Files
 
 RENEWED, STALE = 5.0, 60.0
 """Seconds between two renewals of a lease, and after how many without one it has lapsed."""
@@ -35,15 +36,14 @@ def exclusive(files: Files, announce: Callable[[str], None]) -> Iterator[None]:
     def waiting(other: str) -> None:
         announce(f"{files.root}: in use by another run ({other}); waiting for it to end")
 
-    hold = _leased if isinstance(files, RemoteFiles) else _locked
-    with hold(files, holder, waiting):
+    with _leased(files, holder, waiting) if files.path is None else _locked(files, files.path, holder, waiting):
         yield
 
 
 @contextlib.contextmanager
-def _locked(files: Files, holder: str, waiting: Callable[[str], None]) -> Iterator[None]:
-    files.path.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(files.path / ".lock")
+def _locked(files: Files, path: Path, holder: str, waiting: Callable[[str], None]) -> Iterator[None]:
+    path.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path / ".lock")
     try:
         lock.acquire(timeout=0)
     except Timeout:

@@ -1,16 +1,15 @@
 """The score store: nothing is scored twice, and a killed run continues where it stopped.
 
     scores/FINGERPRINT/METRIC-KEY-DIGEST.parquet             the scores of a metric on a dataset
-    scores/FINGERPRINT/METRIC-KEY.START-STOP-DIGEST.shard    those of a part of its items, until all parts are there
+    scores/FINGERPRINT/METRIC-KEY.START-STOP-DIGEST.shard    scores of a part of its items, until all parts are stored
 
-FINGERPRINT identifies the content of the items, KEY the signature of the metric, DIGEST the content of the file. A file
-that does not match its digest or has another form is moved aside and scored again.
+FINGERPRINT identifies the content of the items, KEY the signature of the metric, DIGEST the content of the file.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import functools
 import io
 import math
 import re
@@ -22,15 +21,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.storage.digested import Store, digest
 from harness.errors import StoreError
-from harness.scoring.files import Files, open_files
 from harness.scoring.score import Scores
 
 Span = tuple[int, int]
 """Index of the first item of a part, and of the one after its last."""
-
-_OTHER_FORM = (pa.ArrowException, OSError, ValueError, KeyError, TypeError)
-"""Exceptions of pyarrow or of reading the columns for a file that this store has not written."""
 
 _PART = re.compile(r"\.(\d+)-(\d+)-[0-9a-f]+\.shard$")
 
@@ -39,53 +35,35 @@ class ScoreStore:
     """Scores by dataset fingerprint and metric signature, in a folder or behind a URL."""
 
     def __init__(self, root: Path | str) -> None:
-        self.files: Files = open_files(root)
-        self.set_aside: list[str] = []
-
-    @property
-    def root(self) -> str:
-        return self.files.root
+        self._store = Store(root)
+        self.files, self.root, self.set_aside = self._store.files, self._store.files.root, self._store.set_aside
 
     def get(self, fingerprint: str, signature: str) -> Scores | None:
-        """Return the scores of a metric on a dataset, or None; a damaged file is moved aside."""
+        """Return the scores of a metric on a dataset, or None."""
         with self._errors():
-            for name in self.files.names(_folder(fingerprint), f"{_stem(signature)}-*.parquet"):
-                if (scores := self._read(name)) is not None:
-                    return scores
-        return None
-
-    def has(self, fingerprint: str, signature: str) -> bool:
-        """Return True if there are scores, by file names alone."""
-        return bool(self.files.names(_folder(fingerprint), f"{_stem(signature)}-*.parquet"))
+            return self._store.get(f"{_stem(fingerprint, signature)}.parquet", _from_parquet)
 
     def stored(self, fingerprint: str) -> Callable[[str], bool]:
-        """Return a function that looks up signatures in a listing made once."""
-        stems = {name.rpartition("/")[2].rpartition("-")[0]
-                 for name in self.files.names(_folder(fingerprint), "*.parquet")}
-        return lambda signature: _stem(signature) in stems
+        """Return a function that looks up signatures in a listing made once, by file names alone."""
+        stems = {name.rpartition("-")[0] for name in self.files.names(fingerprint[:20], end=".parquet")}
+        return lambda signature: _stem(fingerprint, signature) in stems
 
     def put(self, fingerprint: str, signature: str, scores: Scores) -> None:
-        """Store the scores of a metric on a dataset; older ones and its parts are removed."""
-        folder, stem, content = _folder(fingerprint), _stem(signature), _to_parquet(scores, signature)
-        name = f"{folder}/{stem}-{_digest(content)}.parquet"
+        """Store the scores of a metric on a dataset; its parts are removed."""
         with self._errors():
-            self.files.write(name, content)
-            for old in self.files.names(folder, f"{stem}-*.parquet"):
-                if old != name:
-                    self.files.remove(old)
+            self._store.put(f"{_stem(fingerprint, signature)}.parquet", _to_parquet(scores, signature))
             self.clear(fingerprint, signature)
 
     def put_part(self, fingerprint: str, signature: str, span: Span, scores: Scores) -> None:
-        content = _to_parquet(scores, signature)
-        stem = f"{_folder(fingerprint)}/{_stem(signature)}"
+        key = f"{_stem(fingerprint, signature)}.{span[0]:07d}-{span[1]:07d}.shard"
         with self._errors():
-            self.files.write(f"{stem}.{span[0]:07d}-{span[1]:07d}-{_digest(content)}.shard", content, lasting=False)
+            self._store.put(key, _to_parquet(scores, signature), lasting=False)
 
     def parts(self, fingerprint: str, signature: str) -> dict[Span, str]:
         """Return the stored parts that do not overlap, with their file names."""
         parts: dict[Span, str] = {}
         end = 0
-        for name in self.files.names(_folder(fingerprint), f"{_stem(signature)}.*.shard"):
+        for name in self._shards(fingerprint, signature):
             if matched := _PART.search(name):
                 start, stop = int(matched[1]), int(matched[2])
                 if end <= start < stop:
@@ -95,58 +73,46 @@ class ScoreStore:
     def gaps(self, fingerprint: str, signature: str, count: int) -> Iterator[Span]:
         """Yield the spans of `count` items that no stored part covers."""
         start = 0
-        for span in self.parts(fingerprint, signature):
+        for span in (*self.parts(fingerprint, signature), (count, count)):
             if start < span[0]:
                 yield start, span[0]
             start = span[1]
-        if start < count:
-            yield start, count
 
     def joined(self, fingerprint: str, signature: str, items: Sequence[str],
                refused: Collection[Span] = ()) -> Scores | None:
         """Join all parts, with NaN for the `refused` ones; None where a part is missing or damaged."""
         names = self.parts(fingerprint, signature)
-        spans = sorted({*names, *(span for span in refused if span not in names)})
+        spans = sorted({*names, *refused})
         if not names or [spans[0][0], spans[-1][1]] != [0, len(items)] or any(
                 before[1] != after[0] for before, after in pairwise(spans)):
             return None
         parts = self._fitting(names, items)
         if parts.keys() != names.keys():
             return None
-        missing = {span: np.full(span[1] - span[0], np.nan) for span in spans if span not in parts}
-        columns = {name: np.concatenate([missing[span] if span in missing else parts[span].columns[name]
-                                         for span in spans]) for name in next(iter(parts.values())).columns}
+        columns = {name: np.concatenate([parts[span].columns[name] if span in parts
+                                         else np.full(span[1] - span[0], np.nan) for span in spans])
+                   for name in next(iter(parts.values())).columns}
         seconds, alone = (math.fsum(getattr(part, name) for part in parts.values()) for name in ("seconds", "alone"))
         return Scores(tuple(items), columns, seconds, alone, max(part.day for part in parts.values()))
 
     def clear(self, fingerprint: str, signature: str) -> None:
-        for name in self.files.names(_folder(fingerprint), f"{_stem(signature)}.*.shard"):
+        """Remove the parts of a metric on a dataset."""
+        for name in self._shards(fingerprint, signature):
             self.files.remove(name)
 
+    def _shards(self, fingerprint: str, signature: str) -> list[str]:
+        folder, _, stem = _stem(fingerprint, signature).rpartition("/")
+        return self.files.names(folder, f"{stem}.", ".shard")
+
     def _fitting(self, names: Mapping[Span, str], items: Sequence[str]) -> dict[Span, Scores]:
-        """Read the undamaged parts of these items; others are moved aside, and all if their columns differ."""
-        parts = {span: scores for span, name in names.items() if (scores := self._read(name)) is not None}
-        differ = len({frozenset(scores.columns) for scores in parts.values()}) > 1
-        bad = [span for span, scores in parts.items() if differ or scores.items != tuple(items[slice(*span)])]
-        for span in bad:
-            self._put_aside(names[span])
-        return {span: scores for span, scores in parts.items() if span not in bad}
-
-    def _read(self, name: str) -> Scores | None:
-        """Read a file that matches its digest; another is moved aside."""
-        try:
-            content = self.files.read(name)
-        except FileNotFoundError:  # another run has just replaced it
-            return None
-        if name.rpartition(".")[0].rpartition("-")[2] == _digest(content):
-            with contextlib.suppress(*_OTHER_FORM):
-                return _from_parquet(content)
-        self._put_aside(name)
-        return None
-
-    def _put_aside(self, name: str) -> None:
-        self.files.rename(name, f"{name.rpartition('.')[0]}.damaged")
-        self.set_aside.append(f"{self.root}/{name}")
+        """Read the parts that are of these items; if their columns differ, all are set aside."""
+        parts = {span: scores for span, name in names.items() if (scores := self._store.read(
+            name, functools.partial(_part_from_parquet, items=tuple(items[slice(*span)])))) is not None}
+        if len({frozenset(scores.columns) for scores in parts.values()}) <= 1:
+            return parts
+        for span in parts:
+            self._store.put_aside(names[span])
+        return {}
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
@@ -166,16 +132,8 @@ def cut(span: Span, size: int) -> Iterator[Span]:
         start = stop
 
 
-def _folder(fingerprint: str) -> str:
-    return fingerprint[:20]
-
-
-def _stem(signature: str) -> str:
-    return f"{signature.partition('|')[0]}-{_digest(signature.encode())}"
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:20]
+def _stem(fingerprint: str, signature: str) -> str:
+    return f"{fingerprint[:20]}/{signature.partition('|')[0]}-{digest(signature.encode())}"
 
 
 def _to_parquet(scores: Scores, signature: str) -> bytes:
@@ -195,3 +153,10 @@ def _from_parquet(content: bytes) -> Scores:
     columns = {name.removeprefix("score:"): table.column(name).to_numpy() for name in table.column_names[1:]}
     return Scores(tuple(items.to_pylist()), columns, float(notes[b"seconds"]), float(notes.get(b"alone", b"nan")),
                   notes.get(b"day", b"").decode())
+
+
+def _part_from_parquet(content: bytes, items: tuple[str, ...]) -> Scores:
+    scores = _from_parquet(content)
+    if scores.items != items:
+        raise ValueError("scores of other items")
+    return scores

@@ -1,9 +1,8 @@
-"""What judges leave behind, every answer, and what a run of one took.
+"""Every answer of a judge, stored as it comes, and the counts of a run.
 
-    HOME/judge/answers/PROMPT-MODEL.jsonl     one line an answer, added as it comes: DIGEST {"key": ..., "text": ...}
+    HOME/judge/answers/PROMPT-MODEL/KEY-DIGEST.json
 
-The key of an answer is the digest of the request and of the number of the sample, not of the host; no key of an account
-is in it. A line that was cut short by a kill, or changed since, does not fit its digest and is ignored.
+KEY is the digest of the request and the number of the sample, not of the host; no key of an account is in it.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-import os
 import re
 import threading
 import time
@@ -21,36 +19,46 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.formats.records import Refused, load, value_of
+from benchmarks.formats.records import load, value_of
+from benchmarks.storage.digested import Store
 from metrics.errors import MissingResource
 from metrics.judges.answer import Answer
 
-_ONE_AT_A_TIME = threading.Lock()
-
 
 def answer_key(body: Mapping[str, Any], sample: int, attempt: int) -> str:
-    """The name under which an answer is kept."""
-    return hashlib.sha256(json.dumps([body, sample, attempt], sort_keys=True).encode()).hexdigest()
+    """Return the key of an answer; a folder per two digits keeps listings short."""
+    digest = hashlib.sha256(json.dumps([body, sample, attempt], sort_keys=True).encode()).hexdigest()
+    return f"{digest[:2]}/{digest[2:]}.json"
 
 
 class AnswerArchive:
     """The answers of one model to one prompt; several threads, and several runs, may add to them."""
 
     def __init__(self, home: Path, prompt: str, model: str) -> None:
-        own = hashlib.sha256(model.encode()).hexdigest()[:8]
         readable = re.sub(r"[^A-Za-z0-9.-]+", "-", model)[-60:]
-        self.path = home / "judge" / "answers" / f"{prompt}-{readable}-{own}.jsonl"
-        self._known = dict(_read(self.path))
+        self.folder = (home / "judge" / "answers"
+                       / f"{prompt}-{readable}-{hashlib.sha256(model.encode()).hexdigest()[:8]}")
+        self._store = Store(self.folder)
 
     def get(self, key: str) -> Answer | None:
-        """The answer under a key, if there is one."""
-        return self._known.get(key)
+        with self._errors():
+            return self._store.get(key, _answer)
 
     def put(self, key: str, answer: Answer) -> None:
-        """Keep an answer."""
-        content = json.dumps({"key": key, **dataclasses.asdict(answer)}, separators=(",", ":")).encode()
-        _append(self.path, _digest(content) + b" " + content)
-        self._known[key] = answer
+        with self._errors():
+            self._store.put(key, json.dumps(dataclasses.asdict(answer), separators=(",", ":")).encode())
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise MissingResource(f"{self.folder}: answers cannot be stored: {error.strerror}") from error
+
+
+def _answer(content: bytes) -> Answer:
+    answer: Answer = value_of(Answer, load("an answer", content), "an answer")
+    return answer
 
 
 class Usage:
@@ -84,40 +92,3 @@ class Usage:
                  f"{counts['weighted']} of {counts['read']} weighted by probabilities",
                  f"{counts['prompt']} + {counts['completion']} tokens", f"{time.monotonic() - self._start:.1f} s"]
         return f"{self.judge} ({self.model}): {', '.join(parts)}"
-
-
-def _append(path: Path, line: bytes) -> None:
-    """Add a line to a file, in one piece; it begins the line anew, since the last one may have been cut short."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with _ONE_AT_A_TIME, path.open("ab", buffering=0) as stream:
-            written = stream.write(b"\n" + line)
-            os.fsync(stream.fileno())
-    except OSError as error:
-        raise MissingResource(f"{path}: answers cannot be kept: {error.strerror}") from error
-    if written <= len(line):
-        raise MissingResource(f"{path}: answers cannot be kept: the disk is full")
-
-
-def _read(path: Path) -> Iterator[tuple[str, Answer]]:
-    """The answers of a file, but for the lines that are not whole."""
-    try:
-        with path.open("rb") as stream:
-            for line in stream:
-                digest, _, content = line.rstrip(b"\n").partition(b" ")
-                if content and digest == _digest(content):
-                    with contextlib.suppress(Refused, LookupError, TypeError, AttributeError):
-                        yield _answer(content)  # or it is whole and of another form: ignored as well
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise MissingResource(f"{path}: kept answers cannot be read: {error.strerror}") from error
-
-
-def _answer(content: bytes) -> tuple[str, Answer]:
-    values = load("an answer", content)
-    return str(values.pop("key")), value_of(Answer, values, "an answer")
-
-
-def _digest(content: bytes) -> bytes:
-    return hashlib.sha256(content).hexdigest()[:16].encode()

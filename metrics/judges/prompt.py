@@ -11,22 +11,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Item, Level, Utterance
+from benchmarks.formats.records import Rule
 from metrics.errors import CannotScore
-from metrics.metric import NEEDS, Columns
+from metrics.metric import NEEDS, Columns, is_name
 
 _PLACE = re.compile(r"\{([a-z_]+)\}")
+
+
+Name = Annotated[str, Rule("small letters, digits and hyphens", is_name)]
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuality:
     """A quality that the judge rates, with its scale; higher is better."""
 
-    name: str
+    name: Name
     low: float
     high: float
     description: str = ""
@@ -44,13 +49,13 @@ class Prompt:
     name: str
     digest: str
     title: str
-    answer: str
+    answer: Literal["json", "number", "yes"]
     qualities: tuple[JudgedQuality, ...]
     paper: str = ""
     system: str = ""
     turn: str = ""
     dialogue: str = ""
-    needs: tuple[str, ...] = ()
+    needs: tuple[Literal["context", "references", "facts"], ...] = ()
     samples: int = 1
     temperature: float = 0.0
     max_tokens: int = 256

@@ -12,23 +12,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 import json
-import tomllib
 from pathlib import Path
 
 from benchmarks.errors import nearest
-from benchmarks.formats.records import Refused, value_of
+from benchmarks.formats import records
 from metrics.errors import BadOption, MissingResource, UnknownMetric
-from metrics.judges.prompt import JudgedQuality, Prompt, places
-from metrics.metric import NEEDS, is_name
+from metrics.judges.prompt import Prompt, places
+from metrics.metric import is_name
 
 SHIPPED = Path(__file__).parent / "prompts"
-LARGEST = 1 << 20
-"""Maximum bytes of a prompt file."""
-
 OF_ITEMS = ("context", "response", "dialogue", "references", "facts")
 TOGETHER, ONE_BY_ONE = ("qualities", "form"), ("quality", "description", "steps", "low", "high")
 OWN = {"system", "user", "model", "messages", "temperature", "max_tokens", "seed", "logprobs", "top_logprobs", "n"}
@@ -48,8 +43,7 @@ def find(requested: str) -> Prompt:
         return _shipped(requested)
     path = Path(requested).expanduser()
     try:
-        with path.open("rb") as stream:
-            content = stream.read(LARGEST + 1)
+        content = path.read_bytes()
     except OSError as error:
         raise MissingResource(f"{path}: {error.strerror}") from error
     name = path.stem.replace("_", "-").casefold()
@@ -66,50 +60,31 @@ def _shipped(name: str) -> Prompt:
 
 def read(name: str, content: bytes, where: str) -> Prompt:
     """Parse a prompt file; BadOption for the first problem."""
-    if len(content) > LARGEST:
-        raise BadOption(f"{where}: larger than {LARGEST} bytes; that is no prompt")
     if not is_name(name):
         raise BadOption(f"{where}: columns are named by the file, so its name is small letters, digits and hyphens")
-    try:
-        table = tomllib.loads(content.decode())
-    except (ValueError, RecursionError) as error:
-        raise BadOption(f"{where}: {' '.join(str(error).split()):.200}") from error
-    request = table.pop("request", {})
-    if not isinstance(table.get("qualities"), list) or not isinstance(request, dict):
-        raise BadOption(f"{where}: has no [[qualities]], or a request that is no table")
-    own = {"name": name, "digest": hashlib.sha256(content).hexdigest()[:12],
-           "request": json.dumps(request, sort_keys=True, default=str)}
-    if lost := [*(OWN & request.keys()), *(own.keys() & table.keys())]:
-        raise BadOption(f"{where}: {'request.' * (lost[0] in OWN)}{lost[0]} is not for a prompt to set")
-    try:
-        prompt: Prompt = value_of(Prompt, table | own, where)
-    except Refused as error:
-        raise BadOption(str(error)) from error
-    for quality in prompt.qualities:
-        _check_quality(quality, where)
+    with records.refused_as(BadOption):
+        table = records.toml(where, content)
+        request = records.mapping(f"{where}, request", table.pop("request", {}))
+        set_here = {"name": name, "digest": hashlib.sha256(content).hexdigest()[:12],
+                    "request": json.dumps(request, sort_keys=True, default=str)}
+        if foreign := [*(f"request.{field}" for field in OWN & request.keys()), *(set_here.keys() & table.keys())]:
+            raise BadOption(f"{where}: {foreign[0]} is not for a prompt to set")
+        prompt: Prompt = records.value_of(Prompt, table | set_here, where)
     _check(prompt, where)
-    return dataclasses.replace(prompt, temperature=float(prompt.temperature))
-
-
-def _check_quality(quality: JudgedQuality, where: str) -> None:
-    if not is_name(quality.name):
-        raise BadOption(f"{where}: the name {quality.name!r:.80} of a quality is not small letters, digits and hyphens")
-    if not quality.low < quality.high:
-        raise BadOption(f"{where}: {quality.name}: low should be below high; more is better")
+    return prompt
 
 
 def _check(prompt: Prompt, where: str) -> None:
     """Raise BadOption for an inconsistent prompt."""
-    if prompt.answer not in {"json", "number", "yes"}:
-        raise BadOption(f"{where}: answer should be json, number or yes, not {prompt.answer!r:.80}")
+    for quality in prompt.qualities:
+        if not quality.low < quality.high:
+            raise BadOption(f"{where}: {quality.name}: low should be below high; more is better")
+    if not 0 < len({quality.name for quality in prompt.qualities}) == len(prompt.qualities):
+        raise BadOption(f"{where}: has no [[qualities]], or two of one name")
     if prompt.answer == "yes" and not prompt.logprobs:
         raise BadOption(f"{where}: answer = \"yes\" is read off probabilities: write logprobs = true")
     if not prompt.levels:
         raise BadOption(f"{where}: has neither a template turn nor one for a dialogue")
-    if not 0 < len({quality.name for quality in prompt.qualities}) == len(prompt.qualities):
-        raise BadOption(f"{where}: has no qualities, or two of one name")
-    if unknown := set(prompt.needs) - set(NEEDS):
-        raise BadOption(f"{where}: needs {min(unknown)!r:.80}; {nearest(min(unknown), NEEDS)}")
     known = (*OF_ITEMS, *(TOGETHER if prompt.answer == "json" else ONE_BY_ONE))
     for place in places(prompt):
         if place not in known:

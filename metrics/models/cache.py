@@ -1,13 +1,11 @@
-"""The mean and the largest of an encoder's token states for very many texts, read once and kept in the home as float16.
+"""The mean and the largest of an encoder's token states for very many texts, read once and stored as float16.
 
-A file holds rows, each a text's digest and its vectors, and is named by the sha256 of its content: one that was
-damaged is removed, and its texts are read anew. Several processes may write at once; a text that two of them read is
-kept twice.
+A file holds rows, each the digest of a text and its vectors. Several processes may write at once; a text that two of
+them read is stored twice.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.storage.files import sweep, write_atomically
+from benchmarks.storage.digested import Store, digest
+from benchmarks.storage.files import sweep
 from metrics.errors import MetricError
 from metrics.models.encoder import Encoder
 from metrics.models.memory import Vectors
@@ -26,7 +25,7 @@ TOGETHER = 32_768
 
 
 class PooledVectors:
-    """What an encoder makes of texts; `report` receives how many of how many are read, and after how many seconds."""
+    """Pooled token states of texts; `report` receives the texts read, the texts to read, and the seconds so far."""
 
     def __init__(self, root: Path, encoder: Encoder,
                  report: Callable[[int, int, float], None] = lambda done, total, seconds: None) -> None:
@@ -37,49 +36,43 @@ class PooledVectors:
         self._folder = (
             root / f"{encoder.weights.digest[:16]}-{encoder.weights.settings[:8]}-{encoder.machine.precision}")
         sweep(self._folder)
-        for path in sorted(self._folder.glob("*.rows")):
-            self._open(path)
+        self._store = Store(self._folder)
+        for name in self._store.files.names("", end=".rows"):
+            if self._store.verify(name):
+                self._open(name)
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
-        """The vectors of the texts, float16: (texts, 2 · width); a killed reading loses the block it was at."""
+        """Return the vectors of the texts, float16: (texts, 2 · width); a killed run loses the block it was at."""
         keys = {text: _key(text) for text in texts}
         missing, start = [text for text, key in keys.items() if key not in self._rows], time.perf_counter()
         for first in range(0, len(missing), TOGETHER):
             block = missing[first : first + TOGETHER]
-            self._keep([keys[text] for text in block], self.encoder.means_and_maxima(block))
+            self._put([keys[text] for text in block], self.encoder.means_and_maxima(block))
             self._report(first + len(block), len(missing), time.perf_counter() - start)
         pooled = np.empty((len(texts), 2 * self.encoder.width), np.float16)
-        for place, text in enumerate(texts):
+        for index, text in enumerate(texts):
             vectors, row = self._rows[keys[text]]
-            pooled[place] = vectors[row]
+            pooled[index] = vectors[row]
         return pooled  # type: ignore[return-value]
 
-    def _keep(self, keys: Sequence[bytes], vectors: Vectors) -> None:
-        """Write a file of new rows; MetricError where the disk takes no more, or float16 holds no such number."""
+    def _put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
+        """Write a file of new rows; MetricError if the disk is full or a number too large for float16."""
         rows = np.empty(len(keys), self._row)
         rows["key"] = np.array(keys, "V16")
         with np.errstate(over="ignore"):
             rows["vectors"] = vectors
         if np.isinf(rows["vectors"]).any():
-            raise MetricError(f"embeddings cannot be kept: {np.abs(vectors).max():.3g} is more than float16 holds")
-        content = rows.tobytes()
-        path = self._folder / f"{hashlib.sha256(content).hexdigest()}.rows"
+            raise MetricError(f"embeddings cannot be stored: {np.abs(vectors).max():.3g} is more than float16 holds")
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, content)
+            name = self._store.put(f"{digest(b''.join(keys))}.rows", rows.tobytes())
         except OSError as error:
-            raise MetricError(f"embeddings cannot be kept in {self._folder}: {error.strerror}; make room "
+            raise MetricError(f"embeddings cannot be stored in {self._folder}: {error.strerror}; make room "
                               "there") from error
-        self._open(path)
+        self._open(name)
 
-    def _open(self, path: Path) -> None:
-        """Map a file; one whose content is not what its name says is removed."""
-        with contextlib.suppress(FileNotFoundError, ValueError):  # gone meanwhile, or of no whole rows
-            rows = np.memmap(path, self._row, "r")
-            if hashlib.sha256(rows.view(np.uint8).data).hexdigest() == path.stem:
-                self._rows |= {key: (rows["vectors"], row) for row, key in enumerate(rows["key"].tolist())}
-                return
-        path.unlink(missing_ok=True)
+    def _open(self, name: str) -> None:
+        rows = np.memmap(self._folder / name, self._row, "r")
+        self._rows |= {key: (rows["vectors"], row) for row, key in enumerate(rows["key"].tolist())}
 
 
 def _key(text: str) -> bytes:

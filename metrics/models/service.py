@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from benchmarks.storage.files import write_atomically
+from benchmarks.storage.digested import Store
 from metrics.errors import MissingResource
 from metrics.models import catalogue, checkpoint, resources, small_lm
 from metrics.models import weights as files
@@ -259,13 +259,12 @@ class Models:
         """A file that takes long to digest: its digest is noted in the home, by path, size and time of change."""
         state = path.stat()
         state_digest = hashlib.sha256(f"{path.resolve()} {state.st_size} {state.st_mtime_ns}".encode()).hexdigest()[:16]
-        note = self.home / "vectors" / f"{state_digest}.sha256"
-        if note.is_file() and len(digest := note.read_text(encoding="ascii").strip()) == 64:
-            return Resource(path.name, path, digest)
-        resource = resources.of_file(path.name, path)
-        note.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(note, resource.digest.encode())
-        return resource
+        store, key = Store(self.home / "vectors"), f"{state_digest}.sha256"
+        digest = store.get(key, bytes.decode)
+        if digest is None:
+            digest = resources.sha256(path)
+            store.put(key, digest.encode())
+        return Resource(path.name, path, digest)
 
     def once(self, key: tuple[Any, ...], load: Callable[[], Loaded]) -> Loaded:
         """What was loaded under a key, loaded now if it was not."""

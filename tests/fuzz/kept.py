@@ -5,7 +5,6 @@ always right: what is left to notice is another form, as an older version wrote 
 """
 
 import contextlib
-import hashlib
 import json
 import math
 from dataclasses import asdict
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.storage.digested import digest
 from harness.results.cache import Cache
 from harness.scoring.score import Scores
 from harness.scoring.store import ScoreStore, _stem, _to_parquet
@@ -28,17 +28,13 @@ def _cache() -> dict[str, list[bytes]]:
     answer = asdict(Answer("4", tokens=((0, "4", (("4", -0.5), ("5", -1.0))),)))
     cell = _to_parquet(KEPT, SIGNATURE)
     return {"cell": [cell], "part": [cell], "memo": [json.dumps({"p": [0.5, math.nan], "n": 3}).encode()],
-            "answers": [json.dumps({"key": "k", **answer}).encode()]}
+            "answers": [json.dumps(answer).encode()]}
 
 
 def _read_cache(folder: Path, form: str, content: bytes) -> None:
     with contextlib.ExitStack() as stack:
         read = {"cell": _read_cell, "part": _read_part, "memo": _read_memo, "answers": _read_answers}[form]
         read(folder, content, stack)
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 def _placed(path: Path, content: bytes, stack: contextlib.ExitStack) -> Path:
@@ -50,7 +46,7 @@ def _placed(path: Path, content: bytes, stack: contextlib.ExitStack) -> Path:
 
 def _read_cell(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
     store = ScoreStore(folder)
-    _placed(folder / PRINT[:20] / f"{_stem(SIGNATURE)}-{_digest(content)[:20]}.parquet", content, stack)
+    _placed(folder / f"{_stem(PRINT, SIGNATURE)}-{digest(content)}.parquet", content, stack)
     found = store.get(PRINT, SIGNATURE)
     sound(found is not None or store.set_aside, "a cell that is neither read nor set aside")
     if found is not None:
@@ -63,7 +59,7 @@ def _read_cell(folder: Path, content: bytes, stack: contextlib.ExitStack) -> Non
 
 def _read_part(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
     store = ScoreStore(folder)
-    _placed(folder / PRINT[:20] / f"{_stem(SIGNATURE)}.0000002-0000004-{_digest(content)[:20]}.shard", content, stack)
+    _placed(folder / f"{_stem(PRINT, SIGNATURE)}.0000002-0000004-{digest(content)}.shard", content, stack)
     store.put_part(PRINT, SIGNATURE, (0, 2), KEPT)
     items = ("a", "b", "a", "b")
     found = store.joined(PRINT, SIGNATURE, items)
@@ -78,16 +74,15 @@ def _read_memo(folder: Path, content: bytes, stack: contextlib.ExitStack) -> Non
     memo.get("kind", "key", lambda: 1)
     (path,) = (folder / "statistics").glob("kind-*.json")
     path.unlink()
-    _placed(path.with_name(f"{path.stem.rpartition('-')[0]}-{_digest(content)[:20]}.json"), content, stack)
+    _placed(path.with_name(f"{path.stem.rpartition('-')[0]}-{digest(content)}.json"), content, stack)
     memo.get("kind", "key", lambda: 1)
 
 
 def _read_answers(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
-    kept = answers.AnswerArchive(folder, "prompt", "model")
-    lines = b"".join(_digest(line)[:16].encode() + b" " + line + b"\n" for line in content.split(b"\n"))
-    _placed(kept.path, lines, stack)
-    found = answers.AnswerArchive(folder, "prompt", "model").get("k")
-    sound(found is None or isinstance(found.text, str), "an answer that is no text")
+    archive = answers.AnswerArchive(folder, "prompt", "model")
+    _placed(archive.folder / "k" / f"k-{digest(content)}.json", content, stack)
+    answer = archive.get("k/k.json")
+    sound(answer is None or isinstance(answer.text, str), "an answer that is no text")
 
 
 READERS = (

@@ -9,13 +9,13 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from benchmarks.formats.records import Refused, value_of
+from benchmarks.formats import records
+from benchmarks.formats.records import Rule
 from metrics.errors import BrokenPlugin
 from metrics.metric import GROUP
 from metrics.models.resources import digest_of
@@ -48,7 +48,7 @@ class Table:
 
     python: str | None = None
     command: tuple[str, ...] = ()
-    timeout: float = TIMEOUT
+    timeout: Annotated[float, Rule("a number of seconds above 0", lambda seconds: seconds > 0)] = TIMEOUT
     env: tuple[str, ...] = ()
 
 
@@ -56,29 +56,26 @@ def read(folder: Path) -> Settings:
     """Read the settings of a folder; BrokenPlugin where one is impossible."""
     folder = folder.absolute()
     where = f"{folder / 'pyproject.toml'}: [tool.harness]"
-    try:
-        table: Table = value_of(Table, project(folder).get("tool", {}).get("harness", {}), where)
-    except Refused as error:
-        raise BrokenPlugin(str(error)) from error
+    with records.refused_as(BrokenPlugin):
+        table: Table = records.value_of(Table, project(folder).get("tool", {}).get("harness", {}), where)
     if table.python is not None and table.command:
         raise BrokenPlugin(f"{where} names python or command, not both")
-    if table.timeout <= 0:
-        raise BrokenPlugin(f"{where} timeout: should be a number of seconds, not {table.timeout!r:.80}")
     python = None if table.python is None else folder / Path(table.python).expanduser()
     if python is not None and not python.is_file():  # not resolved: a link is what makes an environment one
         raise BrokenPlugin(f"{where} python: there is no {python}; make it, as docs/protocol.md says")
-    return Settings(folder, python, table.command, float(table.timeout), table.env)
+    return Settings(folder, python, table.command, table.timeout, table.env)
 
 
 def project(folder: Path) -> dict[str, Any]:
-    """The pyproject.toml of a folder; empty where there is none."""
+    """Return the pyproject.toml of a folder; empty if there is none."""
     path = folder / "pyproject.toml"
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with records.refused_as(BrokenPlugin):
+            return records.toml(str(path), path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (OSError, ValueError) as error:
-        raise BrokenPlugin(f"{path} cannot be read: {error}") from error
+    except OSError as error:
+        raise BrokenPlugin(f"{path}: {error.strerror}") from error
 
 
 def metric_of(folder: Path) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from benchmarks.dataset import Item
-from benchmarks.formats.records import Refused, value_of
+from benchmarks.formats.records import refused_as, value_of
 from metrics.column import Column
 from metrics.metric import File, MetricCard
 
@@ -104,12 +104,10 @@ def description(answer: Mapping[str, Any]) -> Description:
     """Read the description in an answer."""
     if answer.get("protocol") != PROTOCOL:
         raise WireError(f"it speaks protocol {answer.get('protocol')!r:.40}, and this is {PROTOCOL}")
-    try:
+    with refused_as(WireError):
         card = value_of(MetricCard, answer.get("card"), "its card")
         listed = value_of(tuple[Mapping[str, Any], ...], answer.get("options", []), "its options")
         environment = value_of(tuple[str, ...], answer.get("environment", []), "its environment")
-    except Refused as error:
-        raise WireError(str(error)) from error
     words = [word for value in (*dataclasses.astuple(card), environment) if isinstance(value, tuple) for word in value]
     if unprintable := [word for word in words if not (word and word.isprintable())]:
         raise WireError(f"its card or environment holds {unprintable[0]!r:.80}, which is no word")
@@ -131,7 +129,5 @@ def _option(entry: Mapping[str, Any]) -> tuple[str, Any, Any]:
     kind = TYPES.get(str(entry.get("type")))
     if kind is None:
         raise WireError(f"option {name}: its type should be one of {', '.join(TYPES)}, or it should have choices")
-    try:
+    with refused_as(WireError):
         return name, kind, kind(value_of(str if kind is File else kind, default, f"option {name}, default"))
-    except Refused as error:
-        raise WireError(str(error)) from error

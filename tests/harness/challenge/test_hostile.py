@@ -72,16 +72,16 @@ def _more(line: str) -> Callable[[Path], object]:
 
 
 ABOUT = {
-    'name = "' + "x" * 100_000 + '"': "bytes",
+    'name = "' + "x" * 300_000 + '"': "bytes",
     "name = " + "[" * 20_000: "not TOML",
     "name = ": "not TOML",
-    'name = "=1+1"': "name should be",
-    'name = "a\\u202eb"': "name should be",
-    "rank = 1": "no setting",
-    'date = "soon"': "date should be",
-    "date = 0001-01-01T00:00:00+23:00": "date should be",
-    "date = 0x" + "F" * 60_000: "date should be",
-    "name = [0x" + "F" * 60_000 + "]": "name should be",
+    'name = "=1+1"': "name: should be",
+    'name = "a\\u202eb"': "name: should be",
+    "rank = 1": "has a field 'rank'",
+    'date = "soon"': "date: should be",
+    "date = 0001-01-01T00:00:00+23:00": "date: should be",
+    "date = 0x" + "F" * 60_000: "date: should be",
+    "name = [0x" + "F" * 60_000 + "]": "name: should be",
 }
 LIKE = "looks like beta, the name of another team"
 TEAMS = {"length": "name of a metric", "Cosine": "name of a metric", "<b>evil": "no name of a team",
@@ -156,7 +156,7 @@ def test_what_cannot_be_read_is_refused_alone(tmp_path: Path, monkeypatch: pytes
         return opened
 
     monkeypatch.setattr(submissions, "_entries_of", unless_locked(submissions._entries_of))
-    monkeypatch.setattr(terms, "read", unless_locked(terms.read))
+    monkeypatch.setattr(terms, "table", unless_locked(terms.table))
     monkeypatch.setattr(scorefile, "read", unless_locked(scorefile.read))
     for locked in ("evil", "evil/1", "evil/1/submission.toml", "evil/1/scores.csv"):
         closed = root / "submissions" / locked

@@ -222,7 +222,7 @@ def test_rules_that_cannot_be_are_refused(root: Path, home: Path) -> None:
     before = path.read_text()
     for line, message in (
         ('rule = "best"', "no ranking rule"),
-        ("rules = 1", "no setting"),
+        ("rules = 1", "did you mean 'rule'"),
         ("submissions = -1", "whole number, 0 or more"),
         ('datasets = ["jsalt"]', "one kind of data"),
         ('datasets = ["jsalt", "jsalt"]', "'jsalt' is named twice"),

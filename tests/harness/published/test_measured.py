@@ -150,7 +150,7 @@ def test_an_exhibit_reads_back_as_it_was_and_what_is_none_is_one_line_that_says_
     assert whole == hostile("whole"), "it is called what its folder is called"
     short = [{"name": "", "caption": "", "head": ["a"], "rows": [["a", "b"]], "data": ""}]
     changes: list[tuple[dict[str, object], str]] = [
-        ({"schema": 1}, "not of form 2"), ({"kind": "challenge"}, "kind"), ({"grids": {}}, "grids: holds {}"),
+        ({"schema": 1}, "not of form 2"), ({"kind": "challenge"}, "kind"), ({"grids": {}}, "grids: should be a list"),
         ({"title": 3}, "title: should be text, is 3"), ({"grids": ["x"]}, "should be an object"),
         ({"lead": "\ud800"}, "lead: should be"), ({"pictures": []}, "a field 'pictures'"),
         ({"maps": [{"title": "", "labels": ["a"], "values": [[1, 2]], "told": ""}]}, "no square"),

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
+from benchmarks.storage.files import Files
 from harness.scoring import lease
-from harness.scoring.files import Files, open_files
 
 HOLDS = """
 import sys, time
-from harness.scoring.files import open_files
+from benchmarks.storage.files import Files
 from harness.scoring.lease import exclusive
-with exclusive(open_files(sys.argv[1]), print):
+with exclusive(Files(sys.argv[1]), print):
     print("held", flush=True)
     time.sleep(60)
 """
@@ -28,7 +28,7 @@ with exclusive(open_files(sys.argv[1]), print):
 def files(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Files]:
     MemoryFileSystem.store.clear()
     monkeypatch.setattr(lease, "SETTLED", 0.05)
-    yield open_files(tmp_path / "scores" if request.param == "folder" else "memory://scores")
+    yield Files(tmp_path / "scores" if request.param == "folder" else "memory://scores")
     MemoryFileSystem.store.clear()
 
 
@@ -61,14 +61,14 @@ def test_a_killed_run_holds_no_folder(tmp_path: Path) -> None:
         assert process.stdout.readline() == b"held\n"
         process.kill()
     said: list[str] = []
-    with lease.exclusive(open_files(tmp_path), said.append):
+    with lease.exclusive(Files(tmp_path), said.append):
         assert said == []
 
 
 @pytest.mark.parametrize(("age", "waits"), [(61, False), (55, True)])
 def test_a_lease_lapses(age: int, waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     MemoryFileSystem.store.clear()
-    files, said = open_files("memory://scores"), list[str]()
+    files, said = Files("memory://scores"), list[str]()
     files.write("lease", b"process 1 on elsewhere")
     written = time.monotonic()
     monkeypatch.setattr(type(files), "age", lambda *_: age + time.monotonic() - written)

@@ -38,7 +38,7 @@ def test_everything_that_can_be_said_and_settings_that_cannot_be(tmp_path: Path)
 
 
 WRONG = {
-    "x": "cannot be read", "[tool]\nharness = 1": r"\[tool.harness\]",
+    "x": "is not TOML", "[tool]\nharness = 1": r"\[tool.harness\]",
     "[tool.harness]\npython = 'nowhere'": "nowhere",
     "[tool.harness]\npyhton = 'x'": "'pyhton'.*did you mean 'python'",
     "[tool.harness]\npython = 'x'\ncommand = ['x']": "python or command",
@@ -75,13 +75,13 @@ NO_DESCRIPTION: list[tuple[dict[str, Any], str]] = [
     ({"protocol": 1}, "speaks protocol 1, and this is 2"),
     ({"card": None}, "its card: should be an object"),
     ({"card": {**CARD, "colour": "red"}}, "its card: has a field 'colour'"),
-    ({"card": {**CARD, "columns": "words"}}, "its card, columns: holds 'words'"),
+    ({"card": {**CARD, "columns": "words"}}, "its card, columns: should be a list"),
     ({"card": {**CARD, "columns": ["a\n"]}}, "which is no word"),
     ({"card": {**CARD, "levels": ["song"]}}, "its card, levels: should be one of turn, dialogue"),
     ({"card": {**CARD, "scope": "world"}}, "its card, scope: should be one of item, dataset"),
     ({"card": {**CARD, "revision": True}}, "its card, revision: should be a whole number"),
     ({"card": {**CARD, "title": 1}}, "its card, title: should be text"),
-    ({"options": 1}, "its options: holds 1"),
+    ({"options": 1}, "its options: should be a list"),
     ({"options": [1]}, "its options: should be an object"),
     ({"options": [{"name": "class", "type": "int", "default": 1}]}, "a name that Python takes"),
     ({"options": [{"name": "score", "type": "int", "default": 1}]}, "a name that Python takes"),
@@ -89,7 +89,7 @@ NO_DESCRIPTION: list[tuple[dict[str, Any], str]] = [
     ({"options": [{"name": "n", "type": "int", "default": True}]}, "default.* is True"),
     ({"options": [{"name": "n", "choices": ["a"], "default": "b"}]}, "the default among them"),
     ({"options": [{"name": "n", "type": "int", "default": 1}] * 2}, "options of one name"),
-    ({"environment": "perl"}, "its environment: holds 'perl'"),
+    ({"environment": "perl"}, "its environment: should be a list"),
 ]
 
 

@@ -206,12 +206,10 @@ def test_kept_answers_that_were_damaged_are_asked_for_again(home: Path) -> None:
     some = items(4)
     with serving() as server:
         judged(server, home, some)
-        (kept,) = (home / "judge" / "answers").glob("*.jsonl")
-        lines = kept.read_bytes().split(b"\n")[1:]
-        assert len(lines) == 4
-        flipped = lines[0].replace(b'"text":"{', b'"text":"[')
-        assert flipped != lines[0]
-        kept.write_bytes(b"\n".join([flipped, b"\xff\xfe garbage", b"", lines[1], lines[2], lines[3][:90]]))
+        stored = sorted((home / "judge" / "answers").rglob("*.json"))
+        assert len(stored) == 4
+        stored[0].write_bytes(stored[0].read_bytes().replace(b'"text":"{', b'"text":"['))
+        stored[1].write_bytes(stored[1].read_bytes()[:90])
         assert right(judged(server, home, some), some)
         assert len(server.bodies) == 6
         judged(server, home, some)

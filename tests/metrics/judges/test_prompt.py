@@ -58,7 +58,7 @@ def test_text_of_a_dialogue_fills_nothing_what_is_not_there_is_left_out_and_a_wh
 WRONG = (
     ('title = "Kindness"', "", "has no field 'title'"),
     ('title = "Kindness"', "title = 3", "title: should be text"),
-    ('answer = "number"', 'answer = "ja"', "json, number or yes"),
+    ('answer = "number"', 'answer = "ja"', "json, number, yes"),
     ('answer = "number"', 'answer = "yes"', "logprobs = true"),
     ('answer = "number"', 'answer = "json"', "holds {low}"),
     ("{response}", "{respone}", "holds {respone}; did you mean 'response'"),
@@ -68,9 +68,9 @@ WRONG = (
     ("high = 5", "high = nan", "high: should be a finite number"),
     ("high = 5", "high = true", "high: should be a finite number"),
     ('name = "kindness"', 'name = "so kind"', "small letters"),
-    ("[[qualities]]", "[qualities]", "no \\[\\[qualities\\]\\]"),
+    ("[[qualities]]", "[qualities]", "qualities: should be a list"),
     ("[[qualities]]", "[request]\nmodel = 'x'\n[[qualities]]", "request.model"),
-    ("[[qualities]]", "needs = ['contexts']\n[[qualities]]", "needs 'contexts'"),
+    ("[[qualities]]", "needs = ['contexts']\n[[qualities]]", "needs: should be one of context"),
     ("title", "title =", "line 2"),
 )
 

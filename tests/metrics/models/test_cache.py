@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.storage.files import Files
 from metrics.errors import MetricError
 from metrics.models import cache as module
 from metrics.models.cache import PooledVectors
@@ -85,7 +86,8 @@ def test_a_damaged_file_is_read_anew(tmp_path: Path) -> None:
         path.write_bytes(damage(path.read_bytes()))
         assert missing(folder, "one", "two") == ["one", "two"]
         assert missing(folder, "one", "two") == []
-    path.rename(path.with_name(f"{'0' * 64}.rows"))
+    path = files(folder)[0]
+    path.rename(path.with_stem("0" * 20))
     assert missing(folder, "one") == ["one"]
 
 
@@ -97,16 +99,16 @@ def test_files_that_come_and_go_meanwhile_are_no_error(tmp_path: Path, monkeypat
     os.utime(half, (0, 0))
     assert missing(tmp_path, "one") == []
     assert not half.exists(), "an old one that was half written"
-    monkeypatch.setattr(Path, "glob", lambda *_: [path, path.with_name("removed-by-another.rows")])
+    monkeypatch.setattr(Files, "names", lambda *_, **__: [path.name, "removed-by-another.rows"])
     assert missing(tmp_path, "one") == []
 
 
 def test_what_cannot_be_kept_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(path: Path, content: bytes) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+    def full(files: Files, name: str, content: bytes, *, lasting: bool = True) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
 
     with monkeypatch.context() as disk:
-        disk.setattr(module, "write_atomically", full)
+        disk.setattr(Files, "write", full)
         with pytest.raises(MetricError, match=rf"^.*{os.strerror(errno.ENOSPC)}; make room there$"):
             missing(tmp_path, "one")
     monkeypatch.setattr(Numbers, "means_and_maxima", lambda self, texts: np.full((len(texts), 6), 7e4, np.float32))

@@ -1,0 +1,173 @@
+"""The store of checked contents: damage, several writers, a full disk; the same in a folder and behind a URL."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.storage.digested import Store
+from benchmarks.storage.files import Files
+from harness.cli import main
+
+
+@pytest.fixture(params=["folder", "file://", "memory://"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | Path]:
+    """An empty place of each kind."""
+    MemoryFileSystem.store.clear()
+    yield {"folder": tmp_path / "a", "file://": f"file://{tmp_path}/a", "memory://": "memory://a/b"}[request.param]
+    MemoryFileSystem.store.clear()
+
+
+def test_files_are_written_listed_renamed_and_removed(place: str | Path) -> None:
+    files = Files(place)
+    assert files.names("x") == []
+    for name in ("x/b.shard", "x/a.shard", "x/c.parquet", "y/a.shard"):
+        files.write(name, b"")
+    assert files.names("x", end=".shard") == ["x/a.shard", "x/b.shard"]
+    assert files.names("x", "a") == ["x/a.shard"]
+    files.write("one", b"1")
+    files.write("one", b"2", lasting=False)
+    assert Files(files.place).read("one") == b"2", "another process opens the same files"
+    assert 0 <= files.age("one") < 60
+    files.rename("one", "two")
+    assert files.names("", "", "o") == ["two"]
+    for _ in range(2):
+        files.remove("two")
+        files.rename("two", "three")
+    for look in (files.read, files.age):
+        with pytest.raises(FileNotFoundError):
+            look("two")
+
+
+def test_a_store_keeps_the_last_content_of_a_key(place: str | Path) -> None:
+    store = Store(place)
+    assert store.get("x/a.json", json.loads) is None
+    for content in (b"1", b"2", b"3"):
+        store.put("x/a.json", content)
+    store.put("x/a-b.json", b"4")
+    assert Store(store.files.place).get("x/a.json", json.loads) == 3
+    assert store.get("x/a-b.json", json.loads) == 4
+    assert len(store.names("x/a-b.json")) == 1
+    assert store.set_aside == []
+
+
+@given(place=st.integers(0, 10), bit=st.integers(0, 7), cut=st.booleans())
+def test_damage_is_set_aside(tmp_path_factory: pytest.TempPathFactory, place: int, bit: int, cut: bool) -> None:
+    store = Store(tmp_path_factory.mktemp("store"))
+    assert store.files.path is not None
+    path = store.files.path / store.put("a.json", b'"0123456789"')
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1 << bit
+    path.write_bytes(content[:place] if cut else content)
+    assert store.get("a.json", json.loads) is None
+    assert not store.verify(path.name)
+    assert store.set_aside[0] == str(path)
+    assert path.with_suffix(".damaged").exists()
+    store.put("a.json", b"1")
+    assert store.get("a.json", json.loads) == 1
+
+
+def test_intact_content_of_another_form_is_set_aside(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.put("a.json", b"no JSON")
+    assert store.get("a.json", json.loads) is None
+    assert len(store.set_aside) == 1
+
+
+def test_a_file_that_another_process_replaced_is_missing(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    name = store.put("a.json", b"1")
+    store.put("a.json", b"2")
+    assert store.read(name, json.loads) is None
+    assert store.set_aside == []
+
+
+def test_processes_that_write_one_key_leave_one_content(tmp_path: Path) -> None:
+    code = ("import sys\nfrom benchmarks.storage.digested import Store\nstore = Store(sys.argv[1])\n"
+            "for n in range(50):\n"
+            "    store.put('a.json', f'{sys.argv[2]}{n}'.encode(), lasting=False)\n"
+            "    store.get('a.json', int)\nassert not store.set_aside")
+    writers = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(number)]) for number in (1, 2, 3)]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    store = Store(tmp_path)
+    assert store.get("a.json", int) in (149, 249, 349)
+    assert len(list(tmp_path.iterdir())) <= 3, "of those written last, and nothing half written"
+
+
+def test_a_full_disk_keeps_the_content_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    store = Store(tmp_path)
+    store.put("a.json", b"1")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="a-") as error:
+        store.put("a.json", b"2")
+    assert error.value.errno == errno.ENOSPC
+    assert store.get("a.json", json.loads) == 1
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+class Refusing(MemoryFileSystem):
+    """Raises what fsspec does not know, as the packages behind it do."""
+
+    protocol = "az"
+
+    def cat_file(self, path: str, *args: Any, **kwargs: Any) -> bytes:
+        """It does not answer."""
+        raise RuntimeError("no answer from https://me:secret@host/\nand more of it")
+
+    def ls(self, path: str, *args: Any, **kwargs: Any) -> list[Any]:
+        """It does not let us in."""
+        raise PermissionError(errno.EACCES, "not yours")
+
+    def makedirs(self, path: str, exist_ok: bool = False) -> None:
+        """It would make a bucket."""
+        raise AssertionError("a bucket is for its owner to make")
+
+
+def test_a_url_that_does_not_answer_is_an_os_error() -> None:
+    fsspec.register_implementation("az", Refusing, clobber=True)
+    files = Files("az://me:secret@bucket/scores/")
+    files.write("x/one", b"1")
+    with pytest.raises(OSError, match="does not answer: RuntimeError") as error:
+        files.read("x/one")
+    assert error.value.filename == "az://bucket/scores"
+    assert "secret" not in str(error.value)
+    assert "\n" not in str(error.value)
+    with pytest.raises(PermissionError, match="not yours"):
+        files.names("x")
+
+
+@pytest.mark.parametrize("url", ["nowhere://bucket", "s3+x://bucket", "s3://", "s3:/bucket", "gs:///"])
+def test_an_unusable_url_is_refused(url: str) -> None:
+    with pytest.raises(OSError, match=r"rotocol|no path") as error:
+        Files(url)
+    assert error.value.filename == url.rstrip("/") or error.value.filename == url
+
+
+def test_a_run_with_its_scores_behind_a_url(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    MemoryFileSystem.store.clear()
+    argv = ["run", "--metric", "length", "--dataset", "convai2-grade", "--draws", "0"]
+    assert main([*argv, "--out", str(tmp_path / "a")]) == 0
+    assert main([*argv, "--out", str(tmp_path / "b"), "--store", "memory://scores"]) == 0
+    assert not (tmp_path / "b" / "scores").exists()
+    reports = [{path.name: path.read_bytes() for path in (tmp_path / out / "report").rglob("*.parquet")}
+               for out in ("a", "b")]
+    assert reports[0] == reports[1]
+    capsys.readouterr()
+    assert main([*argv, "--out", str(tmp_path / "c"), "--store", "memory://scores"]) == 0
+    assert "1 kept from before" in capsys.readouterr().out
+    assert main([*argv, "--out", str(tmp_path / "d"), "--store", "memory://scores", "--executor", "ray:2"]) == 2
+    assert capsys.readouterr().err == ("harness: --store memory://scores: other processes cannot see it; use "
+                                       "--executor local\n")
