@@ -67,9 +67,8 @@ gpu: environment  ## on a machine with a GPU: gpu tests, matrix rates, the ten r
 	$(BIN)/python -m tools.gpu --minutes $(or $(MINUTES),20)
 
 bench: environment  ## speed and memory beside the reference packages
-	$(BIN)/python tools/lexical.py
-	$(BIN)/python tools/first_minute.py
-	$(BIN)/python tools/neural.py
+	$(BIN)/python -m tools.packages
+	$(BIN)/python -m tools.commands
 
 docs: environment  ## the documentation as a site in build/docs, every link checked
 	$(BIN)/mkdocs build --strict --quiet

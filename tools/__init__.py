@@ -1,1 +1,17 @@
-"""Measurements of speed and calibration, and the writer of docs/reference; not part of the installed package."""
+"""Programs for maintainers: benchmarks, simulations and the generated reference."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = Path(os.environ.get("HARNESS_REAL_DATA") or ROOT.parent / "shared" / "data")
+
+
+def show(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print rows as a Markdown table with a column for each key."""
+    heads = list(dict.fromkeys(head for row in rows for head in row))
+    print("| " + " | ".join(heads) + " |\n|" + " --- |" * len(heads))
+    for row in rows:
+        print("| " + " | ".join(str(row.get(head, "")) for head in heads) + " |")

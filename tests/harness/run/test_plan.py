@@ -29,7 +29,7 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.service import Choice, Models
 from metrics.registry import Chosen
 from tests.conftest import make_item
-from tools.million import grown
+from tools.commands import grown
 
 
 def items(contexts: int, systems: tuple[str, ...], *, shared: bool) -> list[Item]:
