@@ -1,4 +1,4 @@
-"""Writes docs/reference/ from the parser, the cards and the types of the results: `python -m tools.reference`."""
+"""Write docs/reference from the parser, the cards and the row types: `python -m tools.reference`."""
 
 import argparse
 import dataclasses
@@ -23,9 +23,7 @@ from metrics.models import checkpoint
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "reference"
 HEAD = "<!-- Written by `python -m tools.reference`; do not edit. -->\n\n"
-EVERYWHERE = {"-h", "--home"}
-"""Flags of every command, which the head of the page explains."""
-
+COMMON_FLAGS = {"-h", "--home"}
 
 METRICS = """# Metrics
 
@@ -46,8 +44,7 @@ WORDS = ((r"npt\.NDArray\[np\.(\w+)\]", r"array of \1"),
          (r"(?:tuple|Sequence)\[(\w+)(?:, \.\.\.)?\]", r"list of \1"),
          (r"Mapping\[(.+), (.+)\]", r"\2 by \1"), (r"tuple\[(\w+), (\w+)\]", r"(\1, \2)"), (r" \| None", " or null"),
          (r"\bfloat\b", "number"), (r"\bint\b", "whole number"), (r"\bstr\b", "text"), (r"\bAny\b", "anything"))
-"""Types as the page of the results has them."""
-
+"""Types and their names on the page of the results."""
 
 LICENCES = """# Licences
 
@@ -72,14 +69,13 @@ cover. Whether weights inherit the terms of corpora is not settled, so take them
 
 
 def pages() -> dict[str, str]:
-    """Each page of the reference by its file name."""
-    made = {"commands.md": commands, "metrics.md": metric_pages, "datasets.md": dataset_table, "results.md": results,
+    """Return each page by its file name."""
+    writers = {"commands.md": commands, "metrics.md": metric_pages, "datasets.md": dataset_table, "results.md": results,
             "../licences.md": licences}
-    return {name: HEAD + "\n".join(page()).rstrip() + "\n" for name, page in made.items()}
+    return {name: HEAD + "\n".join(page()).rstrip() + "\n" for name, page in writers.items()}
 
 
 def licences() -> Iterator[str]:
-    """What each shipped file that is no code was made from; the weights by the corpora on their cards."""
     used: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name in sorted(path.name for path in checkpoint.SHIPPED.iterdir() if (path / checkpoint.CARD).exists()):
         card = checkpoint.read(name, checkpoint.SHIPPED / name)
@@ -87,14 +83,14 @@ def licences() -> Iterator[str]:
     yield LICENCES
     yield from (f"| {', '.join(names)} | {corpora} | {terms} |" for (corpora, terms), names in used.items())
     yield from ("", "| terms | corpora |", "| --- | --- |")
-    named = sorted({name for corpora, _ in used for name in corpora.split(", ")})
-    terms = {name: CARDS[name].licence for name in named}
+    names = sorted({name for corpora, _ in used for name in corpora.split(", ")})
+    terms = {name: CARDS[name].licence for name in names}
     for licence in dict.fromkeys(terms.values()):
-        yield f"| {licence} | {', '.join(name for name in named if terms[name] == licence)} |"
+        yield f"| {licence} | {', '.join(name for name in names if terms[name] == licence)} |"
 
 
 def commands() -> Iterator[str]:
-    """Every command with its flags, as argparse has them; those of `harness run` stand there alone."""
+    """Yield every command with its flags; flags of `harness run` are described only there."""
     yield from ("# Commands", "", paragraphs(cli.__doc__, 1), "")
     parsers = subparsers(cli.parser())
     of_run = {flag(action) for action in parsers["run"]._actions}
@@ -105,31 +101,30 @@ def commands() -> Iterator[str]:
 
 
 def command(name: str, parser: argparse.ArgumentParser, texts: list[str], of_run: set[str]) -> Iterator[str]:
-    """One command; those below it follow in a line each, or with their own flags."""
+    """Yield a command and its subcommands."""
     yield from (f"## {name}", "")
     yield from (text + "\n" for text in texts if text)
-    flags = [action for action in parser._actions if not EVERYWHERE & set(action.option_strings)
+    flags = [action for action in parser._actions if not COMMON_FLAGS & set(action.option_strings)
              and not isinstance(action, argparse._SubParsersAction)]
     rows = list(map(flag, flags))
     of_run = of_run | {row for row in rows if row.endswith("| as for `harness run` |")}
-    if own := [row for row in rows if row not in of_run]:
-        yield from ("| flag | meaning |", "| --- | --- |", *own, "")
+    if described := [row for row in rows if row not in of_run]:
+        yield from ("| flag | meaning |", "| --- | --- |", *described, "")
     if shared := [row.split("`")[1].split()[0] for row in rows if row in of_run]:
         yield f"As for `harness run`: {', '.join(f'`{name}`' for name in shared)}.\n"
-    for below, inner in subparsers(parser).items():
-        yield from command(f"{name} {below}", inner, [sentence(inner.description or "")], of_run)
+    for subcommand, inner in subparsers(parser).items():
+        yield from command(f"{name} {subcommand}", inner, [sentence(inner.description or "")], of_run)
 
 
 def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The commands below a parser."""
     return {name: inner for action in parser._actions if isinstance(action, argparse._SubParsersAction)
             for name, inner in action.choices.items()}
 
 
 def flag(action: argparse.Action) -> str:
-    """The flag, the choices or what its value is called, and the help text with the default filled in."""
-    called = action.metavar[0] if isinstance(action.metavar, tuple) else action.metavar
-    value = "\\|".join(map(str, action.choices)) if action.choices and not called else called or action.dest.upper()
+    """Return a table row: the flag with its choices or value, and its help text with the default."""
+    metavar = action.metavar[0] if isinstance(action.metavar, tuple) else action.metavar
+    value = "\\|".join(map(str, action.choices)) if action.choices and not metavar else metavar or action.dest.upper()
     if not action.option_strings:
         name = f"`{value}`" + (" ..." if action.nargs in {"*", "+"} else "")
     else:
@@ -138,7 +133,6 @@ def flag(action: argparse.Action) -> str:
 
 
 def metric_pages() -> Iterator[str]:
-    """Every metric by family, as its card and its options have it."""
     yield METRICS
     families = defaultdict(list)
     for name in metrics.names():
@@ -153,22 +147,20 @@ def metric_pages() -> Iterator[str]:
 
 
 def metric_row(name: str) -> str:
-    """A metric in a line of its family's table."""
     card = metrics.card(name)
     title = f"[{card.title}]({card.paper})" if card.paper.startswith("http") else card.title
-    takes = [*card.needs, *card.models, *card.resources, *(f"weights {one}" for one in card.checkpoints)]
+    takes = [*card.needs, *card.models, *card.resources, *(f"weights {name}" for name in card.checkpoints)]
     levels = "" if card.levels == ("turn",) else f"; {' and '.join(card.levels)} level"
     kind: Any = metrics.metric_class(name)
     hints = typing.get_type_hints(kind)
     options = [option(field.name, field.default, hints[field.name]) for field in dataclasses.fields(kind)]
     columns = [f"`{column}`" for column in card.columns]
-    few = columns if len(columns) < 7 else [*columns[:2], "...", columns[-1]]
-    return (f"| `{name}` {cell(title)} | {', '.join(few)} "
+    shown = columns if len(columns) < 7 else [*columns[:2], "...", columns[-1]]
+    return (f"| `{name}` {cell(title)} | {', '.join(shown)} "
             f"| {', '.join(takes) or 'nothing'}{levels} | {', '.join(options)} |")
 
 
 def option(name: str, default: object, kind: Any) -> str:
-    """An option with its values, the default first."""
     if get_origin(kind) is typing.Literal:
         rest = [value for value in get_args(kind) if value != default]
         return f"`{name}` ({', '.join(map(str, (default, *rest)))})"
@@ -176,7 +168,7 @@ def option(name: str, default: object, kind: Any) -> str:
 
 
 def remarks(name: str) -> str:
-    """What it computes, the notes of its card, its departures from the paper, and what it was trained on."""
+    """Return formula, notes, departures from the paper, and training corpora."""
     card: MetricCard = metrics.card(name)
     kind = metrics.metric_class(name)
     source = Path(inspect.getfile(kind)).relative_to(ROOT)
@@ -190,7 +182,6 @@ def remarks(name: str) -> str:
 
 
 def dataset_table() -> Iterator[str]:
-    """Every dataset, as its card has it."""
     yield DATASETS
     cards = list(datasets.built_in().values())
     for card in cards:
@@ -198,47 +189,44 @@ def dataset_table() -> Iterator[str]:
         yield (f"| `{card.name}` | {card.title} | {card.split}, {card.level} | {card.size:,} | {qualities} "
                f"| {cell(card.licence)} |")
     yield ""
-    alike: dict[tuple[str, str], list[DatasetCard]] = {}
+    groups: dict[tuple[str, str], list[DatasetCard]] = defaultdict(list)
     for card in cards:
-        alike.setdefault((card.citation, card.notes), []).append(card)
-    for (citation, notes), own in alike.items():
-        places = dict.fromkeys(f"<{source.url}>" + (" (by hand)" if source.by_hand else "")
-                               for card in own for source in card.sources)
-        yield (f"- **{', '.join(card.name for card in own)}**: {sentence(citation)} {sentence(notes)} From "
-               f"{', '.join(places)}.")
+        groups[card.citation, card.notes].append(card)
+    for (citation, notes), group in groups.items():
+        urls = dict.fromkeys(f"<{source.url}>" + (" (by hand)" if source.by_hand else "")
+                             for card in group for source in card.sources)
+        yield (f"- **{', '.join(card.name for card in group)}**: {sentence(citation)} {sentence(notes)} From "
+               f"{', '.join(urls)}.")
 
 
 def quality(quality: Quality) -> str:
-    """A quality with its scale and its dimension."""
     scale = "" if quality.low is None or quality.high is None else f" {quality.low:g}–{quality.high:g}"
     dimension = "" if quality.dimension == quality.name.casefold() else f" ({quality.dimension})"
     return f"{quality.name}{scale}{dimension}"
 
 
 def results() -> Iterator[str]:
-    """Every file of the results, and every field of the types that they hold."""
     yield from ("# Results", "", paragraphs(files.__doc__), "")
-    mine: list[type[Any]] = [kind for kind in vars(rows).values() if isinstance(kind, type)
-                             and dataclasses.is_dataclass(kind) and kind.__module__ == rows.__name__]
-    for kind in [rows.Results, *(kind for kind in mine if kind is not rows.Results)]:
+    kinds: list[type[Any]] = [kind for kind in vars(rows).values() if isinstance(kind, type)
+                              and dataclasses.is_dataclass(kind) and kind.__module__ == rows.__name__]
+    for kind in [rows.Results, *(kind for kind in kinds if kind is not rows.Results)]:
         fields = ", ".join(f"`{field.name}` {plain(str(field.type))}" for field in dataclasses.fields(kind))
         yield from (f"## {kind.__name__}", "", inspect.getdoc(kind) or "", "", f"{fields}.", "")
 
 
 def plain(kind: str) -> str:
-    """A type in words."""
     for before, after in WORDS:
         kind = re.sub(before, after, kind)
     return kind
 
 
 def paragraphs(text: str | None, start: int = 0) -> str:
-    """A docstring from its paragraph `start` on."""
+    """Return the paragraphs of a docstring from number `start` on."""
     return "\n\n".join(inspect.cleandoc(text or "").split("\n\n")[start:])
 
 
 def sentence(text: str) -> str:
-    """With a full stop, and a capital where it begins with a word and not with a name or a formula."""
+    """Add a full stop, and a capital unless the text begins with a name or a formula."""
     if not text:
         return ""
     first = text.split()[0]
@@ -247,7 +235,6 @@ def sentence(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """In one line of a table."""
     return " ".join(text.split()).replace("|", "\\|")
 
 
