@@ -93,7 +93,7 @@ def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
                "date": entry.submission.about.date, "value": round(total, 9), "told": list(entry.told)}
     part = " on the public part" if outcome.ground.public else ""
     best = f"its best by the rule {rules.rule}{part}" if rules.counts == "best" else "its last"
-    for entry, place in zip(outcome.ranking.counting.entries, outcome.ranking.places[rules.rule], strict=True):
+    for entry, place in zip(outcome.ranking.counting.entries, outcome.ranking.ranks[rules.rule], strict=True):
         yield {"event": "counts", "team": entry.submission.team, "submission": entry.name, "why": best,
                "value": round(place.value, 9), "rank": place.rank}
 

@@ -17,9 +17,8 @@ from harness.challenge.rulebook import Rulebook
 from harness.challenge.submissions import Refused
 from harness.errors import BadConfig
 from harness.run.rank import Target
-from harness.statistics import fixed_ranks
 from harness.statistics.panel import Array
-from harness.statistics.williams import PairTests
+from harness.statistics.williams import PairTests, all_pairs_by_formula
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +64,8 @@ def outcome(folder: Path, home: Path, phase: str = "") -> Outcome:
     if not whole.entries:
         raise BadConfig(f"{rules.inbox}: no submission can be ranked; `harness challenge validate` says why")
     ranked = ranking.ranked(rules, field, whole, values)
-    groups = fixed_ranks.grouped(field.ratings_by_target, whole.scores)
-    pairs = {target: fixed_ranks.williams_of_every_pair(own, whole.scores[target]) for target, own in groups.items()}
+    pairs = {target.key: all_pairs_by_formula(target.judged.means, target.scores, "spearman")
+             for target in field.tables([entry.name for entry in whole.entries], whole.scores)}
     return Outcome(
         rules, field, whole, values, taken.refused, ranked,
         baselines.measured(rules, field, home, folder / "ranking" / "scores"),
@@ -88,4 +87,6 @@ def _mean_correlation(pairs: Mapping[Target, PairTests]) -> Array:
     datasets: dict[str, list[Array]] = {}
     for (dataset, _), tests in pairs.items():
         datasets.setdefault(dataset, []).append(tests.r)
-    return np.asarray(np.mean([np.mean(group, axis=0) for group in datasets.values()], axis=0))
+    mean = np.asarray(np.mean([np.mean(group, axis=0) for group in datasets.values()], axis=0))
+    np.fill_diagonal(mean, 1)
+    return mean

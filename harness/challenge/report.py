@@ -81,13 +81,13 @@ def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
 def _ranking(outcome: Outcome, correlations: tuple[Correlation, ...]) -> Iterator[RankingRow]:
     """The boards of the report, those by the statistic that ranks with the intervals and letters of the ranking."""
     origin = outcome.ground.fields[0].dataset.kind
-    lettered = {rule: readable(places) for rule, places in outcome.ranking.places.items()}
+    lettered = {rule: readable(places) for rule, places in outcome.ranking.ranks.items()}
     teams = [entry.submission.team for entry in outcome.ranking.counting.entries]
     for row in ranking(BoardId(outcome.rules.rule), origin, outcome.ground.targets, correlations):
         if row.statistic != full_name(outcome.rules.statistic, outcome.rules.level):
             yield replace(row, value=round(row.value, DECIMALS))
         else:
-            place = outcome.ranking.places[row.rule][teams.index(row.column)]
+            place = outcome.ranking.ranks[row.rule][teams.index(row.column)]
             yield replace(row, value=round(place.value, DECIMALS), rank=place.rank, low=place.low, high=place.high,
                           letters=place.letters if lettered[row.rule] else "")
 

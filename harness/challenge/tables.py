@@ -11,16 +11,14 @@ import math
 import shlex
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from harness.challenge.outcome import Outcome
-from harness.challenge.ranking import DIGITS, TeamRank, readable
+from harness.challenge.ranking import DIGITS, readable
 from harness.challenge.rulebook import Rulebook
 from harness.challenge.submissions import counted
 from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid, HeatMap
 from harness.statistics.estimates import full_name
-from harness.statistics.rank_intervals import ranks_of
+from harness.statistics.rank_intervals import Rank, rank
 
 RULES = {"dev": "by dataset: mean over datasets of the mean over their qualities",
          "test": "by quality: mean over all qualities of all datasets",
@@ -64,7 +62,7 @@ def _lead(outcome: Outcome) -> str:
 
 def _winner(outcome: Outcome) -> str:
     """Who is first, whether a test tells that from who is second, and how it stands to the baselines."""
-    places = outcome.ranking.places[outcome.rules.rule]
+    places = outcome.ranking.ranks[outcome.rules.rule]
     teams = [entry.submission.team for entry in outcome.ranking.counting.entries]
     first = [team for team, place in zip(teams, places, strict=True) if place.rank == 1]
     said = f"{first[0]} is first" if len(first) == 1 else f"{' and '.join(first)} share the first place"
@@ -113,7 +111,7 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
                f"told apart by {test_of(outcome.rules)}. The intervals ask what other datasets and items would bring, "
                "the test whether the scores of two submissions may be swapped on these: so a team can be first in "
                "every draw and not told from the second. A letter need not follow the ranks.")
-        yield from _undecided(outcome.ranking.places[outcome.rules.rule])
+        yield from _undecided(outcome.ranking.ranks[outcome.rules.rule])
     if outcome.alike:
         yield f"{'; '.join(outcome.alike)}."
     if outcome.ground.partial:
@@ -134,7 +132,7 @@ def test_of(rules: Rulebook) -> str:
                         "below")
 
 
-def _undecided(places: Sequence[TeamRank]) -> Iterator[str]:
+def _undecided(places: Sequence[Rank]) -> Iterator[str]:
     """Say so where the draws part little or nothing."""
     if len(places) > 1 and max(place.cluster for place in places) == 1:
         nobody = len({place.letters for place in places}) == 1
@@ -171,7 +169,7 @@ def _official(outcome: Outcome) -> Iterator[Row]:
     yield ("kind", "team", "submission", "name", "rank", "value", "rank_low", "rank_high", "letters", "cluster", "note",
            *(f"{dataset}|{quality}" for dataset, quality in targets))
     rows: list[tuple[float, Row]] = []
-    for entry, place, values in zip(ranking.counting.entries, ranking.places[outcome.rules.rule], ranking.rows,
+    for entry, place, values in zip(ranking.counting.entries, ranking.ranks[outcome.rules.rule], ranking.rows,
                                     strict=True):
         low, high = (f"{end:g}" if math.isfinite(place.low) else "" for end in (place.low, place.high))
         rows.append((place.value, (
@@ -189,7 +187,7 @@ def official(outcome: Outcome) -> Grid:
     head = ("team", "rank", "submission", "value", "95 % of the rank", "letters", "cluster",
             *(f"{dataset}, {quality}" for dataset, quality in outcome.ground.targets))
     shown = [head, *map(_official_shown, rows)]
-    if not readable(outcome.ranking.places[outcome.rules.rule]):
+    if not readable(outcome.ranking.ranks[outcome.rules.rule]):
         shown = [(*row[:LETTERS], *row[LETTERS + 1:]) for row in shown]
     return Grid("official", f"Official table, {_rule(outcome.rules)}", shown[0], tuple(shown[1:]), _data(outcome))
 
@@ -213,21 +211,21 @@ def _clusters(outcome: Outcome) -> Iterator[Row]:
 
 
 def _rules(outcome: Outcome) -> Iterator[Row]:
-    every, points = outcome.ranking.places, outcome.ranking.points
+    every, points = outcome.ranking.ranks, outcome.ranking.points
     yield ("team", *(name for rule in every for name in (f"value_{rule}", f"rank_{rule}")), "points_borda",
            "rank_borda")
-    borda = ranks_of(np.array(points)).astype(int).tolist()
+    borda = rank(dict(enumerate(points)))
     for at, entry in enumerate(outcome.ranking.counting.entries):
         yield (entry.submission.team,
                *(cell for places in every.values() for cell in (places[at].value, places[at].rank)),
-               points[at], borda[at])
+               points[at], borda[at].rank)
 
 
 def _others(outcome: Outcome) -> Iterator[Grid]:
     """The tables after the official one, as they are shown."""
     data = _data(outcome)
     _, *rows = _rules(outcome)
-    titles = {rule: RULES[rule].partition(":")[0] for rule in outcome.ranking.places}
+    titles = {rule: RULES[rule].partition(":")[0] for rule in outcome.ranking.ranks}
     titles |= {outcome.rules.rule: "weighted mean"} if outcome.rules.weights else {}
     head = [name for title in titles.values() for name in (title, "rank")]
     yield Grid("rules", "The same submissions under every rule", ("team", *head, "Borda", "rank"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from harness import published
 from harness.published import Tables
-from harness.run.rank import BY_NAME, CountedMean, Rule, Target, borda, over
+from harness.run.rank import BY_NAME, Rule, Target, borda, counted_mean, over
 
 AVERAGED = {"jsalt": 1, "esl": 1, "ncm": 1, "dstc10-topical": 4, "dstc10-persona": 4}
 """How many targets stand behind each dataset of Table 2: eleven in all."""
@@ -37,7 +37,7 @@ class PrintedBoard:
         targets = frozenset(target for row in self.rows.values() for target in row)
         if rule == "borda":
             return dict(borda(self.rows, targets))
-        mean: Rule = CountedMean(self.counts) if rule == "micro" and self.counts else BY_NAME[rule]
+        mean: Rule = counted_mean(self.counts) if rule == "micro" and self.counts else BY_NAME[rule]
         return {name: over(mean, row, targets) for name, row in self.rows.items()}
 
 

@@ -16,7 +16,7 @@ from harness.published.measured import CONTROLS, TURNS, PublishedComparison
 from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid, Results, fitted
 from harness.run.rank import BY_NAME, Target, over
-from harness.statistics.rank_intervals import ranks_by_name
+from harness.statistics.rank_intervals import rank
 
 COMMAND = "harness challenge publish dstc10-track5"
 LEAD = ("What the papers about DSTC10 Track 5 print of the teams' submissions, what follows from those numbers, and "
@@ -66,7 +66,7 @@ def _board(board: PrintedBoard) -> Grid:
     """The rows of a board with their averages, as printed and as recomputed, and the ranks under both rules."""
     other = "macro" if board.rule == "micro" else "micro"
     short = {rule: words.partition(":")[0] for rule, words in RULES.items()}
-    ranked = [(values, ranks_by_name(values))
+    ranked = [(values, rank(values))
               for values in (board.averages(), board.under(board.rule), board.under(other))]
     targets = list(next(iter(board.rows.values())))
     texts = {(row.metric, row.dataset, row.quality): str(row.value)
@@ -74,9 +74,10 @@ def _board(board: PrintedBoard) -> Grid:
     head = ("competitor", "average, printed", "rank", "average, recomputed", "rank", f"by the {short[other]}", "rank",
             *(name if quality == "average" else f"{name}, {quality}" for name, quality in targets))
     printed_rank = ranked[0][1]
-    rows = tuple((name, *(text for values, places in ranked for text in (number(values[name], 4), str(places[name]))),
+    rows = tuple((name, *(text for _, places in ranked
+                          for text in (number(places[name].value, 4), str(places[name].rank))),
                   *(texts[name, *target].replace("-", "−") for target in targets))
-                 for name in sorted(printed_rank, key=lambda name: printed_rank[name] or math.inf))
+                 for name in sorted(printed_rank, key=lambda name: printed_rank[name].rank or math.inf))
     return Grid(f"{board.source}-{board.table}", f"Printed and recomputed: {board.name}", head, rows,
                 f"Spearman as printed; recomputed by the {short[board.rule]}, under which it was printed")
 

@@ -23,7 +23,7 @@ from harness.run.compare import generator
 from harness.run.correlate import TargetData
 from harness.run.rank import RULES, Target, ranking, unseen
 from harness.statistics.permutation import all_pairs_by_permutation, below_draws
-from harness.statistics.rank_intervals import ranks_by_name
+from harness.statistics.rank_intervals import rank
 from harness.statistics.significance import holm
 
 STATISTIC = "spearman"
@@ -189,6 +189,6 @@ def _reached(cells: Sequence[Target], own: ColumnKey, ranked: Collection[ColumnK
     for row in rows:
         if (row.dataset, row.quality) in values and (row.metric, row.column) in ranked:
             values[row.dataset, row.quality][row.metric, row.column] = row.value
-    reached = [Reached(*target, column[own], ranks_by_name(column)[own] or 0, len(column))
+    reached = [Reached(*target, column[own], rank(column)[own].rank or 0, len(column))
                for target, column in values.items()]
     yield from sorted(reached, key=lambda one: (one.place, -one.value))

@@ -1,11 +1,11 @@
-"""The ranking rules of the challenge, over boards that never mix splits or real data with the sample.
+"""The ranking rules of the challenge, on boards that never mix splits, or real data with the sample.
 
     dev, macro     mean over the qualities of a dataset, then over the datasets
     test, micro    mean over the targets, a target being one quality of one dataset
-    Borda          how many competitors are beaten, summed over the cells; a tie is half
+    Borda          competitors beaten, summed over the targets; a tie counts half
 
 The challenge ranked its development sets by the first and its test sets by the second. Both are applied to both splits,
-because who wins depends on the rule. A competitor that lacks a cell of the board has no value and no rank.
+because the winner depends on the rule. A competitor that lacks a target of the board has no value and no rank.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from harness.results.rows import BoardId, Correlation, DatasetEntry, MetricEntry, RankingRow, fitted
-from harness.statistics.rank_intervals import ranks_by_name
+from harness.statistics.rank_intervals import rank
 
 Target = tuple[str, str]
 """Dataset and quality."""
@@ -46,14 +46,10 @@ def _mean(values: Sequence[float]) -> float:
     return sum(numerator * (common // denominator) for numerator, denominator in ratios) / (common * len(values))
 
 
-@dataclass(frozen=True, slots=True)
-class CountedMean:
-    """Mean over the cells of a printed board, each dataset average weighted by its `counts` of cells."""
-
-    counts: Mapping[str, int]
-
-    def __call__(self, values: Mapping[Target, float], /) -> float:
-        return _mean([value for (dataset, _), value in sorted(values.items()) for _ in range(self.counts[dataset])])
+def counted_mean(counts: Mapping[str, int]) -> Rule:
+    """Return the mean over printed averages of datasets, each counted as often as the dataset has targets."""
+    return lambda values: _mean([value for (dataset, _), value in sorted(values.items())
+                                 for _ in range(counts[dataset])])
 
 
 RULES: dict[str, Rule] = {"dev": dataset_mean, "test": target_mean}
@@ -67,18 +63,6 @@ def over(rule: Rule, values: Mapping[Target, float], cells: Collection[Target]) 
     """Apply a rule to the cells of a board; return NaN if there are none or a value is missing."""
     row = {cell: values.get(cell, math.nan) for cell in cells}
     return rule(row) if row and all(map(math.isfinite, row.values())) else math.nan
-
-
-def best_submissions(
-    rows: Mapping[str, Mapping[Target, float]], teams: Mapping[str, str], rule: Rule, cells: Collection[Target]
-) -> dict[str, str]:
-    """Return the best complete submission of each team by a rule; of equal ones the first by name."""
-    best: dict[str, tuple[float, str]] = {}
-    for name in sorted(rows):
-        value, team = over(rule, rows[name], cells), teams[name]
-        if math.isfinite(value) and (team not in best or value > best[team][0]):
-            best[team] = value, name
-    return {team: name for team, (_, name) in best.items()}
 
 
 def borda(rows: Mapping[str, Mapping[Target, float]], cells: Collection[Target]) -> dict[str, float]:
@@ -127,7 +111,7 @@ def boards(split: str, targets: frozenset[Target], datasets: Iterable[DatasetEnt
 
 
 def ranking(board: BoardId, origin: str, targets: Collection[Target], correlations: Iterable[Correlation],
-            ) -> Iterator[RankingRow]:
+            rules: Mapping[str, Rule] = RULES) -> Iterator[RankingRow]:
     """Rank every column on a board under each rule and for each statistic, the best first.
 
     A board of one dimension has the rule dev alone.
@@ -136,13 +120,12 @@ def ranking(board: BoardId, origin: str, targets: Collection[Target], correlatio
     for row in correlations:
         target = (row.dataset, row.quality)
         if target in targets:
-            correlation = values[row.statistic][row.metric, row.column]
+            covered = values[row.statistic][row.metric, row.column]
             if math.isfinite(row.value):
-                correlation[target] = row.value
+                covered[target] = row.value
     for statistic, columns in values.items():
-        for rule in ("dev",) if board.dimension else RULES:
-            means = {column: over(RULES[rule], row, targets) for column, row in columns.items()}
-            ranks = ranks_by_name(means)
-            for column in sorted(means, key=lambda name: (math.isnan(means[name]), -means[name], name[1])):
-                yield RankingRow(str(board), origin, rule, statistic, *column, means[column], ranks[column],
+        for rule in ("dev",) if board.dimension else rules:
+            ranks = rank({column: over(rules[rule], row, targets) for column, row in columns.items()})
+            for column, own in sorted(ranks.items(), key=lambda row: (row[1].rank is None, -row[1].value, row[0][1])):
+                yield RankingRow(str(board), origin, rule, statistic, *column, own.value, own.rank,
                                  len(columns[column]), len(targets))

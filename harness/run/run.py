@@ -33,10 +33,9 @@ from harness.results.rows import (
     Skip,
     Timing,
 )
-from harness.run import compare, correlate, entries, environment, examples, unchanged
+from harness.run import compare, correlate, entries, environment, examples, intervals, unchanged
 from harness.run import plan as plans
 from harness.run.correlate import Judged, TargetData
-from harness.run.intervals import RankIntervals
 from harness.run.plan import Plan
 from harness.run.rank import Target, boards, ranking, unseen
 from harness.run.workspace import Workspace
@@ -283,7 +282,9 @@ def _rank(plan: Plan, work: Workspace, datasets: Sequence[DatasetResults], metri
         targets[rows.board] = targets.get(rows.board, frozenset()) | rows.targets
     for (split, kind), own in sorted(targets.items()):
         if own:
-            intervals = RankIntervals([data for rows in datasets for data in rows.data if data.key in own],
-                                      plan.draws, work.cache)
+            data = [target for rows in datasets for target in rows.data if target.key in own]
+            resamples = intervals.resampled(data, plan.draws, work.cache)
             for board, cells in boards(split, own, known):
-                yield from intervals.beside(tuple(ranking(board, kind, cells, correlations)), cells)
+                ranked = tuple(ranking(board, kind, cells, correlations))
+                yield from intervals.with_intervals(ranked, [target for target in data if target.key in cells],
+                                                    resamples, plan.draws.seed)

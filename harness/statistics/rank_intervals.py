@@ -1,23 +1,22 @@
-"""Ranks of metrics, each with the interval in which it would lie on other items and other datasets.
+"""Ranks, each with the interval in which it would lie on other items and other datasets.
 
-A joint bootstrap: in each draw the datasets are drawn with replacement and, within each dataset drawn, its items or,
-where they are known, its contexts whole (the same for all its qualities and all metrics, so that comparisons stay
-paired). The ranking rule is applied to the
-values so obtained; of all draws, the interval takes the percentiles of each metric's rank that were in fact reached
-(Hall & Miller 2009, 'Using the bootstrap to quantify the authority of an empirical ranking', on its limits with ties).
-A dataset drawn twice comes with two independent samples of its items. The same draws separate metrics: one is better
-than another where it is ahead in at least 97.5 % of them; metrics that share a letter are not separated. A draw
-in which a quality or a metric is constant gives no rank where that counts; intervals and letters leave it out alike.
+A joint bootstrap: each draw takes datasets with replacement and, within each of them, items or whole contexts, the same
+for all qualities and metrics of a dataset, so that comparisons stay paired. The weighted mean over targets is taken of
+the correlations on the draw; the interval of a rank are its percentiles over the draws (Hall & Miller 2009, 'Using the
+bootstrap to quantify the authority of an empirical ranking', on its limits with ties). A dataset drawn twice comes with
+two independent samples of its items. Without another test, a metric is better than another if it is ahead in at least
+97.5 % of the draws. A draw in which a quality or a metric is constant gives no rank and is left out.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -28,15 +27,16 @@ from harness.statistics.resampled import Correlate, correlator
 
 Name = TypeVar("Name", bound=Hashable)
 
+LEVEL = 0.95
 BLOCK = 1 << 17
-"""Draws × items that are looked at together; these stay in the processor's cache."""
+"""Draws times items per block; a block stays in the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class TargetScores:
     """One quality of a dataset: ratings (n,) and scores (metrics, n) of its items, NaN where missing.
 
-    With `context`, which of them each item answers, contexts are drawn whole in place of items.
+    With `context`, the number of each item's context, whole contexts are drawn, else items.
     """
 
     dataset: str
@@ -46,99 +46,91 @@ class TargetScores:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranks:
-    """Each metric's rank, 1 the best, and the interval of it; NaN where the rule gives no value.
+class Rank:
+    """A rank, 1 the best, None without a value; with draws its interval, letters and cluster.
 
-    Metrics that share one of their `letters` are not separated, by the draws or by the test that says which is
-    `better`; "" where there is no value.
+    Metrics that share one of their `letters` are not significantly different; clusters are numbered from 1.
     """
 
-    rank: Vector
-    low: Vector
-    high: Vector
-    letters: tuple[str, ...]
-    better: significance.Better
+    value: float
+    rank: int | None
+    low: float = math.nan
+    high: float = math.nan
+    letters: str = ""
+    cluster: int = 0
 
 
-Rule: TypeAlias = Callable[[Sequence[Array]], Vector]
-"""The metrics' values (metrics,) from those on each dataset's targets (targets, metrics); higher is better."""
+def rank(values: Mapping[Name, float], drawn: Array | None = None, better: significance.Better | None = None,
+         clusters: str = "every") -> dict[Name, Rank]:
+    """Rank named values, the highest first; values equal to 12 decimals share a rank.
+
+    `drawn` are the values on each draw (draws, metrics). Letters and clusters follow from `better`, by default from
+    the draws. `clusters` is a rule of `significance.clusters`.
+    """
+    table = np.array(list(values.values()), dtype=np.float64)
+    ranks = [None if math.isnan(own) else int(own) for own in _ranks(table).tolist()]
+    if drawn is None:
+        return {name: Rank(value, own) for (name, value), own in zip(values.items(), ranks, strict=True)}
+    ranks_drawn = _ranks(drawn)
+    low, high = np.where(np.isnan(table), np.nan, _quantiles(ranks_drawn)).tolist()
+    better = ahead(ranks_drawn) if better is None else better
+    columns = zip(values.values(), ranks, low, high, significance.letters(table, better),
+                  significance.cluster_numbers(table, better, clusters), strict=True)
+    return {name: Rank(*row) for name, row in zip(values, columns, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
     """Correlations on the targets of each dataset, on resamples of its items: (draws, targets, metrics).
 
-    `places` (draws, datasets) says which datasets a draw holds. Every rule is applied to the same draws.
+    `datasets` (draws, datasets) are the datasets of each draw. All rules are applied to the same draws.
     """
 
     resampled: Sequence[Array]
-    places: Codes
+    datasets: Codes
 
-    def values(self, rule: Rule) -> Array:
-        """The metrics' values under a rule in every draw: (draws, metrics)."""
-        draws = len(self.places)
-        return np.array([rule([self.resampled[dataset][(draw + place) % draws] for place, dataset in enumerate(row)])
-                         for draw, row in enumerate(self.places)])
+    @classmethod
+    def jointly(cls, resampled: Sequence[Array], rng: np.random.Generator) -> Drawn:
+        """Draw datasets for resamples of their items."""
+        return cls(resampled, rng.integers(len(resampled), size=(len(resampled[0]), len(resampled))))
 
-    def means(self) -> Array:
-        """The means over the datasets of each draw of the means over their targets: (draws, metrics)."""
-        draws = np.arange(len(self.places))
-        within = np.array([np.ascontiguousarray(own.swapaxes(1, 2)).mean(axis=2) for own in self.resampled])
-        return np.asarray(np.mean([within[datasets, (draws + place) % len(draws)]
-                                   for place, datasets in enumerate(self.places.T)], axis=0))
+    def means(self, weights: Vector) -> Array:
+        """Return the means of each draw, weighted by target: (draws, metrics)."""
+        draws = np.arange(len(self.datasets))
+        sums = np.array(list(self._sums(weights)))
+        totals = np.array([own.sum() for own in self._by_dataset(weights)])[self.datasets].sum(axis=1)
+        drawn = np.sum([sums[datasets, (draws + index) % len(draws)] for index, datasets in enumerate(self.datasets.T)],
+                       axis=0)
+        return np.asarray(drawn / np.where(totals > 0, totals, np.nan)[:, None])  # all drawn targets may weigh 0
 
-    def error(self, rule: Rule) -> Vector:
-        """The standard error of the metrics' values under a rule, the datasets being kept; a linear rule alone."""
+    def error(self, weights: Vector) -> Vector:
+        """Return the standard error of the weighted means with the datasets fixed."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # a column without a value in any draw
-            return np.asarray(np.nanstd(rule([own.swapaxes(0, 1) for own in self.resampled]), axis=0, ddof=1))
+            return np.asarray(np.nanstd(np.sum(list(self._sums(weights)), axis=0) / weights.sum(), axis=0, ddof=1))
+
+    def _sums(self, weights: Vector) -> list[Array]:
+        """Return the weighted sums over the targets of each dataset: (draws, metrics)."""
+        return [own @ values for own, values in zip(self._by_dataset(weights), self.resampled, strict=True)]
+
+    def _by_dataset(self, weights: Vector) -> list[Vector]:
+        return np.split(weights, np.cumsum([values.shape[1] for values in self.resampled])[:-1])
 
 
 def correlations(targets: Sequence[TargetScores], statistic: str = "spearman") -> list[Array]:
-    """The correlations on the targets of each dataset, on all items: (targets, metrics)."""
+    """Return the correlations on the targets of each dataset, on all items: (targets, metrics)."""
     return [_correlator(group, statistic)(np.ones((1, len(group[0].human))))[0] for group in by_dataset(targets)]
 
 
 def drawn(targets: Sequence[TargetScores], rng: np.random.Generator, draws: int = 1000,
           statistic: str = "spearman") -> Drawn:
-    """The targets on resamples of their items and of their datasets, one dataset at a time."""
-    samples = [resampled(group, draws, statistic, rng) for group in by_dataset(targets)]
-    return Drawn(samples, jointly(len(samples), draws, rng))
+    """Draw datasets and their items."""
+    return Drawn.jointly([resampled(group, draws, statistic, rng) for group in by_dataset(targets)], rng)
 
 
-def jointly(datasets: int, draws: int, rng: np.random.Generator) -> Codes:
-    """Which datasets each draw holds: (draws, datasets)."""
-    return rng.integers(datasets, size=(draws, datasets))
-
-
-def in_blocks(measure: Callable[[int, np.random.Generator], Array], draws: int, block: int,
-              rng: np.random.Generator) -> Array:
-    """What `measure` makes of so many draws at once, one block after the other, whatever the number of threads."""
-    sizes = [min(block, draws - start) for start in range(0, draws, block)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return np.concatenate(list(pool.map(measure, sizes, rng.spawn(len(sizes)))))
-
-
-def counts_of(n: int, draws: int, rng: np.random.Generator) -> Array:
-    """How often each of n items is drawn: (draws, n)."""
-    flat = rng.integers(n, size=(draws, n)) + np.arange(draws)[:, None] * n
-    return np.bincount(flat.ravel(), minlength=draws * n).reshape(draws, n).astype(np.float64)
-
-
-def ranked(values: Vector, drawn: Array, level: float = 0.95, better: significance.Better | None = None) -> Ranks:
-    """Rank metrics, with intervals and letters, by their values and those of every draw (draws, metrics).
-
-    Without a test of which metric is `better`, the draws decide.
-    """
-    rank, ranks = ranks_of(values), ranks_of(drawn)
-    low, high = np.where(np.isnan(rank), np.nan, _reached(ranks, ((1 - level) / 2, (1 + level) / 2)))
-    better = ahead(ranks, (1 + level) / 2) if better is None else better
-    return Ranks(rank, low, high, significance.letters(values, better), better)
-
-
-def ahead(ranks: Array, share: float) -> significance.Better:
-    """Which metric is ahead of which in at least this share of the draws that rank both; ranks as (draws, metrics)."""
-    columns = np.ascontiguousarray(ranks.T, dtype=np.float32)  # which holds every rank
+def ahead(ranks: Array, share: float = (1 + LEVEL) / 2) -> significance.Better:
+    """Return which metric is ahead of which in at least a share of the draws that rank both; ranks (draws, metrics)."""
+    columns = np.ascontiguousarray(ranks.T, dtype=np.float32)  # exact for ranks
     wins = np.array([(column < columns).sum(axis=1) for column in columns])  # a NaN is ahead of none
     known = np.isfinite(ranks).astype(np.float64)
     both = known.T @ known
@@ -146,7 +138,7 @@ def ahead(ranks: Array, share: float) -> significance.Better:
 
 
 def by_dataset(targets: Sequence[TargetScores]) -> list[list[TargetScores]]:
-    """The targets gathered by dataset, whose items they share."""
+    """Group targets by dataset, whose items they share."""
     groups: dict[str, list[TargetScores]] = {}
     for target in targets:
         groups.setdefault(target.dataset, []).append(target)
@@ -154,41 +146,43 @@ def by_dataset(targets: Sequence[TargetScores]) -> list[list[TargetScores]]:
 
 
 def resampled(group: Sequence[TargetScores], draws: int, statistic: str, rng: np.random.Generator) -> Array:
-    """The targets of a dataset on resamples of its items or contexts: (draws, targets, metrics)."""
-    n, context, correlate = len(group[0].human), group[0].context, _correlator(group, statistic)
+    """Return the correlations on resamples of a dataset's items or contexts: (draws, targets, metrics).
 
-    def measure(size: int, own: np.random.Generator) -> Array:
-        if context is None:
-            return correlate(counts_of(n, size, own))
-        return correlate(np.ascontiguousarray(counts_of(int(context.max()) + 1, size, own)[:, context]))
+    The numbers do not depend on the number of threads.
+    """
+    context, correlate = group[0].context, _correlator(group, statistic)
+    units = len(group[0].human) if context is None else int(context.max()) + 1
 
-    return in_blocks(measure, draws, max(1, BLOCK // max(1, n)), rng)
+    def measure(size: int, block_rng: np.random.Generator) -> Array:
+        flat = block_rng.integers(units, size=(size, units)) + np.arange(size)[:, None] * units
+        counts = np.bincount(flat.ravel(), minlength=size * units).reshape(size, units).astype(np.float64)
+        return correlate(counts if context is None else np.ascontiguousarray(counts[:, context]))
+
+    block = max(1, BLOCK // max(1, len(group[0].human)))
+    sizes = [min(block, draws - start) for start in range(0, draws, block)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return np.concatenate(list(pool.map(measure, sizes, rng.spawn(len(sizes)))))
 
 
 def _correlator(group: Sequence[TargetScores], statistic: str) -> Correlate:
-    """What correlates the targets of a dataset on resamples; scores that several targets share are taken once."""
+    """Return the function that correlates the targets of a dataset; scores that targets share are taken once."""
     places: dict[bytes, int] = {}
     at = np.array([[places.setdefault(row.tobytes(), len(places)) for row in target.scores] for target in group])
-    each = correlator(np.array([target.human for target in group]),
-                      np.array([np.frombuffer(row) for row in places]).reshape(len(places), -1), statistic)
-    return lambda counts: each(counts)[:, np.arange(len(group))[:, None], at]
+    distinct = np.array([np.frombuffer(row) for row in places]).reshape(len(places), -1)
+    correlate = correlator(np.array([target.human for target in group]), distinct, statistic)
+    return lambda counts: correlate(counts)[:, np.arange(len(group))[:, None], at]
 
 
-def ranks_of(values: Array) -> Array:
-    """1 for the highest of a row; equals, to 12 decimals, share the best rank; NaN where there is no value."""
+def _ranks(values: Array) -> Array:
+    """Rank each row, 1 the highest; equals share the best rank, NaN has none."""
     return np.where(np.isnan(values), np.nan, lowest_ranks(-np.round(values, 12)))
 
 
-def ranks_by_name(values: Mapping[Name, float]) -> dict[Name, int | None]:
-    """Rank named values, 1 the highest; equals share a rank, and a missing value has none."""
-    ranks = ranks_of(np.array(list(values.values()), dtype=np.float64))
-    return {name: None if np.isnan(rank) else int(rank) for name, rank in zip(values, ranks, strict=True)}
-
-
-def _reached(ranks: Array, shares: tuple[float, float]) -> Array:
-    """The quantiles of each column that are some of its values: (shares, metrics); NaN where there is none."""
-    quantiles = np.full((len(shares), ranks.shape[1]), np.nan)
+def _quantiles(ranks: Array) -> Array:
+    """Return the ends of the interval of each column among its ranks, (2, metrics); NaN where there is none."""
+    quantiles = np.full((2, ranks.shape[1]), np.nan)
     for rows, metrics in alike(np.isfinite(ranks).T):
         if rows.any():
-            quantiles[:, metrics] = np.quantile(ranks[rows][:, metrics], shares, axis=0, method="inverted_cdf")
+            quantiles[:, metrics] = np.quantile(ranks[rows][:, metrics], ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=0,
+                                                method="inverted_cdf")
     return quantiles

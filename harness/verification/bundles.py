@@ -30,7 +30,7 @@ from harness.run import correlate, plan
 from harness.run.correlate import Judged
 from harness.run.rank import RULES, Target
 from harness.statistics.panel import codes
-from harness.statistics.rank_intervals import ranks_by_name
+from harness.statistics.rank_intervals import rank
 
 TOLERANCE = 0.001
 VALUES = ("value", "p", "low", "high", "n")
@@ -163,7 +163,7 @@ def ranking(bundle: Bundle, here: Mapping[str, Dataset], rows: list[Correlation]
     boards: dict[tuple[str, ...], dict[tuple[str, str], float]] = {}
     for row in bundle.ranking:
         boards.setdefault((row.board, row.origin, row.rule, row.statistic), {})[row.metric, row.column] = row.value
-    ranks = {key: ranks_by_name(columns) for key, columns in boards.items()}
+    ranks = {key: rank(columns) for key, columns in boards.items()}
     places = []
     for packed in (row for row in bundle.ranking if row.metric in own):
         board = cells[packed.board, packed.origin]
@@ -172,7 +172,7 @@ def ranking(bundle: Bundle, here: Mapping[str, Dataset], rows: list[Correlation]
         complete = bool(covered) and len(covered) == len(board) and packed.rule in RULES
         key = (packed.board, packed.origin, packed.rule, packed.statistic)
         again = replace(packed, value=RULES[packed.rule](covered) if complete else math.nan,
-                        rank=ranks[key][packed.metric, packed.column] if complete else None,
+                        rank=ranks[key][packed.metric, packed.column].rank if complete else None,
                         covered=len(covered), targets=len(board))
         where = (f"board {packed.board}, {packed.origin}, rule {packed.rule}, {packed.metric}/{packed.column}, "
                  f"{packed.statistic}")

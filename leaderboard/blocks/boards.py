@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from harness.results.item_scores import slug
 from harness.results.rows import DatasetEntry, QualityEntry, RankingRow
-from harness.statistics.rank_intervals import ranks_by_name
+from harness.statistics.rank_intervals import rank
 from leaderboard.blocks import cells
 from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
 from leaderboard.model import sentences
@@ -134,9 +134,9 @@ def _dataset_ranking(index: Index, entry: DatasetEntry, statistic: str, columns:
     rated = {column: [math.nan] if index.is_fitted(column, entry.name) else _rated(index, entry, column, statistic)
              for column in columns}
     means = {column: _mean(values) for column, values in rated.items()}
-    ranks, targets = ranks_by_name(means), sum(quality.rated > 0 for quality in entry.qualities)
+    ranks, targets = rank(means), sum(quality.rated > 0 for quality in entry.qualities)
     return Board(entry.name, statistic, ("test",), {("test", column): RankingRow(
-        entry.name, entry.kind, "test", statistic, *column, means[column], ranks[column],
+        entry.name, entry.kind, "test", statistic, *column, means[column], ranks[column].rank,
         sum(map(math.isfinite, values)), targets) for column, values in rated.items()})
 
 

@@ -11,8 +11,7 @@ import pytest
 from harness.challenge import folder, outcome, ranking, tables
 from harness.challenge.report import report
 from harness.errors import BadConfig
-from harness.run.intervals import VECTORISED
-from harness.statistics import estimates, fixed_ranks, rank_intervals
+from harness.statistics import estimates
 from leaderboard.model import boards
 from tests.harness.challenge.folders import SIZE, challenge, items, scores, submit, three_teams
 
@@ -32,7 +31,7 @@ def edit(root: Path, *lines: str) -> None:
 
 def places(found: outcome.Outcome) -> dict[str, int]:
     return {entry.name: place.rank for entry, place in zip(
-        found.ranking.counting.entries, found.ranking.places[found.rules.rule], strict=True)}
+        found.ranking.counting.entries, found.ranking.ranks[found.rules.rule], strict=True)}
 
 
 def test_the_best_or_the_last_submission_counts(root: Path, home: Path) -> None:
@@ -60,7 +59,7 @@ def test_equal_scores_share_a_rank_and_a_letter(root: Path, home: Path) -> None:
     submit(root, "delta", 1, scores(1, 12))
     found = outcome.outcome(root, home)
     assert places(found) == {"alpha/2": 1, "delta/1": 1, "beta/1": 3, "gamma/1": 4}
-    first, second, *_ = found.ranking.places["test"]
+    first, second, *_ = found.ranking.ranks["test"]
     assert first.letters == second.letters
     assert found.pairs["first", "overall"].p[1, 3] == 1
     submit(root, "epsilon", 1, {name: value + 0.01 * (place % 2) for place, (name, value) in
@@ -97,7 +96,7 @@ def test_weighted_targets_primary_submissions_and_outlier_systems(root: Path, ho
     assert found.ranking.totals == pytest.approx(found.values[:, found.ground.targets.index(("second", "wit"))])
     assert all(len(own) == 3 and own[0] == 1 for own in found.ranking.clusters.values())
     assert len(tables.for_csv(found)["clusters"]) == 4
-    assert {place.cluster for place in found.ranking.places["test"]} == (
+    assert {place.cluster for place in found.ranking.ranks["test"]} == (
         set(found.ranking.clusters["second", "wit"]))
     edit(root, 'outliers = ["system-a"]')
     for name in ("first", "second"):
@@ -123,23 +122,10 @@ def test_any_statistic_ranks(root: Path, home: Path) -> None:
     for at, target in enumerate(found.ground.tables([""] * 4, found.entries.scores)):
         for row in range(4):
             assert found.values[row, at] == estimates.STATISTICS["pairwise-accuracy"].value(target.panel(row))
-    first, *_, last = found.ranking.places["test"]
+    first, *_, last = found.ranking.ranks["test"]
     assert (first.low, last.high) == (1, 3)
     assert "Pairwise-accuracy on first, second" in tables.official(found).data
     assert {row.statistic for row in report(found, root).ranking if row.low >= 1} == {"pairwise-accuracy"}
-
-
-def test_draws_with_ranks_kept_are_near_those_ranked_anew(root: Path, home: Path) -> None:
-    found = outcome.outcome(root, home)
-    people, scores, rule = found.ground.ratings_by_target, found.entries.scores, VECTORISED["test"]
-    targets = [rank_intervals.TargetScores(target[0], people[target], scores[target]) for target in people]
-    groups, totals = fixed_ranks.grouped(people, scores), np.array(found.ranking.totals)
-    anew, fixed = (rank_intervals.ranked(totals, drawn.values(rule)) for drawn in (
-        rank_intervals.drawn(targets, np.random.default_rng(0)),
-        fixed_ranks.drawn(groups, 1000, np.random.default_rng(0))))
-    assert np.abs(fixed.low - anew.low).max() <= 1
-    assert np.abs(fixed.high - anew.high).max() <= 1
-    assert fixed.letters == anew.letters
 
 
 def published(root: Path) -> dict[str, bytes]:

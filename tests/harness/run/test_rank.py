@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.results.rows import BoardId, Correlation
-from harness.run.rank import BY_NAME, RULES, CountedMean, Rule, Target, best_submissions, borda, over, ranking
-from harness.statistics.rank_intervals import ranks_by_name
+from harness.run.rank import BY_NAME, RULES, Rule, Target, borda, counted_mean, over, ranking
+from harness.statistics.rank_intervals import rank
 
 CELLS = {("a", "q1"): 0.1, ("a", "q2"): 0.3, ("b", "q1"): 0.6}
 
@@ -22,7 +22,7 @@ def test_rules_by_hand() -> None:
     assert RULES["dev"](CELLS) == pytest.approx((0.2 + 0.6) / 2)
     assert RULES["test"](CELLS) == pytest.approx(1.0 / 3)
     averaged = {("a", "average"): 0.2, ("b", "q1"): 0.6}
-    assert CountedMean({"a": 2, "b": 1})(averaged) == pytest.approx(1 / 3)
+    assert counted_mean({"a": 2, "b": 1})(averaged) == pytest.approx(1 / 3)
     assert BY_NAME["micro"](averaged) == pytest.approx(2 / 5)
 
 
@@ -33,17 +33,6 @@ def test_rules_by_hand() -> None:
 def test_incomplete_row_has_no_value(rule: Rule, row: dict[Target, float]) -> None:
     assert math.isnan(over(rule, row, CELLS))
     assert not math.isnan(over(rule, CELLS, CELLS))
-
-
-def test_best_submission_depends_on_the_rule() -> None:
-    """x1 is better on the dataset with two cells, x2 on the other; x3 lacks a cell; y has nothing complete."""
-    rows = {"x1": {("a", "q1"): 0.4, ("a", "q2"): 0.4, ("b", "q1"): 0.0},
-            "x2": {("a", "q1"): 0.1, ("a", "q2"): 0.1, ("b", "q1"): 0.5},
-            "x3": {("a", "q1"): 0.9, ("a", "q2"): 0.9},
-            "y1": {("b", "q1"): 0.9}}
-    teams = {"x1": "x", "x2": "x", "x3": "x", "y1": "y"}
-    assert best_submissions(rows, teams, BY_NAME["micro"], CELLS) == {"x": "x1"}
-    assert best_submissions(rows, teams, BY_NAME["macro"], CELLS) == {"x": "x2"}
 
 
 def test_borda_by_hand() -> None:
@@ -67,13 +56,16 @@ def test_ranks_ties_and_incomplete_rows() -> None:
 def test_board_names_read_back_and_rounding_errors_share_a_rank() -> None:
     for name in ("dev", "test-references", "more-zh", "dev:language usage"):
         assert str(BoardId.parse(name)) == name
-    assert ranks_by_name({"x": 0.1 + 0.2, "y": 0.3, "z": math.nan, "w": 0.1}) == {"x": 1, "y": 1, "z": None, "w": 3}
+    ranks = rank({"x": 0.1 + 0.2, "y": 0.3, "z": math.nan, "w": 0.1})
+    assert {name: own.rank for name, own in ranks.items()} == {"x": 1, "y": 1, "z": None, "w": 3}
 
 
 names = st.tuples(st.sampled_from("abc"), st.sampled_from("pqrs"))
 values = st.floats(-1, 1, allow_subnormal=False)
 rows = st.dictionaries(names, values, min_size=1)
-rules = st.sampled_from([*RULES.values(), CountedMean({"a": 1, "b": 4, "c": 9})])
+COUNTS = {"a": 1, "b": 4, "c": 9}
+COUNTED = counted_mean(COUNTS)
+rules = st.sampled_from([*RULES.values(), COUNTED])
 
 
 @given(rules, rows, st.data(), st.floats(0, 1))
@@ -83,7 +75,7 @@ def test_means_ignore_order_and_rise_with_every_cell(
     assert min(row.values()) <= rule(row) <= max(row.values())
     cell = data.draw(st.sampled_from(sorted(row)))
     sizes = Counter(dataset for dataset, _ in row)
-    counts = rule.counts if isinstance(rule, CountedMean) else {
+    counts = COUNTS if rule is COUNTED else {
         dataset: 1 / size if rule is RULES["dev"] else 1 for dataset, size in sizes.items()}
     weight = counts[cell[0]] / sum(counts[dataset] for dataset, _ in row)
     better = rule({**row, cell: row[cell] + gain})
