@@ -107,10 +107,10 @@ def _maps(outcome: Outcome) -> Iterator[HeatMap]:
 def _remarks(outcome: Outcome) -> Iterator[str]:
     if outcome.rules.draws:
         yield (f"The 95 % interval of a rank is over {outcome.rules.draws} draws of datasets and of their items. "
-               f"Submissions that share a letter are not told apart by {test_of(outcome.rules)}. The intervals ask what "
-               "other datasets and items would bring, the test whether the scores of two submissions may be swapped on "
-               "these: so a team can be first in every draw and not told from the second. A letter need not follow the "
-               "ranks.")
+               f"Submissions that share a letter are not told apart by {test_of(outcome.rules)}. The intervals "
+               "say what other datasets and items would bring, the test whether the scores of two submissions may be "
+               "swapped on these: so a team can be first in every draw and not told from the second. A letter need not "
+               "follow the ranks.")
         yield from _undecided(outcome.ranking.ranks[outcome.rules.rule])
     if outcome.alike:
         yield f"{'; '.join(outcome.alike)}."
