@@ -25,8 +25,8 @@ from benchmarks.formats.records import Refused, lines, load, mapping, records, t
 from benchmarks.storage import archive
 from harness.bundle import FORM, LISTS, LONGEST, MANIFEST, TABLES, Bundle, ScoreTable, heading, scores_file
 from harness.errors import BadBundle
-from harness.results import files
 from harness.results.item_scores import ColumnKey
+from harness.results.rows import TABLES as KINDS
 from harness.results.rows import Run
 from harness.statistics.panel import Vector
 from metrics.column import of_quality, split_quality
@@ -37,7 +37,6 @@ LIMIT = 128 << 20
 COLUMNS = 2000
 """Columns of scores that a dataset may have."""
 
-KINDS = files.ENTRIES | files.TABLES
 
 
 def read(path: Path) -> Bundle:

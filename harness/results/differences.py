@@ -15,17 +15,7 @@ import numpy as np
 
 from harness.results.rows import Results
 
-KEYS: dict[str, tuple[str, ...]] = {
-    "correlations": ("dataset", "quality", "metric", "column", "statistic"),
-    "comparisons": ("dataset", "quality", "statistic", "test", "better", "worse"),
-    "reliability": ("dataset", "quality", "method"),
-    "ranking": ("board", "origin", "rule", "statistic", "metric", "column"),
-    "skips": ("dataset", "metric"),
-    "failures": ("dataset", "metric"),
-    "examples": ("dataset", "quality", "item"),
-}
-"""Key fields of each table; the other fields are compared. A comparison with swapped columns counts as one row removed
-and one added."""
+COMPARED = ("correlations", "comparisons", "reliability", "ranking", "skips", "failures", "examples")
 
 Key = tuple[str, ...]
 Table: TypeAlias = Mapping[Key, Mapping[str, Any]]
@@ -57,17 +47,20 @@ def drifts(before: Results, after: Results) -> tuple[TableDifference, ...]:
 
 
 def _tables(report: Results) -> dict[str, Table]:
-    """Return the rows of every table by key, as the fields that are compared."""
-    rows = {name: getattr(report, name) for name in KEYS}
+    """Return the rows of every table by key, as the fields that are compared.
+
+    A comparison with swapped columns counts as one row removed and one added.
+    """
+    rows = {name: getattr(report, name) for name in COMPARED}
     rows["comparisons"] = itertools.chain.from_iterable(report.comparisons)
     tables: dict[str, Table] = {
-        name: {tuple(getattr(row, part) for part in key): {field: getattr(row, field) for field in row.__slots__
-                                                           if field not in key} for row in rows[name]}
-        for name, key in KEYS.items()}
+        name: {tuple(getattr(row, part) for part in row.KEY): {field: getattr(row, field) for field in row.__slots__
+                                                               if field not in row.KEY} for row in rows[name]}
+        for name in COMPARED}
     points: dict[Key, Mapping[str, Any]] = {
         (rows.dataset, *column): {"items": rows.items, "values": values} for rows in report.points
-              for column, values in (*((("people", name), ratings) for name, ratings in rows.human.items()),
-                                     *rows.scores.items())}
+        for column, values in (*((("people", name), ratings) for name, ratings in rows.human.items()),
+                               *rows.scores.items())}
     return {**tables, "points": points}
 
 

@@ -11,7 +11,7 @@
 | `examples.json` | `Example`: items on which people and metrics disagree most, with their texts |
 | `timings.json` | `Timing`: what scoring took; the only file that differs between two runs of the same thing |
 
-A missing number is NaN in Parquet and null in JSON. A file is read when its rows are first asked for, and refused where
+A missing number is NaN in Parquet and null in JSON. A file is read when its rows are first requested, and refused if
 its SHA-256 is not the one in `report.json`.
 """
 
@@ -23,7 +23,8 @@ import functools
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import UserList
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,34 +33,12 @@ from benchmarks.storage.files import write_atomically
 from harness.errors import BadReport
 from harness.results import item_scores as packing
 from harness.results import tables
-from harness.results.rows import (
-    Comparison,
-    Correlation,
-    DatasetEntry,
-    Example,
-    Failure,
-    ItemScores,
-    MetricEntry,
-    RankingRow,
-    Reliability,
-    Results,
-    Run,
-    Skip,
-    Timing,
-    TrainingEntry,
-)
+from harness.results.rows import TABLES, Comparison, Correlation, ItemScores, RankingRow, Reliability, Results, Run
 
 SCHEMA = 1
-
-TABLES: dict[str, type[Any]] = {
-    "correlations": Correlation, "ranking": RankingRow, "comparisons": Comparison, "reliability": Reliability,
-}
-"""Tables of the results."""
-
-ENTRIES: dict[str, type[Any]] = {
-    "datasets": DatasetEntry, "metrics": MetricEntry, "trainings": TrainingEntry, "skips": Skip, "failures": Failure,
-}
-"""Lists in report.json."""
+ENTRIES = ("datasets", "metrics", "trainings", "skips", "failures")
+"""Tables in report.json."""
+PARQUET = ("correlations", "ranking", "comparisons", "reliability")
 
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, OSError)
 """Exceptions of JSON, pyarrow and records for malformed files; a type unknown to pyarrow is a RuntimeError."""
@@ -68,53 +47,27 @@ _BROKEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, 
 def write(report: Results, folder: Path) -> None:
     """Write the report, each file atomically."""
     folder.mkdir(parents=True, exist_ok=True)
-    head: dict[str, Any] = {
-        "schema": SCHEMA,
-        "run": dataclasses.asdict(report.run),
-        **{name: [dataclasses.asdict(entry) for entry in getattr(report, name)] for name in ENTRIES},
-        "tables": {},
-        "points": _write_points(report.points, folder / "points"),
-    }
-    for name, kind in TABLES.items():
-        rows = getattr(report, name)
-        table = tables.packed_comparisons(rows) if kind is Comparison else tables.packed(rows, kind)
-        head["tables"][name] = hashlib.sha256(table).hexdigest()
-        write_atomically(folder / f"{name}.parquet", table)
-    examples = json_of([dataclasses.asdict(example) for example in report.examples])
-    head["examples"] = hashlib.sha256(examples).hexdigest()
-    write_atomically(folder / "examples.json", examples)
-    timings = [dataclasses.asdict(timing) for timing in report.timings]
-    write_atomically(folder / "timings.json", json_of(timings))
-    write_atomically(folder / "report.json", json_of(head))
+    parquet = {name: tables.packed(getattr(report, name), TABLES[name]) for name in PARQUET}
+    examples, timings = (json_of(list(map(dataclasses.asdict, rows))) for rows in (report.examples, report.timings))
+    head = {"schema": SCHEMA, "run": dataclasses.asdict(report.run),
+            **{name: [dataclasses.asdict(entry) for entry in getattr(report, name)] for name in ENTRIES},
+            "tables": {name: _digest(content) for name, content in parquet.items()},
+            "points": _write_points(report.points, folder / "points"), "examples": _digest(examples)}
+    for name, content in {**{f"{name}.parquet": content for name, content in parquet.items()},
+                          "examples.json": examples, "timings.json": timings, "report.json": json_of(head)}.items():
+        write_atomically(folder / name, content)
 
 
-class _Later(Sequence[Any]):
+class _Later(UserList[Any]):
     """Rows of a report, read on first use."""
 
     def __init__(self, folder: Path, read: Callable[[], Iterable[Any]]) -> None:
         self._folder, self._read = folder, read
 
     @functools.cached_property
-    def _rows(self) -> tuple[Any, ...]:
+    def data(self) -> tuple[Any, ...]:  # type: ignore[override]
         with _reading(self._folder):
             return tuple(self._read())
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self._rows[place]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._rows)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._rows == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr(self._rows)
 
 
 def read(folder: Path | str) -> Results:
@@ -130,29 +83,22 @@ def read(folder: Path | str) -> Results:
         if head.get("schema") != SCHEMA:
             raise BadReport(f"{folder}/report.json: has form {head.get('schema')!r:.40}, this harness reads form "
                             f"{SCHEMA}; run `harness run` again")
-
-        def table(name: str, kind: type[Any]) -> Iterable[Any]:
-            content = _checked(folder / f"{name}.parquet", head["tables"][name])
-            return tables.unpacked_comparisons(content) if kind is Comparison else tables.unpacked(content, kind)
-
-        def points() -> Iterator[ItemScores]:
-            for dataset, digest in head["points"].items():
-                yield packing.unpacked(_checked(_points_path(folder / "points", dataset), digest))
-
-        def examples() -> Iterable[Example]:
-            content = _checked(folder / "examples.json", head["examples"])
-            return records("examples.json", load("examples.json", content), Example)
-
-        def timings() -> Iterable[Timing]:
-            return records("timings.json", load("timings.json", (folder / "timings.json").read_bytes()), Timing)
-
-        later: dict[str, Callable[[], Iterable[Any]]] = {
-            "points": points, "examples": examples, "timings": timings,
-            **{name: functools.partial(table, name, kind) for name, kind in TABLES.items()}}
-        rows: dict[str, Any] = {
-            **{name: records(f"report.json, {name}", head[name], kind) for name, kind in ENTRIES.items()},
-            **{name: _Later(folder, read) for name, read in later.items()}}
+        rows: dict[str, Any] = {name: records(f"report.json, {name}", head[name], TABLES[name]) for name in ENTRIES}
+        later = (name for name in TABLES if name not in ENTRIES)
+        rows |= {name: _Later(folder, functools.partial(_rows, folder, head, name)) for name in later}
         return Results(run=value_of(Run, head["run"], "run"), **rows)
+
+
+def _rows(folder: Path, head: Mapping[str, Any], name: str) -> Iterator[Any]:
+    """Read the rows of a table that is not in report.json."""
+    if name in PARQUET:
+        yield from tables.unpacked(_checked(folder / f"{name}.parquet", head["tables"][name]), TABLES[name])
+    elif name == "points":
+        for dataset, digest in head["points"].items():
+            yield packing.unpacked(_checked(_points_path(folder / "points", dataset), digest))
+    else:
+        content = _checked(folder / f"{name}.json", head.get(name))
+        yield from records(f"{name}.json", load(f"{name}.json", content), TABLES[name])
 
 
 @contextlib.contextmanager
@@ -171,19 +117,7 @@ def _reading(folder: Path) -> Iterator[None]:
 def json_line(row: Correlation | RankingRow | Comparison | Reliability, **more: object) -> str:
     """Return a JSON object on a line, with null for NaN."""
     values = {**more, **{name: getattr(row, name) for name in row.__slots__}}
-    return "{" + ", ".join([f'"{name}": {_json_value(value)}' for name, value in values.items()]) + "}\n"
-
-
-def _json_value(value: object) -> str:
-    """Write rows as json.dumps would, in a tenth of the time."""
-    if type(value) is float:
-        return repr(value) if math.isfinite(value) else "null"
-    return _string(value) if type(value) is str else json.dumps(value)
-
-
-@functools.lru_cache(100_000)
-def _string(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(filled(values), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def json_of(value: object) -> bytes:
@@ -207,7 +141,7 @@ def _write_points(every: Iterable[ItemScores], folder: Path) -> dict[str, str]:
         folder.mkdir(exist_ok=True)
         content, path = packing.packed(points), _points_path(folder, points.dataset)
         write_atomically(path, content)
-        digests[points.dataset] = hashlib.sha256(content).hexdigest()
+        digests[points.dataset] = _digest(content)
         written.add(path)
     for path in set(folder.glob("*.parquet")) - written:
         path.unlink(missing_ok=True)
@@ -218,9 +152,13 @@ def _points_path(folder: Path, dataset: str) -> Path:
     return folder / f"{packing.slug(dataset)}.parquet"
 
 
-def _checked(path: Path, digest: str) -> bytes:
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _checked(path: Path, digest: str | None) -> bytes:
     """Read a file that report.json names; ValueError if its digest differs."""
     content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != digest:
+    if digest and _digest(content) != digest:
         raise ValueError(f"{path.name} is not the file that report.json was written with")
     return content

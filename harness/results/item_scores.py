@@ -1,33 +1,30 @@
-"""The ratings and scores of a dataset item by item: packed as Parquet, and read back.
+"""The ratings and scores of a dataset item by item, as a Parquet file.
 
     points/SLUG.parquet     item, system, words, context, human:QUALITY, ..., score:COLUMN, ..., conversation
 
 The last only where contexts continue each other. The column names are for people: the table's metadata holds the exact
-ones, in order, as JSON. Its floats are split by byte and compressed, which makes them a third smaller than as they are.
+ones, in order, as JSON. Floats are split by byte and compressed, which saves a third.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import itertools
 import json
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+import pyarrow as pa
 
 from harness.results.rows import ItemScores
+from harness.results.tables import file_of, table_of
 from harness.statistics.panel import Vector
 from metrics.column import of_quality, split_quality
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 SAFE = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
 """Names valid and distinct on every file system."""
-
-DIGEST = 8
 
 ColumnKey: TypeAlias = tuple[str, str]
 """Metric and column."""
@@ -57,38 +54,31 @@ def slug(name: str) -> str:
     if SAFE.fullmatch(name):
         return name
     plain = re.sub(r"[^a-z0-9_-]+", "-", name.casefold()).strip("-")[:40] or "dataset"
-    return f"{plain}.{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:DIGEST]}"
+    return f"{plain}.{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
 def packed(points: ItemScores) -> bytes:
     """Write item scores as Parquet; equal scores give equal bytes."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     columns: dict[str, pa.Array] = {
         "item": pa.array(points.items, pa.string()), "system": pa.array(points.systems, pa.string()),
         "words": pa.array(points.words), "context": pa.array(points.contexts)}
     split = []
-    for kind, names, given in (("human", list(points.human), points.human.values()),
-                               ("score", labels(list(points.scores)), points.scores.values())):
-        for name, values in zip(names, given, strict=True):
+    for kind, names, vectors in (("human", list(points.human), points.human.values()),
+                                 ("score", labels(list(points.scores)), points.scores.values())):
+        for name, values in zip(names, vectors, strict=True):
             split.append(_readable(f"{kind}:{name}", columns))
             columns[split[-1]] = pa.array(values)
     if points.conversations is not None:
         columns["conversation"] = pa.array(points.conversations)
     notes = {"dataset": points.dataset, "human": list(points.human), "score": [list(name) for name in points.scores]}
     table = pa.table(columns).replace_schema_metadata({"points": json.dumps(notes)})
-    sink = io.BytesIO()
-    pq.write_table(table, sink, compression="zstd", use_dictionary=["system"], write_statistics=False,
+    return file_of(table, compression="zstd", use_dictionary=["system"], write_statistics=False,
                    use_byte_stream_split=split, store_schema=True)
-    return sink.getvalue()
 
 
 def unpacked(content: bytes) -> ItemScores:
     """Read item scores."""
-    import pyarrow.parquet as pq
-
-    table = pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)
+    table = table_of(content)
     notes = json.loads(table.schema.metadata[b"points"])
     columns = iter(table.columns[4:])
     return ItemScores(
@@ -103,5 +93,5 @@ def unpacked(content: bytes) -> ItemScores:
 def _readable(name: str, others: Container[str]) -> str:
     """Turn a foreign name into a column name: printable, short and unique."""
     shown = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in name)[:100]
-    return next(own for number in itertools.count(1)
-                if (own := shown if number == 1 else f"{shown} {number}") not in others)
+    names = itertools.chain([shown], (f"{shown} {number}" for number in itertools.count(2)))
+    return next(name for name in names if name not in others)

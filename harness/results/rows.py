@@ -1,6 +1,6 @@
 """The results of a run as rows that can be printed, saved and drawn; the leaderboard reads nothing else.
 
-`harness.results.files` writes them to disk and reads them back.
+`KEY` of a row names the fields that identify it. `TABLES` has the class of the rows of every table.
 """
 
 from __future__ import annotations
@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+import numpy as np
+import numpy.typing as npt
 
-    from harness.results.cache import Cache
+from harness.results.cache import Cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class QualityEntry:
 
 @dataclass(frozen=True, slots=True)
 class BoardId:
-    """The identity of a board: a split, or those of its datasets with references, in a language or of a dimension."""
+    """A split, or its datasets with references or in a language, or its qualities of a dimension."""
 
     split: str
     part: str = ""
@@ -54,13 +53,14 @@ class BoardId:
 
 @dataclass(frozen=True, slots=True)
 class DatasetEntry:
-    """A dataset as it was in the run; `has` names what its items come with: references, context, facts.
+    """A dataset as it was in the run; `has` names fields of its items: references, context, facts.
 
-    `ratings` counts pairs of an item and a quality with a vote, `votes` all votes, 0 where that is not known.
-    `fingerprint` is the SHA-256 of the items, `ratings_fingerprint` that of the votes. Where `contexts`, the number of
-    different contexts, those of one conversation as one, is below the number of items, rows are not independent.
+    `ratings` counts pairs of an item and a quality with a vote, `votes` all votes, 0 if unknown. `fingerprint` is the
+    SHA-256 of the items, `ratings_fingerprint` of the votes. `contexts` counts different contexts, those of one
+    conversation as one; if there are fewer than items, rows are not independent.
     """
 
+    KEY: ClassVar = ("name",)
     name: str
     title: str
     split: str
@@ -94,13 +94,13 @@ class DatasetEntry:
 class MetricEntry:
     """A metric as it was in the run; `signature` says everything its scores depend on.
 
-    `system` says how it stands to its paper's system, `departures` where it differs, `fitted_on` what its weights or
-    those of its inputs were fitted on: nothing, dialogues or ratings. `models` names the models whose numbers the
-    scores are made of, none for a metric without, `pretrained_on` what those that are known by name had read before,
-    and `parameters` how many these and its own networks have. `learned_on` names the datasets that it is scored on with
-    weights that were learned on their ratings, `source` the bundle that its scores are from, if not of this run.
+    `system` compares it to its paper's system, `departures` lists differences, `fitted_on` is "", dialogues or ratings.
+    `models` names the models that it reads, `pretrained_on` their corpora as far as known, `parameters` counts the
+    parameters of all its networks. `learned_on` names the datasets on whose ratings its weights were fitted, `source`
+    the bundle that its scores are from, if not from this run.
     """
 
+    KEY: ClassVar = ("name",)
     name: str
     title: str
     family: str
@@ -122,20 +122,20 @@ class MetricEntry:
 
     @property
     def badge(self) -> str:
-        """How it stands to its paper's system, whether it was fitted on ratings, and which bundle its scores are of."""
+        """Its relation to its paper's system, with a warning if it was fitted on ratings or is from a bundle."""
         return "; ".join(filter(None, (self.system, "fitted on ratings" if self.fitted_on == "ratings" else "",
                                        f"scores from {self.source}" if self.source else "")))
 
 
 def fitted(metrics: Iterable[MetricEntry], datasets: Iterable[DatasetEntry]) -> set[tuple[str, str]]:
-    """The metrics with the datasets on whose real ratings their weights were learned: no correlation there counts."""
+    """Return metrics with the datasets on whose real ratings they were fitted: correlations there do not count."""
     real = {entry.name for entry in datasets if entry.kind == "real"}
     return {(entry.name, name) for entry in metrics for name in entry.learned_on if name in real}
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """An evaluation during training: the mean training loss since the last one, and the loss over what is held out."""
+    """An evaluation during training: the mean training loss since the last one, and the validation loss."""
 
     step: int
     loss: float
@@ -144,8 +144,9 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class TrainingEntry:
-    """Trained weights that metrics of the run read, and how they were made; `kept`: the step they are from."""
+    """Trained weights that metrics of the run read, and their training; `kept` is the step they are from."""
 
+    KEY: ClassVar = ("name", "encoder", "digest")
     name: str
     metrics: tuple[str, ...]
     encoder: str
@@ -163,13 +164,14 @@ class TrainingEntry:
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """How well one column agrees with people on one quality. `value` is NaN where `note` says why.
+    """The correlation of a column with the ratings of a quality. `value` is NaN where `note` gives a reason.
 
-    `p` is two-sided, for no correlation; `low` to `high` is the 95 % interval. `corrected` is the correlation corrected
-    for rater unreliability: divided by the root of the reliability. Scores that differ by at most `epsilon` are ties of
-    a pairwise accuracy.
+    `p` is two-sided, for no correlation; `low` to `high` is the 95 % interval. `corrected` is corrected for rater
+    unreliability: divided by the root of the reliability. For a pairwise accuracy, scores that differ by at most
+    `epsilon` are ties.
     """
 
+    KEY: ClassVar = ("dataset", "quality", "metric", "column", "statistic")
     dataset: str
     quality: str
     metric: str
@@ -187,12 +189,13 @@ class Correlation:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Which of two columns agrees better with people on one quality, and how sure that is.
+    """A test of the difference between two columns' correlations on a quality.
 
-    `delta` is the difference of their correlations, 0 or more; `value` the test's statistic where it has one. `p` is
-    two-sided; `holm` and `bh` are adjusted over all pairs of columns on the quality.
+    `delta` is the difference, 0 or more; `value` the test's statistic if it has one. `p` is two-sided; `holm` and `bh`
+    are adjusted over all pairs of columns on the quality.
     """
 
+    KEY: ClassVar = ("dataset", "quality", "statistic", "test", "better", "worse")
     dataset: str
     quality: str
     statistic: str
@@ -209,10 +212,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparisons:
-    """The comparisons on one quality by one statistic and test, an array for each field of `Comparison`.
-
-    `better` and `worse` are places in `names`. Iterating gives the rows.
-    """
+    """The comparisons on a quality by a statistic and test; arrays, with indices of `names` in `better` and `worse`."""
 
     dataset: str
     quality: str
@@ -228,27 +228,28 @@ class Comparisons:
     holm: npt.NDArray[np.float64]
     bh: npt.NDArray[np.float64]
 
+    KEY: ClassVar = ("dataset", "quality", "statistic", "test")
+    SIDES: ClassVar = ("better", "worse")
+    NUMBERS: ClassVar = ("n", "delta", "value", "p", "holm", "bh")
+
     def __len__(self) -> int:
-        """How many pairs of columns were compared."""
         return len(self.p)
 
     def __iter__(self) -> Iterator[Comparison]:
-        """Row by row."""
-        columns = [[self.names[place] for place in places.tolist()] for places in (self.better, self.worse)]
-        numbers = [part.tolist() for part in (self.n, self.delta, self.value, self.p, self.holm, self.bh)]
-        for row in zip(*columns, *numbers, strict=True):
+        columns = [[self.names[index] for index in getattr(self, side).tolist()] for side in self.SIDES]
+        for row in zip(*columns, *(getattr(self, name).tolist() for name in self.NUMBERS), strict=True):
             yield Comparison(self.dataset, self.quality, self.statistic, self.test, *row)
 
     def at(self, rows: npt.NDArray[np.bool_]) -> Comparisons:
-        """Some of the rows."""
-        return replace(self, **{name: getattr(self, name)[rows] for name in (
-            "better", "worse", "n", "delta", "value", "p", "holm", "bh")})
+        """Select rows."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in (*self.SIDES, *self.NUMBERS)})
 
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """How far the people themselves agree on one quality; NaN where `note` says why."""
+    """The agreement among raters on a quality; NaN where `note` gives a reason."""
 
+    KEY: ClassVar = ("dataset", "quality", "method")
     dataset: str
     quality: str
     method: str
@@ -259,16 +260,15 @@ class Reliability:
 
 @dataclass(frozen=True, slots=True)
 class RankingRow:
-    """A column's place on a board under a ranking rule.
+    """A column on a board under a ranking rule.
 
-    `board` is dev or test, dev-references or test-references for the datasets that have some, more-zh for those of one
-    language, dev:fluency for one dimension; `origin` is sample or real, which never share an average. `value` is NaN
-    and `rank` None where the column has no correlation on some target of the board; it has one on `covered` of
-    `targets`. `low` to `high` is the 95 % interval of the rank, on other contexts and datasets, where it was computed;
-    `error` is the standard error of the value on other contexts of these datasets. `letters`: columns that share one
-    cannot be distinguished by the draws.
+    `board` is the text of a `BoardId`: dev, test-references, more-zh, dev:fluency; `origin` is sample or real, which
+    never share an average. The column has correlations on `covered` of `targets`; if some are missing, `value` is NaN
+    and `rank` None. `low` to `high` is the 95 % interval of the rank on other contexts and datasets, `error` the
+    standard error of the value on other contexts. Columns that share one of `letters` cannot be distinguished.
     """
 
+    KEY: ClassVar = ("board", "origin", "rule", "statistic", "metric", "column")
     board: str
     origin: str
     rule: str
@@ -289,12 +289,13 @@ class RankingRow:
 class ItemScores:
     """The ratings and scores of one dataset, item by item.
 
-    `human` has the mean rating of each quality, `scores` the scores of each column (metric, column), with
-    COLUMN@DIMENSION for a column of its own on a quality; NaN where there is none. All are float64 (items,).
-    `words` counts those of the response, or of the whole dialogue; a system that is not known is "". Items with one
-    number in `contexts` answer the same context; `conversations` is where contexts continue each other, and is drawn.
+    `human` has the mean rating of each quality, `scores` the scores of each column by metric and column, where
+    COLUMN@DIMENSION holds for one quality; float64 (items,), NaN if missing. `words` counts the words of the response
+    or dialogue; an unknown system is "". Items with one number in `contexts` answer the same context;
+    `conversations` numbers conversations, if contexts continue each other.
     """
 
+    KEY: ClassVar = ("dataset",)
     dataset: str
     items: tuple[str, ...]
     systems: tuple[str, ...]
@@ -307,14 +308,15 @@ class ItemScores:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An item on which people and metrics disagree: places are from 0, the lowest of its dataset, to 1, the highest.
+    """An item on which people and metrics disagree; ranks are scaled from 0, the lowest of its dataset, to 1.
 
-    `metrics` is the median place over the metrics but the controls, `columns` the place by those that agree best with
-    people. Where `quality` is "all qualities", `people` is the mean place over them, and `rating` the mean rating where
-    they share a scale, else NaN. A whole dialogue has its last utterances as `context` and an empty `response`. Where
-    `metric` is named, it is one that this metric alone places too high or too low, and `metrics` is its place.
+    `people` is the rank by the ratings, `metrics` the median rank by the metrics except controls, `columns` the ranks
+    by the columns that agree best with people. If `quality` is "all qualities", `people` is the mean over them, and
+    `rating` the mean rating if they share a scale, else NaN. A dialogue has its last utterances as `context` and an
+    empty `response`. If `metric` is named, `metrics` is the rank by this metric, which is too high or too low.
     """
 
+    KEY: ClassVar = ("dataset", "quality", "item")
     dataset: str
     quality: str
     item: str
@@ -330,7 +332,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table of an exhibit: texts under headings, the first column naming the row; `data` says what it is on."""
+    """A table of an exhibit: texts under headings, the first column naming the row; `data` describes its data."""
 
     name: str
     caption: str
@@ -350,7 +352,7 @@ class HeatMap:
 
     @classmethod
     def of(cls, title: str, labels: tuple[str, ...], values: npt.NDArray[np.float64], told: str) -> HeatMap:
-        """The map of an array, (labels, labels), NaN where there is no correlation."""
+        """Return the map of an array, (labels, labels), NaN where there is no correlation."""
         return cls(title, labels, tuple(tuple(value if math.isfinite(value) else None for value in row)
                                         for row in values.tolist()), told)
 
@@ -359,7 +361,7 @@ class HeatMap:
 class Exhibit:
     """The result of a study, or of recomputing a paper's tables: tables, heat maps, remarks.
 
-    `kind` is study or challenge; `command` is what makes it again.
+    `kind` is study or challenge; `command` makes it again.
     """
 
     name: str
@@ -376,6 +378,7 @@ class Exhibit:
 class Skip:
     """A dataset that a metric did not score, for a reason that the metric declares."""
 
+    KEY: ClassVar = ("dataset", "metric")
     dataset: str
     metric: str
     reason: str
@@ -385,6 +388,7 @@ class Skip:
 class Failure:
     """A dataset on which a metric failed, with the exception."""
 
+    KEY: ClassVar = ("dataset", "metric")
     dataset: str
     metric: str
     error: str
@@ -392,12 +396,13 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What it took to score one dataset with one metric, when it was scored.
+    """The time that scoring a dataset with a metric took, on `day`, in ISO form.
 
-    `alone` is without loading models, and with what another metric had read before; of a composition with its inputs.
-    `day` is when that was, in ISO form.
+    `alone` is without loading models, but with all reading that another metric had done before; with the inputs of a
+    composition.
     """
 
+    KEY: ClassVar = ("dataset", "metric")
     dataset: str
     metric: str
     items: int
@@ -413,7 +418,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What must be known to repeat the run; `command` is without the folders of this machine."""
+    """The facts needed to repeat the run; `command` is without the folders of this machine."""
 
     version: str
     commit: str | None
@@ -428,21 +433,25 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Everything that a run writes. Pages are drawn from this alone."""
+    """All tables of a run. Pages are drawn from this alone; `cache` keeps their random draws."""
 
     run: Run
-    datasets: tuple[DatasetEntry, ...]
-    metrics: tuple[MetricEntry, ...]
+    datasets: Sequence[DatasetEntry]
+    metrics: Sequence[MetricEntry]
     correlations: Sequence[Correlation]
     ranking: Sequence[RankingRow]
-    skips: tuple[Skip, ...] = ()
-    failures: tuple[Failure, ...] = ()
+    skips: Sequence[Skip] = ()
+    failures: Sequence[Failure] = ()
     comparisons: Sequence[Comparisons] = ()
     reliability: Sequence[Reliability] = ()
-    trainings: tuple[TrainingEntry, ...] = ()
+    trainings: Sequence[TrainingEntry] = ()
     examples: Sequence[Example] = ()
     points: Sequence[ItemScores] = field(default=(), compare=False)
-    exhibits: tuple[Exhibit, ...] = field(default=(), compare=False)
     timings: Sequence[Timing] = field(default=(), compare=False)
+    exhibits: tuple[Exhibit, ...] = field(default=(), compare=False)
     cache: Cache | None = field(default=None, compare=False)
-    """Where what pages draw at random is kept; without it they draw anew."""
+
+
+TABLES: Mapping[str, type[Any]] = {name: get_args(hint)[0] for name, hint in get_type_hints(Results).items()
+                                   if get_origin(hint) is Sequence}
+"""Every table of the results, with the class of its rows."""

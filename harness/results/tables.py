@@ -8,42 +8,38 @@ from __future__ import annotations
 import dataclasses
 import io
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from harness.results.rows import Comparisons
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 Row = TypeVar("Row")
 
-KEY = ("dataset", "quality", "statistic", "test")
-SIDES = ("better", "worse")
-NUMBERS = ("n", "delta", "value", "p", "holm", "bh")
+KEY, SIDES, NUMBERS = Comparisons.KEY, Comparisons.SIDES, Comparisons.NUMBERS
 
 
 def packed(rows: Sequence[Any], kind: type[Any]) -> bytes:
     """Return rows of one kind as a Parquet file."""
-    import pyarrow as pa
-
+    if kind is Comparisons:
+        return _packed_comparisons(rows)
     types = {"str": pa.string(), "float": pa.float64()}
     schema = pa.schema([(field.name, types.get(str(field.type), pa.int64())) for field in dataclasses.fields(kind)])
-    return _file(pa.table({name: [getattr(row, name) for row in rows] for name in schema.names}, schema=schema))
+    return file_of(pa.table({name: [getattr(row, name) for row in rows] for name in schema.names}, schema=schema))
 
 
-def unpacked(content: bytes, kind: type[Row]) -> tuple[Row, ...]:
+def unpacked(content: bytes, kind: type[Row]) -> Iterator[Row]:
     """Read rows back."""
-    table = _table(content)
+    if kind is Comparisons:
+        return _unpacked_comparisons(content)  # type: ignore[return-value]
+    table = table_of(content)
     columns = [table.column(field.name).to_pylist() for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
-    return tuple(kind(*row) for row in zip(*columns, strict=True))
+    return (kind(*row) for row in zip(*columns, strict=True))
 
 
-def packed_comparisons(comparisons: Sequence[Comparisons]) -> bytes:
-    """Return comparisons as a Parquet file, a row for each."""
-    import pyarrow as pa
-
+def _packed_comparisons(comparisons: Sequence[Comparisons]) -> bytes:
     text = pa.dictionary(pa.int32(), pa.string())
     schema = pa.schema([*((name, text) for name in (*KEY, *SIDES)), ("n", pa.int64()),
                         *((name, pa.float64()) for name in NUMBERS[1:])])
@@ -54,12 +50,12 @@ def packed_comparisons(comparisons: Sequence[Comparisons]) -> bytes:
         columns = [pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(names, pa.string()))
                    for names, codes in texts]
         parts.append(pa.table([*columns, *(pa.array(getattr(part, name)) for name in NUMBERS)], schema=schema))
-    return _file(pa.concat_tables(parts).unify_dictionaries(), use_dictionary=[*KEY, *SIDES, "n"], store_schema=False)
+    return file_of(pa.concat_tables(parts).unify_dictionaries(), use_dictionary=[*KEY, *SIDES, "n"], store_schema=False)
 
 
-def unpacked_comparisons(content: bytes) -> Iterator[Comparisons]:
+def _unpacked_comparisons(content: bytes) -> Iterator[Comparisons]:
     """Read comparisons back, those on a quality by a statistic and test together."""
-    table = _table(content, [*KEY, *SIDES]).unify_dictionaries().combine_chunks()
+    table = table_of(content, [*KEY, *SIDES]).unify_dictionaries().combine_chunks()
     texts = {name: table.column(name).combine_chunks() for name in (*KEY, *SIDES)}
     codes = {name: column.indices.to_numpy() for name, column in texts.items()}
     labels = {name: column.dictionary.to_pylist() for name, column in texts.items()}
@@ -74,16 +70,13 @@ def unpacked_comparisons(content: bytes) -> Iterator[Comparisons]:
         yield Comparisons(dataset, quality, statistic, test, names, *(column[start:end] for column in numbers))
 
 
-def _file(table: pa.Table, **options: object) -> bytes:
-    import pyarrow.parquet as pq
-
+def file_of(table: pa.Table, **options: object) -> bytes:
+    """Return a table as a Parquet file."""
     sink = io.BytesIO()
     pq.write_table(table, sink, **options)
     return sink.getvalue()
 
 
-def _table(content: bytes, texts: Sequence[str] = ()) -> pa.Table:
-    """Read a file; `texts` are read as dictionaries."""
-    import pyarrow.parquet as pq
-
+def table_of(content: bytes, texts: Sequence[str] = ()) -> pa.Table:
+    """Read a Parquet file; `texts` are read as dictionaries."""
     return pq.ParquetFile(io.BytesIO(content), read_dictionary=list(texts)).read(use_threads=False)
