@@ -1,4 +1,4 @@
-"""A column of scores, and the name of one: `COLUMN`, or `COLUMN@QUALITY` where it is meant for one quality alone."""
+"""Columns of scores and their names: `COLUMN`, or `COLUMN@QUALITY` for the column made for one quality."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ Column: TypeAlias = npt.NDArray[np.float64]
 """One score per item, higher is better; NaN means not scorable."""
 
 Columns: TypeAlias = Mapping[str, Column]
-"""The columns of a metric by name."""
+"""Columns of a metric by name."""
 
 _AT = "@"
 
 
 def of_quality(column: str, quality: str) -> str:
-    """The name of a column for one quality, COLUMN@QUALITY; the column's own where no quality is named."""
+    """Return the name of a column for one quality, COLUMN@QUALITY; `column` itself without a quality."""
     return f"{column}{_AT}{quality}" if quality else column
 
 
 def split_quality(name: str, columns: Collection[str]) -> tuple[str, str]:
-    """The column and the quality of a name, where such a column is among `columns`; else the name and no quality.
+    """Return column and quality of a name if the column is one of `columns`, else the name and no quality.
 
-    The name of a column of another library (`evaluate:PATH`) may hold an @ itself.
+    The name of a column of another library (`evaluate:PATH`) may itself hold an @.
     """
     column, _, quality = name.rpartition(_AT)
     return (column, quality) if column in columns else (name, "")

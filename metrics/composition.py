@@ -1,16 +1,15 @@
-"""Composites: metrics made of the columns of other metrics, mixed with weights.
+"""Composites: metrics that mix the columns of other metrics (their inputs) with weights.
 
-    inputs       the columns, by `METRIC`, `METRIC[options]`, `METRIC/COLUMN` or the column alone; `log(...)` of one
-    evidence     the inputs' correlations with people on development datasets (metrics/evidence.py)
-    weights      one per input, for a quality
-    scaled       the inputs brought to one scale
+    inputs      METRIC, METRIC[options], METRIC/COLUMN or COLUMN; log(...) takes sign(s) · log(1 + |s|) of one
+    evidence    correlations of the inputs with ratings on development datasets (metrics/evidence.py)
+    score       sum over the inputs of weight · scaled score
 
-A composite has two columns: `NAME` has weights for each quality (`NAME@QUALITY`, one for each quality of the dataset),
-`NAME-single` is the mean over the qualities, for a test phase that takes one score per item. Without qualities both are
-the same. A composite whose weights are the same for every quality has the first column alone.
+A composite with the columns `NAME` and `NAME-single` has weights per quality: `NAME@QUALITY` for each quality of the
+dataset, and their mean over the qualities as `NAME-single`, for a test phase that takes one score per item. A composite
+whose weights are the same for every quality has the first column only.
 
-The harness makes composites of scores that it has (harness/scoring/composites.py), on a development dataset with the
-weights that were learned on the others. `score` serves callers who have items alone.
+In a run the harness mixes scores that it has (harness/scoring/composites.py), on a development dataset with weights
+learned on the others. `Composite.score` serves callers who have only items.
 """
 
 from __future__ import annotations
@@ -27,23 +26,23 @@ import numpy.typing as npt
 from benchmarks.dataset import Item
 from metrics import evidence as evidences
 from metrics import registry
-from metrics.column import of_quality
+from metrics.column import Column, Columns, of_quality
 from metrics.errors import BadOption, BrokenPlugin, CannotScore
 from metrics.evidence import Evidence, Vector
-from metrics.metric import Column, Columns, MetricCard, signature
+from metrics.metric import MetricCard, signature
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
 InputScores: TypeAlias = npt.NDArray[np.float64]
-"""The scores of the inputs: (inputs, items)."""
+"""Scores of the inputs, (inputs, items)."""
 
 FURTHEST = 3.0
-"""Scores further from the mean than so many spreads are cut there, so that no outlier decides."""
+"""Scaled scores are cut at this many spreads from the mean, so that no outlier decides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A column of a metric, and the name it was requested by. `logged` takes sign(s) · log(1 + |s|) of it."""
+    """A column of a metric, and the name it was requested by."""
 
     name: str
     chosen: Chosen
@@ -51,16 +50,16 @@ class Input:
     logged: bool = False
 
     def of(self, columns: Columns, aggregation: str = "") -> Column:
-        """Its scores among the columns of its metric; of turns brought together the aggregation, where it has one."""
+        """Return its scores among the columns of its metric, of the aggregation over turns where there is one."""
         scores = columns.get(self.column + aggregation, columns[self.column])
         return np.sign(scores) * np.log1p(np.abs(scores)) if self.logged else scores
 
 
 class Composite:
-    """A metric made of columns of others; by itself with equal weights over standardised inputs.
+    """Base class: equal weights over standardised inputs.
 
-    `drawn` is how many items of a dataset a calibration draws, 0 for all. With `level_apart` whole dialogues and single
-    responses have weights of their own.
+    `drawn` is the number of items per dataset that a calibration draws, 0 for all. With `level_apart` whole dialogues
+    and single responses have separate weights.
     """
 
     __slots__ = ()
@@ -70,58 +69,56 @@ class Composite:
 
     @property
     def learns(self) -> bool:
-        """Whether its weights or scales come from evidence."""
+        """True if weights or scales come from evidence."""
         return True
 
     @property
     def in_sample(self) -> bool:
-        """Whether a development dataset is scored with weights that were learned on it as well."""
+        """True if the weights for a development dataset are learned on it as well."""
         return False
 
     @property
     def scale(self) -> str:
-        """`none` where the scores are taken as they are."""
+        """`standard`, or `none` to mix the scores as they are."""
         return "standard" if self.learns else "none"
 
     def made_of(self) -> tuple[Input, ...]:
-        """Its inputs."""
+        """Return the inputs."""
         raise NotImplementedError
 
-    def weights(self, evidence: Evidence, dimension: str) -> Vector:  # noqa: ARG002  (the same for all)
-        """One weight per input for a quality: here the same for every input and quality."""
+    def weights(self, evidence: Evidence, dimension: str) -> Vector:  # noqa: ARG002  (the same for every quality)
+        """Return one weight per input for a quality."""
         return np.full(len(evidence.inputs), 1 / len(evidence.inputs))
 
     def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:
-        """The inputs on one scale: (s − mean) / spread on the development datasets, cut at three spreads."""
+        """Return the inputs on one scale: (s − mean) / spread on the development datasets, cut at three spreads."""
         if self.scale == "none":
             return table
         means, spreads = evidence.scale()
         return np.asarray(np.clip((table - means[:, None]) / spreads[:, None], -FURTHEST, FURTHEST))
 
     def depends(self, models: Models) -> tuple[str, ...]:
-        """The signature of every input, and the digest of the evidence."""
+        """Return the signature of every input, and the digest of the evidence."""
         signatures = signed(self, models)
         parts = tuple(f"input={name}|{signature}" for name, signature in signatures.items())
         if not self.learns:
             return parts
         evidence = learned(self, models)
-        other = evidences.strangers(evidence, signatures)
-        remark = f", learned on other scores of {', '.join(other)}" if other else ""
+        changed = evidences.strangers(evidence, signatures)
+        remark = f", learned on other scores of {', '.join(changed)}" if changed else ""
         return (*parts, f"weights={evidence.identity}{remark}")
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """One score per item, higher is better; NaN where an input with a weight has none."""
+        """Return a score per item, higher is better; NaN where an input with a weight has none."""
         inputs = self.made_of()
         metrics = {part.chosen.label: part.chosen.metric for part in inputs}
         columns = {label: metric.score(items, models) for label, metric in metrics.items()}
         table = np.array([part.of(columns[part.chosen.label]) for part in inputs]).reshape(len(inputs), len(items))
-        scores = compose(self, table, learned(self, models), ())
-        return {column: scores[column] for column in self.card.columns}
+        return compose(self, table, learned(self, models), ())
 
 
-def compose(metric: Composite, table: InputScores, evidence: Evidence,
-            dimensions: Sequence[str]) -> dict[str, Column]:
-    """The columns of a composite, those per quality included; CannotScore where no evidence is left."""
+def compose(metric: Composite, table: InputScores, evidence: Evidence, dimensions: Sequence[str]) -> dict[str, Column]:
+    """Return the columns of a composite, with one per quality; CannotScore if no evidence is left."""
     name, *single = metric.card.columns
     if metric.learns and not evidence.qualities:
         raise CannotScore(f"its weights were learned on this dataset alone: `harness calibrate {metric.card.name}` "
@@ -129,15 +126,15 @@ def compose(metric: Composite, table: InputScores, evidence: Evidence,
     scaled = metric.scaled(table, evidence)
     if not single:
         return {name: mixed(scaled, metric.weights(evidence, ""))}
-    weights = {dimension: metric.weights(evidence, dimension) for dimension in dimensions}
-    every = weights or {dimension: metric.weights(evidence, dimension) for dimension in evidence.dimensions or ("",)}
-    mean = mixed(scaled, np.mean([*every.values()], axis=0))
-    return {name: mean, single[0]: mean,
-            **{of_quality(name, dimension): mixed(scaled, own) for dimension, own in weights.items()}}
+    weights = {dimension: metric.weights(evidence, dimension)
+               for dimension in dimensions or evidence.dimensions or ("",)}
+    mean = mixed(scaled, np.mean([*weights.values()], axis=0))
+    by_quality = {of_quality(name, dimension): mixed(scaled, weights[dimension]) for dimension in dimensions}
+    return {name: mean, single[0]: mean, **by_quality}
 
 
 def mixed(scaled: InputScores, weights: Vector) -> Column:
-    """The weighted sum; an input without a weight may be NaN."""
+    """Return the weighted sum; an input without a weight may be NaN."""
     total = np.zeros(scaled.shape[1])
     for row, weight in zip(scaled, weights.tolist(), strict=True):
         if weight:
@@ -145,35 +142,34 @@ def mixed(scaled: InputScores, weights: Vector) -> Column:
     return total
 
 
-def learned(metric: Composite, models: Models) -> Evidence:
-    """The evidence for a composite; an empty one where it needs none."""
-    signatures = signed(metric, models)
-    if not metric.learns:
-        return Evidence(tuple(signatures), ())
-    return evidences.find(metric.card.name, signatures, models.home)
-
-
 def signed(metric: Composite, models: Models) -> dict[str, str]:
-    """The signature of every input by its name."""
-    metrics = ((part.name, part.chosen.metric) for part in metric.made_of())
-    return {name: models.once(("signature", own), functools.partial(signature, own, models)) for name, own in metrics}
+    """Return the signature of every input by its name."""
+    return {part.name: models.once(("signature", part.chosen.metric),
+                                   functools.partial(signature, part.chosen.metric, models))
+            for part in metric.made_of()}
+
+
+def learned(metric: Composite, models: Models) -> Evidence:
+    """Return the evidence for a composite, empty if it needs none."""
+    signatures = signed(metric, models)
+    return evidences.find(metric.card.name, signatures, models.home) if metric.learns else Evidence(tuple(signatures))
 
 
 def weights_shown(metric: Composite, evidence: Evidence) -> Iterator[tuple[str, Sequence[tuple[str, float]]]]:
-    """The weights of every quality, the largest first."""
+    """Yield each quality with its inputs and weights, the largest first."""
     for dimension in evidence.dimensions:
         weights = zip(evidence.inputs, metric.weights(evidence, dimension).tolist(), strict=True)
         yield dimension, sorted(weights, key=lambda pair: -pair[1])
 
 
 def default_or_more(metric: Any) -> tuple[Input, ...]:
-    """What the option `inputs` names: a text that begins with `+` adds to the default."""
+    """Return the inputs named by the option `inputs`; a text that begins with `+` adds to the default."""
     default = type(metric).__dataclass_fields__["inputs"].default
     return named(default + metric.inputs if metric.inputs.startswith("+") else metric.inputs)
 
 
 def named(text: str, **defaults: Any) -> tuple[Input, ...]:
-    """The inputs of a text `A+B[option=value]+C/COLUMN`; `defaults` reach the options of that name."""
+    """Return the inputs of a text `A+B[option=value]+C/COLUMN`; `defaults` reach the options of that name."""
     names = [name.strip() for name in re.split(r"\+(?![^\[]*\])", text)]
     if not all(names) or len(set(names)) < len(names):
         raise BadOption(f"{text!r}: inputs are written A+B+C, each once")
@@ -183,18 +179,18 @@ def named(text: str, **defaults: Any) -> tuple[Input, ...]:
 @functools.lru_cache(maxsize=256)
 def _input(name: str, **defaults: Any) -> Input:
     logged = name.startswith("log(") and name.endswith(")")
-    metric, column = _parted(name[4:-1] if logged else name)
+    metric, column = _split(name[4:-1] if logged else name)
     chosen = registry.choose(metric, **defaults)
+    columns = chosen.metric.card.columns
     if isinstance(chosen.metric, Composite):
         raise BadOption(f"{name!r}: a composition cannot be an input of another; name its inputs")
-    columns = chosen.metric.card.columns
     if column and column not in columns:
         raise BadOption(f"{name!r}: {metric} has the columns {', '.join(columns)}")
     return Input(name, chosen, column or columns[0], logged)
 
 
-def _parted(name: str) -> tuple[str, str]:
-    """The metric and the column of a name; the column is empty for the metric's first."""
+def _split(name: str) -> tuple[str, str]:
+    """Return the metric and the column of a name; the column is empty for the metric's first."""
     metric, slash, column = name.rpartition("/")
     if metric.endswith("]"):
         return metric, column

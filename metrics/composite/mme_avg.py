@@ -1,6 +1,6 @@
 """MME-Avg (Zhang et al. 2022): the sub-metrics of MME-CRS with equal weights.
 
-As in MME-CRS each is brought to mean 0 and spread 1 first, which the paper does not; `scale=none` leaves it out.
+Each is first brought to mean 0 and spread 1, which the paper does not do; `scale=none` leaves it out.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ class MmeAvg(SubMetrics):
     """The mean of the sub-metrics."""
 
     card: ClassVar[MetricCard] = MetricCard(
-        name="mme-avg", title="MME-Avg", columns=("mme-avg",), family="composite",
-        needs=("context",), models=("encoder",), paper="https://arxiv.org/abs/2206.09403",
-        notes="MME-CRS with equal weights.",
+        name="mme-avg", title="MME-Avg", columns=("mme-avg",), family="composite", needs=("context",),
+        models=("encoder",), paper="https://arxiv.org/abs/2206.09403", notes="MME-CRS with equal weights.",
         system="another method",
         departures=(
             "Its inputs are small heads on a frozen encoder.",

@@ -5,26 +5,24 @@
     w_jk       the mean of w_ijk over the datasets i that have quality j
     S_j        the sum over k of w_jk · s_k
 
-A dataset on which no sub-metric agrees with a quality has no weights for it and is left out of the mean.
+A dataset on which no sub-metric agrees with a quality is left out of the mean.
 
-Fluency (mme-fm), relevance (mme-rm), topic coherence (mme-tcm), engagement (mme-em) and three of specificity (sm). Its
-submissions 1 to 3 are `power=1`, `2` (which won, and is the default) and `3`; 4 is `power=auto`, and 5 the same with
-`encoder=` a BERT. `recipe=paper` takes the sub-metrics that are trained as in the paper. The challenge's test phase
-took one score per item, and the paper does not say how it is made of the S_j: here it is their mean over the qualities
-of the dataset, `mme-crs-single`.
+The groups are fluency (mme-fm), relevance (mme-rm), topic coherence (mme-tcm), engagement (mme-em) and specificity (the
+three of sm). Submissions 1 to 3 are `power=1`, `2` (the winner and the default) and `3`; 4 is `power=auto`, 5 the same
+with a BERT as `encoder`. `recipe=paper` takes sub-metrics trained as in the paper. The test phase took one score per
+item; the paper does not say how it is made, here it is the mean over the qualities of the dataset, `mme-crs-single`.
 
-Departures: the paper sums the sub-metrics' scores as they are, a perplexity beside probabilities. Here each is first
-brought to mean 0 and spread 1 over the development datasets, else the perplexity decides alone; `scale=none` does it
-as printed. The weights of a quality that few development datasets have are shrunk (`Evidence.shrunk`), `strength=0`
-takes the means as printed; and a development dataset takes those learned on the others. The paper names the correlation
-where it says what should lie between 1/3 and 1/2 for the best d; it is read as the weight, and d as a whole number.
-"Dialogues" that are drawn are items.
+Departures: the paper sums raw scores, a perplexity beside probabilities. Here each sub-metric is first brought to mean
+0 and spread 1 over the development datasets, since the perplexity would decide alone; `scale=none` sums as printed.
+Weights of qualities that few datasets have are shrunk (`Evidence.shrunk`; `strength=0` takes the means as printed), and
+a development dataset takes weights learned on the others. For the best d the paper wants the largest correlation
+between 1/3 and 1/2; this is read as the largest weight, d as a whole number, and the "dialogues" drawn as items.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -39,32 +37,19 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "fm": ("mme-fm",), "rm": ("mme-rm",), "tcm": ("mme-tcm",), "em": ("mme-em",), "sm": ("sm-ll", "sm-nce", "sm-ppl"),
 }
 Without: TypeAlias = Literal["none", "fm", "rm", "tcm", "em", "sm", "rm+tcm"]
-"""The ablations of the paper's Table 5."""
-DRAWN = 300
-"""Dialogues of each dataset that correlations are computed over."""
+"""Ablations of the paper's Table 5."""
 Power: TypeAlias = Literal["1", "2", "3", "auto"]
 LOW, HIGH = 1 / 3, 1 / 2
-"""Between which the largest weight should lie."""
+"""Bounds of the largest weight for the best power."""
 HIGHEST = 20
-"""The largest power that is tried."""
-
-
-def by_paper(column: str, encoder: str) -> str:
-    """Return the sub-metric of a column as the papers have it."""
-    if column.startswith("sm-"):
-        return f"sm[encoder={encoder or PAPER.encoder}]/{column}"
-    return f"{column}[recipe=paper,encoder={encoder}]" if encoder else f"{column}[recipe=paper]"
-
-
-INPUTS: Mapping[str, Callable[[str, str], str]] = {"small": lambda column, encoder: column, "paper": by_paper}
-"""The sub-metric of a column and an encoder, by recipe."""
+"""Largest power tried."""
 
 
 class SubMetrics(Composite):
-    """A composite of the columns of GROUPS; the options that name them are its own."""
+    """A composite of the columns of GROUPS."""
 
     __slots__ = ()
-    drawn: ClassVar[int] = DRAWN
+    drawn: ClassVar[int] = 300
     level_apart: ClassVar[bool] = False
     encoder: str
     without: Without
@@ -72,19 +57,31 @@ class SubMetrics(Composite):
 
     @classmethod
     def for_options(cls, values: Mapping[str, Any]) -> Any:
-        """The class, its card that of the sub-metrics it has."""
-        return as_published(cls) if values.get("recipe") == "paper" else cls
+        """Return the class with a card that describes the sub-metrics of the recipe."""
+        if values.get("recipe") != "paper":
+            return cls
+        departures = ("Specificity is that of adapters on the encoder, not of a SimCSE trained as a masked model.",
+                      *cls.card.departures[1:])
+        return variant(cls, card=dataclasses.replace(cls.card, system="same method, smaller model",
+                                                     departures=departures))
 
     def made_of(self) -> tuple[Input, ...]:
-        """The columns of the groups that an ablation leaves."""
+        """Return the columns of the groups that are not ablated."""
         columns = [column for group, columns in GROUPS.items() if group not in self.without.split("+")
                    for column in columns]
-        return named("+".join(INPUTS[self.recipe](column, self.encoder) for column in columns), encoder=self.encoder)
+        return named("+".join(map(self._sub_metric, columns)), encoder=self.encoder)
+
+    def _sub_metric(self, column: str) -> str:
+        if self.recipe == "small":
+            return column
+        if column.startswith("sm-"):
+            return f"sm[encoder={self.encoder or PAPER.encoder}]/{column}"
+        return f"{column}[recipe=paper,encoder={self.encoder}]" if self.encoder else f"{column}[recipe=paper]"
 
 
 @dataclass(frozen=True, slots=True)
 class MmeCrs(SubMetrics):
-    """A score per quality, and one for all."""
+    """Correlation Re-Scaling of the sub-metrics."""
 
     card: ClassVar[MetricCard] = MetricCard(
         name="mme-crs", title="MME-CRS", columns=("mme-crs", "mme-crs-single"), family="composite", needs=("context",),
@@ -109,30 +106,24 @@ class MmeCrs(SubMetrics):
     recipe: Literal["small", "paper"] = "small"
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
-        """Correlation Re-Scaling; the weights sum to 1."""
+        """Return weights by Correlation Re-Scaling; they sum to 1."""
         return crs_weights(evidence, dimension, self.power, self.strength)
 
 
-def as_published(kind: type[Composite]) -> Any:
-    """The class with a card whose first departure is that of the one sub-metric that is not the paper's."""
-    return variant(kind, card=dataclasses.replace(kind.card, system="same method, smaller model", departures=(
-        "Specificity is that of adapters on the encoder, not of a SimCSE trained as a masked model.",
-        *kind.card.departures[1:])))
-
-
 def crs_weights(evidence: Evidence, dimension: str, power: Power, strength: float = 0.0) -> Vector:
-    """The weights of a quality: the mean over the datasets that have it; equal ones where nothing agrees anywhere."""
+    """Return the mean weights over the datasets that have a quality; equal ones where no input agrees anywhere."""
+    count = len(evidence.inputs)
+
     def mean(dimensions: Collection[str]) -> tuple[Vector, int]:
-        weights = [own for quality in evidence.qualities if quality.dimension in dimensions
-                   and (own := rescaled(quality.spearman, power)) is not None]
-        count = len(evidence.inputs)
+        every = [rescaled(quality.spearman, power) for quality in evidence.qualities if quality.dimension in dimensions]
+        weights = [row for row in every if row is not None]
         return np.asarray(np.mean(weights, axis=0)) if weights else np.full(count, 1 / count), len(weights)
 
     return evidence.shrunk(dimension, strength, mean)
 
 
 def rescaled(correlations: Vector, power: Power) -> Vector | None:
-    """The weights of one quality on one dataset; they sum to 1. None where no sub-metric agrees."""
+    """Return the weights of a quality on one dataset, which sum to 1; None if no sub-metric agrees."""
     useful = np.maximum(np.nan_to_num(correlations), 0)
     if not useful.any():
         return None
@@ -140,12 +131,12 @@ def rescaled(correlations: Vector, power: Power) -> Vector | None:
 
 
 def best_power(useful: Vector) -> int:
-    """The smallest power for which the largest weight lies between 1/3 and 1/2; else the one that comes nearest."""
-    def off(power: int) -> float:
+    """Return the smallest power whose largest weight lies nearest to the range from 1/3 to 1/2."""
+    def distance(power: int) -> float:
         largest = float(_powered(useful, power).max())
         return max(LOW - largest, largest - HIGH, 0.0)
 
-    return min(range(1, HIGHEST + 1), key=off)
+    return min(range(1, HIGHEST + 1), key=distance)
 
 
 def _powered(useful: Vector, power: int) -> Vector:

@@ -1,4 +1,4 @@
-"""Rank averaging: the mean of an item's ranks under other metrics, among the items that it is scored with.
+"""Rank averaging: the mean of an item's ranks under other metrics, from 0 to 1.
 
 Nothing is learned and no scale is needed, but an item's score depends on the others of its dataset.
 """
@@ -17,7 +17,7 @@ from metrics.metric import MetricCard
 
 @dataclass(frozen=True, slots=True)
 class RankAverage(Composite):
-    """The mean rank, from 0 to 1."""
+    """The mean rank among the items of a dataset."""
 
     card: ClassVar[MetricCard] = MetricCard(
         name="rank-average", title="Rank average", columns=("rank-average",), family="composite", scope="dataset",
@@ -27,15 +27,13 @@ class RankAverage(Composite):
 
     @property
     def learns(self) -> bool:
-        """Nothing is learned."""
         return False
 
     def made_of(self) -> tuple[Input, ...]:
-        """The columns of the option, by default such as say whether a reply belongs to its context."""
         return default_or_more(self)
 
     def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:  # noqa: ARG002  (ranks need no scale)
-        """Each input's ranks over the number of items that it scored; equals share their mean rank."""
+        """Return each input's ranks over the number of items that it scored; ties share their mean rank."""
         import scipy
 
         ranks = np.full(table.shape, np.nan)

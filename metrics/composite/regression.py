@@ -2,13 +2,9 @@
 
     w = (A + λ I)^-1 r
 
-A holds the standardised inputs' correlations with each other, r those with the ranks of the ratings, both the mean over
-datasets. Few datasets share a quality, so the weights of one are shrunk (`Evidence.shrunk`): the mean over all
-qualities counts as `strength` more datasets beside those of related qualities, that mean likewise beside the
-quality's own.
-
-One set of weights per quality is learned on development datasets and, for a development dataset, on the others alone.
-`regression-single` is one score per item: the mean over the qualities of the dataset.
+A holds the correlations of the inputs with each other, r those with the ranks of the ratings, both averaged over
+datasets. Few datasets share a quality, so A and r are shrunk towards related qualities and all (`Evidence.shrunk`).
+Weights per quality are learned on the development datasets; for one of them, on the others.
 """
 
 from __future__ import annotations
@@ -40,26 +36,23 @@ class Regression(Composite):
     in_sample: bool = False
 
     def made_of(self) -> tuple[Input, ...]:
-        """The columns of the option."""
         return default_or_more(self)
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
-        """Ridge regression, shrunk over related qualities; an input can have a negative weight."""
+        """Return the weights of a ridge regression; an input can have a negative one."""
         return ridge_weights(evidence, dimension, self.ridge, self.strength)
 
 
 def ridge_weights(evidence: Evidence, dimension: str, ridge: float, strength: float = 1.0) -> Vector:
-    """The weights of a quality."""
-    both = evidence.shrunk(dimension, strength, lambda dimensions: _means(evidence, dimensions))
-    return np.asarray(np.linalg.solve(both[:, :-1] + ridge * np.eye(len(both)), both[:, -1]), dtype=np.float64)
+    """Return the weights of a quality."""
+    def mean(dimensions: Collection[str]) -> tuple[Vector, int]:
+        tables = []  # (inputs, inputs + 1): A with r as a last column
+        for part in evidence.parts:
+            ranked = [np.nan_to_num(quality.ranked) for quality in part.qualities if quality.dimension in dimensions]
+            if ranked:
+                tables.append(np.column_stack([np.nan_to_num(part.alike), np.mean(ranked, axis=0)]))
+        empty = np.eye(len(evidence.inputs), len(evidence.inputs) + 1)
+        return np.asarray(np.mean(tables, axis=0)) if tables else empty, len(tables)
 
-
-def _means(evidence: Evidence, dimensions: Collection[str]) -> tuple[Vector, int]:
-    """Mean correlations of the inputs with each other and, as a last column, with people; and of how many datasets.
-
-    Only datasets with one of the dimensions count.
-    """
-    both = [np.column_stack([np.nan_to_num(part.alike), np.mean(rows, axis=0)]) for part in evidence.parts
-            if (rows := [np.nan_to_num(own.ranked) for own in part.qualities if own.dimension in dimensions])]
-    empty = np.eye(len(evidence.inputs), len(evidence.inputs) + 1)
-    return np.asarray(np.mean(both, axis=0)) if both else empty, len(both)
+    table = evidence.shrunk(dimension, strength, mean)
+    return np.asarray(np.linalg.solve(table[:, :-1] + ridge * np.eye(len(table)), table[:, -1]), dtype=np.float64)

@@ -1,7 +1,7 @@
 """A weighted sum of other metrics' columns.
 
-`weighted[inputs=deb+cosine]` weighs the standardised columns by Correlation Re-Scaling, per quality, as MME-CRS does.
-`weighted[inputs=0.7*deb+0.3*cosine]` has fixed weights, and takes the scores as they are: nothing is learned.
+`weighted[inputs=deb+cosine]` weighs standardised columns per quality by Correlation Re-Scaling, like MME-CRS.
+`weighted[inputs=0.7*deb+0.3*cosine]` has fixed weights for raw scores, and learns nothing.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ INPUTS = "+".join((
     "ruber-unreferenced", "bert-dnn", "cosine", "cosim", "mme-rm", "mme-fm", "mme-em", "sm-ll", "sm-nce", "distinct-1",
     "context-overlap", "log(length)", "perplexity",
 ))
-"""The default inputs: reference-free columns, each of which scores every response that has a context."""
+"""Reference-free columns, each of which scores every response with a context."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weighted(Composite):
-    """Weights that are fixed, or learned from correlations."""
+    """A sum with weights that are fixed, or learned from correlations."""
 
     card: ClassVar[MetricCard] = MetricCard(
         name="weighted", title="Weighted ensemble", columns=("weighted", "weighted-single"), family="composite",
@@ -41,29 +41,23 @@ class Weighted(Composite):
 
     @property
     def learns(self) -> bool:
-        """Whether the inputs have no weights."""
         return "*" not in self.inputs
 
     def made_of(self) -> tuple[Input, ...]:
-        """The columns of the option."""
         if self.learns:
             return default_or_more(self)
-        return named("+".join(name for _, name in _fixed(self.inputs)))
+        return named("+".join(name for name, _ in _fixed(self.inputs)))
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
-        """The fixed weights, else Correlation Re-Scaling."""
-        if not self.learns:
-            return np.array([weight for weight, _ in _fixed(self.inputs)])
-        return crs_weights(evidence, dimension, self.power, self.strength)
+        if self.learns:
+            return crs_weights(evidence, dimension, self.power, self.strength)
+        return np.array([weight for _, weight in _fixed(self.inputs)])
 
 
-def _fixed(text: str) -> list[tuple[float, str]]:
-    """The weights and inputs of `0.7*A+0.3*B`."""
-    weights = []
-    for part in text.split("+"):
-        weight, _, name = part.partition("*")
-        try:
-            weights.append((float(weight), name.strip()))
-        except ValueError:
-            raise BadOption(f"{text!r}: weights are written 0.7*A+0.3*B, one for every input or none") from None
-    return weights
+def _fixed(text: str) -> list[tuple[str, float]]:
+    """Return the inputs of `0.7*A+0.3*B` with their weights."""
+    parts = [part.partition("*") for part in text.split("+")]
+    try:
+        return [(name.strip(), float(weight)) for weight, _, name in parts]
+    except ValueError:
+        raise BadOption(f"{text!r}: weights are written 0.7*A+0.3*B, one for every input or none") from None
