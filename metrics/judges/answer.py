@@ -1,9 +1,9 @@
-"""A judge's answer: what an endpoint sent, and the scores that stand in it.
+"""A judge's answer, and the scores read from it.
 
-A number that is not on its quality's scale, or that is one of several, is no score: nothing is guessed or cut to fit.
-Where the server gives the probabilities of tokens, a score is the mean over the whole numbers on the scale, weighted by
-the probability of each where the answer's number stands (Liu et al., 2023); the rest of the probability is left out.
-A question that is answered by Yes or No scores log p(Yes) − log p(No), and only from probabilities.
+A number off its quality's scale, or one of several, is no score: nothing is guessed or clipped. Where the server gives
+the probabilities of tokens, a score is the mean over the whole numbers on the scale, weighted by their probabilities in
+place of the answer's number (Liu et al., 2023). A question answered by Yes or No scores log p(Yes) − log p(No), and
+only from probabilities.
 """
 
 from __future__ import annotations
@@ -18,22 +18,24 @@ from typing import Any, TypeAlias
 from metrics.judges.prompt import JudgedQuality, Question
 
 Token: TypeAlias = tuple[int, str, tuple[tuple[str, float], ...]]
-"""Where a token begins in the text, the token, and the log-probability of each that could have stood there."""
+"""Offset of a token in the text, the token, and the log-probabilities of its alternatives."""
+Written: TypeAlias = tuple[JudgedQuality, str, int]
+"""A quality, its number as written, and the offset in the text."""
 
 LONGEST = 65_536
-"""Characters of an answer that are read."""
+"""Maximum characters of an answer."""
 MOST_TOKENS = 10**9
-"""The largest count of tokens that a server may send; more is no count."""
+"""Largest plausible count of tokens."""
 
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
-_OF = r"(?:\s*(?:/|out of|of)\s*{high}(?!\d|\.\d))?"
 _NUMBER = r"(?<![\w.,-])(-?\d+(?:\.\d+)?)"
+_OF = r"(?:\s*(?:/|out of|of)\s*{high}(?!\d|\.\d))?"
 _END = r"(?![\w%]|[.,]\d|\s%|\s*/\s*\d)"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back for one request; `served` is the model that the server says it was."""
+    """A server's answer; `served` is the model that it names, `prompt` and `completion` count tokens."""
 
     text: str
     finish: str = ""
@@ -45,92 +47,77 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ReadScore:
-    """One score, and whether it is a mean weighted by probabilities."""
+    """A score; `weighted` if it is a mean weighted by probabilities."""
 
     value: float
     weighted: bool = False
 
 
 def received(envelope: Any) -> Answer:
-    """The answer in a server's JSON; ValueError where it is not of the form of chat completions."""
+    """Return the answer in a server's JSON; ValueError if it is no chat completion."""
     try:
         choice = envelope["choices"][0]
-        text = choice["message"].get("content")
-        finish, served = choice.get("finish_reason"), envelope.get("model")
-        usage = envelope.get("usage")
+        content = choice["message"].get("content")
+        finish, served, usage = choice.get("finish_reason"), envelope.get("model"), envelope.get("usage")
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise ValueError("no chat completion") from error
-    if not isinstance(text, str | None) or len(text or "") > LONGEST:
-        raise ValueError("an answer that is no text of a decent length")
-    known = text or ""
-    return Answer(known, _short(finish, 40), _short(served, 120), _count(usage, "prompt_tokens"),
-                  _count(usage, "completion_tokens"), tuple(_tokens(known, choice.get("logprobs"))))
+    text = "" if content is None else content
+    if not isinstance(text, str) or len(text) > LONGEST:
+        raise ValueError("no text, or one too long")
+    counts = (_entry(usage, name, int) for name in ("prompt_tokens", "completion_tokens"))
+    prompt, completion = (count if count and 0 <= count <= MOST_TOKENS else 0 for count in counts)
+    return Answer(text, (_entry({"": finish}, "", str) or "")[:40], (_entry({"": served}, "", str) or "")[:120],
+                  prompt, completion, tuple(_tokens(text, choice.get("logprobs"))))
 
 
-def _short(text: Any, longest: int) -> str:
-    return text[:longest] if isinstance(text, str) else ""
-
-
-def _count(usage: Any, name: str) -> int:
-    """A count of tokens; 0, not known, where it is no whole number from 0 to MOST_TOKENS."""
-    count = usage.get(name) if isinstance(usage, dict) else None
-    return count if type(count) is int and 0 <= count <= MOST_TOKENS else 0
+def _entry(value: Any, name: str, kind: type) -> Any:
+    """Return an entry of an object if it is of this very type, else None."""
+    entry = value.get(name) if isinstance(value, dict) else None
+    return entry if type(entry) is kind else None
 
 
 def _tokens(text: str, logprobs: Any) -> Iterator[Token]:
-    """The tokens that hold a digit, as far as they make up the text; what is malformed is no token."""
-    listed = logprobs.get("content") if isinstance(logprobs, dict) else None
+    """Yield tokens with a digit, yes or no, as long as the tokens make up the text; the rest may be malformed."""
     start = 0
-    for entry in listed if isinstance(listed, list) else ():
-        token = entry.get("token") if isinstance(entry, dict) else None
-        if not isinstance(token, str) or not text.startswith(token, start):
+    for entry in _entry(logprobs, "content", list) or ():
+        token = _entry(entry, "token", str)
+        if token is None or not text.startswith(token, start):
             return
         if any(sign.isdigit() for sign in token) or _word(token) in {"yes", "no"}:
-            yield start, token, tuple(_alternatives(entry.get("top_logprobs")))
+            yield start, token, tuple(
+                (other, float(logprob)) for alternative in _entry(entry, "top_logprobs", list) or ()
+                if (other := _entry(alternative, "token", str)) is not None
+                and isinstance(logprob := alternative.get("logprob"), int | float) and logprob <= 0)
         start += len(token)
 
 
-def _alternatives(listed: Any) -> Iterator[tuple[str, float]]:
-    for entry in listed if isinstance(listed, list) else ():
-        token, logprob = (entry.get("token"), entry.get("logprob")) if isinstance(entry, dict) else (None, None)
-        if isinstance(token, str) and isinstance(logprob, int | float) and logprob <= 0:
-            yield token, float(logprob)
-
-
 def scores(question: Question, answer: Answer) -> dict[str, ReadScore]:
-    """The scores that an answer holds, by quality, without those that cannot be read."""
+    """Return the scores of an answer by quality, without those that cannot be read."""
     if question.form == "yes":
-        (asked,) = question.qualities
         odds = _log_odds(answer)
-        return {} if odds is None else {asked.name: ReadScore(odds, weighted=True)}
+        return {} if odds is None else {question.qualities[0].name: ReadScore(odds, weighted=True)}
+    text = _THOUGHT.sub(lambda thought: " " * len(thought[0]), answer.text)  # keeps the offsets of what follows
     reading: dict[str, ReadScore] = {}
-    text = _THOUGHT.sub(lambda thought: " " * len(thought[0]), answer.text)  # so that what follows keeps its place
-    read = _of_object(question, text) if question.form == "json" else _of_number(question, text)
-    for quality, written, start in read:
-        value = float(written)
-        if quality.takes(value):
+    for quality, written, start in (_of_object if question.form == "json" else _of_number)(question, text):
+        if quality.takes(float(written)):
             mean = _weighted(quality, written, start, answer)
-            reading[quality.name] = ReadScore(value) if mean is None else ReadScore(mean, weighted=True)
+            reading[quality.name] = ReadScore(float(written) if mean is None else mean, weighted=mean is not None)
     return reading
 
 
 def _log_odds(answer: Answer) -> float | None:
-    """log(p(Yes) / p(No)) at the first token that is either; one that is not listed is worth the least that is."""
+    """Return log(p(Yes) / p(No)) at the first token that is either; an unlisted one counts as the least likely."""
     for _, token, alternatives in answer.tokens:
         if _word(token) in {"yes", "no"} and alternatives:
-            least = min(logprob for _, logprob in alternatives)
-            yes, no = (math.log(sum(math.exp(logprob) for text, logprob in alternatives if _word(text) == word) or
-                                math.exp(least)) for word in ("yes", "no"))
-            return yes - no
+            least = math.exp(min(logprob for _, logprob in alternatives))
+            yes, no = (sum(math.exp(logprob) for text, logprob in alternatives if _word(text) == word) or least
+                       for word in ("yes", "no"))
+            return math.log(yes) - math.log(no)
     return None
 
 
 def _word(token: str) -> str:
     return token.strip().casefold()
-
-
-Written: TypeAlias = tuple[JudgedQuality, str, int]
-"""A quality, the number as it was written, and where."""
 
 
 def _of_number(question: Question, text: str) -> Iterator[Written]:
@@ -140,36 +127,38 @@ def _of_number(question: Question, text: str) -> Iterator[Written]:
 
 
 def _number(text: str, quality: JudgedQuality) -> re.Match[str] | None:
-    """The one number of a text; `4/5` and `4 out of 5` are a 4 where 5 is the highest."""
+    """Return the only number of a text; `4/5` and `4 out of 5` are a 4 if 5 is the highest."""
+    def count(text: str) -> int:
+        return len(re.findall(r"\d+", re.sub(r"\d+\.\d+", "0", text)))
+
     matches = list(re.finditer(_NUMBER + _OF.format(high=re.escape(f"{quality.high:g}")) + _END, text))
-    marks = len(re.findall(r"\d+", re.sub(r"\d+\.\d+", "0", text)))
-    spent = sum(len(re.findall(r"\d+", re.sub(r"\d+\.\d+", "0", match[0]))) for match in matches)
-    return matches[0] if len(matches) == 1 and marks == spent else None
+    return matches[0] if len(matches) == 1 and count(text) == count(matches[0][0]) else None
 
 
 def _of_object(question: Question, text: str) -> Iterator[Written]:
-    """The numbers of the last JSON object that names a quality, whatever stands around it."""
-    decoder, start, answers, place = json.JSONDecoder(), text.find("{"), {}, 0
+    """Yield the numbers of the last JSON object that names a quality, whatever surrounds it."""
+    decoder, start = json.JSONDecoder(), text.find("{")
+    values: dict[str, Any] = {}
+    offset = 0
     while start >= 0:
         end = start + 1
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             value = None
-        if isinstance(value, dict):
-            named = {str(key).casefold(): each for key, each in value.items()}
-            if any(quality.name in named for quality in question.qualities):
-                answers, place = named, start
+        entries = {str(key).casefold(): entry for key, entry in value.items()} if isinstance(value, dict) else {}
+        if any(quality.name in entries for quality in question.qualities):
+            values, offset = entries, start
         start = text.find("{", end)
     for quality in question.qualities:
-        if (written := _value(answers.get(quality.name), quality)) is not None:
+        if (written := _value(values.get(quality.name), quality)) is not None:
             key = re.compile(rf'"{re.escape(quality.name)}"\s*:\s*"?\s*(?={re.escape(written)})', re.IGNORECASE)
-            match = key.search(text, place)
+            match = key.search(text, offset)
             yield quality, written, match.end() if match else -1
 
 
 def _value(value: Any, quality: JudgedQuality) -> str | None:
-    """A number as it is written, or the one in a text such as "4/5"."""
+    """Return a number as written, or the number in a text such as "4/5"."""
     if isinstance(value, str):
         number = _number(value, quality)
         return number[1] if number else None
@@ -177,9 +166,9 @@ def _value(value: Any, quality: JudgedQuality) -> str | None:
 
 
 def _weighted(quality: JudgedQuality, written: str, start: int, answer: Answer) -> float | None:
-    """Σ p·score / Σ p over the tokens that could have stood in place of the number; None where that is not known."""
-    for place, token, alternatives in answer.tokens:
-        if token.strip() == written and place <= start < place + len(token):
+    """Return Σ p·score / Σ p over the alternatives to the number's token; None if they are not known."""
+    for offset, token, alternatives in answer.tokens:
+        if token.strip() == written and offset <= start < offset + len(token):
             return _mean(quality, dict(alternatives))
     return None
 

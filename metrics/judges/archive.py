@@ -1,6 +1,4 @@
-"""Every answer of a judge, stored as it comes, and the counts of a run.
-
-    HOME/judge/answers/PROMPT-MODEL/KEY-DIGEST.json
+"""The stored answers of judges: HOME/judge/answers/PROMPT-MODEL/KEY-DIGEST.json.
 
 KEY is the digest of the request and the number of the sample, not of the host; no key of an account is in it.
 """
@@ -12,9 +10,6 @@ import dataclasses
 import hashlib
 import json
 import re
-import threading
-import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,9 +30,8 @@ class AnswerArchive:
     """The answers of one model to one prompt; several threads, and several runs, may add to them."""
 
     def __init__(self, home: Path, prompt: str, model: str) -> None:
-        readable = re.sub(r"[^A-Za-z0-9.-]+", "-", model)[-60:]
-        self.folder = (home / "judge" / "answers"
-                       / f"{prompt}-{readable}-{hashlib.sha256(model.encode()).hexdigest()[:8]}")
+        name, digest = re.sub(r"[^A-Za-z0-9.-]+", "-", model)[-60:], hashlib.sha256(model.encode()).hexdigest()[:8]
+        self.folder = home / "judge" / "answers" / f"{prompt}-{name}-{digest}"
         self._store = Store(self.folder)
 
     def get(self, key: str) -> Answer | None:
@@ -59,36 +53,3 @@ class AnswerArchive:
 def _answer(content: bytes) -> Answer:
     answer: Answer = value_of(Answer, load("an answer", content), "an answer")
     return answer
-
-
-class Usage:
-    """Counts over one run of one judge; `count` and `answered` may be called from several threads.
-
-    Of `failed` attempts, answers `kept` from before, `refused` requests, samples `read` and those of them `weighted` by
-    the probabilities of tokens, `unreadable` answers, and questions given up `unread`.
-    """
-
-    def __init__(self, judge: str, model: str) -> None:
-        self.judge, self.model = judge, model
-        self.counts: Counter[str] = Counter()
-        self._start, self._lock = time.monotonic(), threading.Lock()
-
-    def count(self, *what: str) -> None:
-        """Count one of each kind."""
-        with self._lock:
-            self.counts.update(what)
-
-    def answered(self, answer: Answer) -> None:
-        """Count the tokens of an answer."""
-        with self._lock:
-            self.counts.update({"prompt": answer.prompt, "completion": answer.completion})
-
-    def line(self) -> str:
-        """The line that is printed at the end."""
-        counts = self.counts
-        parts = [f"{counts['sent']} requests", f"{counts['kept']} answers kept from before",
-                 f"{counts['failed']} attempts failed", f"{counts['unreadable']} answers not readable",
-                 f"{counts['refused']} requests refused", f"{counts['unread']} questions given up",
-                 f"{counts['weighted']} of {counts['read']} weighted by probabilities",
-                 f"{counts['prompt']} + {counts['completion']} tokens", f"{time.monotonic() - self._start:.1f} s"]
-        return f"{self.judge} ({self.model}): {', '.join(parts)}"

@@ -1,30 +1,47 @@
-"""A judge's prompt: the questions put to a language model about a response or a dialogue.
+"""The prompt of a judge: questions to a language model about a response or a dialogue, read from a TOML file.
 
-A template holds {context}, {response}, {dialogue}, {references} and {facts} of the item; of the qualities {qualities}
-and {form}, or where each has a call of its own {quality}, {description}, {steps}, {low} and {high}. Filling is plain
-replacement, once: braces in the text of a dialogue stay what they are. A paragraph that asks for a context,
-references or facts which the item lacks is left out. Prompts are read from files by metrics/judges/prompt_file.py.
+    title, paper               description
+    answer                     "json": one answer with a number for every quality; "number": one call per quality;
+                               "yes": one call per quality, and the score is log p(Yes) − log p(No)
+    system, turn, dialogue     templates; a level is judged if its template exists
+    needs                      what an item must have: context, references, facts
+    samples, temperature, max_tokens, logprobs         defaults of the options of the same name
+    [request]                  further fields of the request, as the server wants them
+    [[qualities]]              name, low, high, description, steps
+
+A template holds {context}, {response}, {dialogue}, {references} and {facts} of the item, and {qualities} and {form} of
+all qualities, or {quality}, {description}, {steps}, {low} and {high} of one. Fields are replaced once, so braces in the
+text of a dialogue stay text. A paragraph with a context, references or facts that the item lacks is left out.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Item, Level, Utterance
-from benchmarks.formats.records import Rule
-from metrics.errors import CannotScore
+from benchmarks.errors import nearest
+from benchmarks.formats import records
+from metrics.errors import BadOption, CannotScore, MissingResource, UnknownMetric
 from metrics.metric import NEEDS, Columns, is_name
 
-_PLACE = re.compile(r"\{([a-z_]+)\}")
+SHIPPED = Path(__file__).parent / "prompts"
+OF_ITEMS = ("context", "response", "dialogue", "references", "facts")
+OF_ALL, OF_ONE = ("qualities", "form"), ("quality", "description", "steps", "low", "high")
+RESERVED = {"system", "user", "model", "messages", "temperature", "max_tokens", "seed", "logprobs", "top_logprobs", "n"}
+"""Fields of a request that a prompt cannot set."""
 
-
-Name = Annotated[str, Rule("small letters, digits and hyphens", is_name)]
+Name = Annotated[str, records.Rule("small letters, digits and hyphens", is_name)]
+_FIELD = re.compile(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +55,6 @@ class JudgedQuality:
     steps: str = ""
 
     def takes(self, value: float) -> bool:
-        """Return True if an answer lies on the scale."""
         return self.low <= value <= self.high
 
 
@@ -65,8 +81,7 @@ class Prompt:
     @property
     def levels(self) -> tuple[Level, ...]:
         """Levels with a template."""
-        both: tuple[tuple[Level, str], ...] = (("turn", self.turn), ("dialogue", self.dialogue))
-        return tuple(level for level, template in both if template)
+        return tuple(level for level in get_args(Level) if getattr(self, level))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -96,58 +111,100 @@ class Question:
         return [*system, {"role": "user", "content": self.user}]
 
 
-def columns(prompt: Prompt, table: npt.NDArray[np.float64]) -> Columns:
-    """Return the columns of a table (qualities, items); the plain column is the mean, scaled to 0..1."""
-    if len(table) == 1:
-        return {prompt.name: table[0]}
-    low, high = np.array([(quality.low, quality.high) for quality in prompt.qualities]).T[:, :, None]
-    mean = ((table - low) / (high - low)).mean(axis=0)
-    return dict(zip(prompt.columns, (mean, *table), strict=True))
+def names() -> tuple[str, ...]:
+    """List the shipped prompts."""
+    return tuple(sorted(path.stem for path in SHIPPED.glob("*.toml")))
+
+
+def find(requested: str) -> Prompt:
+    """Load a prompt by name or path."""
+    if not (requested.endswith(".toml") or "/" in requested or "\\" in requested):
+        if requested not in names():
+            raise UnknownMetric(f"no prompt {requested:.80}; {nearest(requested[:80], names())}; a file ends in .toml")
+        return _shipped(requested)
+    path = Path(requested).expanduser()
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise MissingResource(f"{path}: {error.strerror}") from error
+    name = path.stem.replace("_", "-").casefold()
+    if name in names():
+        raise BadOption(f"{path}: {name} is the name of a shipped prompt, and columns are named by it; rename the file")
+    return read(name, content, str(path))
+
+
+@functools.cache
+def _shipped(name: str) -> Prompt:
+    path = SHIPPED / f"{name}.toml"
+    return read(name, path.read_bytes(), path.name)
+
+
+def read(name: str, content: bytes, where: str) -> Prompt:
+    """Parse a prompt file; BadOption for the first problem."""
+    if not is_name(name):
+        raise BadOption(f"{where}: columns are named by the file, so its name is small letters, digits and hyphens")
+    with records.refused_as(BadOption):
+        table = records.toml(where, content)
+        request = records.mapping(f"{where}, request", table.pop("request", {}))
+        set_here = {"name": name, "digest": hashlib.sha256(content).hexdigest()[:12],
+                    "request": json.dumps(request, sort_keys=True, default=str)}
+        if foreign := [*(f"request.{field}" for field in RESERVED & request.keys()), *(set_here.keys() & table.keys())]:
+            raise BadOption(f"{where}: {foreign[0]} is not for a prompt to set")
+        prompt: Prompt = records.value_of(Prompt, table | set_here, where)
+    _check(prompt, where)
+    return prompt
+
+
+def _check(prompt: Prompt, where: str) -> None:
+    """Raise BadOption for an inconsistent prompt."""
+    for quality in prompt.qualities:
+        if not quality.low < quality.high:
+            raise BadOption(f"{where}: {quality.name}: low should be below high; more is better")
+    if not 0 < len({quality.name for quality in prompt.qualities}) == len(prompt.qualities):
+        raise BadOption(f"{where}: has no [[qualities]], or two of one name")
+    if prompt.answer == "yes" and not prompt.logprobs:
+        raise BadOption(f"{where}: answer = \"yes\" is read off probabilities: write logprobs = true")
+    if not prompt.levels:
+        raise BadOption(f"{where}: has neither a template turn nor one for a dialogue")
+    known = (*OF_ITEMS, *(OF_ALL if prompt.answer == "json" else OF_ONE))
+    for field in _FIELD.findall("\n".join((prompt.system, prompt.turn, prompt.dialogue))):
+        if field not in known:
+            raise BadOption(f"{where}: a template holds {{{field:.80}}}; {nearest(field, known)}")
 
 
 def questions(prompt: Prompt, item: Item) -> tuple[Question, ...]:
     """Return the questions about an item: one, or one per quality."""
     if item.response is None and not prompt.dialogue:
         raise CannotScore(f"item {item.id} is a whole dialogue; {prompt.name} asks about a response")
-    about = _about(item)
-    whole = item.response is None or not prompt.turn
-    template = prompt.dialogue if whole else prompt.turn
-    values = [(some, about | _of_qualities(prompt, some)) for some in prompt.rounds]
-    return tuple(Question(_filled(prompt.system, each), _filled(template, each), some, prompt.answer)
-                 for some, each in values)
-
-
-def places(prompt: Prompt) -> list[str]:
-    """Return the placeholders in the templates of a prompt."""
-    return _PLACE.findall("\n".join((prompt.system, prompt.turn, prompt.dialogue)))
-
-
-def _filled(template: str, values: Mapping[str, str]) -> str:
-    """Fill a template, dropping paragraphs whose placeholders the item lacks."""
-    paragraphs = [paragraph for paragraph in re.split(r"\n\s*\n", template.strip())
-                  if all(values[place] for place in _PLACE.findall(paragraph) if place in NEEDS)]
-    return "\n\n".join(_PLACE.sub(lambda place: values[place[1]], paragraph) for paragraph in paragraphs)
-
-
-def _about(item: Item) -> dict[str, str]:
-    """Return the values of an item, each utterance, reference and fact on a line."""
-    return {
+    template = prompt.dialogue if item.response is None or not prompt.turn else prompt.turn
+    about = {
         "context": _lines(item.context), "dialogue": _lines(item.utterances),
         "response": _plain(item.response.text) or "(empty)" if item.response else "",
         "references": "\n".join(f"- {text}" for reference in item.references if (text := _plain(reference.text))),
         "facts": "\n".join(f"- {text}" for fact in item.facts if (text := _plain(fact))),
     }
+    values = [(qualities, about | _values(prompt, qualities)) for qualities in prompt.rounds]
+    return tuple(Question(_filled(prompt.system, fields), _filled(template, fields), qualities, prompt.answer)
+                 for qualities, fields in values)
 
 
-def _of_qualities(prompt: Prompt, some: tuple[JudgedQuality, ...]) -> dict[str, str]:
-    """Return the values of qualities."""
+def _values(prompt: Prompt, qualities: tuple[JudgedQuality, ...]) -> dict[str, str]:
+    """Return the fields of a template that describe qualities."""
     if prompt.answer == "json":
-        listed = (f"- {quality.name} ({quality.low:g} to {quality.high:g}): {quality.description}" for quality in some)
-        form = ", ".join(f'"{quality.name}": <number from {quality.low:g} to {quality.high:g}>' for quality in some)
-        return {"qualities": "\n".join(listed), "form": "{" + form + "}"}
-    (quality,) = some
+        listed = (f"- {quality.name} ({quality.low:g} to {quality.high:g}): {quality.description}"
+                  for quality in qualities)
+        form = (f'"{quality.name}": <number from {quality.low:g} to {quality.high:g}>' for quality in qualities)
+        return {"qualities": "\n".join(listed), "form": "{" + ", ".join(form) + "}"}
+    (quality,) = qualities
     return {"quality": quality.name, "description": quality.description.strip(), "steps": quality.steps.strip(),
             "low": f"{quality.low:g}", "high": f"{quality.high:g}"}
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    """Fill a template, dropping paragraphs with fields that the item lacks."""
+    paragraphs = [paragraph for paragraph in re.split(r"\n\s*\n", template.strip())
+                  if all(values[field] for field in _FIELD.findall(paragraph) if field in NEEDS)]
+    return "\n\n".join(_FIELD.sub(lambda field: values[field[1]], paragraph) for paragraph in paragraphs)
 
 
 def _lines(utterances: Iterable[Utterance]) -> str:
@@ -157,3 +214,12 @@ def _lines(utterances: Iterable[Utterance]) -> str:
 def _plain(text: str) -> str:
     """Put a text on one line, so that it cannot pose as another speaker; lone surrogates are replaced."""
     return " ".join(text.encode(errors="replace").decode().split())
+
+
+def columns(prompt: Prompt, table: npt.NDArray[np.float64]) -> Columns:
+    """Return the columns of a table (qualities, items); the plain column is the mean, scaled to 0..1."""
+    if len(table) == 1:
+        return {prompt.name: table[0]}
+    low, high = np.array([(quality.low, quality.high) for quality in prompt.qualities]).T[:, :, None]
+    mean = ((table - low) / (high - low)).mean(axis=0)
+    return dict(zip(prompt.columns, (mean, *table), strict=True))

@@ -1,12 +1,12 @@
 """Send a judge many questions concurrently, with retries.
 
-Every question is sent `samples` times. A kept answer is not asked for again. A request that fails for a while is sent
-again after a wait that doubles, with jitter, or that the server names; an answer that cannot be read is asked for anew,
-as a further sample. Both happen at most `tries` times.
+Every question is sent `samples` times, unless its answer is stored. A failed request is repeated after a wait that
+doubles, with jitter, or that the server names; an answer that cannot be read is requested anew as a further sample.
+Both happen at most `tries` times.
 
-A question ends with its scores, or without: refused by the server (400), or never answered in a form that can be read.
-What is no fault of the question stops the whole: a server that is gone, a key that is refused. Then there are no
-scores, so that an outage never becomes a missing score; what was answered is kept, and the next run goes on.
+A question ends with its scores, or without: refused by the server (400), or never answered in a readable form. Faults
+that are not the question's, such as a server that is gone or a refused key, stop everything without scores, so that an
+outage never becomes a missing score; the answers are stored, and the next run continues.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import random
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from typing import Any
 
 from metrics.errors import CannotScore, MetricError, NoAnswer
 from metrics.judges.answer import Answer, ReadScore, scores
-from metrics.judges.archive import AnswerArchive, Usage, answer_key
+from metrics.judges.archive import AnswerArchive, answer_key
 from metrics.judges.endpoint import Again, Endpoint, Refused
 from metrics.judges.prompt import Question
 
@@ -33,10 +34,10 @@ Reading = dict[str, ReadScore]
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 """Seconds before the second attempt, and at most before any."""
 ENOUGH = 24
-"""Unreadable or refused answers in a row before the judge is given up."""
+"""Unreadable or refused answers, before any that could be read, after which the judge is given up."""
 REPORT = 30.0
 """Seconds between lines of progress."""
-GOES_ON = "what was answered is kept, and the same command goes on"
+CONTINUE = "answers so far are stored, and the same command continues"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +51,46 @@ class SamplingOptions:
     seed: int = 0
 
 
+class Usage:
+    """Counts of one run of a judge; threads may share it.
+
+    Requests `sent`, attempts `failed`, requests `refused`, answers `stored` before or `unreadable`, questions `unread`,
+    samples `read` and of those `weighted` by probabilities, and tokens of `prompt` and `completion`.
+    """
+
+    def __init__(self, judge: str, model: str) -> None:
+        self.judge, self.model = judge, model
+        self.counts: Counter[str] = Counter()
+        self._start, self._lock = time.monotonic(), threading.Lock()
+
+    def count(self, **amounts: int) -> None:
+        with self._lock:
+            self.counts.update(amounts)
+
+    def line(self) -> str:
+        """Return the line printed at the end."""
+        counts = self.counts
+        parts = [f"{counts['sent']} requests", f"{counts['stored']} answers kept from before",
+                 f"{counts['failed']} attempts failed", f"{counts['unreadable']} answers not readable",
+                 f"{counts['refused']} requests refused", f"{counts['unread']} questions given up",
+                 f"{counts['weighted']} of {counts['read']} weighted by probabilities",
+                 f"{counts['prompt']} + {counts['completion']} tokens", f"{time.monotonic() - self._start:.1f} s"]
+        return f"{self.judge} ({self.model}): {', '.join(parts)}"
+
+
 class Stopped(Exception):
     """Another thread has given up."""
 
 
 class Sampler:
-    """Sends one judge's questions; `connect` is called for the first answer not in the archive."""
+    """Sends one judge's questions; `connect` is called for the first answer that is not stored."""
 
     def __init__(self, options: SamplingOptions, archive: AnswerArchive, connect: Callable[[], Endpoint], usage: Usage,
                  ) -> None:
         self.options, self.archive, self.usage = options, archive, usage
         self._connect = connect
         self._endpoint: Endpoint | None = None
-        self._lock = threading.Lock()
-        self._stop = threading.Event()
+        self._lock, self._stop = threading.Lock(), threading.Event()
         self._quiet_until = 0.0
         self._jitter = random.Random(options.seed)  # noqa: S311  (spreads waits, hides nothing)
         self._failed_in_a_row = 0
@@ -78,11 +105,14 @@ class Sampler:
             try:
                 self._wait(futures)
             except BaseException as error:
-                self._end(pool)
+                self._stop.set()
+                if self._endpoint is not None:
+                    self._endpoint.cut()
+                pool.shutdown(cancel_futures=True)
                 raise _cause(error, futures) from None
         if self._unanswered:
             raise NoAnswer(f"{len(self._unanswered)} of {len(futures)} requests got no answer "
-                                  f"({self._unanswered[-1]}); {GOES_ON}")
+                           f"({self._unanswered[-1]}); {CONTINUE}")
         if self._refusal and not self.usage.counts["read"]:
             raise NoAnswer(f"every request was refused ({self._refusal})")
         results = iter(future.result() for future in futures)
@@ -98,13 +128,6 @@ class Sampler:
             if waiting:
                 sys.stderr.write(f"{self.usage.judge}: {len(futures) - len(waiting)} of {len(futures)} answered\n")
 
-    def _end(self, pool: ThreadPoolExecutor) -> None:
-        """Stop every thread, including those waiting for an answer."""
-        self._stop.set()
-        if self._endpoint is not None:
-            self._endpoint.cut()
-        pool.shutdown(cancel_futures=True)
-
     def _reading(self, question: Question, sample: int) -> Reading:
         """Return the scores of one sample; missing qualities are taken from the next answer."""
         reading: Reading = {}
@@ -112,7 +135,8 @@ class Sampler:
             try:
                 answer = self._answer(question, sample, attempt)
             except Refused as error:
-                self._count_refused(str(error))
+                self._refusal = str(error)
+                self._count("refused", NoAnswer(f"every request was refused ({error})"))
                 return reading
             except Again as error:
                 with self._lock:
@@ -120,23 +144,32 @@ class Sampler:
                 return reading
             reading = scores(question, answer) | reading
             if len(reading) == len(question.qualities):
-                self.usage.count("read", *(["weighted"] if any(score.weighted for score in reading.values()) else []))
+                self.usage.count(read=1, weighted=int(any(score.weighted for score in reading.values())))
                 return reading
-            self._count_unreadable(answer)
-        self.usage.count("unread")
+            cut = "; it was cut at max_tokens" if answer.finish == "length" else ""
+            self._count("unreadable", CannotScore(f"no answer could be read; the last was "
+                                                  f"{json.dumps(answer.text)[:120]}{cut}"))
+        self.usage.count(unread=1)
         return reading
+
+    def _count(self, kind: str, error: MetricError) -> None:
+        """Count a refused or unreadable answer; raise the error after ENOUGH of them without any that was read."""
+        self.usage.count(**{kind: 1})
+        if not self.usage.counts["read"] and self.usage.counts[kind] >= ENOUGH:
+            self._stop.set()
+            raise error
 
     def _answer(self, question: Question, sample: int, attempt: int) -> Answer:
         body = {**self.options.body, "messages": question.messages}
         if body.get("temperature"):  # else every sample is the likeliest answer, whatever the seed
             body["seed"] = self.options.seed * 1_000_000 + sample * 1000 + attempt
         key = answer_key(body, sample, attempt)
-        kept = self.archive.get(key)
-        if kept is not None:
-            self.usage.count("kept")
-            return kept
+        answer = self.archive.get(key)
+        if answer is not None:
+            self.usage.count(stored=1)
+            return answer
         answer = self._send(body)
-        self.usage.answered(answer)  # first: it is paid for, whatever becomes of it
+        self.usage.count(prompt=answer.prompt, completion=answer.completion)  # first: it is paid for
         self.archive.put(key, answer)
         return answer
 
@@ -146,11 +179,12 @@ class Sampler:
         for attempt in range(self.options.tries):
             if attempt:
                 self._rest(self.back_off(attempt, failures[-1].after))
-            server = self._server()  # first: making the client takes a moment
+            with self._lock:
+                self._endpoint = self._endpoint or self._connect()
             self._rest(self._quiet_until - time.monotonic())
-            self.usage.count("sent")
+            self.usage.count(sent=1)
             try:
-                answer = server.ask(body)
+                answer = self._endpoint.ask(body)
             except Again as error:
                 failures.append(error)
                 self._count_failed(error)
@@ -161,11 +195,19 @@ class Sampler:
             raise Refused(str(failures[-1]))
         raise failures[-1]
 
-    def _server(self) -> Endpoint:
+    def _count_failed(self, error: Again) -> None:
+        """Count a failure; after too many in a row the server is considered gone."""
+        if self._stop.is_set():
+            raise Stopped
+        self.usage.count(failed=1)
+        if error.after:
+            self._quiet_until = max(self._quiet_until, time.monotonic() + min(error.after, LONGEST_WAIT))
         with self._lock:
-            if self._endpoint is None:
-                self._endpoint = self._connect()
-            return self._endpoint
+            self._failed_in_a_row += 1
+            gone = self._failed_in_a_row >= self.options.tries * (self.options.concurrency + 1)
+        if gone:
+            self._stop.set()
+            raise NoAnswer(f"{self._failed_in_a_row} requests in a row failed ({error}); {CONTINUE}")
 
     def _rest(self, seconds: float) -> None:
         """Sleep; raise Stopped if another thread has given up."""
@@ -177,39 +219,10 @@ class Sampler:
         doubled = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1)) * self._jitter.uniform(0.5, 1.0)
         return max(doubled, min(after, LONGEST_WAIT))
 
-    def _count_failed(self, error: Again) -> None:
-        """Count a failure; after too many in a row the server is considered gone."""
-        if self._stop.is_set():
-            raise Stopped
-        self.usage.count("failed")
-        if error.after:
-            self._quiet_until = max(self._quiet_until, time.monotonic() + min(error.after, LONGEST_WAIT))
-        with self._lock:
-            self._failed_in_a_row += 1
-            gone = self._failed_in_a_row >= self.options.tries * (self.options.concurrency + 1)
-        if gone:
-            self._stop.set()
-            raise NoAnswer(f"{self._failed_in_a_row} requests in a row failed ({error}); {GOES_ON}")
-
-    def _count_refused(self, words: str) -> None:
-        self._refusal = words
-        self.usage.count("refused")
-        if not self.usage.counts["read"] and self.usage.counts["refused"] >= ENOUGH:
-            self._stop.set()
-            raise NoAnswer(f"every request was refused ({words})")
-
-    def _count_unreadable(self, answer: Answer) -> None:
-        self.usage.count("unreadable")
-        if not self.usage.counts["read"] and self.usage.counts["unreadable"] >= ENOUGH:
-            self._stop.set()
-            cut = "; it was cut at max_tokens" if answer.finish == "length" else ""
-            raise CannotScore(f"none of {self.usage.counts['unreadable']} answers could be read; the last was "
-                              f"{json.dumps(answer.text)[:120]}{cut}")
-
 
 def _cause(error: BaseException, futures: Sequence[Future[Reading]]) -> BaseException:
     """Return the exception that stopped the threads, rather than Stopped itself."""
     if not isinstance(error, Stopped):
         return error
     raised = (future.exception() for future in futures if future.done() and not future.cancelled())
-    return next((each for each in raised if isinstance(each, MetricError)), error)
+    return next((cause for cause in raised if isinstance(cause, MetricError)), error)

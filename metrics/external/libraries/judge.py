@@ -1,7 +1,7 @@
 """`judge:PROMPT[model=NAME]`: a language model behind an OpenAI-compatible endpoint, asked by a prompt;
 `judge:PROMPT[lm=NAME]` a language model on this machine (metrics/judges/local.py).
 
-PROMPT is shipped (`llm-eval`, `g-eval`, `relevance`) or a file (`./my_judge.toml`, see metrics/judges/prompt_file.py).
+PROMPT is shipped (`llm-eval`, `g-eval`, `relevance`) or a file (`./my_judge.toml`, see metrics/judges/prompt.py).
 Each quality of the prompt is a column on its own scale; of several, the plain column is the mean, each scale brought to
 0 to 1. A score is the mean over the samples. Items with the same texts are one question.
 
@@ -23,12 +23,12 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.errors import BadOption, MissingResource
-from metrics.judges import endpoint, prompt, prompt_file
+from metrics.judges import endpoint, prompt
 from metrics.judges.answer import ReadScore
-from metrics.judges.archive import AnswerArchive, Usage
+from metrics.judges.archive import AnswerArchive
 from metrics.judges.local import LocalJudge
 from metrics.judges.prompt import JudgedQuality, Prompt, Question
-from metrics.judges.sampling import Reading, Sampler, SamplingOptions
+from metrics.judges.sampling import Reading, Sampler, SamplingOptions, Usage
 from metrics.metric import Columns, Metric, MetricCard, variant
 from metrics.models.service import Models
 from metrics.paths import label
@@ -101,7 +101,7 @@ class Judge:
             return Sampler(options, archive, lambda: endpoint.find(self.url, self.key_from, self.timeout),
                            usage).readings(questions)
         finally:
-            if usage.counts["sent"] or usage.counts["kept"]:
+            if usage.counts["sent"] or usage.counts["stored"]:
                 sys.stderr.write(usage.line() + "\n")
 
     def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
@@ -125,15 +125,15 @@ class Judge:
 
 
 def metric_class(name: str) -> type[Metric]:
-    """The metric of one prompt, whose options begin as the prompt has them."""
-    prompt = prompt_file.find(name)
+    """Return the metric of a prompt, whose options have the prompt's defaults."""
+    chosen = prompt.find(name)
     card = MetricCard(
-        name=label("judge", name), title=f"{prompt.title}, a language model as judge", columns=prompt.columns,
-        family="judge", levels=prompt.levels, needs=prompt.needs, paper=prompt.paper,
+        name=label("judge", name), title=f"{chosen.title}, a language model as judge", columns=chosen.columns,
+        family="judge", levels=chosen.levels, needs=chosen.needs, paper=chosen.paper,
         notes="Asked over the network: the dialogues are sent to the endpoint that is named.",
         unsigned=("lm", "url", "key_from", "concurrency", "timeout"))
     own = (("samples", int), ("temperature", float), ("max_tokens", int), ("logprobs", bool))
-    return variant(Judge, [(name, type_, getattr(prompt, name)) for name, type_ in own], card=card, prompt=prompt)
+    return variant(Judge, [(name, type_, getattr(chosen, name)) for name, type_ in own], card=card, prompt=chosen)
 
 
 def _mean(quality: JudgedQuality, samples: Sequence[Mapping[str, ReadScore]]) -> float:

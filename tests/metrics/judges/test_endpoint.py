@@ -1,8 +1,7 @@
-"""A judge against a real server on loopback that misbehaves: what is tried again, what is not, how fast, how much."""
+"""A judge against a real server on loopback that misbehaves: retries, refusals, waits, and stored answers."""
 
 import threading
 import time
-from collections.abc import Callable
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ import pytest
 from benchmarks.dataset import Item
 from metrics.errors import BadOption, CannotScore, MissingResource
 from metrics.judges import endpoint, sampling
-from metrics.judges.prompt import questions
-from metrics.judges.prompt_file import find
+from metrics.judges.prompt import find, questions
 from metrics.metric import signature
 from metrics.models.service import Models
 from metrics.registry import choose
@@ -26,7 +24,7 @@ LLM_EVAL = ("appropriateness", "content", "grammar", "relevance")
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short waits, and nothing of whoever runs this."""
+    """Short waits, without the environment's endpoint and key."""
     monkeypatch.setattr(sampling, "FIRST_WAIT", 0.01)
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
@@ -38,24 +36,21 @@ def items(count: int) -> list[Item]:
 
 def judged(server: Server, home: Path, some: list[Item], prompt: str = "llm-eval", **options: object) -> Any:
     """The columns of a judge."""
-    told = ",".join(f"{name}={value}" for name, value in {"model": "toy", "url": server.url, **options}.items())
-    return choose(f"judge:{prompt}[{told}]").metric.score(some, Models(home))
+    values = ",".join(f"{name}={value}" for name, value in {"model": "toy", "url": server.url, **options}.items())
+    return choose(f"judge:{prompt}[{values}]").metric.score(some, Models(home))
 
 
 def right(columns: Any, some: list[Item]) -> bool:
-    """Whether every item has the scores that the server gives it."""
-    asked = [questions(find("llm-eval"), item)[0].user for item in some]
-    return all(columns[f"llm-eval-{name}"].tolist() == [expected(user, name) for user in asked] for name in LLM_EVAL)
+    """Return True if every item has the scores that the server gives it."""
+    texts = [questions(find("llm-eval"), item)[0].user for item in some]
+    return all(columns[f"llm-eval-{name}"].tolist() == [expected(text, name) for text in texts] for name in LLM_EVAL)
 
 
-PASSING = ("status 408", "status 429", "status 429 0.05", "status 500", "status 503 x", "garbage", "empty", "cut",
-           "silent", "longer", "endless", "beyond", "prose", "slow 1", "drip")
-"""What a server does that is not so the next time."""
-
-
-def test_asked_again_until_it_is_answered_well(tmp_path: Path) -> None:
-    for place, how in enumerate(PASSING):
-        some, home = items(2), tmp_path / str(place)
+def test_a_passing_fault_is_retried(tmp_path: Path) -> None:
+    for number, how in enumerate(("status 408", "status 429", "status 429 0.05", "status 500", "status 503 x",
+                                  "garbage", "empty", "cut", "silent", "longer", "endless", "beyond", "prose", "slow 1",
+                                  "drip")):
+        some, home = items(2), tmp_path / str(number)
         late = {"timeout": 0.4} if how in ("slow 1", "drip") else {}
         with serving(lambda times, how=how: how if times < 1 else "well") as server:  # type: ignore[misc]
             assert right(judged(server, home, some, **late), some), how
@@ -65,10 +60,10 @@ def test_asked_again_until_it_is_answered_well(tmp_path: Path) -> None:
             assert len(server.bodies) == 4, "a second time nothing is asked"
 
 
-def test_what_nobody_will_be_answered_ends_it_at_once(home: Path) -> None:
+def test_a_lasting_fault_stops_the_judge_at_once(home: Path) -> None:
     for how, message in (
         ("status 401", "HTTP 401 from 127.0.0.1"), ("status 403", "not allowed"),
-        ("status 404", "the model's name right"), ("redirect http://127.0.0.1:9/v1", "leads elsewhere"),
+        ("status 404", "the model's name right"), ("redirect http://127.0.0.1:9/v1", "redirects are not followed"),
     ):
         with serving(lambda times, how=how: how) as server:  # type: ignore[misc]
             with pytest.raises(MissingResource, match=message):
@@ -82,9 +77,8 @@ def test_what_nobody_will_be_answered_ends_it_at_once(home: Path) -> None:
         choose("judge:llm-eval[model=toy]").metric.score(items(1), Models(home))
 
 
-def test_an_item_without_an_answer_is_missing_and_the_others_are_scored(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Refused, stumbled over each time, or never answered as requested; the second time from what was kept."""
+def test_an_item_without_an_answer_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Refused, failing each time, or never answered as requested; the second time from the stored answers."""
     for how, times_sent in (("status 400", 1), ("status 500", 3), ("beyond", 3)):
         turn, home = iter([how] * times_sent + ["well"] * 9), tmp_path / how
         with serving(lambda times, turn=turn: next(turn)) as server:  # type: ignore[misc]
@@ -96,7 +90,7 @@ def test_an_item_without_an_answer_is_missing_and_the_others_are_scored(
     assert np.isnan(again["llm-eval"]).tolist() == [True, False, False, False]
 
 
-def test_where_every_request_is_refused_or_no_answer_is_as_asked_there_are_no_scores(home: Path) -> None:
+def test_no_scores_if_every_request_is_refused_or_unreadable(home: Path) -> None:
     with serving(lambda times: "status 400") as server:
         with pytest.raises(MissingResource, match=r"every request was refused .HTTP 400"):
             judged(server, home, items(3))
@@ -109,7 +103,7 @@ def test_where_every_request_is_refused_or_no_answer_is_as_asked_there_are_no_sc
         assert len(server.bodies) < sampling.ENOUGH + 4
 
 
-def test_a_server_that_dies_ends_it_and_the_next_run_goes_on(home: Path) -> None:
+def test_a_run_continues_after_the_server_died(home: Path) -> None:
     some, lock, alive = items(30), threading.Lock(), iter(range(12))
 
     def dying(_times: int) -> str:
@@ -129,7 +123,7 @@ def test_a_server_that_dies_ends_it_and_the_next_run_goes_on(home: Path) -> None
         assert set(server.answered.values()) == {1}, "what was answered before was not asked again"
 
 
-def test_as_many_at_once_as_allowed(home: Path) -> None:
+def test_concurrency_is_used_and_quiet_is_kept(home: Path) -> None:
     with serving(delay=0.2) as server:
         judged(server, home, items(20), concurrency=5)
         assert server.peak == 5
@@ -142,14 +136,13 @@ def test_as_many_at_once_as_allowed(home: Path) -> None:
         assert server.arrivals[6] - server.arrivals[5] >= 0.29, "the server asked for quiet"
 
 
-def test_a_proxy_and_a_query_are_used_and_a_key_in_a_query_is_refused(
-        home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_and_a_query_are_used(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     some, url = items(2), "http://judge.example/v1?api-version=2026-01"
     with serving() as server:
         monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
         assert right(judged(server, home, some, url=url), some)
-        asked = {headers["path"] for headers in server.headers}
-        assert asked == {"http://judge.example/v1/chat/completions?api-version=2026-01"}
+        paths = {headers["path"] for headers in server.headers}
+        assert paths == {"http://judge.example/v1/chat/completions?api-version=2026-01"}
         monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
         assert right(judged(server, home / "other", some), some), "what is on this machine needs no proxy"
     for name in ("api-key", "token"):
@@ -158,22 +151,19 @@ def test_a_proxy_and_a_query_are_used_and_a_key_in_a_query_is_refused(
         assert "hush" not in str(refused.value)
 
 
-def test_waits_are_those_the_server_asks_for_or_double_up_to_a_bound(
-        home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waits_double_or_follow_the_server_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     date = formatdate(time.time() + 10, usegmt=True)
     for value, low, high in ((None, 0, 0), ("", 0, 0), ("7", 7, 7), ("0", 0, 0), ("-3", 0, 0), ("soon", 0, 0),
                              ("inf", 0, 0), ("nan", 0, 0), (date, 8, 10.1), ("Thu, 01 Jan 1970 00:00:00 GMT", 0, 0)):
         assert low <= endpoint._seconds(value) <= high, value
-    from metrics.judges.sampling import Sampler, SamplingOptions
-
     monkeypatch.setattr(sampling, "FIRST_WAIT", 1.0)
-    made: Callable[[], Sampler] = lambda: Sampler(SamplingOptions({}, seed=3), None, None, None)  # type: ignore[arg-type]  # noqa: E731
-    one, again = made(), made()
-    waits = [one.back_off(attempt, 0.0) for attempt in range(1, 12)]
-    assert all(0.5 * min(60, 2.0**place) <= wait <= min(60, 2.0**place) for place, wait in enumerate(waits))
-    assert waits == [again.back_off(attempt, 0.0) for attempt in range(1, 12)]
-    assert one.back_off(1, 30.0) == 30
-    assert one.back_off(1, 1e9) == sampling.LONGEST_WAIT
+    none: Any = None
+    sampler, same = (sampling.Sampler(sampling.SamplingOptions({}, seed=3), none, none, none) for _ in range(2))
+    waits = [sampler.back_off(attempt, 0.0) for attempt in range(1, 12)]
+    assert all(0.5 * min(60, 2.0**number) <= wait <= min(60, 2.0**number) for number, wait in enumerate(waits))
+    assert waits == [same.back_off(attempt, 0.0) for attempt in range(1, 12)]
+    assert sampler.back_off(1, 30.0) == 30
+    assert sampler.back_off(1, 1e9) == sampling.LONGEST_WAIT
 
 
 def test_samples_are_averaged_and_differ_by_their_seed(home: Path) -> None:
@@ -231,7 +221,7 @@ def test_the_signature_names_what_scores_depend_on(home: Path) -> None:
     assert len(others - {plain}) == 5
 
 
-def test_ctrl_c_ends_it_soon_and_what_was_answered_is_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_ends_soon_and_answers_are_stored(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     some, calls = items(12), iter(range(99))
 
     def interrupted(*args: Any) -> Any:

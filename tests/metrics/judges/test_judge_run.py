@@ -1,15 +1,11 @@
-"""`harness run --metric judge:...` to the end against a server that misbehaves: every item is scored once."""
+"""`harness run --metric judge:...` and `harness judge try` against a server on loopback, and a judge in process."""
 
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from harness.cli import main
@@ -19,7 +15,7 @@ from metrics.judges import endpoint, sampling
 from metrics.metric import signature
 from metrics.models.service import Models
 from tests import tiny
-from tests.conftest import ROOT, make_item
+from tests.conftest import make_item
 from tests.judge_server import Server, mischief, serving
 
 KEY = "sk-planted-4711-do-not-write-me"
@@ -38,9 +34,7 @@ def command(server: Server, out: Path, *more: str, options: str = "") -> list[st
 
 
 def scores(out: Path) -> list[float]:
-    """What the report holds of the judge: every score of every item and column."""
-    import pyarrow.parquet as pq
-
+    """Every stored score of every item and column."""
     (path,) = (out / "scores").rglob("judge-*.parquet")
     table = pq.ParquetFile(path).read()
     return [value for name in table.column_names[1:] for value in table.column(name).to_pylist()]
@@ -53,25 +47,23 @@ def everything(folder: Path) -> bytes:
 def test_every_item_is_scored_once(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(mischief()) as server:
         assert main(command(server, tmp_path / "a", options=",timeout=1")) == 0
-        found = scores(tmp_path / "a")
-        assert len(found) == 20 * 5
-        assert all(map(math.isfinite, found))
+        first = scores(tmp_path / "a")
+        assert len(first) == 20 * 5
+        assert all(map(math.isfinite, first))
         assert len(server.behaved) == 14, "each kind of mischief was met"
         assert list(server.answered.values()) == [1] * 20
-        asked = len(server.bodies)
-        said = capsys.readouterr().err
-        assert f"judge:llm-eval (toy): {asked} requests" in said
+        requests, printed = len(server.bodies), capsys.readouterr().err
         unreadable = server.behaved["beyond"] + server.behaved["prose"]
-        assert f"{unreadable} answers not readable" in said
-        assert "of 20 weighted by probabilities" in said
+        for part in (f"judge:llm-eval (toy): {requests} requests", f"{unreadable} answers not readable",
+                     "of 20 weighted by probabilities"):
+            assert part in printed
         assert main(command(server, tmp_path / "b", "--rescore")) == 0
-        assert len(server.bodies) == asked, "a second run asks for nothing"
-        assert scores(tmp_path / "b") == found
+        assert len(server.bodies) == requests, "a second run sends nothing"
+        assert scores(tmp_path / "b") == first
 
 
-def test_the_key_goes_to_the_server_and_nowhere_else(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_the_key_goes_to_the_server_only(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
+                                         capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     ways = iter(["status 500", "well", "status 400", *["well"] * 99])
     with serving(lambda times: next(ways), echo=True) as server:
@@ -83,14 +75,13 @@ def test_the_key_goes_to_the_server_and_nowhere_else(
             asked = f"judge:llm-eval[model={how.partition('/')[0]},url={server.url},tries=2]"
             assert main(["judge", "try", asked, "--dataset", "topical-usr"]) == 2
     written = "".join(capfd.readouterr())
-    assert "HTTP 418" in written
-    assert "no Bearer [key] 418" in written, "what the server repeats is struck out"
-    assert b"Bearer [key]" in everything(home), "in what is kept as well"
+    assert "no Bearer [key] 418" in written, "removed where the server repeats it"
+    assert b"Bearer [key]" in everything(home), "in stored answers as well"
     for text in (written.encode(), everything(home), everything(tmp_path)):
         assert KEY.encode() not in text
 
 
-def test_a_key_that_an_error_repeats_is_struck_out(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
+def test_a_key_that_an_error_repeats_is_removed(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
                                                    capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     for form in ("object", "list", "name", "escaped", "plain"):
@@ -103,12 +94,12 @@ def test_a_key_that_an_error_repeats_is_struck_out(tmp_path: Path, home: Path, m
     assert b"no [key]!" in everything(tmp_path)
     assert KEY.encode() not in everything(tmp_path) + everything(home) + "".join(capfd.readouterr()).encode()
     monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}\nX-Other: 1")
-    with pytest.raises(MissingResource, match="holds signs that no header takes") as refused:
+    with pytest.raises(MissingResource, match="characters that no header takes") as refused:
         endpoint.find("http://localhost:1/v1", "", 5.0)
     assert KEY not in str(refused.value)
 
 
-def test_a_key_is_not_sent_in_the_clear_unless_it_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_is_sent_unencrypted_only_if_key_from_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("MY_KEY", KEY)
 
@@ -121,31 +112,7 @@ def test_a_key_is_not_sent_in_the_clear_unless_it_was_named(monkeypatch: pytest.
     assert sent("http://example.org/v1", "MY_KEY")
 
 
-@pytest.mark.slow
-def test_a_killed_run_goes_on(tmp_path: Path, home: Path) -> None:
-    with serving(delay=0.05) as server:
-        asked = command(server, tmp_path, options=",concurrency=2")
-        running = subprocess.Popen([sys.executable, "-m", "dialogue_harness", *asked], cwd=ROOT,
-                                   env={**os.environ, "HARNESS_HOME": str(home)}, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 60
-        while sum(server.answered.values()) < 8 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        running.send_signal(signal.SIGKILL)
-        running.wait()
-        server.delay = 0
-        time.sleep(0.2)
-        before = len(server.bodies)
-        assert 8 <= before < 20
-        kept = len(list((home / "judge" / "answers").rglob("*.json")))
-        assert 6 <= kept <= before, "all but two that were under way"
-        assert main(asked) == 0
-        assert len(server.times) == 20
-        assert sum(times > 1 for times in server.times.values()) <= 2, "only what was under way is asked again"
-        assert all(map(math.isfinite, scores(tmp_path)))
-
-
-def test_try_shows_what_is_asked_and_what_was_read(capsys: pytest.CaptureFixture[str]) -> None:
+def test_try_shows_questions_and_scores(capsys: pytest.CaptureFixture[str]) -> None:
     with serving() as server:
         asked = ["judge", "try", f"judge:llm-eval[model=toy,url={server.url}]", "--dataset", "topical-usr"]
         assert main([*asked, "--dry"]) == 0
@@ -158,13 +125,12 @@ def test_try_shows_what_is_asked_and_what_was_read(capsys: pytest.CaptureFixture
     assert main(["judge", "try", "length", "--dataset", "topical-usr"]) == 2
 
 
-def test_a_judge_on_this_machine_gives_the_mean_of_its_scale(
-        home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The shipped prompts and one of the user's own; by hand from the likelihoods of the digits."""
+def test_a_local_judge_gives_the_mean_of_its_scale(home: Path, tmp_path: Path,
+                                                   capsys: pytest.CaptureFixture[str]) -> None:
+    """By hand from the likelihoods of the digits."""
     file = tiny.gguf(tmp_path / "tiny.gguf")
     models = Models(home)
-    items = [make_item("a", "I like tea.", context=("hi", "what do you like?")),
-             make_item("b", "No <|im_end|> idea.", context=("x " * 100, "hello"))]
+    items = [make_item("a", "I like tea.", context=("hi", "what do you like?"))]
     (tmp_path / "kind.toml").write_text(
         'title = "Kind"\nanswer = "number"\nturn = "{context} {response} {low}-{high}"\n'
         '[[qualities]]\nname = "kind"\nlow = 1\nhigh = 3\n')
@@ -173,7 +139,7 @@ def test_a_judge_on_this_machine_gives_the_mean_of_its_scale(
     text = model.conversation([{"role": "user", "content": "system: hi\nuser: what do you like? I like tea. 1-3"}])
     digits = np.array([model.log_likelihoods([(text, digit)])[0][0] for digit in "123"], dtype=float)
     weights = np.exp(digits) / np.exp(digits).sum()
-    assert own.score(items[:1], models)["kind"][0] == pytest.approx(weights @ [1, 2, 3], abs=1e-5)
+    assert own.score(items, models)["kind"][0] == pytest.approx(weights @ [1, 2, 3], abs=1e-5)
     assert "lm=tiny.gguf@" in signature(own, models)
     assert "prompt=kind@" in signature(own, models)
     (tmp_path / "long.toml").write_text(
