@@ -1,28 +1,21 @@
-"""The registry: every dataset by name, from the cards in benchmarks/sources and those of one's own in the home.
+"""The registry: every dataset by name, from the cards of the collection and those of the user in the home.
 
-`load` takes what was imported or fetched into the home, else the bundled sample of the same name and shape.
+`load` takes the dataset that was imported or fetched, else the bundled sample of the same name and shape.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
+import tomllib
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from benchmarks import sources
 from benchmarks.dataset import Dataset, DatasetCard, Split
 from benchmarks.errors import UnknownDataset, nearest
-from benchmarks.formats import official
+from benchmarks.formats import official, records
 from benchmarks.storage import store
 
-CHALLENGE_ORDER = (
-    "dstc6", "dstc7", "persona-see", "persona-usr", "topical-usr", "fed-turn", "fed-dial", "dailydialog-gupta",
-    "dailydialog-zhao", "persona-zhao", "dailydialog-grade", "empathetic-grade", "convai2-grade", "humod",
-    "jsalt", "esl", "ncm", "dstc10-topical", "dstc10-persona",
-)
-"""The order of the challenge's own tables. No list to extend: every other dataset follows by name."""
+DEFAULTS = {"split": "dev", "level": "turn", "licence": "not stated"}
 
 _own: dict[str, DatasetCard] = {}
 
@@ -40,13 +33,10 @@ def cards() -> dict[str, DatasetCard]:
 
 @functools.cache
 def built_in() -> dict[str, DatasetCard]:
-    """Return the built-in cards."""
-    by_name: dict[str, DatasetCard] = {}
-    for module in pkgutil.iter_modules(sources.__path__):
-        for card in getattr(importlib.import_module(f"{sources.__name__}.{module.name}"), "CARDS", ()):
-            by_name[card.name] = card
-    rank = {name: place for place, name in enumerate(CHALLENGE_ORDER)}
-    return dict(sorted(by_name.items(), key=lambda entry: (rank.get(entry[0], len(rank)), entry[0])))
+    """Return the cards of the collection."""
+    tables = tomllib.loads((files("benchmarks") / "sources" / "cards.toml").read_text(encoding="utf-8"))
+    return {name: records.value_of(DatasetCard, {**DEFAULTS, "name": name, **table}, name)
+            for name, table in tables.items()}
 
 
 def names(split: Split | None = None) -> tuple[str, ...]:
@@ -55,7 +45,7 @@ def names(split: Split | None = None) -> tuple[str, ...]:
 
 
 def card(name: str) -> DatasetCard:
-    """Return the card of a dataset; UnknownDataset names the nearest."""
+    """Return the card of a dataset; the error for an unknown name suggests the nearest."""
     try:
         return cards()[name]
     except KeyError:
@@ -64,8 +54,7 @@ def card(name: str) -> DatasetCard:
 
 def load(name: str, home: Path) -> Dataset:
     """Load a dataset from the home, else from the bundled sample."""
-    chosen = card(name)
-    return store.read(home, chosen) or sample(chosen)
+    return store.read(home, card(name)) or sample(card(name))
 
 
 def sample(chosen: DatasetCard) -> Dataset:
@@ -79,5 +68,5 @@ def sample(chosen: DatasetCard) -> Dataset:
 
 
 def stems(name: str) -> tuple[str, str]:
-    """Return the organisers' file names for a dataset, best first: the cleaned one was scored."""
+    """Return the organisers' file names for a dataset, best first: the challenge scored the cleaned one."""
     return f"{name}_clean_eval", f"{name}_eval"

@@ -17,9 +17,9 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.errors import BenchmarkError
 from benchmarks.formats import official
-from benchmarks.formats.raw import walk
 from benchmarks.sources import xdial
 from benchmarks.storage.archive import unpack
+from benchmarks.storage.files import walk
 from benchmarks.storage.resources import check_wordnet
 
 WORDNET = "wordnet.zip"

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.errors import BadRecord, BenchmarkError
-from benchmarks.formats.raw import walk
-from benchmarks.storage.files import write_atomically
+from benchmarks.storage.files import walk, write_atomically
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 LIST = "evaluation_overlap"

@@ -17,7 +17,7 @@ from benchmarks.corpora import files as corpus_files
 from benchmarks.dataset import Source
 from benchmarks.errors import BadRecord, FetchError, nearest
 from benchmarks.formats import official
-from benchmarks.formats.raw import find
+from benchmarks.sources import find
 from benchmarks.storage.fetch import downloaded
 
 CorpusRow = Mapping[str, Any]

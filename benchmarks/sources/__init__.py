@@ -1,15 +1,82 @@
-"""One module per upstream family: the cards of its datasets, and `convert`, which reads the files of its own format.
+"""Sources of datasets: the cards of the collection (cards.toml), and a module per upstream format with `convert`.
 
-The `form` of a source is the name of the module whose `convert` reads it; the two sources below need none.
+The `form` of a source names its module; "official" and "mirror" are the organisers' own files. A converter yields a
+RatedRow for each response or dialogue that people judged, in the order of its upstream. Items are numbered NAME_00000
+and so on, and texts are stripped, as in the organisers' files.
 """
 
-from benchmarks.dataset import Source
+from __future__ import annotations
 
-CHATEVAL = "https://chateval.org/dstc10"
-MIRROR = Source("https://huggingface.co/datasets/mario-rc/dstc11.t4", form="mirror")
-"""Made for DSTC11 Track 4, it holds the organisers' own files of the development sets but dstc6."""
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.dataset import SYSTEM, Dataset, DatasetCard, Item, Rating, Reference, Utterance
+from benchmarks.errors import BadRecord
+from benchmarks.formats import official
+from benchmarks.storage.files import walk
 
 
-def official(sha256: str | None = None) -> Source:
-    """The organisers' own file, which stands behind a registration."""
-    return Source(CHATEVAL, sha256, by_hand=True)
+@dataclass(frozen=True, slots=True)
+class RatedRow:
+    """A rated row of an upstream file; `votes` maps a quality of the card to its votes."""
+
+    context: Sequence[Utterance]
+    response: str | None
+    votes: Mapping[str, Sequence[float]]
+    references: Sequence[str] = ()
+    facts: Sequence[str] = ()
+    system: str | None = None
+
+
+Read = Callable[[Any], Iterable[RatedRow]]
+"""Converts one record of an upstream file to rows."""
+
+
+def find(path: Path, *patterns: str) -> Path:
+    """Return the file itself, or the first in the folder that matches a pattern; best pattern first."""
+    if path.is_file():
+        return path
+    for pattern in patterns:
+        if files := walk(path, pattern):
+            return files[0]
+    raise BadRecord(path.name, None, "", f"the source holds no file {' or '.join(patterns)}")
+
+
+def read_json(path: Path, card: DatasetCard, read: Read, *patterns: str) -> Dataset:
+    """Convert a JSON file that fits a pattern: a list of records, or an object of them by id."""
+    file = find(path, *patterns)
+    records = official.load_json(file)
+    return assemble(card, read_each(file, records.values() if isinstance(records, dict) else records, read))
+
+
+def read_each(file: Path, records: Iterable[Any], read: Read) -> Iterator[RatedRow]:
+    """Read each record with `read`; the error for one of another shape names file and number."""
+    for number, record in enumerate(records):
+        try:
+            yield from read(record)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            problem = f"is not in the form expected of this source ({type(error).__name__}: {error})"
+            raise BadRecord(file.name, number, "", " ".join(problem.split())) from error
+
+
+def assemble(card: DatasetCard, rows: Iterable[RatedRow]) -> Dataset:
+    """Number the rows and return them as a fetched dataset."""
+    items: list[Item] = []
+    ratings: list[Rating] = []
+    for number, row in enumerate(rows):
+        name = f"{card.name}_{number:05d}"
+        items.append(Item(
+            name,
+            tuple(Utterance(turn.speaker, text) for turn in row.context if (text := turn.text.strip())),
+            None if row.response is None else Utterance(SYSTEM, row.response.strip()),
+            tuple(Reference(text.strip()) for text in row.references if text.strip()),
+            tuple(text.strip() for text in row.facts if text.strip()),
+            row.system,
+        ))
+        ratings += [Rating(name, quality.name, tuple(map(float, row.votes[quality.name])))
+                    for quality in card.qualities if quality.name in row.votes]
+    if not items:
+        raise BadRecord(card.name, None, "", "the files of the source hold no rows of this dataset")
+    return Dataset(card, tuple(items), tuple(ratings), "fetched")

@@ -25,11 +25,12 @@ from urllib.parse import unquote, urlsplit
 from benchmarks.dataset import Dataset, DatasetCard, Source
 from benchmarks.errors import BadArchive, BenchmarkError, FetchError, Offline, nearest
 from benchmarks.formats import official
-from benchmarks.sources import MIRROR
 from benchmarks.storage import resources
 from benchmarks.storage.archive import unpack
 from benchmarks.storage.download import download, reach
 
+MIRROR = "https://huggingface.co/datasets/mario-rc/dstc11.t4"
+"""Made for DSTC11 Track 4, it holds the organisers' files of the development sets but dstc6."""
 RESOURCES = {
     "wordnet": Source("https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/wordnet.zip"),
     "conceptnet": Source("https://s3.amazonaws.com/conceptnet/downloads/2019/edges/conceptnet-assertions-5.7.0.csv.gz"),
@@ -92,7 +93,7 @@ def converter(form: str) -> Callable[[Path, DatasetCard], Dataset]:
 
 def _from(source: Source, card: DatasetCard, home: Path) -> Dataset:
     name = f"{card.name}-{source.form}"
-    if source.form == MIRROR.form:
+    if source.form == "mirror":
         with workplace(home, name) as folder:
             return official.parse(mirrored(card.name, folder), card, "fetched")
     with downloaded(home, name, [source]) as folder:
@@ -104,7 +105,7 @@ def mirrored(name: str, folder: Path) -> Path:
     from huggingface_hub import HfFileSystem, constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
-    repository, file = MIRROR.url.partition("/datasets/")[2], f"{name}/{name}_eval.json"
+    repository, file = MIRROR.partition("/datasets/")[2], f"{name}/{name}_eval.json"
     offline = "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else ""
     try:
         if not offline:
@@ -117,7 +118,7 @@ def mirrored(name: str, folder: Path) -> Path:
                                         local_files_only=bool(offline)))
         except EntryNotFoundError as error:
             if isinstance(error, LocalEntryNotFoundError):
-                raise Offline(offline or f"{MIRROR.url} cannot be reached") from error
+                raise Offline(offline or f"{MIRROR} cannot be reached") from error
         with (HfFileSystem().open(f"datasets/{repository}@{COMMIT}/DSTC_11_Track_4.zip", "rb") as stream,
               zipfile.ZipFile(stream) as archive):
             members = [member for member in archive.infolist() if member.filename.endswith(f"/{file}")]
@@ -129,8 +130,8 @@ def mirrored(name: str, folder: Path) -> Path:
         raise
     except Exception as error:  # what the library raises depends on its version and on its transport
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise FetchError(f"{MIRROR.url}: {reason:.160}") from error
-    raise FetchError(f"{MIRROR.url}: its archive holds no {name}_eval.json, or one too large")
+        raise FetchError(f"{MIRROR}: {reason:.160}") from error
+    raise FetchError(f"{MIRROR}: its archive holds no {name}_eval.json, or one too large")
 
 
 @contextmanager

@@ -91,6 +91,12 @@ def sweep(folder: Path) -> None:
                 part.unlink()
 
 
+def walk(folder: Path, pattern: str = "*") -> list[Path]:
+    """List the files below a folder, shallow before deep, then by name; without macOS metadata."""
+    files = (file for file in folder.rglob(pattern) if file.is_file() and not file.name.startswith("._"))
+    return sorted(files, key=lambda file: (len(file.parts), str(file)))
+
+
 def runs(process: int) -> bool:
     """Return True if the process exists, or if the system cannot tell."""
     if os.name == "posix":
