@@ -96,10 +96,14 @@ class Adaptive(Protocol):
 
 
 class Trained:
-    """Base class of metrics with trained weights; the options decide which."""
+    """Base class of metrics with trained weights; the options decide which.
+
+    A field `encoder` names the encoder that the weights read, empty for that of the run; without it they read none.
+    """
 
     __slots__ = ()
     card: ClassVar[MetricCard]
+    encoder: str | None = None
 
     @property
     def weights_name(self) -> str:
@@ -203,7 +207,7 @@ def signature(metric: Metric, models: Models) -> str:
         if name not in card.unsigned:
             parts.append(f"{name}={value.identity if isinstance(value, File) else value}")
     parts += [f"{name}={models.resource(name).digest[:12]}" for name in card.resources]
-    encoder = getattr(metric, "encoder", "")
+    encoder = options(metric).get("encoder", "")
     parts += [f"weights={models.checkpoint(name, encoder).identity}" for name in checkpoints(metric)]
     if isinstance(metric, Dependent):
         parts += metric.depends(models)

@@ -17,7 +17,6 @@ from metrics.models.service import Choice, Models
 from metrics.training import trainables
 from metrics.training.loop import Fitted, fit, randomness
 from metrics.training.recipe import TrainingData
-from metrics.training.recipe import of as recipe_of
 
 METRICS = tuple(name for name in trainables.shipped() if name not in trainables.BACKBONES)
 """Every trained metric that comes with the project, and the variants."""
@@ -78,7 +77,7 @@ def train(requested: str, models: Models, **changes: Any) -> list[Fitted]:
     for part in trainables.parts(requested):
         learner = trainables.choose(requested, part)
         trainable: Any = learner.trainable
-        recipe = dataclasses.replace(recipe_of(trainable).of_part(part), **changes)
+        recipe = dataclasses.replace(trainable.training.of_part(part), **changes)
         with on_one_core():
             with randomness(0, models.machine):
                 objective = trainable.objective(

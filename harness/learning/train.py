@@ -40,7 +40,6 @@ from metrics.models.service import Choice, Models
 from metrics.training import trainables
 from metrics.training.loop import Fitted, fit, randomness, together
 from metrics.training.recipe import Objective, Recipe, TrainingData
-from metrics.training.recipe import of as recipe_of
 from metrics.training.trainables import Learner
 
 SHOWN = ("numpy", "torch", "transformers")
@@ -75,6 +74,11 @@ class Training:
     folder: Path
     command: str
 
+    @property
+    def encoder_name(self) -> str:
+        """The name of the encoder, empty for the one of the run."""
+        return self.learner.trainable.encoder or ""
+
     @functools.cached_property
     def fingerprint(self) -> str:
         """Return the digest of everything that decides the weights; the source is read once."""
@@ -89,7 +93,7 @@ class Training:
     @functools.cached_property
     def others(self) -> dict[str, str]:
         """Return other weights that it reads, by name, such as the masked language model."""
-        return {name: self.models.checkpoint(name, self.encoder and (self.learner.encoder or "")).identity
+        return {name: self.models.checkpoint(name, self.encoder and self.encoder_name).identity
                 for name in (*self.learner.reads, *filter(None, [self.recipe.start]))}
 
     @property
@@ -141,7 +145,7 @@ def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus],
          part: str = "") -> Training:
     """Turn a request into a plan; MissingResource names a missing corpus or model."""
     learner = trainables.choose(name, part)
-    recipe = recipe_of(learner.trainable).with_settings(request.settings).of_part(part)
+    recipe = learner.trainable.training.with_settings(request.settings).of_part(part)
     recipe = dataclasses.replace(recipe, corpora=request.corpora or recipe.corpora, steps=request.steps or recipe.steps,
                                  epochs=0.0 if request.steps else recipe.epochs)
     corpora = [load(name) for name in recipe.corpora]
@@ -150,7 +154,7 @@ def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus],
     recipe = dataclasses.replace(recipe, corpora=tuple(corpus.card.name for corpus in corpora))
     models = Models(home, Choice(encoder=request.encoder, lm=request.lm, device=request.device,
                                  precision=request.precision, download=not request.offline))
-    encoder = "" if learner.encoder is None else models.encoder(learner.encoder).weights.identity
+    encoder = "" if learner.trainable.encoder is None else models.encoder(learner.trainable.encoder).weights.identity
     folder = out or checkpoint.place(learner.weights, encoder, home)
     checkpoint.check_place(folder)
     training = Training(learner, recipe, {corpus.card.name: corpus for corpus in corpora}, models, request.seed,
@@ -172,7 +176,7 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eigh
     left_out = sum((Counter(corpus.left_out) for corpus in plan.corpora.values()), Counter[str]())
     tell("; ".join((f"{plan.learner.label}: {many:,} dialogues of {', '.join(plan.corpora)}, being prepared",
                     *(f"{some:,} left out, {reason}" for reason, some in left_out.items()))))
-    data = TrainingData(plan.corpora, plan.models, plan.seed, plan.learner.encoder or "", _reader(plan, tell),
+    data = TrainingData(plan.corpora, plan.models, plan.seed, plan.encoder_name, _reader(plan, tell),
                         plan.recipe, plan.learner.part)
     while True:
         try:
@@ -184,8 +188,8 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eigh
             if together(plan.models.machine) is not None:  # the others would go on with another batch
                 raise MetricError(f"{plan.learner.label}: a batch does not fit into memory; --set batch="
                                   f"{data.recipe.batch // 2} --set accumulate={2 * data.recipe.accumulate}") from error
-            data.recipe = dataclasses.replace(data.recipe, batch=data.recipe.batch // 2,
-                                              accumulate=2 * data.recipe.accumulate)
+            data = dataclasses.replace(data, built=None, recipe=dataclasses.replace(
+                data.recipe, batch=data.recipe.batch // 2, accumulate=2 * data.recipe.accumulate))
             tell(f"{plan.learner.label}: a batch does not fit into memory; begins anew with {data.recipe.batch} rows, "
                  f"{data.recipe.accumulate} times a step")
     card = _card(plan, data, objective, fitted) | {"preparation_seconds": round(prepared, 1)}
@@ -210,13 +214,13 @@ def _fitted(plan: Training, data: TrainingData, tell: Callable[[str], None],
     pace = Pace(label, data.recipe.steps)
     with randomness(plan.seed, machine), repeated(lambda: tell(pace.line()), EVERY):
         objective = plan.learner.trainable.objective(data)
-    if plan.learner.encoder is None and any(kind == "encoder" for kind, _ in plan.models.requested):
+    if plan.learner.trainable.encoder is None and any(kind == "encoder" for kind, _ in plan.models.requested):
         raise MetricError(f"{label} reads an encoder and has no option for it: let its class have the "
                           "field encoder: str = ''")  # or the weights' config would not tell of it
     all_ = together(machine)
     recipe = data.recipe.over(-(-objective.rows // (all_.num_processes if all_ else 1)))
     if recipe.start:
-        networks.begin(objective.network, plan.models.checkpoint(recipe.start, plan.learner.encoder or ""))
+        networks.begin(objective.network, plan.models.checkpoint(recipe.start, plan.encoder_name))
     prepared, pace.steps = time.perf_counter() - start, recipe.steps
     if plan.state.exists():
         tell(f"{label}: goes on where it was cut")
@@ -229,20 +233,16 @@ def _fitted(plan: Training, data: TrainingData, tell: Callable[[str], None],
 
 
 def _reader(plan: Training, tell: Callable[[str], None]) -> Any:
-    """Return the reader of texts, which keeps what it has read; loaded with the first text."""
+    """Return the reader of texts, which keeps their vectors on disk; the encoder is loaded with the first text."""
     from metrics.models.cache import PooledVectors
 
-    made: list[PooledVectors] = []
+    def report(done: int, total: int, seconds: float) -> None:
+        tell(f"{plan.learner.label}: {done:,} of {total:,} texts read, about "
+             f"{duration((total - done) * seconds / done)} left")
 
-    def read(texts: Any) -> Any:
-        if not made:
-            made.append(PooledVectors(plan.models.home / "training", plan.models.encoder(plan.learner.encoder or ""),
-                                 lambda done, total, seconds: tell(
-                                     f"{plan.learner.label}: {done:,} of {total:,} texts read, about "
-                                     f"{duration((total - done) * seconds / done)} left")))
-        return made[0](texts)
-
-    return read
+    vectors = functools.cache(lambda: PooledVectors(
+        plan.models.home / "training", plan.models.encoder(plan.encoder_name), report))
+    return lambda texts: vectors()(texts)
 
 
 def _card(plan: Training, data: TrainingData, objective: Objective, fitted: Fitted) -> dict[str, Any]:

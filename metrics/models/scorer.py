@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from metrics.column import Column
 from metrics.errors import MetricError
+from metrics.models.architectures import MODULES
 
 if TYPE_CHECKING:
     from metrics.models.architectures.base import Architecture
@@ -17,9 +19,11 @@ if TYPE_CHECKING:
 
 def find(name: str) -> type[Architecture]:
     """Return the architecture of that name."""
-    from metrics.models.architectures import cross_encoder, dialogue_heads, heads  # noqa: F401, they register theirs
     from metrics.models.architectures.base import ARCHITECTURES
 
+    for module in MODULES:
+        if name not in ARCHITECTURES:
+            importlib.import_module(module)
     if name not in ARCHITECTURES:
         raise MetricError(f"unknown architecture {name!r}; known: {', '.join(sorted(ARCHITECTURES))}")
     return ARCHITECTURES[name]

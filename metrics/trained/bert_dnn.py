@@ -1,11 +1,9 @@
 """BERT+DNN, a baseline of the DailyDialog++ paper (Sai et al. 2020): max-pooled states of a frozen encoder into a net.
 
 v_c and v_r are the largest token states of context and response; a feed-forward net of three layers over [v_c ; v_r]
-tells relevant responses of DailyDialog++ from those of other contexts, by cross entropy.
-
-Departures of `small`: the encoder is the run's. Of the context the last three utterances are read, each alone, and the
-largest is taken over all of their tokens. The net is 256 and 128 wide where the paper leaves it open (512 and 128 would
-double the file). The recipe `paper` has the net of the released code over a BERT that reads the context as one text.
+tells relevant responses of DailyDialog++ from those of other contexts, by cross entropy. In `small` the largest is
+taken over the tokens of the last three utterances, and the net is 256 and 128 wide (512 and 128 would double the file);
+the recipe `paper` has the net of the released code.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.readings import pairs
 from metrics.models.service import Models
 from metrics.training.examples import good_pairs
-from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
+from metrics.training.recipe import Recipe, Split, Trainable, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +27,10 @@ class BertDnn(Trainable):
     card: ClassVar[MetricCard] = MetricCard(
         name="bert-dnn", title="BERT+DNN", columns=("bert-dnn",), family="trained", needs=("context",),
         models=("encoder",), checkpoints=("bert-dnn",), paper="https://aclanthology.org/2020.tacl-1.52",
-        trained_on="dailydialog_pp",
-        system="same method, smaller model", fitted_on="dialogues",
-        departures=(
+        trained_on="dailydialog_pp", system="same method, smaller model", fitted_on="dialogues", departures=(
             ("A frozen encoder of 22 M parameters in place of BERT; of the context the last three utterances, "
              "each read alone."),
-            "A net 256 and 128 wide, where the paper does not say.",
-        ),
-    )
+            "A net 256 and 128 wide, where the paper does not say."))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(("dailydialog_pp",), steps=1_500, architecture="stack"),
         "paper": Recipe(("dailydialog_pp",), steps=9_000, epochs=100, rate=1e-5, warmup=0.0, decay=1e-4, every=90,
@@ -51,10 +45,7 @@ class BertDnn(Trainable):
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return the probability that the response is relevant; NaN without a context."""
-        return {"bert-dnn": models.scorer(self.weights_name, self.encoder).probabilities(pairs(items))}
+        return {"bert-dnn": self.scorer(models).probabilities(pairs(items))}
 
-    def objective(self, data: TrainingData) -> Objective:
-        """Tell each good response from one to another context."""
-        from metrics.training.objectives import contrast
-
-        return contrast(data, good_pairs(data.dialogues()), good_pairs(data.held_out()))
+    def examples(self, data: TrainingData) -> Split:
+        return data.split(good_pairs)

@@ -1,10 +1,8 @@
 """BERT regressor (Shimanaka et al. 2019) as the DailyDialog++ paper takes it: is the response like a good reply?
 
-Reference and response are relevant replies to one context (label 1), or the response is one to another (label 0).
-
-Theirs, and the recipe `paper`, fine-tune BERT on both texts in one sequence. Departures of `small`: the run's encoder
-is frozen and reads each alone, and the head is that of the same authors' RUSE: [g ; r ; |g − r| ; g ∘ r], here in a
-smaller space and with the cosine of both beside it.
+Reference and response are relevant replies to one context (label 1), or the response is one to another (label 0). The
+recipe `paper` fine-tunes BERT on both texts in one sequence. `small` has the head of the same authors' RUSE,
+[g ; r ; |g − r| ; g ∘ r], in a smaller space and with the cosine of both.
 """
 
 from __future__ import annotations
@@ -14,14 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.readings import Pair, by_reference
 from metrics.models.service import Models
 from metrics.text.words import Aggregation
 from metrics.training.examples import Contrast, several
-from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
+from metrics.training.recipe import Recipe, Split, Trainable, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +30,9 @@ class BertRegressor(Trainable):
         needs=("references",), models=("encoder",), checkpoints=("bert-regressor",),
         paper="https://aclanthology.org/2020.tacl-1.52", trained_on="dailydialog_pp",
         notes="The response beside a reference; the context is not read.",
-        system="another method", fitted_on="dialogues",
-        departures=(
+        system="another method", fitted_on="dialogues", departures=(
             ("RUSE's head on a frozen encoder, which reads each text alone; theirs fine-tunes BERT on both in "
-             "one sequence."),
-        ),
-    )
+             "one sequence."),))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(("dailydialog_pp",), steps=1_500, architecture="likeness"),
         "paper": Recipe(("dailydialog_pp",), steps=3_000, epochs=3, rate=2e-5, warmup=0.1, every=400,
@@ -52,18 +46,12 @@ class BertRegressor(Trainable):
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return the probability that the response is relevant; `standard` is `max`; NaN without a reference."""
-        scorer = models.scorer(self.weights_name, self.encoder)
+        scorer = self.scorer(models)
         return {"bert-regressor": by_reference(items, self.references, lambda rows: scorer.probabilities(
             [Pair((reference,), response) for _, reference, response in rows]))}
 
-    def objective(self, data: TrainingData) -> Objective:
-        """Tell a second good response from one to another context, beside the first."""
-        from metrics.training.objectives import contrast
-
-        return contrast(data, beside_each_other(data.dialogues()), beside_each_other(data.held_out()))
-
-
-def beside_each_other(dialogues: Sequence[Dialogue]) -> list[Contrast]:
-    """Return each two good responses to one context, the first as the reference."""
-    return [Contrast(Pair((reference,), response)) for row in several(dialogues)
-            for reference, response in itertools.permutations(row.good, 2)]
+    def examples(self, data: TrainingData) -> Split:
+        """Return each two good responses to one context, the first as the reference."""
+        return data.split(lambda dialogues: [
+            Contrast(Pair((reference,), response)) for row in several(dialogues)
+            for reference, response in itertools.permutations(row.good, 2)])

@@ -3,11 +3,8 @@
 The unreferenced part reads [q ; r ; qᵀMr] with a small network and is trained to tell each reply from that of another
 dialogue, by cross entropy. The referenced part is the cosine of the pooled embeddings of response and reference.
 
-The recipe `paper` has their net over the last utterance and the response. Departures of `small`: the encoder is the
-run's, frozen, as theirs is, with mean and max pooling side by side. The query is the last three utterances, each read
-alone, with a learnt weight each (theirs is one utterance). M is of low rank. The network also sees the cosine of the
-response with each of the three utterances. Cosines are brought to 0..1 by (1 + cos) / 2 and not by the least and
-largest of a dataset, so that a score depends on its item alone.
+In `small` mean and max pooling stand side by side, the query is the last three utterances with a learnt weight each,
+and M is of low rank; the recipe `paper` has the paper's net over the last utterance and the response.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ from metrics.models.service import Models
 from metrics.text.words import Aggregation
 from metrics.trained.ruber import Blend, blended, referenced
 from metrics.training.examples import FIVE, following
-from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
+from metrics.training.recipe import Recipe, Split, Trainable, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +33,10 @@ class BertRuber(Trainable):
         models=("encoder",), checkpoints=("bert-ruber",), paper="https://aclanthology.org/W19-2310",
         trained_on=", ".join(FIVE),
         notes="The unreferenced part needs a context, the referenced one a reference, their blend both.",
-        system="same method, smaller model", fitted_on="dialogues",
-        departures=(
+        system="same method, smaller model", fitted_on="dialogues", departures=(
             ("A frozen encoder of 22 M parameters in place of a frozen BERT; three utterances as the query in "
              "place of one, and the cosine with each."),
-            "Cosines are brought to 0..1 by (1 + cos) / 2 and not by a dataset's extremes.",
-        ),
-    )
+            "Cosines are brought to 0..1 by (1 + cos) / 2 and not by a dataset's extremes."))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(FIVE, steps=1_500, rate=1e-3, architecture="relatedness", network={"turns": 3}),
         "paper": Recipe(("dailydialog",), steps=9_000, epochs=30, rate=1e-3, warmup=0.0, decay=1e-4, every=300,
@@ -60,13 +54,10 @@ class BertRuber(Trainable):
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return three columns, 0 to 1."""
         encoder = models.encoder(self.encoder)
-        related = models.scorer(self.weights_name, self.encoder).probabilities(pairs(items))
+        related = self.scorer(models).probabilities(pairs(items))
         alike = referenced(items, lambda texts: encoder.sentences(texts, self.pooling), self.references)
         return {"bert-ruber": blended(self.blend, alike, related), "bert-ruber-referenced": alike,
                 "bert-ruber-unreferenced": related}
 
-    def objective(self, data: TrainingData) -> Objective:
-        """Tell each response from that of another pair."""
-        from metrics.training.objectives import contrast
-
-        return contrast(data, following(data.dialogues()), following(data.held_out()))
+    def examples(self, data: TrainingData) -> Split:
+        return data.split(following)

@@ -4,11 +4,9 @@ The paper trains a BERT on 727 million pairs of Reddit (which response comes nex
 responses of DailyDialog++ against random, adversarial or both kinds of irrelevant ones; the score is the probability of
 "valid".
 
-Departures. The encoder is the run's and stays as it is, so that there are no masked words to learn; a head joins the
-vectors of the last three utterances and of the response, each read alone, with the pre-trained cosines among what it
-sees. Both stages are one: every step finds the own reply among those of 256 pairs of five corpora, and tells good
-replies of DailyDialog++ from false ones. Adversarial replies are those of its dev split where its train split is not
-to be had.
+In `small` a head joins the vectors of the last three utterances and of the response, with the pre-trained cosines among
+what it sees. Both stages are one: every step finds the own reply among those of 256 pairs of five corpora, and tells
+good replies of DailyDialog++ from false ones.
 """
 
 from __future__ import annotations
@@ -19,17 +17,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from benchmarks.corpora.corpora import Dialogue
+import numpy as np
+
 from benchmarks.dataset import Item
 from metrics.errors import BadOption, MetricError
 from metrics.metric import Columns, MetricCard
 from metrics.models.readings import Pair, pairs
 from metrics.models.service import Models
 from metrics.training.examples import FIVE, GOOD, Contrast, following, several
-from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
+from metrics.training.recipe import Dialogues, Objective, Recipe, Split, Trainable, TrainingData
 
 KINDS = ("random", "adversarial", "both")
-"""Kinds of false replies to train with."""
 CONTEXT = 12
 """Utterances before a response, at most."""
 REDDIT = ("Pretrained on five corpora in place of 727 million pairs of Reddit; masked words are always replaced by the "
@@ -37,7 +35,7 @@ REDDIT = ("Pretrained on five corpora in place of 727 million pairs of Reddit; m
 DRAWN = "Batches are drawn at random with replacement; the released code goes through the data in order."
 FINETUNE = Recipe(("dailydialog_pp",), steps=3_214, epochs=1, rate=5e-5, warmup=0.03, every=400,
                   encoder="bert-base-uncased", batch=16, architecture="cross-encoder",
-                  next_sentence=True, examples={"losses": ("contrast",)},
+                  next_sentence=True, examples={"judged": True, "retrieval": False},
                   departures=("Not pretrained on dialogues.", DRAWN))
 
 
@@ -49,23 +47,20 @@ class Deb(Trainable):
         name="deb", title="DEB", columns=("deb",), family="trained", needs=("context",), models=("encoder",),
         checkpoints=("deb",), paper="https://aclanthology.org/2020.tacl-1.52",
         trained_on=", ".join((*FIVE, "dailydialog_pp")),
-        system="another method", fitted_on="dialogues",
-        departures=(
+        system="another method", fitted_on="dialogues", departures=(
             "A head on a frozen encoder, which reads each utterance alone; the paper trains a whole BERT.",
             "Nothing of its 727 million pairs of Reddit: five corpora and DailyDialog++, both stages in one.",
-            "Adversarial replies are those of DailyDialog++'s dev split where its train split is not to be had.",
-        ),
-    )
+            "Adversarial replies are those of DailyDialog++'s dev split where its train split is not to be had."))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe((*FIVE, "dailydialog_pp"), steps=3_000, rate=1e-3, every=200, batch=64,
                         architecture="next-response", network={"turns": 3},
-                        examples={"losses": ("retrieval", "contrast")}),
+                        examples={"judged": True, "retrieval": True}),
         "original": dataclasses.replace(
             FINETUNE, steps=1, epochs=0.0, rate=0.0, rank=1,
             departures=("BERT's own layer for the next sentence as it is: nothing is trained.",)),
         "pretrain": dataclasses.replace(
             FINETUNE, corpora=FIVE, steps=20_000, warmup=0.06, every=1_000, masked=0.15,
-            examples={"losses": ("following",)}, departures=(REDDIT,)),
+            examples={"judged": False, "retrieval": False}, departures=(REDDIT,)),
         "finetune": FINETUNE,
         "paper": dataclasses.replace(FINETUNE, start="deb-pretrain", departures=(REDDIT, DRAWN)),
     }
@@ -75,48 +70,41 @@ class Deb(Trainable):
     recipe: Literal["small", "original", "pretrain", "finetune", "paper"] = "small"
 
     def __post_init__(self) -> None:
-        """Refuse kinds of false replies that there are not."""
         if self.negatives not in KINDS and not re.fullmatch(r"(?!0+%)\d?\d(\.\d*[1-9])?%", self.negatives):
             raise BadOption(f"negatives={self.negatives}: should be {', '.join(KINDS)}, or such as 1%: both, the "
                             "adversarial ones of so many contexts")
 
-    @property
-    def _share(self) -> float:
-        """How many of the contexts with adversarial replies keep them, from 0 to 1."""
-        return float(self.negatives[:-1]) / 100 if self.negatives.endswith("%") else 1.0
-
-    @property
-    def weights_name(self) -> str:
-        """The checkpoint of this kind of false replies, by this recipe."""
-        kind = self.negatives.replace(".", "-").replace("%", "-per-cent")
-        return self.named(kind * (kind != "random"))
+    def weights_options(self) -> Mapping[str, str]:
+        return {"negatives": self.negatives.replace(".", "-").replace("%", "-per-cent")}
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return probabilities; NaN without a context."""
-        return {"deb": models.scorer(self.weights_name, self.encoder).probabilities(pairs(items))}
+        return {"deb": self.scorer(models).probabilities(pairs(items))}
+
+    def examples(self, data: TrainingData) -> Split:
+        """Return good responses beside false ones, or before DailyDialog++ each utterance after those before it."""
+        if data.recipe.examples["judged"]:
+            return data.split(lambda dialogues: self._judged(dialogues, data.rng))
+        return data.split(lambda dialogues: following(dialogues, CONTEXT))
 
     def objective(self, data: TrainingData) -> Objective:
-        """Find the own reply among many, and tell good ones of DailyDialog++ from false ones."""
+        """Tell good replies from false ones, and in `small` find the own reply of dialogues without judged ones."""
         from metrics.training import objectives
 
-        parts = data.dialogues(), data.held_out()
-        unlabelled = [[dialogue for dialogue in part if GOOD not in dialogue.labels] for part in parts]
-        losses = {
-            "retrieval": lambda: objectives.retrieval(data, following(unlabelled[0]), following(unlabelled[1]),
-                                                      4 * data.recipe.batch),
-            "following": lambda: objectives.contrast(data, *(following(part, CONTEXT) for part in parts)),
-            "contrast": lambda: objectives.contrast(data, *(self._judged(part, data) for part in parts)),
-        }
-        first, *others = (losses[name]() for name in data.recipe.examples["losses"])
-        return sum(others, first)
+        judged = objectives.contrast(data, self.examples(data))
+        if not data.recipe.examples["retrieval"]:
+            return judged
+        unlabelled = data.split(lambda dialogues: following(row for row in dialogues if GOOD not in row.labels))
+        return objectives.retrieval(data, unlabelled, 4 * data.recipe.batch) + judged
 
-    def _judged(self, dialogues: Sequence[Dialogue], data: TrainingData) -> list[Contrast]:
+    def _judged(self, dialogues: Dialogues, rng: np.random.Generator) -> list[Contrast]:
         """Return good responses beside random ones, beside adversarial ones, or as many of either."""
         rows = several(dialogues, CONTEXT)
+        share = float(self.negatives[:-1]) / 100 if self.negatives.endswith("%") else 1.0
         hard = [row for row in rows if row.hard]
-        chosen = data.rng.permutation(len(hard))[: max(1, round(self._share * len(hard)))]
-        adversarial = [Contrast(Pair(row.turns, good), Pair(row.turns, row.hard[place % len(row.hard)]))
-                       for row in (hard[place] for place in chosen) for place, good in enumerate(row.good)]
+        chosen = rng.permutation(len(hard))[: max(1, round(share * len(hard)))]
+        adversarial = [Contrast(Pair(row.turns, good), Pair(row.turns, row.hard[index % len(row.hard)]))
+                       for row in (hard[index] for index in chosen) for index, good in enumerate(row.good)]
         if self.negatives != "random" and not adversarial:
             raise MetricError("the corpora have no adversarial replies; the dev or train split of dailydialog_pp "
                               "has some")

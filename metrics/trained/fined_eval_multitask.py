@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from metrics.metric import MetricCard
-from metrics.trained.fined_eval.metric import DIMENSIONS, PAPER, SMALL, FinedEvaluation
+from metrics.trained.fined_eval.metric import PAPER, SMALL, FinedEvaluation
+from metrics.trained.fined_eval.strategies import DIMENSIONS
 from metrics.training.recipe import Recipe
 
 

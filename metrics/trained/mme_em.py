@@ -1,30 +1,24 @@
 """EM, the engagement of MME-CRS (Zhang et al. 2022): would people like to talk on with who says this?
 
 Token vectors are average-pooled and read by a net with a hidden layer. It is trained by cross entropy against soft
-labels: what people who talked with a bot gave the whole conversation, for each thing that the bot said, and what raters
-said of single utterances (Ghazarian et al. 2020).
-
-These are ConvAI's ratings, as in the paper, and none of an evaluation set. Of the paper's 13,124 responses of ConvAI
-2017, whose engagement is 0 to 5, few are to be had, which `paper` takes; in their place stand the conversations of
-ConvAI2 2018 with their score of 1 to 5, brought to 0..1, and 202 utterances of DailyDialog that were judged engaging or
-not. Where a conversation does not say who of the two is the bot, both sides count. The recipe `paper` fine-tunes a
-SimCSE; in `small` the encoder is the run's, frozen.
+labels: the rating of a whole conversation, for each thing that the bot said, and ratings of single utterances
+(Ghazarian et al. 2020). These are ConvAI's ratings, as in the paper, and none of an evaluation set. Where a
+conversation does not say who of the two is the bot, both sides count.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.readings import responses
 from metrics.models.service import Models
 from metrics.trained.mme_fm import PAPER
-from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
+from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData
 
 RATED = ("convai2_2018_human_bot", "engagement_utterances")
 SCALES = (("eval_score", 1, 4), ("engagement", 0, 5))
@@ -40,14 +34,11 @@ class Engagement(Trainable):
         checkpoints=("mme-em",), paper="https://arxiv.org/abs/2206.09403",
         trained_on="convai2_2018_human_bot, engagement_utterances",
         notes="The response alone; learnt from what people gave conversations with bots of ConvAI2.",
-        system="another method", fitted_on="ratings",
-        departures=(
+        system="another method", fitted_on="ratings", departures=(
             "A head on a frozen encoder, not a fine-tuned SimCSE.",
-            "Ratings of ConvAI2 2018 and 202 judged utterances in place of 13,124 responses of ConvAI 2017.",
-        ),
-    )
+            "Ratings of ConvAI2 2018 and 202 judged utterances in place of 13,124 responses of ConvAI 2017."))
     recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(RATED, steps=1_000, rate=5e-4, every=50, architecture="utterance-head",
+        "small": Recipe(RATED, steps=1_000, rate=5e-4, every=50, architecture="utterance-head", losses=("labelled",),
                         network={"reads": "mean", "dropout": 0.3}),
         "paper": dataclasses.replace(PAPER, corpora=("convai2017", *RATED), batch=32,
                                      network={"hidden": 768, "pooling": "mean"}, departures=(
@@ -60,25 +51,22 @@ class Engagement(Trainable):
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return probabilities."""
-        return {"mme-em": models.scorer(self.weights_name, self.encoder).probabilities(responses(items))}
+        return {"mme-em": self.scorer(models).probabilities(responses(items))}
 
-    def objective(self, data: TrainingData) -> Objective:
-        """Predict the rating of an utterance, as a share of its scale."""
-        from metrics.training.objectives import labelled
-
-        return labelled(data, list(_rated(data.dialogues())), list(_rated(data.held_out())))
+    def examples(self, data: TrainingData) -> Split:
+        return data.split(rated)
 
 
-def _rated(dialogues: Iterable[Dialogue]) -> Iterator[tuple[str, float]]:
-    """What bots said with the share of the scale that it got, and single utterances with theirs."""
+def rated(dialogues: Dialogues) -> list[tuple[str, float]]:
+    """Return what bots said, and single utterances, with the share of the scale that they were given."""
+    rows = []
     for dialogue in dialogues:
-        engaging = dialogue.labels.get("engaging")
         shares = [(float(dialogue.labels[label]) - least) / span for label, least, span in SCALES
                   if dialogue.labels.get(label) is not None]
-        if engaging is not None:
-            yield dialogue.utterances[-1].text, float(engaging)
+        if (engaging := dialogue.labels.get("engaging")) is not None:
+            rows.append((dialogue.utterances[-1].text, float(engaging)))
         elif shares:
             labels: Sequence[Mapping[str, Any]] = dialogue.labels.get("utterances") or ({},) * len(dialogue.utterances)
-            for turn, label in zip(dialogue.utterances, labels, strict=True):
-                if label.get("role") != "human" and turn.text.strip():
-                    yield turn.text, shares[0]
+            rows += [(turn.text, shares[0]) for turn, label in zip(dialogue.utterances, labels, strict=True)
+                     if label.get("role") != "human" and turn.text.strip()]
+    return rows

@@ -4,9 +4,7 @@ repeated?
 Label 1: a reply of a corpus, unchanged or with every stop word deleted with probability 0.5. Label 0: all of its words
 shuffled, or a share of them dropped, or spans of them repeated. Token vectors are max-pooled; the score is P(fluent).
 
-The open shares are 15 to 50 % of the words dropped, 1 to 3 spans of 1 to 3 words repeated. Departures of `small`: the
-encoder is the run's, frozen, and the head has a hidden layer; the paper fine-tunes a SimCSE encoder, as the recipe
-`paper` does. Five corpora instead of one.
+The paper leaves the shares open: here 15 to 50 % of the words are dropped, 1 to 3 spans of 1 to 3 words repeated.
 """
 
 from __future__ import annotations
@@ -15,22 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.readings import responses
 from metrics.models.service import Models
-from metrics.training import negatives
-from metrics.training.examples import FIVE, corrupted, whole_or_broken
-from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
+from metrics.training.examples import FIVE, whole_or_broken
+from metrics.training.recipe import Recipe, Split, Trainable, TrainingData
 
 REPLIES = 20_000
 """Replies to train on; each is read twice, once for either label."""
 PAPER = Recipe(
     ("dailydialog",), steps=20_000, epochs=10, rate=1e-5, warmup=0.0, schedule="constant", every=1_000,
     encoder="princeton-nlp/sup-simcse-bert-base-uncased@refs/pr/4", batch=16, architecture="cross-encoder",
-    network={"pooling": "max"}, departures=(
+    losses=("labelled",), network={"pooling": "max"}, departures=(
         "Sixteen right and wrong examples each, 10 epochs at most, 128 tokens, SimCSE's BERT: the paper does not say.",
     ))
 
@@ -43,30 +38,19 @@ class Fluency(Trainable):
         name="mme-fm", title="FM (MME-CRS fluency)", columns=("mme-fm",), family="trained", models=("encoder",),
         checkpoints=("mme-fm",), paper="https://arxiv.org/abs/2206.09403", trained_on=", ".join(FIVE),
         notes="The response alone; whole sentences against corrupted ones.",
-        system="another method", fitted_on="dialogues",
-        departures=(
-            "A head on a frozen encoder, not a fine-tuned SimCSE; five corpora in place of one.",
-        ),
-    )
+        system="another method", fitted_on="dialogues", departures=(
+            "A head on a frozen encoder, not a fine-tuned SimCSE; five corpora in place of one.",))
     recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(FIVE, steps=1_200, architecture="utterance-head", network={"reads": "max"}), "paper": PAPER}
+        "small": Recipe(FIVE, steps=1_200, architecture="utterance-head", losses=("labelled",),
+                        network={"reads": "max"}), "paper": PAPER}
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return probabilities."""
-        return {"mme-fm": models.scorer(self.weights_name, self.encoder).probabilities(responses(items))}
+        return {"mme-fm": self.scorer(models).probabilities(responses(items))}
 
-    def objective(self, data: TrainingData) -> Objective:
-        """Tell whole replies from corrupted ones."""
-        from metrics.training.objectives import labelled
-
-        training, held_out = (
-            whole_or_broken(dialogues, count, data.rng, shortened, corrupted)
-            for dialogues, count in ((data.dialogues(), REPLIES), (data.held_out(), REPLIES // 10)))
-        return labelled(data, training, held_out)
-
-
-def shortened(text: str, rng: np.random.Generator) -> str:
-    """Return the text, one time in two without its stop words."""
-    return negatives.without_stop_words(text, rng) if rng.random() < 0.5 else text
+    def examples(self, data: TrainingData) -> Split:
+        """Return whole replies, half of them without stop words, and corrupted ones."""
+        return data.split(lambda dialogues, count: whole_or_broken(dialogues, count, data.rng, 0.5),
+                          (REPLIES, REPLIES // 10))

@@ -4,10 +4,8 @@ Label 1: the true reply, as it is or without its stop words. Label 0: of ten ran
 the true one is the middle, so that false replies are neither plain nor nearly true. A softmax over both; the score is
 P(relevant).
 
-The paper, and the recipe `paper`, fine-tune a SimCSE encoder on context and response as one sequence, max-pooled.
-Departures of `small`: the run's encoder is frozen and reads each utterance alone; a net of one hidden layer sees the
-context's last three, the response, their product and the pre-trained cosines. Likeness is the cosine of the encoder's
-vectors, not word2vec's. Five corpora instead of DailyDialog alone.
+In `small` a net of one hidden layer sees the context's last three utterances, the response, their product and the
+pre-trained cosines; the recipe `paper` fine-tunes a SimCSE encoder on both as one sequence, max-pooled.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.readings import pairs
@@ -27,7 +24,7 @@ from metrics.models.service import Models
 from metrics.trained.mme_fm import PAPER
 from metrics.training import negatives
 from metrics.training.examples import FIVE, Contrast, following
-from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
+from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData
 
 SHORTENED = 20_000
 """Replies that are also read without their stop words, one time in two."""
@@ -45,31 +42,25 @@ class MmeRm(Trainable):
         name="mme-rm", title="MME-CRS relevance (RM)", columns=("mme-rm",), family="trained", needs=("context",),
         models=("encoder",), checkpoints=("mme-rm",), paper="https://arxiv.org/abs/2206.09403",
         trained_on=", ".join(FIVE),
-        system="another method", fitted_on="dialogues",
-        departures=(
+        system="another method", fitted_on="dialogues", departures=(
             "A head on a frozen encoder, which reads each utterance alone; the paper fine-tunes a SimCSE on both.",
-            "Likeness of replies is the encoder's cosine, not word2vec's; five corpora in place of one.",
-        ),
-    )
+            "Likeness of replies is the encoder's cosine, not word2vec's; five corpora in place of one."))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(FIVE, steps=1_500, rate=1e-3, architecture="relatedness", network={"turns": 3}),
-        "paper": dataclasses.replace(PAPER, departures=(*(PAPER.departures or ()), (
+        "paper": dataclasses.replace(PAPER, losses=("contrast",), departures=(*(PAPER.departures or ()), (
             "Likeness of replies is the cosine of the encoder's vectors before training, not of word2vec's.")))}
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return probabilities; NaN without a context."""
-        return {"mme-rm": models.scorer(self.weights_name, self.encoder).probabilities(pairs(items))}
+        return {"mme-rm": self.scorer(models).probabilities(pairs(items))}
 
-    def objective(self, data: TrainingData) -> Objective:
-        """Tell true replies from those of middling likeness to them."""
-        from metrics.training.objectives import contrast
-
-        return contrast(data, beside_middling(data, data.dialogues()), beside_middling(data, data.held_out()))
+    def examples(self, data: TrainingData) -> Split:
+        return data.split(lambda dialogues: beside_middling(data, dialogues))
 
 
-def beside_middling(data: TrainingData, dialogues: Sequence[Dialogue]) -> list[Contrast]:
+def beside_middling(data: TrainingData, dialogues: Dialogues) -> list[Contrast]:
     """Return each reply, some without stop words, beside the middle one of ten random replies by likeness to it."""
     rng, true = data.rng, [example.right for example in following(dialogues)]
     texts = list(dict.fromkeys(pair.response for pair in true))

@@ -6,35 +6,30 @@ vectors of response and reference, their maximum and minimum over the words side
 
 `size=large` is RUBER-Large of the DailyDialog++ paper, with two layers and wider.
 
-The recipe `paper` has the widths of the DailyDialog++ paper. Departures of `small`: word vectors are the frozen input
-embeddings of the run's encoder, for its tokens, brought to 128 dimensions; the GRUs are 64 wide (80 if large), where
-the DailyDialog++ paper has 1,024 (2,048) and 20 million pairs. The query is the last three utterances, the last 40
-tokens of them. Cosines are brought to 0..1 by (1 + cos) / 2 and not by the least and largest of a dataset, so that a
-score depends on its item alone.
+In `small` word vectors are brought to 128 dimensions and the GRUs are 64 wide (80 if large), where the DailyDialog++
+paper, and the recipe `paper`, has 1,024 (2,048).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmarks.dataset import Item
 from metrics.metric import Column, Columns, MetricCard
-from metrics.models.memory import Vectors
-from metrics.models.readings import pairs
+from metrics.models.readings import by_reference, pairs
 from metrics.models.service import Models
 from metrics.text.similarity import cosines
-from metrics.text.words import Aggregation, over_references, sharing
+from metrics.text.words import Aggregation
 from metrics.training.examples import FIVE, following
-from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
-
-if TYPE_CHECKING:
-    from metrics.models.encoder import Encoder
+from metrics.training.recipe import Recipe, Split, Trainable, TrainingData
 
 Blend: TypeAlias = Literal["min", "mean", "geometric", "max"]
+Vectors: TypeAlias = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +41,10 @@ class Ruber(Trainable):
         models=("encoder",), checkpoints=("ruber",), paper="https://ojs.aaai.org/index.php/AAAI/article/view/11321",
         trained_on=", ".join(FIVE),
         notes="The unreferenced part needs a context, the referenced one a reference, their blend both.",
-        system="same method, smaller model", fitted_on="dialogues",
-        departures=(
+        system="same method, smaller model", fitted_on="dialogues", departures=(
             "GRUs 64 wide over the encoder's input embeddings; five corpora in place of 20 million pairs.",
             ("The query is the last 40 tokens of three utterances; cosines are brought to 0..1 by (1 + cos) / 2, "
-             "not by a dataset's extremes."),
-        ),
-    )
+             "not by a dataset's extremes.")))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(FIVE, steps=1_200, rate=1e-3, batch=64, margin=0.5, architecture="recurrent"),
         "paper": Recipe(("dailydialog", "dailydialog_pp"), steps=30_000, epochs=100, rate=1e-5, warmup=0.0, decay=1e-6,
@@ -68,53 +60,44 @@ class Ruber(Trainable):
     references: Aggregation = "standard"
     recipe: Literal["small", "paper"] = "small"
 
-    @property
-    def weights_name(self) -> str:
-        return self.named("large" * (self.size == "large"))
+    def weights_options(self) -> Mapping[str, str]:
+        return {"size": self.size}
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return three columns, 0 to 1."""
         encoder = models.encoder(self.encoder)
-        related = models.scorer(self.weights_name, self.encoder).probabilities(pairs(items))
-        alike = referenced(items, lambda texts: extremes(texts, encoder), self.references)
+        table, tokens = encoder.embeddings(), encoder.tokenizer.plain
+        related = self.scorer(models).probabilities(pairs(items))
+        alike = referenced(items, lambda texts: extremes(tokens(texts), table), self.references)
         return {"ruber": blended(self.blend, alike, related), "ruber-referenced": alike, "ruber-unreferenced": related}
 
-    def objective(self, data: TrainingData) -> Objective:
-        """Give a true reply more than that of another pair."""
-        from metrics.training.objectives import contrast
-        from metrics.training.tuned import built
+    def examples(self, data: TrainingData) -> Split:
+        return data.split(following)
 
-        hidden = 2 * data.recipe.network.get("hidden", 40)
-        built(data, **({"hidden": hidden, "layers": 2} if self.size == "large" else {}))
-        return contrast(data, following(data.dialogues()), following(data.held_out()))
+    def network(self, data: TrainingData) -> Mapping[str, Any]:
+        hidden = data.recipe.network.get("hidden", 40)
+        return {"hidden": 2 * hidden, "layers": 2} if self.size == "large" else {}
 
 
 def referenced(items: Sequence[Item], vectors: Callable[[Sequence[str]], Vectors], references: Aggregation) -> Column:
-    """(1 + cos) / 2 of the response's vector and its reference's: 0 to 1, NaN without a reference."""
-    column = np.full(len(items), np.nan)
-    for together, replies in sharing(items, "max" if references == "standard" else references):
-        ours = vectors([reference.text for reference in together])
-        theirs = vectors([text for _, text in replies])
-        for (row, _), vector in zip(replies, theirs, strict=True):
-            column[row] = (1 + over_references(cosines(ours, np.broadcast_to(vector, ours.shape)).tolist(),
-                                               references)) / 2
-    return column
+    """Return (1 + cos) / 2 of the response's vector and its reference's: 0 to 1, NaN without a reference."""
+    return (1 + by_reference(items, references, lambda rows: cosines(
+        vectors([reference for _, reference, _ in rows]), vectors([response for *_, response in rows])))) / 2
 
 
-def blended(blend: Blend, alike: Column, alone: Column) -> Column:
-    """The referenced and the unreferenced part as one, 0 to 1; NaN where either is missing."""
+def blended(blend: Blend, alike: Column, related: Column) -> Column:
+    """Return the referenced and the unreferenced part as one, 0 to 1; NaN where either is missing."""
     if blend == "mean":
-        return (alike + alone) / 2
+        return (alike + related) / 2
     if blend == "geometric":
-        return np.sqrt(alike * alone)
-    return np.minimum(alike, alone) if blend == "min" else np.maximum(alike, alone)
+        return np.sqrt(alike * related)
+    return np.minimum(alike, related) if blend == "min" else np.maximum(alike, related)
 
 
-def extremes(texts: Sequence[str], encoder: Encoder) -> Vectors:
-    """Return the maximum and minimum of each dimension over the tokens: (texts, 2 · width); zeros without a token."""
-    table = encoder.embeddings()
-    vectors = np.zeros((len(texts), 2 * table.shape[1]), dtype=np.float32)
-    for row, tokens in enumerate(encoder.tokenizer.plain(texts)):
-        if tokens:
-            vectors[row] = np.concatenate([table[tokens].max(axis=0), table[tokens].min(axis=0)])
+def extremes(tokens: Sequence[Sequence[int]], table: Vectors) -> Vectors:
+    """Return the maximum and minimum of each dimension over a text's tokens: (texts, 2 · width); zeros without any."""
+    vectors = np.zeros((len(tokens), 2 * table.shape[1]), dtype=np.float32)
+    for row, ids in enumerate(tokens):
+        if ids:
+            vectors[row] = np.concatenate([table[ids].max(axis=0), table[ids].min(axis=0)])
     return vectors

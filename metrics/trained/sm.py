@@ -4,9 +4,6 @@ Each token of the response, read alone, is masked in turn, and p_i is what a mas
 leaves the exact forms open. They keep the sign of their formulas below, and none is turned round to agree with people:
 `sm-ll` and `sm-ppl` rise with what is specific, `sm-nce` with what is expected, and the weights of MME-CRS are 0 for
 those that do not help. As ranks, `sm-nce` and `sm-ppl` are each other's reverse.
-
-Departures: the model is the project's own over the run's encoder, not a SimCSE trained as a masked language model on
-DailyDialog; tokens are masked, not words.
 """
 
 from __future__ import annotations
@@ -32,12 +29,9 @@ class Specificity:
         models=("encoder",), checkpoints=("mlm",), paper="https://arxiv.org/abs/2206.09403",
         trained_on="dialogues of DailyDialog, EmpatheticDialogues, PersonaChat, Topical-Chat, Wizard of Wikipedia",
         notes="sm-ll and sm-ppl rise with specificity, sm-nce falls.",
-        system="same method, smaller model", fitted_on="dialogues",
-        departures=(
+        system="same method, smaller model", fitted_on="dialogues", departures=(
             ("The masked model is the encoder with adapters of 0.8 MB, not a SimCSE trained on DailyDialog; "
-             "tokens are masked, not words."),
-        ),
-    )
+             "tokens are masked, not words."),))
     encoder: str = ""
     copies: int = COPIES
 

@@ -5,11 +5,10 @@ repeated. S is next-utterance prediction (NUP): true replies against others. L i
 response under a masked language model, cut at the lower and upper quartile of replies and brought to 0..1. The
 composite is (U + U·S + U·S·L) / 3.
 
-In the recipe `paper` VUP and NUP are a fine-tuned BERT each. Departures of `small`: the encoder is the run's, frozen,
-with small heads, not a fine-tuned BERT; NUP sees the last three utterances and the pre-trained cosines, and is trained
-by finding the own reply among all of a batch, its probability then scaled on one false reply for each. The quartiles
-are those of replies held out in training, and stand in the weights, so that a score depends on its item alone. Of VUP's
-harmless changes only the removal of stop words is made. Five corpora instead of DailyDialog alone.
+In the recipe `paper` VUP and NUP are a fine-tuned BERT each. In `small` NUP sees the last three utterances and the
+pre-trained cosines, and is trained by finding the own reply among all of a batch, its probability then scaled on one
+false reply for each. The quartiles are those of replies held out in training, and stand in the weights, so that a score
+depends on its item alone.
 """
 
 from __future__ import annotations
@@ -21,13 +20,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.metric import Column, Columns, MetricCard, checkpoints
+from metrics.metric import Column, Columns, MetricCard
 from metrics.models.masked import log_likelihoods
 from metrics.models.readings import pairs, responses
 from metrics.models.service import Models
-from metrics.training import negatives
-from metrics.training.examples import FIVE, corrupted, following, some_replies, whole_or_broken
-from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
+from metrics.training.examples import FIVE, following, some_replies, whole_or_broken
+from metrics.training.recipe import Recipe, Split, Trainable, TrainingData
 
 REPLIES = 20_000
 """Replies that VUP is trained on."""
@@ -44,20 +42,17 @@ class UslH(Trainable):
         models=("encoder",), checkpoints=("usl-h-vup", "usl-h-nup", "mlm"), paper="https://aclanthology.org/2020.coling-main.368",
         trained_on=", ".join(FIVE),
         notes="usl-h and usl-h-nup need a context; usl-h-mlm rises with what is specific, and with length.",
-        system="another method", fitted_on="dialogues",
-        departures=(
+        system="another method", fitted_on="dialogues", departures=(
             "Heads on a frozen encoder, not a fine-tuned BERT; five corpora in place of DailyDialog.",
-            "Quartiles are those of held-out replies of the training, not of the dataset scored.",
-        ),
-    )
+            "Quartiles are those of held-out replies of the training, not of the dataset scored."))
     recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(FIVE, steps=1_000, rate=2e-3, examples={"losses": ("retrieval", "contrast")}, parts={
-            "vup": {"architecture": "utterance-head"},
+        "small": Recipe(FIVE, steps=1_000, rate=2e-3, losses=("retrieval", "contrast"), parts={
+            "vup": {"architecture": "utterance-head", "losses": ("labelled",)},
             "nup": {"architecture": "calibrated-match", "network": {"turns": 3}}}),
         "paper": Recipe(("dailydialog",), steps=20_000, epochs=2, rate=1e-5, warmup=0.0, decay=1e-5, every=1_000,
                         schedule="constant", encoder="bert-base-uncased", batch=8, architecture="cross-encoder",
-                        network={"dropout": 0.2, "pooling": "max"}, examples={"losses": ("contrast",)},
-                        parts={"vup": {}, "nup": {}}, departures=(
+                        network={"dropout": 0.2, "pooling": "max"},
+                        parts={"vup": {"losses": ("labelled",)}, "nup": {}}, departures=(
             "Likelihoods are those of the masked model `mlm` over the same encoder, not of a third BERT.",
             ("Wrong replies have words reordered, dropped or repeated as in MME-CRS; no right reply is reduced to its "
              "nouns, verbs and prepositions; responses are read whole, not 25 tokens."),
@@ -67,54 +62,41 @@ class UslH(Trainable):
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return four columns, 0 to 1; NaN without a context, or for a response without a token."""
-        vup, nup = (models.scorer(name, self.encoder) for name in checkpoints(self)[:2])
+        vup, nup = self.scorer(models, "vup"), self.scorer(models, "nup")
         valid, follows = vup.probabilities(responses(items)), nup.probabilities(pairs(items))
         unlikely = _unlikely(log_likelihoods(items, models.masked(self.encoder)))
         specific = specificity(unlikely, vup.network.low, vup.network.high)
         return {"usl-h": composite(valid, follows, specific), "usl-h-vup": valid, "usl-h-nup": follows,
                 "usl-h-mlm": specific}
 
-    def objective(self, data: TrainingData) -> Objective:
-        """Tell whole replies from corrupted ones, or the next utterance from another."""
-        from metrics.training import objectives
-        from metrics.training.tuned import built
+    def examples(self, data: TrainingData) -> Split:
+        """Return whole replies, few of them without stop words, and corrupted ones; or each utterance in its place."""
+        if data.part == "nup":
+            return data.split(following)
+        return data.split(lambda dialogues, count: whole_or_broken(dialogues, count, data.rng, 0.1),
+                          (REPLIES, REPLIES // 10))
 
-        parts = data.dialogues(), data.held_out()
-        if data.part == "vup":
-            built(data, **_quartiles(data))
-            return objectives.labelled(data, *(
-                whole_or_broken(part, count, data.rng, harmless, corrupted)
-                for part, count in zip(parts, (REPLIES, REPLIES // 10), strict=True)))
-        pairs = [following(part) for part in parts]
-        losses = {"retrieval": objectives.retrieval, "contrast": objectives.contrast}
-        first, *others = (losses[name](data, *pairs) for name in data.recipe.examples["losses"])
-        return sum(others, first)
-
-
-def harmless(text: str, rng: np.random.Generator) -> str:
-    """Return the text, one time in ten without its stop words."""
-    return negatives.without_stop_words(text, rng) if rng.random() < 0.1 else text
-
-
-def _quartiles(data: TrainingData) -> dict[str, float]:
-    """Those of the negative log-likelihood of held-out replies."""
-    replies = some_replies(data.held_out(), LIKELY, data.rng)
-    unlikely = _unlikely(data.models.masked(data.encoder).log_likelihoods([("", text.strip()) for text in replies]))
-    low, high = np.nanpercentile(unlikely, [25, 75])
-    return {"low": float(low), "high": float(max(high, low + 1e-6))}
+    def network(self, data: TrainingData) -> Mapping[str, Any]:
+        """Return the quartiles of the negative log-likelihood of held-out replies, for VUP."""
+        if data.part == "nup":
+            return {}
+        replies = some_replies(data.held_out(), LIKELY, data.rng)
+        unlikely = _unlikely(data.models.masked(self.encoder).log_likelihoods([("", text.strip()) for text in replies]))
+        low, high = np.nanpercentile(unlikely, [25, 75])
+        return {"low": float(low), "high": float(max(high, low + 1e-6))}
 
 
 def composite(valid: Column, follows: Column, specific: Column) -> Column:
-    """(U + U·S + U·S·L) / 3: what is not valid counts for nothing, what does not follow gains nothing by more."""
+    """Return (U + U·S + U·S·L) / 3: 0 for an invalid response; specificity counts only for one that follows."""
     whole: Column = valid * (1 + follows * (1 + specific)) / 3
     return whole
 
 
 def specificity(unlikely: Column, low: float, high: float) -> Column:
-    """The negative log-likelihood, cut at the quartiles, from 0 to 1."""
+    """Return the negative log-likelihood, cut at the quartiles, from 0 to 1."""
     return np.clip((unlikely - low) / (high - low), 0, 1)
 
 
 def _unlikely(values: Sequence[Any]) -> Column:
-    """The negative log-likelihood of each response; NaN for one without a token."""
-    return np.array([-each.sum(dtype=np.float64) if each.size else np.nan for each in values], dtype=np.float64)
+    """Return the negative log-likelihood of each response; NaN for one without a token."""
+    return np.array([-row.sum(dtype=np.float64) if row.size else np.nan for row in values], dtype=np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,12 +17,9 @@ FIVE = ("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wi
 """The corpora of the metrics that need nothing but dialogues."""
 WHOLE = 20
 """Utterances before a response, at most."""
-GOOD, ADVERSARIAL = "positive_responses", "adversarial_negative_responses"
-"""Labels of a dialogue: good responses to it, and false ones that share words with it."""
-RATED = "rated_responses"
-"""Label of a dialogue: responses to it with their ratings, [[text, 1 to 5], ...]."""
+GOOD, ADVERSARIAL, RATED = "positive_responses", "adversarial_negative_responses", "rated_responses"
+"""Labels of a dialogue: good responses, false ones that share words with it, and [[text, 1 to 5], ...]."""
 Value = TypeVar("Value")
-CORRUPTIONS = (negatives.reordered, negatives.dropped, negatives.repeated)
 
 
 class Contrast(NamedTuple):
@@ -47,7 +44,7 @@ def exchanges(dialogues: Iterable[Dialogue]) -> Iterator[tuple[int, list[str], s
     """Yield each utterance that is not blank and not first, with those before it and the number of its dialogue."""
     for number, dialogue in enumerate(dialogues):
         said = list(spoken(turn.text for turn in dialogue.utterances))
-        yield from ((number, said[:place], said[place]) for place in range(1, len(said)))
+        yield from ((number, said[:row], said[row]) for row in range(1, len(said)))
 
 
 def following(dialogues: Iterable[Dialogue], turns: int = WHOLE) -> list[Contrast]:
@@ -59,12 +56,11 @@ def answered(dialogues: Iterable[Dialogue], turns: int = WHOLE) -> list[Answered
     """Return the dialogues that have good responses beside their utterances."""
     rows = []
     for dialogue in dialogues:
-        said, good, hard = (spoken(texts) for texts in (
-            (turn.text for turn in dialogue.utterances), dialogue.labels.get(GOOD, ()),
-            dialogue.labels.get(ADVERSARIAL, ())))
+        said = spoken(turn.text for turn in dialogue.utterances)
+        good, hard = (tuple(dict.fromkeys(spoken(dialogue.labels.get(label, ())))) for label in (GOOD, ADVERSARIAL))
         if good and said:
             rated = tuple((text, float(rating)) for text, rating in dialogue.labels.get(RATED, ()))
-            rows.append(Answered(said[-turns:], tuple(dict.fromkeys(good)), tuple(dict.fromkeys(hard)), rated))
+            rows.append(Answered(said[-turns:], good, hard, rated))
     return rows
 
 
@@ -83,19 +79,13 @@ def good_pairs(dialogues: Iterable[Dialogue]) -> list[Contrast]:
 
 
 def whole_or_broken(dialogues: Iterable[Dialogue], count: int, rng: np.random.Generator,
-                    whole: Callable[[str, np.random.Generator], str],
-                    broken: Callable[[str, np.random.Generator], str]) -> list[tuple[str, float]]:
-    """Return up to `count` responses with label 1, changed harmlessly, and the same ones corrupted with label 0."""
+                    share: float) -> list[tuple[str, float]]:
+    """Return up to `count` responses with label 1, a share of them without stop words, and corrupted with label 0."""
     texts = some_replies(dialogues, count, rng)
-    corrupted = [(broken(text, rng), text) for text in texts]
-    return [*((whole(text, rng), 1.0) for text in texts),
-            *((changed, 0.0) for changed, text in corrupted if changed != text)]
-
-
-def corrupted(text: str, rng: np.random.Generator) -> str:
-    """Return the text with its words shuffled, dropped or repeated."""
-    corruption = drawn(CORRUPTIONS, rng)
-    return corruption(text, rng)
+    broken = [drawn((negatives.reordered, negatives.dropped, negatives.repeated), rng)(text, rng) for text in texts]
+    whole = [negatives.without_stop_words(text, rng) if rng.random() < share else text for text in texts]
+    return [*((text, 1.0) for text in whole),
+            *((changed, 0.0) for changed, text in zip(broken, texts, strict=True) if changed != text)]
 
 
 def some_replies(dialogues: Iterable[Dialogue], count: int, rng: np.random.Generator) -> list[str]:
@@ -106,5 +96,5 @@ def some_replies(dialogues: Iterable[Dialogue], count: int, rng: np.random.Gener
 
 
 def drawn(values: Sequence[Value], rng: np.random.Generator) -> Value:
-    """Return one of the values."""
+    """Return one of the values at random."""
     return values[int(rng.integers(len(values)))]

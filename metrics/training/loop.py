@@ -28,7 +28,7 @@ from metrics.errors import MetricError
 from metrics.models.checkpoint import learned
 from metrics.models.device import Machine
 from metrics.models.networks import ADAPTERS, BODY
-from metrics.training.recipe import Objective, Recipe
+from metrics.training.data import Objective, Recipe
 
 if TYPE_CHECKING:
     import torch

@@ -1,46 +1,52 @@
 """The objectives of trainings, for any architecture. They add up: `retrieval(...) + contrast(...)`.
 
-    contrast(data, ...)     right readings above wrong ones: cross entropy, or a ranking with the recipe's margin
-    labelled(data, ...)     cross entropy against labels from 0 to 1
-    rated(data, ...)        square error against ratings
-    retrieval(data, ...)    the own response among those of the batch, and the own context
+    contrast     right readings above wrong ones: cross entropy, or a ranking with the recipe's margin
+    labelled     cross entropy against labels from 0 to 1
+    rated        square error against ratings
+    retrieval    the own response among those of the batch, and the own context
 
-Examples are lists, to train on and held out, from which batches are drawn at random. A frozen encoder reads their texts
-once.
+Batches are drawn at random from the examples to train on, and once from those held out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
 from torch.nn import functional
 
+from metrics.training.data import Objective, Split, TrainingData, check_parts
 from metrics.training.examples import Contrast
 from metrics.training.loop import on_device
-from metrics.training.recipe import Objective, TrainingData, check_parts
 from metrics.training.tuned import built
 
 BATCH = 128
-HELD_OUT = 8
-"""Batches that are held out."""
+HELD_OUT_BATCHES = 8
 FIRST = 1_024
 """Examples that initialise a network."""
-Example = TypeVar("Example")
 
 
-def contrast(data: TrainingData, training: Sequence[Contrast], held_out: Sequence[Contrast]) -> Objective:
+def total(data: TrainingData, examples: Split, network: Mapping[str, Any]) -> Objective:
+    """Return the sum of the recipe's losses on the examples, for its architecture with further arguments."""
+    check_parts("examples", *examples)
+    built(data, **network)
+    losses = {"contrast": contrast, "labelled": labelled, "rated": rated, "retrieval": retrieval}
+    first, *others = (losses[name](data, examples) for name in data.recipe.losses)
+    return sum(others, first)
+
+
+def contrast(data: TrainingData, examples: Split) -> Objective:
     """Tell right readings from wrong ones; a wrong reading of None has the response of the next example."""
     margin = data.recipe.margin
 
-    def batch(examples: Sequence[Contrast], rng: np.random.Generator) -> Any:
-        following = [*examples[1:], examples[0]]
-        wrong = [example.right._replace(response=other.right.response) if example.wrong is None else example.wrong
-                 for example, other in zip(examples, following, strict=True)]
-        sides = [built(data).inputs(readings, rng) for readings in ([example.right for example in examples], wrong)]
-        return sides, torch.tensor([[example.output] for example in examples])
+    def batch(rows: Sequence[Contrast], rng: np.random.Generator) -> Any:
+        following = [*rows[1:], rows[0]]
+        wrong = [row.right._replace(response=after.right.response) if row.wrong is None else row.wrong
+                 for row, after in zip(rows, following, strict=True)]
+        sides = [built(data).inputs(readings, rng) for readings in ([row.right for row in rows], wrong)]
+        return sides, torch.tensor([[row.output] for row in rows])
 
     def logits(network: Any, batch: Any) -> tuple[Any, Any]:
         sides, outputs = batch
@@ -57,47 +63,45 @@ def contrast(data: TrainingData, training: Sequence[Contrast], held_out: Sequenc
         right, wrong = logits(network, batch)
         return {"right above one half": right > 0, "wrong below one half": wrong < 0, "pairs in order": right > wrong}
 
-    readings = (reading for examples in (training, held_out) for example in examples
-                for reading in (example.right, example.wrong) if reading is not None)
-    return objective(data, training, held_out, batch, loss, hits, readings)
+    return objective(data, examples, batch, loss, hits, lambda row: [row.right] + [row.wrong] * (row.wrong is not None))
 
 
-def labelled(data: TrainingData, training: Sequence[tuple[Any, float]],
-             held_out: Sequence[tuple[Any, float]]) -> Objective:
+def labelled(data: TrainingData, examples: Split) -> Objective:
     """Fit probabilities to labels from 0 to 1, by cross entropy."""
-    def loss(network: Any, batch: Any) -> Any:
-        inputs, labels = batch
-        return functional.binary_cross_entropy_with_logits(network(*inputs), labels) + network.extra_loss()
-
     def hits(network: Any, batch: Any) -> Mapping[str, Any]:
         inputs, labels = batch
         return {"on their side of one half": (network(*inputs) > 0) == (labels > 0.5)}
 
-    return objective(data, training, held_out, lambda examples, rng: _with_values(data, examples, rng), loss, hits,
-                     (reading for reading, _ in (*training, *held_out)))
+    return _valued(data, examples, functional.binary_cross_entropy_with_logits, hits)
 
 
-def rated(data: TrainingData, training: Sequence[tuple[Any, float]],
-          held_out: Sequence[tuple[Any, float]]) -> Objective:
+def rated(data: TrainingData, examples: Split) -> Objective:
     """Fit scores to ratings, by square error; the network is initialised from some examples."""
-    def loss(network: Any, batch: Any) -> Any:
-        inputs, ratings = batch
-        return (network(*inputs) - ratings).square().mean() + network.extra_loss()
-
-    network, rng = built(data), data.rng
-    check_parts("rated replies", training, held_out, "dailydialog_pp")
+    network, rng, (training, _) = built(data), data.rng, examples
     sample = [training[row][0] for row in rng.permutation(len(training))[:FIRST]]
     network.prepare(sample)
     network.config.update(network.network.begin(*network.inputs(sample, rng)))
-    return objective(data, training, held_out, lambda examples, rng: _with_values(data, examples, rng), loss,
-                     lambda network, batch: {}, (reading for reading, _ in (*training, *held_out)))
+    return _valued(data, examples, functional.mse_loss, lambda network, batch: {})
 
 
-def retrieval(data: TrainingData, training: Sequence[Contrast], held_out: Sequence[Contrast],
-              batch: int = 0) -> Objective:
+def _valued(data: TrainingData, examples: Split, error: Callable[[Any, Any], Any],
+            hits: Callable[[Any, Any], Mapping[str, Any]]) -> Objective:
+    """Return the objective of bringing logits near values; an example is a reading with its value."""
+    def batch(rows: Sequence[tuple[Any, float]], rng: np.random.Generator) -> Any:
+        readings, values = zip(*rows, strict=True)
+        return built(data).inputs(readings, rng), torch.tensor(values, dtype=torch.float32)
+
+    def loss(network: Any, batch: Any) -> Any:
+        inputs, values = batch
+        return error(network(*inputs), values) + network.extra_loss()
+
+    return objective(data, examples, batch, loss, hits, lambda row: row[:1])
+
+
+def retrieval(data: TrainingData, examples: Split, size: int = 0) -> Objective:
     """Find the own response among those of the batch, and the own context."""
-    def draw(examples: Sequence[Contrast], rng: np.random.Generator) -> Any:
-        return built(data).inputs([example.right for example in examples], rng)
+    def batch(rows: Sequence[Contrast], rng: np.random.Generator) -> Any:
+        return built(data).inputs([row.right for row in rows], rng)
 
     def loss(network: Any, batch: Any) -> Any:
         return both_ways(network.matrix(*batch))
@@ -106,29 +110,28 @@ def retrieval(data: TrainingData, training: Sequence[Contrast], held_out: Sequen
         logits = network.matrix(*batch)
         return {"responses found": logits.argmax(1) == torch.arange(len(logits), device=logits.device)}
 
-    return objective(data, training, held_out, draw, loss, hits, (
-        example.right for example in (*training, *held_out)), batch)
+    return objective(data, examples, batch, loss, hits, lambda row: [row.right], size)
 
 
-def objective(data: TrainingData, training: Sequence[Example], held_out: Sequence[Example],
-              batch: Callable[[Sequence[Example], np.random.Generator], Any], loss: Callable[[Any, Any], Any],
-              hits: Callable[[Any, Any], Mapping[str, Any]], readings: Iterable[Any], size: int = 0) -> Objective:
-    """Return an objective over batches of `size` examples, by default as many as the recipe says."""
-    check_parts("examples", training, held_out)
+def objective(data: TrainingData, examples: Split, batch: Callable[[Sequence[Any], np.random.Generator], Any],
+              loss: Callable[[Any, Any], Any], hits: Callable[[Any, Any], Mapping[str, Any]],
+              readings: Callable[[Any], Iterable[Any]], size: int = 0) -> Objective:
+    """Return an objective over batches of `size` examples, by default as many as the recipe says.
+
+    `readings` gives what the network reads of an example; the card notes the shares of `hits` on what is held out.
+    """
+    check_parts("examples", *examples)
     network, rng, size = built(data), data.rng, size or data.recipe.batch or BATCH
-    network.prepare(list(readings))
+    training, held_out = examples
+    network.prepare([reading for row in (*training, *held_out) for reading in readings(row)])
 
-    def draw(examples: Sequence[Example], rng: np.random.Generator) -> Any:
-        return batch([examples[row] for row in rng.integers(len(examples), size=size)], rng)
+    def draw(rows: Sequence[Any], rng: np.random.Generator) -> Any:
+        return batch([rows[row] for row in rng.integers(len(rows), size=size)], rng)
 
-    held = [draw(held_out, rng) for _ in range(HELD_OUT)]
-    return Objective(network.network, network.config, lambda rng: draw(training, rng), held, loss, shares(held, hits),
-                     len(training))
-
-
-def _with_values(data: TrainingData, examples: Sequence[tuple[Any, float]], rng: np.random.Generator) -> Any:
-    readings, values = zip(*examples, strict=True)
-    return built(data).inputs(readings, rng), torch.tensor(values, dtype=torch.float32)
+    batches = [draw(held_out, rng) for _ in range(HELD_OUT_BATCHES)]
+    report = shares(batches, hits)
+    return Objective(network.network, network.config, lambda rng: draw(training, rng), batches, loss,
+                     lambda network: {**data.notes, **report(network)}, len(training))
 
 
 def logistic(right: Any, wrong: Any) -> Any:
@@ -148,14 +151,12 @@ def both_ways(logits: Any) -> Any:
             + functional.cross_entropy(logits[:, : len(logits)].T, diagonal)) / 2
 
 
-def shares(batches: Iterable[Any], hits: Callable[[Any, Any], Mapping[str, Any]]) -> Callable[[Any], dict[str, float]]:
+def shares(batches: Sequence[Any], hits: Callable[[Any, Any], Mapping[str, Any]]) -> Callable[[Any], dict[str, float]]:
     """Return notes for a checkpoint's card: the share of hits in held-out batches, by name."""
-    held = list(batches)
-
     def report(network: Any) -> dict[str, float]:
         device = next(network.parameters()).device
         with torch.inference_mode():
-            parts = [hits(network, on_device(batch, device)) for batch in held]
+            parts = [hits(network, on_device(batch, device)) for batch in batches]
         columns = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
         return {name: round(column.float().mean().item(), 4) for name, column in columns.items() if len(column)}
 

@@ -14,7 +14,6 @@ from benchmarks.errors import nearest
 from metrics import registry
 from metrics.errors import BadOption, BrokenPlugin, UnknownMetric
 from metrics.training.recipe import Trainable
-from metrics.training.recipe import of as recipe_of
 
 BACKBONES = {"lm": "CausalLanguageModel", "mlm": "MaskedLanguageModel", "dialogue": "DialogueEncoder"}
 """The classes of the models that metrics share, each in the module of training/backbones of that name."""
@@ -32,17 +31,11 @@ class Learner:
     @property
     def reads(self) -> tuple[str, ...]:
         """The names of the other checkpoints that its training reads."""
-        recipe = recipe_of(self.trainable)
-        parts = list(recipe.parts)
-        names = self.trainable.card.checkpoints if self.weights not in BACKBONES else ()
-        own = [names[parts.index(part)] for part in (recipe.of_part(self.part).reads if self.part else ())]
-        return (*own, *names[len(parts) or 1:])
-
-    @property
-    def encoder(self) -> str | None:
-        """The name of its encoder, empty for the one of the run, None if it takes none."""
-        named = getattr(self.trainable, "encoder", None)
-        return None if named is None else str(named)
+        if self.weights in BACKBONES:
+            return ()
+        recipe, names = self.trainable.training, self.trainable.card.checkpoints
+        return (*(name for part, name in zip(recipe.parts, names, strict=False)
+                  if part in recipe.of_part(self.part).reads), *names[len(recipe.parts) or 1:])
 
 
 def names() -> tuple[str, ...]:
@@ -65,7 +58,7 @@ def shipped() -> tuple[str, ...]:
 
 def parts(requested: str) -> tuple[str, ...]:
     """Return the parts that are trained one after the other; an empty name without parts."""
-    return tuple(recipe_of(choose(requested).trainable).parts) or ("",)
+    return tuple(choose(requested).trainable.training.parts) or ("",)
 
 
 def choose(requested: str, part: str = "") -> Learner:
@@ -81,7 +74,7 @@ def choose(requested: str, part: str = "") -> Learner:
         raise UnknownMetric(f"{name} has nothing to train; {nearest(name, names())}")
     trainable, weights = chosen.metric, chosen.metric.weights_name
     if part:
-        weights = trainable.card.checkpoints[list(recipe_of(trainable).parts).index(part)]
+        weights = trainable.card.checkpoints[list(trainable.training.parts).index(part)]
     return Learner(" ".join(filter(None, (chosen.label, part))), weights, trainable, part)
 
 

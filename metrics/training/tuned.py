@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import nn
 from torch.nn import functional
@@ -26,11 +27,10 @@ from metrics.models.masked import mask_of
 from metrics.models.reading import READING
 from metrics.models.readings import Pair, Reading
 from metrics.models.scorer import find
-from metrics.training.backbones.mlm import chosen_words
+from metrics.training.data import TrainingData
 
 if TYPE_CHECKING:
     from metrics.models.tokens import Tokenizer
-    from metrics.training.recipe import TrainingData
 
 CHUNK = 512
 """Tokens that the processor reads at a time, which is enough for its products and leaves little padding."""
@@ -57,9 +57,8 @@ def built(data: TrainingData, **more: Any) -> Built:
 
 def frozen(data: TrainingData, kind: type[Architecture], more: Mapping[str, Any]) -> Built:
     """Return a head on vectors that a frozen encoder reads once."""
-    encoder = data.models.encoder(data.encoder)
-    table = kind.table(encoder, data.vectors)
-    config: dict[str, Any] = {"width": encoder.width, **data.recipe.network, **more}
+    table = kind.table(data.models.encoder(data.encoder), data.vectors)
+    config: dict[str, Any] = {"width": table.width, **data.recipe.network, **more}
     network = kind(**config)
 
     def prepare(readings: Sequence[Any]) -> None:
@@ -199,6 +198,15 @@ def tokenized(readings: Sequence[Reading], tokenizer: Tokenizer, longest: int, s
     tokens = {"ids": inputs["input_ids"], "lengths": np.array([len(row.ids) for row in rows])}
     types = {"types": inputs["token_type_ids"]} if "token_type_ids" in inputs else {}
     return {name: torch.from_numpy(array) for name, array in (tokens | types).items()}
+
+
+def chosen_words(ids: npt.NDArray[np.int64], tokenizer: Tokenizer, rng: np.random.Generator,
+                 share: float) -> npt.NDArray[np.bool_]:
+    """Return which tokens of each row are to be masked: a share of its words, at least one."""
+    specials = tokenizer.specials - {tokenizer.whole.unk_token_id}  # a word that is not in the vocabulary is a word
+    drawn = np.where(np.isin(ids, list(specials)), 2.0, rng.random(ids.shape))
+    chosen: npt.NDArray[np.bool_] = (drawn < share) | ((drawn == drawn.min(axis=1, keepdims=True)) & (drawn < 1))
+    return chosen
 
 
 def _take_heads(network: Tuned, heads: Mapping[str, Any], next_sentence: bool) -> None:

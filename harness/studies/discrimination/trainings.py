@@ -25,14 +25,12 @@ from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Utterance
 from benchmarks.errors import BenchmarkError
 from harness.results.cache import Cache
-from metrics.graph.dynaeval import metric as graphs
-from metrics.graph.dynaeval.metric import PERTURBATIONS, DialogueRows, Negatives, usable, worse
+from metrics.graph.dynaeval.dialogues import PERTURBATIONS, Negatives, Turns, usable, worse
 from metrics.models.cache import PooledVectors
 from metrics.models.memory import Vectors
 from metrics.models.service import Choice, Models
 from metrics.models.text_table import TextTable
 from metrics.training.recipe import Recipe, TrainingData
-from metrics.training.recipe import of as recipe_of
 
 Scores = npt.NDArray[np.float64]
 KINDS: tuple[Negatives, ...] = ("ur", "ss")
@@ -83,11 +81,12 @@ def share(better: Scores, less: Scores) -> float:
     return float(((np.sign(gained) + 1) / 2).mean())
 
 
-def adjacent(some: Sequence[DialogueRows], table: TextTable) -> Scores:
-    """CoSim of dialogues as rows of a table: the mean cosine of adjacent utterances, as `cosim` has it."""
+def adjacent(readings: Sequence[Turns], table: TextTable) -> Scores:
+    """Return CoSim of dialogues in a table: the mean cosine of adjacent utterances, as `cosim` has it."""
     means = table.vectors[:, : table.width].astype(np.float64)
     units = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
-    return np.array([(units[each.rows[1:]] * units[each.rows[:-1]]).sum(1).mean() for each in some])
+    rows = [table.rows(reading.texts) for reading in readings]
+    return np.array([(units[row[1:]] * units[row[:-1]]).sum(1).mean() for row in rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ class Work:
     @property
     def recipe(self) -> Recipe:
         """The metric's own, on one corpus and with fewer steps."""
-        own = recipe_of(self.training.metric)
+        own: Recipe = self.training.metric.training
         steps = self.training.part.steps
         return dataclasses.replace(own, corpora=(self.training.part.corpus,), steps=steps, every=max(1, steps // 4))
 
@@ -164,21 +163,22 @@ class Work:
         return dialogues(self.training.part, self.training.home, self.training.limit)
 
     @cached_property
-    def trial(self) -> tuple[TextTable, list[DialogueRows], list[DialogueRows]]:
-        """The texts, the dialogues as rows of them, and for each so many worse ones that follow one another."""
+    def trial(self) -> tuple[TextTable, list[Turns], list[Turns]]:
+        """The texts, the dialogues, and for each so many worse ones that follow one another."""
         kind, rng = self.training.kind, np.random.default_rng([self.training.seed, KINDS.index(self.training.kind)])
         pool = [turn.text for dialogue in self.dialogues for turn in dialogue.utterances]
         table = TextTable(pool, self.read)
         changed = [worse(each.utterances, kind, pool, rng) for each in self.dialogues for _ in range(PERTURBATIONS)]
-        return (table, [DialogueRows.of(each.utterances, table) for each in self.dialogues],
-                [DialogueRows.of(turns, table) for turns in changed])
+        window = self.training.part.window
+        return (table, [Turns(each.utterances, window) for each in self.dialogues],
+                [Turns(turns, window) for turns in changed])
 
     @cached_property
     def data(self) -> TrainingData:
-        """The corpus to train on; its seed is set before each training."""
+        """The corpus to train on."""
         name = self.training.part.corpus
         return TrainingData({name: corpora.load(name, self.training.home)}, self.models, self.training.seed,
-                            read=self.read, recipe=self.recipe)
+                            self.encoder, self.read, recipe=self.recipe)
 
     def accuracy(self, seed: int) -> float:
         """How often a dialogue scores above its worse ones; of a trained system after a training."""
@@ -197,9 +197,14 @@ class Work:
         if hasattr(self.training.metric, "window"):
             own["window"] = self.training.part.window  # that of the paper for the corpus
         metric = dataclasses.replace(self.training.metric, **own)
-        self.data.seed = seed
         with randomness(seed, self.models.machine):
-            objective = metric.objective(self.data)
+            objective = metric.objective(dataclasses.replace(self.data, seed=seed))
         fit(objective, self.recipe, self.models.machine, seed)
-        window, speakers = getattr(metric, "window", 0), getattr(metric, "speakers", graphs.SPEAKERS)
-        return lambda some: graphs.dialogue_scores(objective.network, some, table, window, speakers)
+        network = objective.network.eval()
+
+        def scores(readings: Sequence[Turns]) -> Scores:
+            table.add(text for reading in readings for text in network.texts(reading))
+            logits: Scores = network.logits(readings, table)
+            return logits
+
+        return scores

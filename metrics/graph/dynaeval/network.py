@@ -3,31 +3,66 @@
 DynaEval: a BiLSTM reads the utterances; attention weighs the edges; a relational convolution over who speaks and which
 comes first, and a plain convolution, spread the states; [h ; e] is pooled over the dialogue, and a linear layer gives
 the score. S-DiCoh: attention over the states of the BiLSTM, and a linear layer; as published once more, over words.
-N are the utterances of a batch, E its edges, B its dialogues.
+
+Messages are summed by node and relation before a matrix multiplies them, so that there is one product for all
+relations. Dialogues of like length are read together. N are the utterances of a batch, E its edges, B its dialogues.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch_geometric.data import Batch
 from torch_geometric.nn import GraphConv, MessagePassing
 from torch_geometric.nn.pool import global_add_pool, global_max_pool, global_mean_pool
 from torch_geometric.utils import degree, softmax, to_dense_batch
 
+from benchmarks.dataset import Utterance
+from metrics.graph.dynaeval.dialogues import Turns, graphs
 from metrics.models.architectures.base import Architecture, architecture
 from metrics.models.architectures.heads import means, standard
+from metrics.models.text_table import TextTable
+from metrics.text.words import tokens
+
+WORDS, END = 30, "__eou__"
+"""Words of an utterance that the published DynaEval reads, and the mark behind them."""
 
 
 def recurrent(lstm: Any, utterances: Any, which: Any) -> Any:
-    """The states of an LSTM over utterances (N, width) of the dialogues `which` (N,): (N, 2 · hidden)."""
+    """Return the states of an LSTM over utterances (N, width) of the dialogues `which` (N,): (N, 2 · hidden)."""
     dense, present = to_dense_batch(utterances, which)  # (B, T, width), (B, T)
     packed = pack_padded_sequence(dense, present.sum(1).cpu(), batch_first=True, enforce_sorted=False)
     states, _ = pad_packed_sequence(lstm(packed)[0], batch_first=True)
     return states[present]
+
+
+class DialogueNetwork(Architecture):
+    """A network that reads the utterances of dialogues; at most `together` at a time, padding included."""
+
+    speakers = 1
+    together = 1 << 13
+
+    def texts(self, reading: Turns) -> Iterable[str]:
+        return reading.texts
+
+    def inputs(self, readings: Sequence[Turns], table: TextTable) -> tuple[Any, ...]:
+        return (graphs(readings, table, self.speakers),)
+
+    def blocks(self, readings: Sequence[Turns]) -> Iterator[list[int]]:
+        block: list[int] = []
+        lengths = [len(reading.utterances) for reading in readings]
+        for row in sorted(range(len(lengths)), key=lengths.__getitem__):
+            if block and (len(block) + 1) * lengths[row] > self.together:
+                yield block
+                block = []
+            block.append(row)
+        yield block
 
 
 class RelationalConvolution(MessagePassing):  # type: ignore[misc]
@@ -43,7 +78,7 @@ class RelationalConvolution(MessagePassing):  # type: ignore[misc]
         self.weight = nn.Linear(relations * (size + (not published)), out)
 
     def forward(self, states: Any, edges: Any, relation: Any, attention: Any, alike: Any) -> Any:
-        """Of states (N, size), a weight for each edge (E,) and a cosine for each (E,): (N, out)."""
+        """Of states (N, size), a weight and a cosine for each edge (E,): (N, out)."""
         source, target = edges
         slot = target * self.relations + relation  # a sum for each node and relation
         slots = len(states) * self.relations
@@ -54,7 +89,7 @@ class RelationalConvolution(MessagePassing):  # type: ignore[misc]
         return self.weight(arrived.view(len(states), -1))
 
     def message(self, x_j: Any, attention: Any, alike: Any) -> Any:
-        """The message along each edge: (E, size + 1)."""
+        """Return the message along each edge: (E, size + 1)."""
         weighed = attention.unsqueeze(-1) * x_j
         return weighed if self.published else torch.cat([weighed, alike.unsqueeze(-1)], dim=-1)
 
@@ -73,7 +108,7 @@ class GraphConvolution(MessagePassing):  # type: ignore[misc]
 
 
 @architecture("dialogue-graph")
-class DialogueGraph(Architecture):
+class DialogueGraph(DialogueNetwork):
     """BiLSTM, similarity attention, two convolutions, [h ; e], pooling and a linear layer.
 
     It is the published one where `lift` is not 0: so wide is the linear layer that the vectors, unscaled, come through.
@@ -82,7 +117,7 @@ class DialogueGraph(Architecture):
     def __init__(self, width: int, hidden: int = 56, size: int = 56, speakers: int = 2, pooling: str = "unit",
                  dropout: float = 0.3, likeness: bool = True, lift: int = 0, layers: int = 1) -> None:
         super().__init__()
-        self.width, self.pooling, self.likeness = width, pooling, likeness
+        self.width, self.speakers, self.pooling, self.likeness = width, speakers, pooling, likeness
         self.lift = nn.Linear(width, lift) if lift else None
         self.lstm = nn.LSTM(lift or width, hidden, layers, batch_first=True, bidirectional=True,
                             dropout=dropout if layers > 1 else 0.0)
@@ -93,8 +128,22 @@ class DialogueGraph(Architecture):
         self.dropout = nn.Dropout(dropout)
         self.score = nn.Linear((states + size) * (2 if pooling == "both" else 1), 1)
 
+    def texts(self, reading: Turns) -> Iterable[str]:
+        return self.read(reading).texts
+
+    def inputs(self, readings: Sequence[Turns], table: TextTable) -> tuple[Any, ...]:
+        return super().inputs([self.read(reading) for reading in readings], table)
+
+    def read(self, reading: Turns) -> Turns:
+        """Return the dialogue as it is, or as published: the first words of each utterance, and a mark behind."""
+        if self.lift is None:
+            return reading
+        return reading._replace(utterances=tuple(
+            Utterance(turn.speaker, " ".join([*words[:WORDS], END]) if (words := turn.text.split()) else "")
+            for turn in reading.utterances))
+
     def forward(self, graphs: Any) -> Any:
-        """The score of each dialogue: (B,)."""
+        """Return the score of each dialogue: (B,)."""
         u = standard(graphs.x)[:, : self.width] if self.lift is None else self.lift(graphs.x[:, : self.width])
         e = self.states(self.dropout(u), graphs.batch)  # (N, 2 · hidden)
         attention = self.attention(e, graphs.edge_index)
@@ -105,11 +154,11 @@ class DialogueGraph(Architecture):
         return self.score(self.pooled(torch.cat([h, e], dim=-1), graphs.batch, graphs.num_graphs)).squeeze(-1)
 
     def states(self, utterances: Any, which: Any) -> Any:
-        """The BiLSTM's state of each utterance: (N, 2 · hidden)."""
+        """Return the BiLSTM's state of each utterance: (N, 2 · hidden)."""
         return recurrent(self.lstm, utterances, which)
 
     def cosines(self, vectors: Any, edges: Any) -> Any:
-        """The pre-trained cosine of the utterances of each edge, tenfold, or 0 without likeness: (E,)."""
+        """Return the pre-trained cosine of the utterances of each edge, tenfold, or 0 without likeness: (E,)."""
         source, target = edges
         if not self.likeness:
             return vectors.new_zeros(len(source))
@@ -117,12 +166,12 @@ class DialogueGraph(Architecture):
         return 10 * (units[source] * units[target]).sum(-1)
 
     def attention(self, e: Any, edges: Any) -> Any:
-        """softmax_j(e_iᵀ W e_j) over the edges that arrive at i: (E,)."""
+        """Return softmax_j(e_iᵀ W e_j) over the edges that arrive at i: (E,)."""
         source, target = edges
         return softmax((e[target] * self.alike(e)[source]).sum(-1), target, num_nodes=len(e))
 
     def pooled(self, g: Any, which: Any, count: int) -> Any:
-        """One vector for each dialogue: (B, size), or twice as long."""
+        """Return one vector for each dialogue: (B, size), or twice as long."""
         if self.pooling == "unit":
             return functional.normalize(global_add_pool(g, which, count), dim=-1)
         if self.pooling == "max":
@@ -132,10 +181,8 @@ class DialogueGraph(Architecture):
 
 
 @architecture("dialogue-sequence")
-class DialogueSequence(Architecture):
+class DialogueSequence(DialogueNetwork):
     """e = BiLSTM([u_i ; cos(u_i, u_{i−1})]); a = softmax(vᵀ tanh(W e_i)) over the dialogue; linear in Σ a_i e_i."""
-
-    reads_words = False
 
     def __init__(self, width: int, hidden: int = 56, size: int = 56, dropout: float = 0.3) -> None:
         super().__init__()
@@ -146,29 +193,29 @@ class DialogueSequence(Architecture):
         self.score = nn.Linear(2 * hidden, 1)
 
     def forward(self, graphs: Any) -> Any:
-        """The score of each dialogue: (B,)."""
+        """Return the score of each dialogue: (B,)."""
         u = standard(graphs.x)[:, : self.width]
         e = recurrent(self.lstm, torch.cat([self.dropout(u), self.cosines(graphs.x, graphs.batch)], -1), graphs.batch)
         summed = global_add_pool(self.attention(e, graphs.batch).unsqueeze(-1) * e, graphs.batch, graphs.num_graphs)
         return self.score(self.dropout(summed)).squeeze(-1)
 
     def cosines(self, vectors: Any, which: Any) -> Any:
-        """The pre-trained cosine of each utterance with the one before it, tenfold; 0 of the first: (N, 1)."""
+        """Return the pre-trained cosine of each utterance with the one before it, tenfold; 0 of the first: (N, 1)."""
         units = means(vectors)
         cosines = 10 * (units[1:] * units[:-1]).sum(-1) * (which[1:] == which[:-1])
         return functional.pad(cosines, (1, 0)).unsqueeze(-1)
 
     def attention(self, e: Any, which: Any) -> Any:
-        """How much each utterance weighs in its dialogue: (N,)."""
+        """Return the weight of each utterance in its dialogue: (N,)."""
         weights: torch.Tensor = softmax(self.weigh(e).squeeze(-1), which)
         return weights
 
 
 @architecture("dialogue-words")
-class DialogueWords(Architecture):
+class DialogueWords(DialogueNetwork):
     """e = BiLSTM(x); a = softmax(vᵀ e); Σ a e: over the words of an utterance, then over the utterances; linear."""
 
-    reads_words = True
+    together = 256
 
     def __init__(self, width: int, hidden: int = 128, size: int = 256) -> None:
         super().__init__()
@@ -178,14 +225,31 @@ class DialogueWords(Architecture):
         self.weigh_utterances = nn.Linear(2 * size, 1, bias=False)
         self.score = nn.Linear(2 * size, 1)
 
+    def texts(self, reading: Turns) -> Iterable[str]:
+        del reading
+        return ()
+
+    def inputs(self, readings: Sequence[Turns], table: TextTable) -> tuple[Any, ...]:
+        """Return one Batch: x (words, width), utterance (words,), batch (utterances,); without a known word zeros."""
+        del table
+        vectors: Any = readings[0].words
+        words = [vectors.of(tokens(text, lowercase=True)) for reading in readings for text in reading.texts]
+        words = [known if len(known) else np.zeros((1, vectors.width), np.float32) for known in words]
+        lengths = [len(reading.utterances) for reading in readings]
+        batch = Batch(x=torch.from_numpy(np.concatenate(words).astype(np.float32)),
+                      utterance=torch.from_numpy(np.repeat(np.arange(len(words)), list(map(len, words)))),
+                      batch=torch.from_numpy(np.repeat(np.arange(len(lengths)), lengths)))
+        batch._num_graphs = len(readings)
+        return (batch,)
+
     def forward(self, dialogues: Any) -> Any:
-        """The score of each dialogue, whose words x (W, width) are those of `utterance` (W,): (B,)."""
+        """Return the score of each dialogue, whose words x (W, width) are those of `utterance` (W,): (B,)."""
         u = self.read(self.words, self.weigh_words, dialogues.x, dialogues.utterance, len(dialogues.batch))
         d = self.read(self.utterances, self.weigh_utterances, u, dialogues.batch, dialogues.num_graphs)
         return self.score(d).squeeze(-1)
 
     def read(self, lstm: Any, weigh: Any, vectors: Any, which: Any, count: int) -> Any:
-        """One vector for each of `count` sequences, of vectors that are those of the sequences `which`."""
+        """Return one vector for each of `count` sequences, of vectors that are those of the sequences `which`."""
         e = recurrent(lstm, vectors, which)
         weights = softmax(weigh(e).squeeze(-1), which, num_nodes=count)
         return global_add_pool(weights.unsqueeze(-1) * e, which, count)

@@ -24,43 +24,36 @@ system, which asks for bert-base-uncased, ConceptNet and Numberbatch.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal
 
-from benchmarks.dataset import Item
-from metrics.graph.grade import pairs, topics
-from metrics.metric import Columns, MetricCard
-from metrics.models.service import Models
+from metrics.graph.grade.pairs import RECIPE, SMALL, Concepts, Negatives, TopicMetric
+from metrics.metric import MetricCard
 from metrics.text.keywords import Tagger
 from metrics.training.examples import FIVE
-from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
-
-Negatives: TypeAlias = Literal["both", "lexical", "embedding", "random"]
+from metrics.training.recipe import Recipe
 
 
 @dataclass(frozen=True, slots=True)
-class Grade(Trainable):
+class Grade(TopicMetric):
     """σ(FC([v_c ; v_g]))."""
 
     card: ClassVar[MetricCard] = MetricCard(
         name="grade", title="GRADE", columns=("grade",), family="graph", needs=("context",),
         models=("encoder",), checkpoints=("grade",), paper="https://aclanthology.org/2020.emnlp-main.742",
         trained_on=", ".join(FIVE),
-        system="another method", fitted_on="dialogues",
-        departures=(
+        system="another method", fitted_on="dialogues", departures=(
             ("A frozen encoder, which reads each utterance alone, with a head that also finds the own reply in a "
              "batch; the paper fine-tunes BERT on both."),
             ("Nodes are the encoder's vectors of words, not Numberbatch's; a graph of nearest words unless "
              "graph=conceptnet."),
-            "Keywords by word lists unless tagger=nltk; five corpora, batches of 128 at 1e-3.",
-        ),
-    )
+            "Keywords by word lists unless tagger=nltk; five corpora, batches of 128 at 1e-3."))
     recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": dataclasses.replace(pairs.SMALL, architecture="grade-head"), "paper": pairs.RECIPE}
+        "small": dataclasses.replace(SMALL, architecture="grade-head"), "paper": RECIPE}
     variants: ClassVar[tuple[str, ...]] = ("graph=conceptnet",)
     encoder: str = ""
-    graph: Literal["neighbours", "conceptnet"] = "neighbours"
+    graph: Concepts = "neighbours"
     branch: Literal["both", "utterances"] = "both"
     khop: bool = True
     weighted: bool = True
@@ -70,37 +63,3 @@ class Grade(Trainable):
     nodes: str = ""
     tagger: Tagger = "lists"
     recipe: Literal["small", "paper"] = "small"
-
-    @property
-    def weights_name(self) -> str:
-        """The checkpoint of these options."""
-        own = self.recipes[self.recipe].options
-        parts = {self.graph: self.graph != own.get("graph", "neighbours"),
-                 "utterances": self.branch == "utterances",
-                 "no-khop": not self.khop, "unweighted": not self.weighted,
-                 f"{self.negatives}-negatives": self.negatives != "both",
-                 f"n{self.first}-{self.second}": (self.first, self.second) != (10, 10),
-                 "vectors" if self.nodes else "words": self.nodes != own.get("nodes", "")}
-        return self.named(*(name for name, differs in parts.items() if differs))
-
-    def depends(self, models: Models) -> tuple[str, ...]:
-        """The graph of concepts, and the counts that keywords are chosen by."""
-        return topics.depends(models, self.graph, self.nodes) if self.branch == "both" else ()
-
-    def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return scores of 0 to 1, higher is more coherent; NaN without a context."""
-        from metrics.graph.grade import network  # noqa: F401, it registers its architectures
-
-        readings = pairs.of_items(items, self._source(models), self.tagger, self.weighted)
-        return {"grade": models.scorer(self.weights_name, self.encoder).probabilities(readings)}
-
-    def objective(self, data: TrainingData) -> Objective:
-        """Give true replies more than false ones that are like them."""
-        return pairs.objective(data, self._source(data.models, data.encoder), self.negatives, self.tagger,
-                               self.weighted, hops=2 if self.khop else 0)
-
-    def _source(self, models: Models, encoder: str = "") -> topics.TopicSource | None:
-        if self.branch == "utterances":
-            return None
-        source = topics.source(models, self.encoder or encoder, self.graph, self.first, self.second, self.nodes)
-        return dataclasses.replace(source, apart=self.recipes[self.recipe].examples["apart"])

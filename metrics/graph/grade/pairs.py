@@ -1,4 +1,4 @@
-"""Pairs of GRADE and TCM: contexts with a true reply and one like it in words or meaning, and their graphs of topics.
+"""What GRADE and TCM share: contexts with a true reply and one like it in words or meaning, and their graphs of topics.
 
 The recipe `paper` follows the released code where the paper is silent: the reply to two utterances or more, against one
 false reply like it in words and one like it in meaning; the rank of the former by how many share a word; keywords by
@@ -7,21 +7,22 @@ part of speech and rarity; ways counted by their nodes, 20 where there is none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.errors import MetricError
 from metrics.graph.grade import topics
+from metrics.metric import Columns
 from metrics.models import readings
 from metrics.models.readings import Pair
+from metrics.models.service import Models
 from metrics.text.keywords import Tagger
-from metrics.training import negatives
+from metrics.training import negatives as false_replies
 from metrics.training.examples import FIVE, WHOLE, Contrast, exchanges
-from metrics.training.recipe import Objective, Recipe, TrainingData
+from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData
 
 RANKS = {20: 11, 50: 16, 100: 46, 200: 96, 500: 196, 1_000: 696}
 """Of more than so many texts that share a word with a reply, the rank of the false one; the first of fewer."""
@@ -45,6 +46,10 @@ RECIPE = Recipe(
     ))
 
 
+Negatives: TypeAlias = Literal["both", "lexical", "embedding", "random"]
+Concepts: TypeAlias = Literal["neighbours", "conceptnet"]
+
+
 class TopicPair(NamedTuple):
     """A context with a reply, and the row of their graph of topics."""
 
@@ -53,58 +58,83 @@ class TopicPair(NamedTuple):
     row: int
 
 
-def of_items(items: Sequence[Item], source: topics.TopicSource | None, tagger: Tagger,
-             weighted: bool = True) -> list[TopicPair | None]:
-    """Return the context and response of each item with their graphs; None without a context."""
-    pairs = readings.pairs(items)
-    graphs = None if source is None else topics.item_topics(
-        [pair.context[::-1] if pair else () for pair in pairs], [pair.response if pair else "" for pair in pairs],
-        source, tagger, weighted)
-    return [TopicPair(pair, graphs, row) if pair else None for row, pair in enumerate(pairs)]
+class TopicMetric(Trainable):
+    """Base class of GRADE and TCM, with the options that TCM does not have at their defaults."""
 
+    __slots__ = ()
+    encoder: str = ""
+    graph: Concepts = "neighbours"
+    branch: Literal["both", "utterances"] = "both"
+    khop: bool = True
+    weighted: bool = True
+    negatives: Negatives = "both"
+    first: int = 10
+    second: int = 10
+    nodes: str = ""
+    tagger: Tagger = "lists"
 
-def of_dialogues(data: TrainingData, dialogues: Sequence[Dialogue], source: topics.TopicSource | None, kind: str,
-                 tagger: Tagger, weighted: bool, most: int | None) -> list[Contrast]:
-    """Return replies, at most so many, beside false replies of this kind; `both` are lexical and by embedding."""
-    settings, rng = data.recipe.examples, data.rng
-    said = [exchange for exchange in exchanges(dialogues) if len(exchange[1]) >= settings["turns"]]
-    said = [said[row] for row in (range(len(said)) if most is None else rng.permutation(len(said))[:most])]
-    groups = np.array([number for number, *_ in said], dtype=np.int64)
-    if len(np.unique(groups)) < 2:
-        raise MetricError(f"the corpora have {len(said)} replies to {settings['turns']} utterances or more, to train "
-                          "on or held out; take larger ones, of two dialogues or more each")
-    contexts, replies = [tuple(before[-WHOLE:]) for _, before, _ in said], [text for *_, text in said]
-    kinds = ("lexical", "embedding") if kind == "both" else (kind,)
-    rows = np.arange(len(replies))
-    parts = [rows] * len(kinds) if settings["each"] else np.array_split(rows, len(kinds))
-    others: list[Any] = []
-    for name, part in zip(kinds, parts, strict=True):
-        if name == "lexical":
-            index = negatives.Index(replies)
-            others.append(negatives.lexical_others(part, index, groups, rng, ranks=settings["ranks"]))
-        elif name == "embedding":
-            vectors = data.vectors(replies)
-            others.append(negatives.nearest_others(part, vectors[:, : vectors.shape[1] // 2], groups, rng))
-        else:
-            others.append(negatives.random_others(part, groups, rng))
-    true, false = np.concatenate(parts).tolist(), np.concatenate(others).tolist()
-    graphs = None if source is None else topics.item_topics(
-        [contexts[row][::-1] for row in true] * 2, [replies[row] for row in (*true, *false)], source, tagger, weighted)
-    return [Contrast(TopicPair(Pair(contexts[row], replies[row]), graphs, place),
-                     TopicPair(Pair(contexts[row], replies[wrong]), graphs, len(true) + place))
-            for place, (row, wrong) in enumerate(zip(true, false, strict=True))]
+    def weights_options(self) -> Mapping[str, str]:
+        neighbours = f"n{self.first}-{self.second}"
+        return {"graph": self.graph, "branch": self.branch, "khop": "no-khop", "weighted": "unweighted",
+                "negatives": f"{self.negatives}-negatives", "first": neighbours, "second": neighbours,
+                "nodes": "vectors" if self.nodes else "words"}
 
+    def depends(self, models: Models) -> tuple[str, ...]:
+        """Return the graph of concepts, and the counts that keywords are chosen by."""
+        return topics.depends(models, self.graph, self.nodes) if self.branch == "both" else ()
 
-def objective(data: TrainingData, source: topics.TopicSource | None, kind: str, tagger: Tagger, weighted: bool = True,
-              **network: Any) -> Objective:
-    """Give true replies more than false ones that are like them, by a margin."""
-    from metrics.graph.grade import network as _  # noqa: F401, it registers its architectures
-    from metrics.training.objectives import contrast
-    from metrics.training.tuned import built
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """Return scores of 0 to 1, higher is more coherent; NaN without a context."""
+        pairs, source = readings.pairs(items), self.source(models)
+        graphs = None if source is None else topics.item_topics(
+            [pair.context[::-1] if pair else () for pair in pairs], [pair.response if pair else "" for pair in pairs],
+            source, self.tagger, self.weighted)
+        return {self.card.columns[0]: self.scorer(models).probabilities(
+            [TopicPair(pair, graphs, row) if pair else None for row, pair in enumerate(pairs)])}
 
-    most = data.recipe.examples["most"] or (None, None)
-    training, held_out = (of_dialogues(data, dialogues, source, kind, tagger, weighted, count)
-                          for dialogues, count in zip((data.dialogues(), data.held_out()), most, strict=True))
-    graphs = training[0].right.graphs
-    built(data, nodes=0 if graphs is None else int(graphs.features.shape[-1]), **network)
-    return contrast(data, training, held_out)
+    def source(self, models: Models) -> topics.TopicSource | None:
+        """Return the graph of concepts and the vectors of its terms; None without the graph branch."""
+        if self.branch == "utterances":
+            return None
+        return topics.source(models, self.encoder, self.graph, self.first, self.second, self.nodes,
+                             self.training.examples["apart"])
+
+    def network(self, data: TrainingData) -> Mapping[str, Any]:
+        source = self.source(data.models)
+        return {"nodes": 0 if source is None else source.width, **({} if self.khop else {"hops": 0})}
+
+    def examples(self, data: TrainingData) -> Split:
+        source, most = self.source(data.models), data.recipe.examples["most"] or (None, None)
+        return data.split(lambda dialogues, count: self.contrasts(data, dialogues, source, count), most)
+
+    def contrasts(self, data: TrainingData, dialogues: Dialogues, source: topics.TopicSource | None,
+                  most: int | None) -> list[Contrast]:
+        """Return at most so many replies beside false replies."""
+        settings, rng = data.recipe.examples, data.rng
+        said = [exchange for exchange in exchanges(dialogues) if len(exchange[1]) >= settings["turns"]]
+        said = [said[row] for row in (range(len(said)) if most is None else rng.permutation(len(said))[:most])]
+        groups = np.array([number for number, *_ in said], dtype=np.int64)
+        if len(np.unique(groups)) < 2:
+            raise MetricError(f"the corpora have {len(said)} replies to {settings['turns']} utterances or more, to "
+                              "train on or held out; take larger ones, of two dialogues or more each")
+        contexts, replies = [tuple(before[-WHOLE:]) for _, before, _ in said], [text for *_, text in said]
+        kinds = ("lexical", "embedding") if self.negatives == "both" else (self.negatives,)
+        rows = np.arange(len(replies))
+        parts = [rows] * len(kinds) if settings["each"] else np.array_split(rows, len(kinds))
+        others: list[Any] = []
+        for kind, part in zip(kinds, parts, strict=True):
+            if kind == "lexical":
+                index = false_replies.Index(replies)
+                others.append(false_replies.lexical_others(part, index, groups, rng, ranks=settings["ranks"]))
+            elif kind == "embedding":
+                vectors = data.vectors(replies)
+                others.append(false_replies.nearest_others(part, vectors[:, : vectors.shape[1] // 2], groups, rng))
+            else:
+                others.append(false_replies.random_others(part, groups, rng))
+        true, false = np.concatenate(parts).tolist(), np.concatenate(others).tolist()
+        graphs = None if source is None else topics.item_topics(
+            [contexts[row][::-1] for row in true] * 2, [replies[row] for row in (*true, *false)], source, self.tagger,
+            self.weighted)
+        return [Contrast(TopicPair(Pair(contexts[row], replies[row]), graphs, index),
+                         TopicPair(Pair(contexts[row], replies[wrong]), graphs, len(true) + index))
+                for index, (row, wrong) in enumerate(zip(true, false, strict=True))]

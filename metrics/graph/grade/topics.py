@@ -52,6 +52,11 @@ class TopicSource:
     second: int = 10
     apart: int = 0
 
+    @property
+    def width(self) -> int:
+        """The width of a term's vector."""
+        return int(self.read([]).shape[1])
+
     def features(self, words: Sequence[str]) -> Vectors:
         """For each word (3, width): its vector, and the means over its neighbours, zeros where there are none."""
         nodes = concepts.aligned(self.graph, words)
@@ -139,16 +144,18 @@ def keywords_of(texts: Iterable[str], tagger: keywords.Tagger = "lists") -> Keyw
     return tuple(dict.fromkeys(word for text in texts for word in keywords.keywords(text, tagger)))
 
 
-def source(models: Models, encoder: str, graph: str, first: int, second: int, vectors: str = "") -> TopicSource:
-    """The graph of that name, and the vectors of the encoder or of a file of word vectors."""
+def source(models: Models, encoder: str, graph: str, first: int, second: int, vectors: str = "",
+           apart: int = 0) -> TopicSource:
+    """Return the graph of that name, and the vectors of the encoder or of a file of word vectors."""
     read = of_file(models, vectors) if vectors else of_encoder(models, encoder)
     if first < 0 or second < 0:
         raise BadOption(f"first={first}, second={second}: the numbers of neighbours are 0 or more")
     if graph == concepts.CONCEPTNET:
-        return TopicSource(concepts.conceptnet(models), read, first, second)
+        return TopicSource(concepts.conceptnet(models), read, first, second, apart)
     weights = models.encoder(encoder).weights
     digest = f"{weights.digest[:16]}-{weights.settings[:8]}-{models.machine.precision}"
-    return TopicSource(concepts.neighbours(models.home, digest, of_encoder(models, encoder)), read, first, second)
+    neighbours = concepts.neighbours(models.home, digest, of_encoder(models, encoder))
+    return TopicSource(neighbours, read, first, second, apart)
 
 
 def depends(models: Models, graph: str, vectors: str = "") -> tuple[str, ...]:

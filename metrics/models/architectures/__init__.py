@@ -6,5 +6,7 @@
     cross_encoder.py   a classifier behind a transformer that reads context and response as one sequence
 """
 
-DECIMALS = 6
-"""Decimals of a logit, so that equal readings in different blocks tie."""
+MODULES = ("metrics.models.architectures.heads", "metrics.models.architectures.dialogue_heads",
+           "metrics.models.architectures.cross_encoder", "metrics.graph.dynaeval.network",
+           "metrics.graph.grade.network")
+"""The modules that hold architectures, the slowest to import last."""

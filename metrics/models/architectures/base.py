@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
 from torch import nn
 
-from metrics.models.architectures import DECIMALS
 from metrics.models.memory import Vectors
 from metrics.models.text_table import TextTable, reading
 
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 
 BLOCK = 256
 """Readings per forward pass."""
+DECIMALS = 6
+"""Decimals of a logit, so that equal readings in different blocks tie."""
 ARCHITECTURES: dict[str, type[Architecture]] = {}
 Kind = TypeVar("Kind", bound="type[Architecture]")
 
@@ -64,8 +65,27 @@ class Architecture(nn.Module):
     def scores(self, readings: Sequence[Any], encoder: Encoder) -> Column:
         """Return the logits of the readings: (readings,), or (readings, outputs)."""
         table = self.table(encoder)
-        table.add(text for each in readings for text in self.texts(each))
-        return in_blocks(readings, lambda block: self(*self.inputs(block, table)))
+        table.add(text for reading in readings for text in self.texts(reading))
+        return self.logits(readings, table)
+
+    def logits(self, readings: Sequence[Any], table: Any) -> Column:
+        """Return the logits of readings whose texts are in the table."""
+        device = next(self.parameters()).device
+        return self.by_block(readings, lambda rows: self(*(
+            part.to(device) for part in self.inputs([readings[row] for row in rows], table))))
+
+    def by_block(self, readings: Sequence[Any], compute: Callable[[list[int]], Any]) -> Column:
+        """Return the outputs for all readings, computed a block of rows at a time."""
+        column: Column = np.zeros((len(readings), self.outputs) if self.outputs > 1 else len(readings))
+        with torch.inference_mode():
+            for rows in self.blocks(readings):
+                column[rows] = compute(rows).float().cpu().numpy()
+        return column.round(DECIMALS)
+
+    def blocks(self, readings: Sequence[Any]) -> Iterator[list[int]]:
+        """Yield the rows of readings that are read together."""
+        for start in range(0, len(readings), BLOCK):
+            yield list(range(start, min(start + BLOCK, len(readings))))
 
 
 def architecture(name: str) -> Callable[[Kind], Kind]:
@@ -76,11 +96,3 @@ def architecture(name: str) -> Callable[[Kind], Kind]:
         return kind
 
     return register
-
-
-def in_blocks(readings: Sequence[Any], compute: Callable[[Any], Any], size: int = BLOCK) -> Column:
-    """Return what a network computes of readings, a block at a time."""
-    with torch.inference_mode():
-        scores = [compute(readings[start : start + size]).float().cpu().numpy()
-                  for start in range(0, len(readings), size)]
-    return np.concatenate(scores or [np.zeros(0)]).astype(np.float64).round(DECIMALS)

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from metrics.column import Column
-from metrics.models.architectures.base import Architecture, architecture, in_blocks
+from metrics.models.architectures.base import Architecture, architecture
 from metrics.models.readings import Pair, Reading
 
 if TYPE_CHECKING:
@@ -58,8 +58,10 @@ class TokenArchitecture(Architecture):
             vectors = encoder.pairs([joined(pair) for pair in whole], self.pooling, self.length)
         else:
             vectors = encoder.dialogues([tuple(map(str, dialogue)) for dialogue in whole], self.pooling, READ)
-        return in_blocks(range(len(whole)), lambda block: self(
-            torch.from_numpy(vectors[block.start : block.stop]), *self.beside(readings[block.start : block.stop])))
+        device = next(self.parameters()).device
+        return self.by_block(readings, lambda rows: self(
+            torch.from_numpy(vectors[rows]).to(device),
+            *(part.to(device) for part in self.beside([readings[row] for row in rows]))))
 
 
 def joined(pair: Any) -> tuple[str, str]:

@@ -21,14 +21,14 @@ from benchmarks.corpora.corpora import Dialogue
 from metrics.models.architectures.dialogue_heads import UtteranceHead
 from metrics.models.architectures.heads import Likeness, Match
 from metrics.models.text_table import Rows, TextTable
+from metrics.training.data import Objective, Recipe, TrainingData
 from metrics.training.loop import fit
 from metrics.training.objectives import BATCH, both_ways
-from metrics.training.recipe import Objective, Recipe, TrainingData
 
 INFERENCES = ("entailment", "neutral", "contradiction")
 """Labels of a pair of sentences, as DialogueNLI (Welleck et al. 2019) has them."""
 POSITIVE = frozenset({"happiness", "happy", "joy"})
-"""Emotions of an utterance, as its writers or annotators named them, that are positive sentiment."""
+"""Emotions of an utterance that are positive sentiment."""
 PASSES, MOST = 8, 600
 """Passes of a judge over its training pairs, and its most steps."""
 PAIRS = 4096
@@ -37,17 +37,14 @@ PAIRS = 4096
 
 @dataclass(frozen=True, slots=True)
 class FittedJudge:
-    """A small network that rates training dialogues, and how often it is right about held-out data.
-
-    It reads the vectors that the trained network reads, and is not needed afterwards.
-    """
+    """A small network that rates training dialogues, and its accuracy on held-out data."""
 
     table: TextTable
     judge: Callable[..., Any]
     accuracy: float
 
     def __call__(self, *rows: Rows) -> npt.NDArray[np.float32]:
-        """The values of rows, or of pairs of them: (rows,), or (rows, 3) for inference."""
+        """Return the values of rows, or of pairs of them: (rows,), or (rows, 3) for inference."""
         with torch.inference_mode():
             values = [self.judge(*(self.table.tensor(column[start : start + PAIRS]) for column in rows)).numpy()
                       for start in range(0, len(rows[0]), PAIRS)]
@@ -55,12 +52,12 @@ class FittedJudge:
 
 
 def is_inference(dialogue: Dialogue) -> bool:
-    """Whether this is a pair of sentences with a label of inference, and no dialogue."""
+    """Return True for a pair of sentences with a label of inference."""
     return dialogue.labels.get("label") in INFERENCES and len(dialogue.utterances) > 1
 
 
 def inference(data: TrainingData, table: TextTable) -> FittedJudge | None:
-    """P(entailment), P(neutral) and P(contradiction) of premises and hypotheses: (pairs, 3); None without labels."""
+    """Return P(entailment), P(neutral), P(contradiction) of pairs of sentences: (pairs, 3); None without labels."""
     training, held = (
         [(*table.rows(turn.text for turn in dialogue.utterances[:2]), INFERENCES.index(dialogue.labels["label"]))
          for dialogue in dialogues if is_inference(dialogue)] for dialogues in (data.dialogues(), data.held_out()))
@@ -71,7 +68,7 @@ def inference(data: TrainingData, table: TextTable) -> FittedJudge | None:
 
 
 def sentiment(data: TrainingData, table: TextTable) -> FittedJudge | None:
-    """P(positive) of utterances; None without emotions of both kinds."""
+    """Return P(positive) of utterances; None without emotions of both kinds."""
     training, held = (
         [(row, int(emotion in POSITIVE)) for dialogue in dialogues for row, emotion in zip(
             table.rows(turn.text for turn in dialogue.utterances).tolist(),
@@ -83,7 +80,7 @@ def sentiment(data: TrainingData, table: TextTable) -> FittedJudge | None:
 
 
 def answers(data: TrainingData, table: TextTable, training: Rows, held: Rows) -> FittedJudge | None:
-    """How well replies answer questions, 0 to 1; learned from rows (pairs, 2)."""
+    """Return how well replies answer questions, 0 to 1; learned from rows (pairs, 2)."""
     if len(training) < 2 or len(held) < 2:
         return None
 
@@ -92,8 +89,8 @@ def answers(data: TrainingData, table: TextTable, training: Rows, held: Rows) ->
 
     batches = [batch(held[start : start + BATCH]) for start in range(0, min(len(held), 8 * BATCH), BATCH)]
     network = _fit(data, Match(table.width, turns=1, size=32),
-                   lambda rng: batch(training[rng.integers(len(training), size=BATCH)]), batches, _retrieval,
-                   len(training))
+                   lambda rng: batch(training[rng.integers(len(training), size=BATCH)]), batches,
+                   lambda network, batch: both_ways(network.matrix(*batch)), len(training))
     with torch.inference_mode():
         hits = [network.matrix(*some).argmax(-1) == torch.arange(len(some[1])) for some in batches]
     return FittedJudge(table, lambda question, reply: network(question.unsqueeze(1), reply).sigmoid(),
@@ -105,25 +102,26 @@ def _classifier(data: TrainingData, network: Any, table: TextTable, training: Se
     """Fit a classifier of rows, whose label is the last column, every label as often as the others."""
     rows, held_rows = np.array(training, dtype=np.intp), np.array(held, dtype=np.intp)
     by_label = [np.flatnonzero(rows[:, -1] == label) for label in np.unique(rows[:, -1])]
-    several = isinstance(network, Likeness)
+    binary = isinstance(network, UtteranceHead)
 
-    def batch(some: Rows) -> tuple[Any, ...]:
-        labels = torch.from_numpy(some[:, -1].astype(np.int64 if several else np.float32))
-        return (*(table.tensor(column) for column in some[:, :-1].T), labels)
+    def batch(rows: Rows) -> tuple[Any, ...]:
+        labels = torch.from_numpy(rows[:, -1].astype(np.float32 if binary else np.int64))
+        return (*(table.tensor(column) for column in rows[:, :-1].T), labels)
 
     def draw(rng: np.random.Generator) -> tuple[Any, ...]:
-        return batch(rows[np.concatenate([rng.choice(own, BATCH // len(by_label)) for own in by_label])])
+        return batch(rows[np.concatenate([rng.choice(chosen, BATCH // len(by_label)) for chosen in by_label])])
 
     def loss(network: Any, batch: tuple[Any, ...]) -> Any:
-        return functional.cross_entropy(network(*batch[:-1]), batch[-1]) if several else _labelled(network, batch)
+        *vectors, labels = batch
+        error = functional.binary_cross_entropy_with_logits if binary else functional.cross_entropy
+        return error(network(*vectors), labels)
 
     batches = [batch(held_rows[start : start + BATCH]) for start in range(0, len(held_rows), BATCH)][:64]
     fitted = _fit(data, network, draw, batches, loss, min(map(len, by_label)) * len(by_label))
     with torch.inference_mode():
         logits = torch.cat([fitted(*vectors) for *vectors, _ in batches])
-    labels = torch.cat([batch[-1] for batch in batches])
-    hits = (logits.argmax(-1) if several else logits > 0) == labels
-    return FittedJudge(table, lambda *vectors: fitted(*vectors).softmax(-1) if several else fitted(*vectors).sigmoid(),
+    hits = (logits > 0 if binary else logits.argmax(-1)) == torch.cat([batch[-1] for batch in batches])
+    return FittedJudge(table, lambda *vectors: fitted(*vectors).sigmoid() if binary else fitted(*vectors).softmax(-1),
                        float(hits.float().mean()))
 
 
@@ -133,11 +131,3 @@ def _fit(data: TrainingData, network: Any, draw: Callable[[np.random.Generator],
     recipe = Recipe((), steps=steps, rate=2e-3, every=max(1, steps // 6), patience=3)
     fit(Objective(network, {}, draw, held, loss), recipe, data.models.machine, data.seed)
     return network.cpu().eval()
-
-
-def _retrieval(network: Any, batch: tuple[Any, Any]) -> Any:
-    return both_ways(network.matrix(*batch))
-
-
-def _labelled(network: Any, batch: tuple[Any, Any]) -> Any:
-    return functional.binary_cross_entropy_with_logits(network(batch[0]), batch[1])

@@ -57,9 +57,8 @@ class DialogueEncoder(Trainable):
             logits = cosines(network, batch)
             return {"replies found": logits.argmax(1) == torch.arange(len(logits), device=logits.device)}
 
-        training, held_out = (examples(part, data.rng) for part in (data.dialogues(), data.held_out()))
-        return objective(data, training, held_out, batch, lambda network, batch: both_ways(cosines(network, batch)),
-                         hits, ())
+        return objective(data, data.split(lambda dialogues: examples(dialogues, data.rng)), batch,
+                         lambda network, batch: both_ways(cosines(network, batch)), hits, lambda row: ())
 
 
 def examples(dialogues: Iterable[Dialogue], rng: np.random.Generator) -> list[tuple[str, str, str]]:

@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
 from metrics.models import networks
 from metrics.models.encoder import Encoder, padded
 from metrics.models.masked import mask_of
-from metrics.models.tokens import Tokenized, Tokenizer
+from metrics.models.tokens import Tokenized
 from metrics.training.loop import on_device
 from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
@@ -94,21 +93,14 @@ def masked(texts: Sequence[Tokenized], encoder: Encoder, rng: np.random.Generato
     """The texts as a batch with a share of each masked, at least one token, and the tokens that were there."""
     import torch
 
+    from metrics.training.tuned import chosen_words
+
     inputs = padded(texts, encoder.tokenizer.pad)
     ids = inputs["input_ids"]
     chosen = chosen_words(ids, encoder.tokenizer, rng, share)
     masked_tokens = {"targets": ids[chosen], "places": np.flatnonzero(chosen)}
     ids[chosen] = mask_of(encoder)
     return {name: torch.from_numpy(array) for name, array in (inputs | masked_tokens).items()}
-
-
-def chosen_words(ids: npt.NDArray[np.int64], tokenizer: Tokenizer, rng: np.random.Generator,
-                 share: float) -> npt.NDArray[np.bool_]:
-    """Which tokens of each row are to be masked: a share of its words, at least one."""
-    specials = tokenizer.specials - {tokenizer.whole.unk_token_id}  # a word that is not in the vocabulary is a word
-    drawn = np.where(np.isin(ids, list(specials)), 2.0, rng.random(ids.shape))
-    chosen: npt.NDArray[np.bool_] = (drawn < share) | ((drawn == drawn.min(axis=1, keepdims=True)) & (drawn < 1))
-    return chosen
 
 
 def _texts(encoder: Encoder, dialogues: Sequence[Dialogue], many: int, rng: np.random.Generator) -> list[Tokenized]:

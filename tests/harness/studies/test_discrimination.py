@@ -22,8 +22,8 @@ from harness.studies import discrimination  # noqa: E402
 from harness.studies.discrimination import trainings  # noqa: E402
 from harness.studies.discrimination.trainings import PARTS, adjacent, dialogues, share  # noqa: E402
 from metrics import registry  # noqa: E402
-from metrics.graph.dynaeval import metric as _dialogues  # noqa: E402
-from metrics.graph.dynaeval.metric import DialogueRows  # noqa: E402
+from metrics.graph.dynaeval.dialogues import Turns  # noqa: E402
+from metrics.graph.dynaeval.network import DialogueGraph  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.models.text_table import TextTable, reading  # noqa: E402
 
@@ -73,7 +73,7 @@ def test_adjacent_is_cosim(tiny_encoder: Path, home: Path) -> None:
     items = [Item("three", turns, None), Item("two", turns[1:], None)]
     table = TextTable((turn.text for turn in turns), reading(models.encoder()))
     expected = registry.choose("cosim").metric.score(items, models)["cosim"]
-    rows = [DialogueRows.of(item.context, table) for item in items]
+    rows = [Turns(item.context) for item in items]
     np.testing.assert_allclose(adjacent(rows, table), expected, atol=1e-6)
 
 
@@ -95,7 +95,6 @@ def test_the_paper_stands_beside(home: Path) -> None:
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discrimination, "PARTS", [dataclasses.replace(part, steps=1) for part in PARTS])
     monkeypatch.setattr(trainings, "SEEDS", 1)
-    monkeypatch.setattr(_dialogues, "BATCH", 8)
 
 
 @pytest.mark.usefixtures("short")
@@ -133,11 +132,11 @@ def test_options_and_the_encoder_of_a_system_are_heeded(with_corpus: Path, tiny_
 
     seen: list[tuple[int, int]] = []
 
-    def judged(_network: Any, some: Sequence[Any], _table: Any, window: int, speakers: int, **_: Any) -> Any:
-        seen.append((window, speakers))
-        return np.zeros(len(some))
+    def judged(network: DialogueGraph, readings: Sequence[Turns], _table: Any) -> Any:
+        seen.append((readings[0].window, network.speakers))
+        return np.zeros(len(readings))
 
-    monkeypatch.setattr(_dialogues, "dialogue_scores", judged)
+    monkeypatch.setattr(DialogueGraph, "logits", judged)
     monkeypatch.setattr("metrics.training.loop.fit", lambda *_: None)
     named = Choice(encoder=str(tiny_encoder))
     assert trainings.accuracies(job("dynaeval[speakers=3]", named)) == [0.5]

@@ -16,8 +16,7 @@ from benchmarks.dataset import Item, Utterance  # noqa: E402
 from harness.cli import main  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import BadOption, MetricError, MissingResource  # noqa: E402
-from metrics.graph.dynaeval import metric as perturbed  # noqa: E402
-from metrics.graph.dynaeval.metric import DialogueRows, graphs, margin_loss, usable  # noqa: E402
+from metrics.graph.dynaeval.dialogues import Turns, graphs, margin_loss, usable  # noqa: E402
 from metrics.graph.dynaeval.network import (  # noqa: E402
     DialogueGraph,
     DialogueSequence,
@@ -51,7 +50,7 @@ def dialogue(turns: str) -> tuple[Utterance, ...]:
 def batch(*dialogues: str, window: int = 4, speakers: int = 2) -> Any:
     read_turns = [dialogue(one) for one in dialogues]
     table = TextTable((turn.text for one in read_turns for turn in one), read)
-    return graphs([DialogueRows.of(one, table) for one in read_turns], table, window, speakers)
+    return graphs([Turns(one, window) for one in read_turns], table, speakers)
 
 
 def relations(found: Any) -> dict[tuple[int, int], int]:
@@ -185,8 +184,8 @@ def test_sequence_attention_and_cosines() -> None:
 
 def test_margin_ranking_by_hand() -> None:
     # 1 − 3 + 1 is below 0; 1 − 0.5 + 0.25 = 0.75, and with a margin of 0.5 a half of that each
-    assert margin_loss(lambda batch: torch.tensor([3.0, 0.5, 1.0, 0.25]), None).item() == pytest.approx(0.375)
-    assert margin_loss(lambda batch: torch.tensor([3.0, 0.5, 1.0, 0.25]), None, 0.5).item() == pytest.approx(0.125)
+    assert margin_loss(torch.tensor([3.0, 0.5, 1.0, 0.25]), 1.0).item() == pytest.approx(0.375)
+    assert margin_loss(torch.tensor([3.0, 0.5, 1.0, 0.25]), 0.5).item() == pytest.approx(0.125)
     network = torch.nn.Identity()
     network.register_parameter("unused", torch.nn.Parameter(torch.zeros(1)))
     # 3 is above 1 and 0.5 above 0.25; 1 is below 2
@@ -212,8 +211,7 @@ def test_dialogues_too_short_too_long_or_without_order_are_left_out() -> None:
 
 
 def test_a_third_speaker_counts_where_there_are_relations_for_it(
-        tiny_encoder: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(perturbed, "BATCH", 8)
+        tiny_encoder: Path, home: Path) -> None:
     with pytest.raises(BadOption, match="window and speakers are 1 or more"):
         registry.choose("dynaeval[window=0]")
     models = Models(home, Choice(encoder=str(tiny_encoder)))
@@ -222,7 +220,7 @@ def test_a_third_speaker_counts_where_there_are_relations_for_it(
         metric: Any = registry.choose(requested).metric
         with pytest.raises(MissingResource, match=metric.weights_name):
             metric.score([], models)
-        tiny_weights.train(requested, models, steps=1, every=1)
+        tiny_weights.train(requested, models, steps=1, every=1, batch=8)
         (scores,) = metric.score([three, two], models).values()
         assert np.isfinite(scores).all()
         assert (abs(scores[0] - scores[1]) > 1e-5) == ("speakers=3" in requested)

@@ -152,7 +152,7 @@ def test_what_has_no_keyword_or_unknown_words_is_scored(tiny_weights: Path, tiny
     with pytest.raises(BadOption, match="0 or more"):
         grade_topics.source(service, "", "neighbours", -1, 10)
     with pytest.raises(MetricError, match="take larger"):
-        pairs.objective(TrainingData({}, service, seed=0, recipe=pairs.SMALL), None, "both", "lists")
+        Grade(branch="utterances").objective(TrainingData({}, service, seed=0, recipe=pairs.SMALL))
 
 
 def test_an_ablation_has_no_more_of_the_graph_than_it_leaves(tiny_encoder: Path, home: Path) -> None:
@@ -213,7 +213,7 @@ def test_each_pair_has_a_false_reply_by_words_and_one_by_meaning(tiny_encoder: P
     models = Models(home, Choice(encoder=str(tiny_encoder)))
     data = TrainingData({"toy": tiny_weights.corpus()}, models, 0)
     data.recipe = pairs.RECIPE
-    examples = pairs.of_dialogues(data, data.dialogues(), None, "both", "lists", True, None)
+    examples = Grade().contrasts(data, data.dialogues(), None, None)
     assert len(examples) == 4 * len(data.dialogues())
     right, wrong, _ = examples[0]
     assert right.pair.context == wrong.pair.context

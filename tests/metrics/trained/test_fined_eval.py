@@ -12,7 +12,8 @@ from metrics import registry
 from metrics.errors import MetricError
 from metrics.models.service import Choice, Models
 from metrics.models.text_table import TextTable
-from metrics.trained.fined_eval import metric as fined_data
+from metrics.trained.fined_eval import strategies as fined_data
+from metrics.trained.fined_eval.metric import PAPER, SMALL
 from metrics.training.recipe import TrainingData
 
 torch = pytest.importorskip("torch")
@@ -100,13 +101,13 @@ def test_as_published_only_neighbours_are_compared_and_little_that_follows_is_de
     monkeypatch.setattr(judges, "inference", lambda data, table: Judge())
     table = TextTable(
         [f"t{number}" for number in range(1, 4)], lambda texts: np.ones((len(texts), 4)))
-    for recipe, agreement, entailment in ((fined_data.PAPER, (3 + 1) / 2, -(2 + 3) / 2),
-                                          (fined_data.SMALL, (3 + 1 + 1) / 3, 7 / 3)):
+    for recipe, agreement, entailment in ((PAPER, (3 + 1) / 2, -(2 + 3) / 2),
+                                          (SMALL, (3 + 1 + 1) / 3, 7 / 3)):
         data = TrainingData({}, Models(tmp_path), seed=0, recipe=recipe)
-        rates, _ = fined_data.signals(data, table, ((rows(2, 3, 1),),), ((rows(2, 3, 1),),))
+        rates = fined_data.signals(data, table, ((rows(2, 3, 1),),), ((rows(2, 3, 1),),))
         assert rates["likability:agreement"]((rows(2, 3, 1),)) == pytest.approx(1 - agreement / 10)
         assert rates["topic-depth:entailment"]((rows(2, 3, 1),)) == pytest.approx(entailment / 10)
-        assert ("topic-depth:specificity" in rates) == (recipe is fined_data.SMALL)
+        assert ("topic-depth:specificity" in rates) == (recipe is SMALL)
 
 
 def test_the_highest_third_of_a_corpus_is_better_than_its_lowest() -> None:
@@ -145,6 +146,6 @@ def test_what_has_nothing_to_learn_likability_from_says_so(tiny_encoder: Path, t
     some = [Dialogue(str(number), "toy", "train", (*turns, Utterance("B", f"tea {number}")), {})
             for number in range(80)]
     data = TrainingData({"toy": corpus(*some)}, Models(tmp_path, Choice(encoder=str(tiny_encoder))), seed=0,
-                        recipe=fined_data.SMALL)
+                        recipe=SMALL)
     with pytest.raises(MetricError, match="nothing to learn likability from"):
         fined_data.prepared(data)

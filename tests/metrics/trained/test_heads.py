@@ -16,14 +16,13 @@ from metrics.errors import MetricError
 from metrics.models import checkpoint
 from metrics.models.readings import Pair, by_reference
 from metrics.models.service import Choice, Models
-from metrics.trained.mme_em import _rated
+from metrics.trained.mme_em import rated
 from metrics.trained.ruber import blended, referenced
 from metrics.trained.usl_h import composite, specificity
 from metrics.trained.usr import sentences
 from metrics.training import trainables
 from metrics.training.examples import following, whole_or_broken
 from metrics.training.recipe import TrainingData
-from metrics.training.recipe import of as recipe_of
 from tests.conftest import make_item
 from tests.tiny_weights import METRICS
 
@@ -150,8 +149,8 @@ def test_what_the_objectives_read() -> None:
     assert sentences(["your persona: i like tea.", "It rains. It pours!", " . "]) == ["i like tea.", "It rains.",
                                                                                     "It pours!"]
     roles: tuple[dict[str, str], ...] = ({"role": "human"}, {"role": "bot"}, {})
-    engaging = list(_rated([dialogue("hi", "yo", "ah", eval_score=2, utterances=roles),
-                            dialogue("q", "r", engaging=1), dialogue("no", "score"), dialogue("go", engagement=4)]))
+    engaging = rated([dialogue("hi", "yo", "ah", eval_score=2, utterances=roles),
+                            dialogue("q", "r", engaging=1), dialogue("no", "score"), dialogue("go", engagement=4)])
     assert engaging == [("yo", 0.25), ("ah", 0.25), ("r", 1.0), ("go", 0.8)]
 
 
@@ -164,10 +163,13 @@ def test_each_utterance_follows_those_before_it() -> None:
 
 def test_replies_are_labelled_whole_or_broken(rng: np.random.Generator) -> None:
     said = [dialogue("hi", f"well i do like the number {number}") for number in range(80)]
-    examples = whole_or_broken(said, 50, rng, lambda text, rng: text, lambda text, rng: text[::-1])
-    texts = [text for text, label in examples if label == 1]
-    assert [text for text, label in examples if label == 0] == [text[::-1] for text in texts]
-    assert len(texts) == 50
+    examples = whole_or_broken(said, 50, rng, 0.0)
+    whole = [text for text, label in examples if label == 1]
+    broken = [text for text, label in examples if label == 0]
+    assert len(whole) == len(set(whole)) == 50
+    assert set(whole) <= {one.utterances[1].text for one in said}
+    assert len(broken) == 50
+    assert not set(broken) & set(whole)
 
 
 @pytest.mark.parametrize("requested", ["bert-dnn", "bert-regressor", "adem", "bert-ruber", "mme-em", "mme-fm", "deb"])
@@ -175,7 +177,7 @@ def test_corpora_without_examples_are_refused(requested: str, home: Path) -> Non
     toy = Corpus(CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020"), "0" * 64, (dialogue("hi"),), {})
     metric: Any = registry.choose(requested).metric
     with pytest.raises(MetricError, match="corpora"):
-        metric.objective(TrainingData({"toy": toy}, Models(home), 0, recipe=recipe_of(metric)))
+        metric.objective(TrainingData({"toy": toy}, Models(home), 0, recipe=metric.training))
 
 
 ALONE = {"mme-fm", "mme-em", "usl-h-vup", "usl-h-mlm", "usr-mlm"}

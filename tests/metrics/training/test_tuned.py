@@ -26,7 +26,6 @@ from metrics.training.examples import Contrast  # noqa: E402
 from metrics.training.loop import fit  # noqa: E402
 from metrics.training.objectives import contrast  # noqa: E402
 from metrics.training.recipe import Recipe, TrainingData  # noqa: E402
-from metrics.training.recipe import of as recipe_of  # noqa: E402
 from metrics.training.tuned import Tuned, built, tokenized  # noqa: E402
 from tests import tiny_weights  # noqa: E402
 from tests.conftest import make_item  # noqa: E402
@@ -62,14 +61,14 @@ def test_padding_does_not_change_a_row(pooling: str, data: TrainingData, rng: np
 @pytest.mark.parametrize(("rank", "prefixes"), [(0, {"body", "head"}), (2, {"adapters", "head"})])
 def test_the_body_or_its_adapters_are_trained(rank: int, prefixes: set[str], data: TrainingData) -> None:
     data.recipe = dataclasses.replace(TINY, rank=rank)
-    names = checkpoint.learned(contrast(data, TOY, TOY).network)
+    names = checkpoint.learned(contrast(data, (TOY, TOY)).network)
     assert {name.partition(".")[0] for name in names} == prefixes
     assert not any("pooler" in name for name in names)
 
 
 def test_an_example_is_judged_by_its_own_output(data: TrainingData) -> None:
     data.recipe = dataclasses.replace(TINY, margin=0.1, network={"outputs": 3})
-    objective = contrast(data, TOY, TOY)
+    objective = contrast(data, (TOY, TOY))
     (right, wrong), _ = objective.held_out[0]
     logits = torch.arange(12.0).reshape(4, 3) / 10
     sides = {id(right[0]): logits, id(wrong[0]): torch.zeros(4, 3)}
@@ -90,7 +89,7 @@ def test_an_example_is_judged_by_its_own_output(data: TrainingData) -> None:
 def test_what_is_trained_is_an_encoder_of_its_own(data: TrainingData) -> None:
     """The merged encoder gives the vectors that the network gave when it was trained."""
     models, metric = data.models, DialogueEncoder()
-    data.recipe = dataclasses.replace(recipe_of(metric), steps=4, every=2, batch=8, rank=2, length=16, rate=5e-2)
+    data.recipe = dataclasses.replace(metric.training, steps=4, every=2, batch=8, rank=2, length=16, rate=5e-2)
     objective = metric.objective(data)
     before = models.encoder().sentences(["do you like tea"])
     fitted = fit(objective, data.recipe, models.machine, seed=0)
@@ -158,7 +157,7 @@ def test_deb_begins_as_bert_and_learns_by_both_its_losses(tmp_path: Path, corpus
         assert score[0] == pytest.approx(bert(**tokens).seq_relationship_logits.softmax(-1)[0, 0].item(), rel=1e-3)
 
     metric = registry.choose(f"deb[recipe=pretrain,encoder={folder}]").metric
-    data.encoder, data.recipe = str(folder), dataclasses.replace(recipe_of(metric), batch=4, length=16)
+    data.encoder, data.recipe = str(folder), dataclasses.replace(metric.training, batch=4, length=16)
     objective = metric.objective(data)
     batch, losses, words = objective.held_out[0], [], []
     for (rows,), sign in zip(batch[0], (-1, 1), strict=True):
@@ -200,7 +199,7 @@ def test_other_weights_that_it_reads_are_missed_before_anything_is_read(
 
 def test_a_share_of_the_contexts_keeps_its_adversarial_replies(data: TrainingData) -> None:
     counts = {share: sum(example.wrong is not None for example in set(
-        Deb(negatives=share)._judged(data.dialogues(), data))) for share in ("1%", "10%", "both")}
+        Deb(negatives=share)._judged(data.dialogues(), data.rng))) for share in ("1%", "10%", "both")}
     assert 0 < counts["1%"] < counts["10%"] < counts["both"]
 
 

@@ -1,0 +1,154 @@
+"""Dialogues of DynaEval and S-DiCoh: their graphs, worse ones to train with, and the objective of ranking them.
+
+An edge leads from every utterance j to i where |i − j| ≤ window, i itself included: S · S · 2 + 1 relations for S
+speakers, who are numbered in the order in which they begin. A dialogue is made worse by UR, utterance replacement: a
+random utterance of another dialogue takes the place of one; or by SS, speaker-level shuffling: the utterances of one
+speaker change places. Dialogues of 4 to 30 utterances are trained on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from benchmarks.corpora.corpora import Dialogue
+from benchmarks.dataset import Item, Utterance
+from metrics.models.text_table import Rows, TextTable
+from metrics.models.vectors import WordVectors
+from metrics.text.words import tokens
+from metrics.training import negatives
+from metrics.training.data import Objective, TrainingData, check_parts
+
+Negatives: TypeAlias = Literal["ur", "ss"]
+Dialogues: TypeAlias = Sequence[tuple[int, tuple[Utterance, ...]]]
+SHORTEST, LONGEST = 4, 30
+"""Utterances of a training dialogue."""
+PERTURBATIONS = 20
+"""Worse dialogues of each one, where they are not drawn anew."""
+TRIES = 20
+
+
+class Turns(NamedTuple):
+    """A dialogue, the reach of its edges, and the vectors of its words for a network that reads words."""
+
+    utterances: tuple[Utterance, ...]
+    window: int = 0
+    words: WordVectors | None = None
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of each utterance."""
+        return [turn.text for turn in self.utterances]
+
+
+def of_items(items: Sequence[Item], window: int = 0, words: WordVectors | None = None) -> list[Turns | None]:
+    """Return each item's dialogue; None for fewer than two utterances, or where none holds (known) words."""
+    readings = [Turns(item.utterances, window, words) for item in items]
+    return [reading if len(reading.utterances) > 1 and any(
+        len(words.of(tokens(text, lowercase=True))) if words else text.strip() for text in reading.texts) else None
+        for reading in readings]
+
+
+def graphs(readings: Sequence[Turns], table: TextTable, speakers: int) -> Any:
+    """Return dialogues as one Batch: x (utterances, 2 · width), edge_index (2, edges), edge_type (edges,), batch."""
+    import torch
+    from torch_geometric.data import Batch
+
+    lengths = np.array([len(reading.utterances) for reading in readings], dtype=np.intp)
+    which = np.repeat(np.arange(len(readings)), lengths)
+    edges, relations = _edges(which, np.concatenate([_speakers(reading.utterances, speakers) for reading in readings]),
+                              readings[0].window, speakers)
+    batch = Batch(x=table.tensor(table.rows(text for reading in readings for text in reading.texts)),
+                  edge_index=torch.from_numpy(edges), edge_type=torch.from_numpy(relations),
+                  batch=torch.from_numpy(which), ptr=torch.from_numpy(np.concatenate([[0], np.cumsum(lengths)])))
+    batch._num_graphs = len(readings)
+    return batch
+
+
+def _speakers(utterances: Sequence[Utterance], most: int) -> Rows:
+    """Return the number of the speaker of each utterance; those beyond the last number share it."""
+    numbers = {who: number for number, who in enumerate(dict.fromkeys(turn.speaker for turn in utterances))}
+    return np.minimum([numbers[turn.speaker] for turn in utterances], most - 1)
+
+
+def _edges(which: Rows, who: Rows, window: int, speakers: int) -> tuple[Rows, Rows]:
+    """Return every edge within the window, as (source, target), and its relation."""
+    nodes = np.arange(len(which))
+    pairs, relations = [], []
+    reach = min(window, len(nodes) - 1)
+    for away in range(-reach, reach + 1):
+        target = nodes[max(0, -away) : len(nodes) - max(0, away)]
+        target = target[which[target] == which[target + away]]
+        source = target + away
+        pairs.append(np.stack([source, target]))
+        speak = (who[target] * speakers + who[source]) * 2 + int(away > 0)
+        relations.append(speak if away else np.full(len(target), 2 * speakers * speakers))
+    return np.concatenate(pairs, axis=1), np.concatenate(relations)
+
+
+def usable(dialogue: Dialogue, kind: Negatives) -> bool:
+    """Return True for a dialogue that is neither too short nor too long, and can be made worse."""
+    if not SHORTEST <= len(dialogue.utterances) <= LONGEST:
+        return False
+    texts: dict[str, set[str]] = {}
+    for turn in dialogue.utterances:
+        texts.setdefault(turn.speaker, set()).add(turn.text)
+    return kind == "ur" or any(len(said) > 1 for said in texts.values())
+
+
+def worse(dialogue: Sequence[Utterance], kind: Negatives, pool: Sequence[str],
+          rng: np.random.Generator) -> tuple[Utterance, ...]:
+    """Return a worse dialogue: with an utterance of the pool, or one speaker's utterances in another order."""
+    if kind == "ss":
+        return negatives.speaker_shuffled(dialogue, rng)
+    texts = {turn.text for turn in dialogue}
+    for _ in range(TRIES):  # the pool holds the dialogue's own utterances as well
+        changed = negatives.replaced(dialogue, pool, rng)
+        if any(turn.text not in texts for turn in changed):
+            break
+    return changed
+
+
+def ranking(data: TrainingData, kind: Negatives, reading: Callable[[tuple[Utterance, ...]], Turns],
+            **network: Any) -> Objective:
+    """Score dialogues above worse ones by the recipe's margin.
+
+    The worse one is drawn anew at each step; with `kept` in the recipe's examples it is one of so many for good.
+    """
+    from metrics.training.objectives import objective
+    from metrics.training.tuned import built
+
+    examples: list[Dialogues] = [
+        list(enumerate(dialogue.utterances for dialogue in dialogues if usable(dialogue, kind)))
+        for dialogues in (data.dialogues(), data.held_out())]
+    training, held_out = examples
+    check_parts(f"dialogues of {SHORTEST} to {LONGEST} utterances", training, held_out)
+    pool = [turn.text for _, utterances in training for turn in utterances]
+    kept = data.recipe.examples.get("kept", 0)
+
+    def generator(row: int, rng: np.random.Generator) -> np.random.Generator:
+        return np.random.default_rng((data.seed, row, int(rng.integers(kept)))) if kept else rng
+
+    def batch(rows: Dialogues, rng: np.random.Generator) -> Any:
+        changed = [worse(utterances, kind, pool, generator(row, rng)) for row, utterances in rows]
+        return built(data).inputs([reading(turns) for turns in (*(turns for _, turns in rows), *changed)], rng)
+
+    def loss(network: Any, batch: Any) -> Any:
+        return margin_loss(network(*batch), data.recipe.margin)
+
+    def hits(network: Any, batch: Any) -> Any:
+        better, less = network(*batch).chunk(2)
+        return {"accuracy on what is held out": better > less}
+
+    built(data, **network)
+    made = objective(data, (training, held_out), batch, loss, hits, lambda row: [reading(row[1])])
+    return dataclasses.replace(made, rows=2 * PERTURBATIONS * len(training))
+
+
+def margin_loss(scores: Any, margin: float) -> Any:
+    """Return the mean of max(0, margin − s(D) + s(D̄)) of a batch whose second half is worse: (2 · B,)."""
+    better, less = scores.chunk(2)
+    return (margin - better + less).clamp_min(0).mean()

@@ -1,0 +1,202 @@
+"""Training pairs of FineD-Eval: a better and a worse dialogue, by strategies that need no human rating.
+
+    coherence:order          a dialogue, and the same with its utterances in another order
+    coherence:answers        the mean over its questions of how well they are answered
+    likability:agreement     the mean over utterances and the two before them of 1 − P(contradiction)
+    likability:sentiment     the mean over its utterances of P(positive)
+    topic-depth:entailment   the mean over utterances and the four before them of P(the one follows from the other)
+    topic-depth:specificity  the mean over its utterances of how rare their words are
+
+All but the first rate whole dialogues by a signal, with the judges of judges.py: the highest third of a corpus is
+better than the lowest third of the same corpus, so that the corpus does not decide which is better. A strategy that no
+corpus has labels for, or for which no dialogue qualifies, is left out, and the checkpoint's card says so. The second
+strategy of likability and those of topic depth stand in a part of the paper that was not at hand, and were chosen here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.corpora.corpora import Dialogue
+from metrics.errors import MetricError
+from metrics.metric import Column
+from metrics.models.text_table import Rows, TextTable
+from metrics.text.keywords import STOP_WORDS
+from metrics.text.words import words
+from metrics.training.data import Split, TrainingData
+from metrics.training.examples import Contrast
+
+DIMENSIONS = ("coherence", "likability", "topic-depth")
+SHORTEST = 4
+"""Utterances of the shortest training dialogue."""
+ANSWERED = 5
+"""Utterances that a dialogue must have for its answers to be judged."""
+PAIRS, HELD_OUT_PAIRS = 20_000, 1_000
+"""Pairs of dialogues of a dimension, to train on and held out."""
+PARTS = 3
+"""A third of the dialogues is better, a third worse."""
+
+Dialogues: TypeAlias = tuple[Rows, ...]
+"""Dialogues as rows of a table."""
+Rate: TypeAlias = Callable[[Dialogues], Column]
+"""A value for each dialogue, higher is better; NaN where it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """For each corpus the better and the worse dialogues; without `worse` those are the better ones shuffled."""
+
+    better: tuple[Dialogues, ...]
+    worse: tuple[Dialogues, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(map(len, (*self.better, *self.worse)))
+
+    def draw(self, rng: np.random.Generator) -> tuple[Rows, Rows]:
+        """Return two dialogues of one corpus, every corpus as often as the others."""
+        corpus = int(rng.integers(len(self.better)))
+        better = self.better[corpus][rng.integers(len(self.better[corpus]))]
+        if self.worse:
+            return better, self.worse[corpus][rng.integers(len(self.worse[corpus]))]
+        order = rng.permutation(better)
+        return better, np.roll(better, 1) if (order == better).all() else order
+
+
+def preferences(data: TrainingData) -> Split:
+    """Return pairs of dialogues in the dimension of this part, or in each, all strategies of a dimension as often."""
+    table, strategies = prepared(data)
+
+    def examples(side: int, count: int) -> list[Contrast]:
+        rng, rows = data.rng, []
+        for output, dimension in enumerate([data.part] if data.part else DIMENSIONS):
+            sides = [split[side] for name, split in strategies.items() if name.startswith(dimension)]
+            for number in range(count):
+                better, worse = (tuple(table.texts[row] for row in dialogue)
+                                 for dialogue in sides[number % len(sides)].draw(rng))
+                rows.append(Contrast(better, worse, output))
+        return rows
+
+    return examples(0, PAIRS), examples(1, HELD_OUT_PAIRS)
+
+
+def prepared(data: TrainingData) -> tuple[TextTable, dict[str, tuple[Sides, Sides]]]:
+    """Return all utterances, and for each strategy the dialogues to train on and those held out, by side."""
+    table = TextTable((turn.text for dialogue in (*data.dialogues(), *data.held_out())
+                       for turn in dialogue.utterances), data.vectors)
+    corpora = [(long_enough(table, data, data.dialogues(name)), long_enough(table, data, data.held_out(name)))
+               for name in data.corpora]
+    corpora = [(training, held) for training, held in corpora if training and held]
+    if not corpora:
+        raise MetricError(f"the corpora have no dialogues of {SHORTEST} utterances or more, some of them held out; "
+                          "take larger ones")
+    training, held = zip(*corpora, strict=True)
+    rates = signals(data, table, training, held)
+    strategies = {"coherence:order": (Sides(tuple(training)), Sides(tuple(held)))}
+    strategies |= {name: split for name, rate in rates.items() if (split := sides(training, held, rate))}
+    for dimension in DIMENSIONS:
+        if not any(name.startswith(dimension) for name in strategies):
+            raise MetricError(f"nothing to learn {dimension} from: it takes utterances with an emotion, as dailydialog "
+                              "has them, or pairs with an inference label, as dialogue_nli_sample has them")
+    data.notes |= {f"dialogues, {name}": len(split[0]) for name, split in strategies.items()}
+    return table, strategies
+
+
+def long_enough(table: TextTable, data: TrainingData, dialogues: Sequence[Dialogue]) -> Dialogues:
+    """Return the dialogues of SHORTEST utterances or more as rows, cut to the recipe's longest."""
+    from metrics.trained.fined_eval.judges import is_inference
+
+    rows = [table.spoken(turn.text for turn in dialogue.utterances) for dialogue in dialogues
+            if not is_inference(dialogue)]
+    return tuple(dialogue[: data.recipe.examples["longest"]] for dialogue in rows if len(dialogue) >= SHORTEST)
+
+
+def sides(training: Sequence[Dialogues], held: Sequence[Dialogues], rate: Rate) -> tuple[Sides, Sides] | None:
+    """Return the highest and lowest third of each corpus, and held-out ones by the same bounds; None without any."""
+    corpora = []
+    for corpus in zip(training, held, strict=True):
+        values = [rate(dialogues) for dialogues in corpus]
+        finite = values[0][np.isfinite(values[0])]
+        if not finite.size or np.ptp(finite) == 0:
+            continue
+        low, high = np.quantile(finite, [1 / PARTS, 1 - 1 / PARTS])
+        parts = [tuple(dialogues[row] for row in np.flatnonzero(chosen))
+                 for dialogues, rated in zip(corpus, values, strict=True) for chosen in (rated >= high, rated <= low)]
+        if low < high and all(parts):
+            corpora.append(parts)
+    if not corpora:
+        return None
+    better, worse, held_better, held_worse = (tuple(column) for column in zip(*corpora, strict=True))
+    return Sides(better, worse), Sides(held_better, held_worse)
+
+
+def signals(data: TrainingData, table: TextTable, training: Sequence[Dialogues],
+            held: Sequence[Dialogues]) -> dict[str, Rate]:
+    """Return how each strategy rates dialogues, where a corpus has labels for it; note the accuracy of its judge."""
+    from metrics.trained.fined_eval import judges
+
+    near, far, sign = (data.recipe.examples[name] for name in ("near", "far", "sign"))
+    asks = np.array(["?" in text for text in table.texts])
+    pairs = [np.concatenate([questions(rows, asks) for dialogues in split for rows in dialogues])
+             for split in (training, held)]
+    rates: dict[str, Rate] = {}
+    accuracies: dict[str, float] = {}
+    if answers := judges.answers(data, table, *pairs):
+        rates["coherence:answers"] = lambda dialogues: mean_of(
+            dialogues, lambda rows: questions(rows if len(rows) >= ANSWERED else rows[:0], asks), answers)
+        accuracies["questions"] = answers.accuracy
+    if inference := judges.inference(data, table):
+        rates["likability:agreement"] = lambda dialogues: mean_of(
+            dialogues, lambda rows: before(rows, near), lambda *pair: 1 - inference(*pair)[:, 2])
+        rates["topic-depth:entailment"] = lambda dialogues: mean_of(
+            dialogues, lambda rows: before(rows, far), lambda *pair: sign * inference(*pair)[:, 0])
+        accuracies["inference"] = inference.accuracy
+    if sentiment := judges.sentiment(data, table):
+        positive = sentiment(np.arange(len(asks)))
+        rates["likability:sentiment"] = lambda dialogues: np.array([positive[rows].mean() for rows in dialogues])
+        accuracies["sentiment"] = sentiment.accuracy
+    if data.recipe.examples["rare"]:
+        rare = specificity(table.texts)
+        rates["topic-depth:specificity"] = lambda dialogues: np.array([rare[rows].mean() for rows in dialogues])
+    data.notes |= {f"accuracy of the judge of {name} on what is held out": round(value, 4)
+                   for name, value in accuracies.items()}
+    return rates
+
+
+def questions(rows: Rows, asks: npt.NDArray[np.bool_]) -> Rows:
+    """Return each question that is not followed by another, with the next utterance: (pairs, 2)."""
+    answered = asks[rows[:-1]] & ~asks[rows[1:]]
+    return np.stack([rows[:-1][answered], rows[1:][answered]], -1)
+
+
+def before(rows: Rows, window: int) -> Rows:
+    """Return each utterance but the first with each of the `window` before it, that one first: (pairs, 2)."""
+    steps = range(1, min(window, len(rows) - 1) + 1)
+    return np.concatenate([rows[:0].reshape(0, 2), *(np.stack([rows[:-back], rows[back:]], -1) for back in steps)])
+
+
+def mean_of(dialogues: Dialogues, pairs: Callable[[Rows], Rows],
+            judge: Callable[..., npt.NDArray[np.floating]]) -> Column:
+    """Return the mean over a dialogue's pairs of the judge's values; NaN where it has no pairs."""
+    by_dialogue = [pairs(rows) for rows in dialogues]
+    counts = np.array([len(rows) for rows in by_dialogue])
+    values = judge(*np.concatenate(by_dialogue).T) if counts.sum() else np.zeros(0)
+    sums = np.bincount(np.repeat(np.arange(len(dialogues)), counts), values, minlength=len(dialogues))
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def specificity(texts: Iterable[str]) -> Column:
+    """Return the mean normalised inverse frequency of each text's content words (NIDF, See et al. 2019), 0 to 1."""
+    content = [set(words(text)) - STOP_WORDS for text in texts]
+    counts = Counter(word for text in content for word in text)
+    if len(set(counts.values())) < 2:
+        return np.zeros(len(content))
+    most = math.log(max(counts.values()))
+    rare = {word: 1 - math.log(count) / most for word, count in counts.items()}
+    return np.array([sum(rare[word] for word in text) / len(text) if text else 0.0 for text in content])

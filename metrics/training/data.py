@@ -1,0 +1,203 @@
+"""What a training takes and gives: a recipe, the data, an objective."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from benchmarks.corpora.corpora import Corpus, Dialogue
+from benchmarks.errors import nearest
+from metrics.errors import BadOption, MetricError
+from metrics.models.memory import Vectors
+
+if TYPE_CHECKING:
+    from metrics.models.service import Models
+
+Dialogues: TypeAlias = Sequence[Dialogue]
+Split: TypeAlias = tuple[Sequence[Any], Sequence[Any]]
+"""Examples to train on, and examples held out."""
+HELD_OUT = 20
+"""One dialogue of so many is held out, by the digest of its words."""
+FIXED = {"network", "corpora", "options", "parts", "examples", "reads", "losses"}
+"""Settings that `--set` does not take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a network is trained, as data alone: by AdamW, keeping the weights with the least held-out loss.
+
+    corpora, examples               corpora by name; settings of the metric's examples
+    encoder, architecture, network  names, and the arguments of the network; `start` names weights to begin with
+    losses, margin                  objectives.py; by how much the right reading should score above the wrong one
+    steps or epochs                 `schedule` can halve the `rate` after each epoch; `clip` 0 does not clip gradients
+    length, rank, body_rate         of a transformer: tokens; rank of its adapters, 0 for none; its rate, 0 for `rate`
+    masked, next_sentence           share of words also predicted; initialise the classifier from BERT's
+    parts, reads                    networks trained in turn, and how their recipes differ; the parts that one reads
+    options, departures             options of the metric unless others are named; None where the card has departures
+    """
+
+    corpora: tuple[str, ...]
+    steps: int
+    rate: float = 1e-3
+    warmup: float = 0.06
+    decay: float = 0.01
+    every: int = 100
+    patience: int = 5
+    schedule: Literal["linear", "constant", "halved"] = "linear"
+    clip: float = 1.0
+    encoder: str = ""
+    batch: int = 0
+    accumulate: int = 1
+    epochs: float = 0.0
+    length: int = 128
+    rank: int = 0
+    margin: float = 0.0
+    body_rate: float = 0.0
+    checkpointing: bool = False
+    start: str = ""
+    architecture: str = ""
+    losses: tuple[str, ...] = ("contrast",)
+    masked: float = 0.0
+    next_sentence: bool = False
+    network: Mapping[str, Any] = field(default_factory=dict)
+    examples: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    reads: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    departures: tuple[str, ...] | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that decide the weights, by name."""
+        return {row.name: getattr(self, row.name) for row in dataclasses.fields(self) if row.name != "departures"}
+
+    def of_part(self, part: str) -> Recipe:
+        return dataclasses.replace(self, **self.parts[part]) if part else self
+
+    def over(self, rows: int) -> Recipe:
+        """Return the recipe with its epochs converted to steps over so many examples."""
+        if not self.epochs:
+            return self
+        if not rows:
+            raise MetricError(f"epochs={self.epochs:g}: this training draws at random and has steps alone")
+        return dataclasses.replace(self, steps=max(1, round(self.epochs * rows / (self.batch * self.accumulate))))
+
+    def with_settings(self, settings: Iterable[str]) -> Recipe:
+        """Return the recipe with settings such as `rate=2e-5` or an argument of the network; steps replace epochs."""
+        recipe = self
+        for setting in settings:
+            name, equals, value = setting.partition("=")
+            known = {**recipe.settings, **recipe.network}
+            if not equals or name not in known or name in FIXED:
+                raise BadOption(f"--set {setting}: unknown setting; {nearest(name, known.keys() - FIXED)}")
+            try:
+                held = _read(value, Recipe((), 1).settings.get(name, known[name]))
+            except ValueError:
+                raise BadOption(f"--set {setting}: should be like {name}={known[name]}") from None
+            changes: dict[str, Any] = {"network": {**recipe.network, name: held}} if name in recipe.network else {
+                name: held, **({"epochs": 0.0} if name == "steps" else {})}
+            recipe = dataclasses.replace(recipe, **changes)
+        return recipe
+
+
+def _read(value: str, like: Any) -> Any:
+    """Return a setting's value in the type of its default."""
+    if isinstance(like, bool):
+        return {"true": True, "false": False}[value] if value in ("true", "false") else int("")
+    return type(like)(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """A loss to minimise: a fresh network, `type(network)(**config)`, its batches and the loss of a batch.
+
+    A batch is a tensor, or a tuple, list or dict of tensors. Of the network the parameters that require a gradient are
+    kept. `notes` go into the checkpoint's card: sizes, accuracies on what is held out, whatever is worth knowing.
+    `rows` is how many examples an epoch has.
+    """
+
+    network: Any
+    config: Mapping[str, Any]
+    draw: Callable[[np.random.Generator], Any]
+    held_out: Sequence[Any]
+    loss: Callable[[Any, Any], Any]
+    notes: Callable[[Any], Mapping[str, float | int | str]] = lambda network: {}
+    rows: int = 0
+
+    def __add__(self, other: Objective) -> Objective:
+        """Return the objective whose loss is the sum of both, of the same network."""
+        return Objective(
+            self.network, self.config, lambda rng: (self.draw(rng), other.draw(rng)),
+            list(zip(self.held_out, other.held_out, strict=True)),
+            lambda network, batch: self.loss(network, batch[0]) + other.loss(network, batch[1]),
+            lambda network: {**self.notes(network), **other.notes(network)}, max(self.rows, other.rows))
+
+
+@dataclass
+class TrainingData:
+    """The inputs of a training.
+
+    `notes` on the examples go into the checkpoint's card. `frozen` is set when vectors were read, so that only a head
+    on them is trained; `built` is the network (tuned.py).
+    """
+
+    corpora: Mapping[str, Corpus]
+    models: Models
+    seed: int
+    encoder: str = ""
+    read: Callable[[Sequence[str]], Vectors] | None = None
+    recipe: Recipe = Recipe((), 1)
+    part: str = ""
+    notes: dict[str, float] = field(default_factory=dict)
+    frozen: bool = False
+    built: Any = None
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """A generator for the preparation of a training, in the same state at every call."""
+        return np.random.default_rng(self.seed)
+
+    def dialogues(self, *names: str) -> list[Dialogue]:
+        """Return the dialogues to train on, of the corpora named, or of all."""
+        return self._dialogues(names, held_out=False)
+
+    def held_out(self, *names: str) -> list[Dialogue]:
+        """Return the held-out dialogues, of the corpora named, or of all."""
+        return self._dialogues(names, held_out=True)
+
+    def _dialogues(self, names: tuple[str, ...], held_out: bool) -> list[Dialogue]:
+        if unknown := set(names) - set(self.corpora):
+            raise MetricError(f"this training takes the corpus {', '.join(unknown)}; given are "
+                              f"{', '.join(self.corpora) or 'none'}")
+        return [dialogue for name in names or self.corpora for dialogue in self.corpora[name].dialogues
+                if _is_held_out(dialogue) == held_out]
+
+    def split(self, examples: Callable[..., Sequence[Any]], *settings: tuple[Any, Any]) -> Split:
+        """Return the examples of the dialogues to train on and of those held out; a setting has a value for each."""
+        training, held_out = map(examples, (self.dialogues(), self.held_out()), *settings)
+        return training, held_out
+
+    def vectors(self, texts: Sequence[str]) -> Vectors:
+        """Return the mean and the maximum of each text's token states, side by side: (texts, 2 · width), float16."""
+        self.frozen = True
+        if self.read is not None:
+            return self.read(texts)
+        encoder = self.models.encoder(self.encoder)
+        return np.hstack([encoder.sentences(texts, "mean"), encoder.sentences(texts, "max")]).astype(np.float16)
+
+
+def _is_held_out(dialogue: Dialogue) -> bool:
+    words = "\n".join(turn.text for turn in dialogue.utterances).encode(errors="replace")
+    return int.from_bytes(hashlib.sha256(words).digest()[:4]) % HELD_OUT == 0
+
+
+def check_parts(what: str, training: Sized, held_out: Sized, take: str = "larger ones") -> None:
+    """Raise MetricError for data with nothing to train on, or nothing held out."""
+    if not len(training) or not len(held_out):
+        raise MetricError(f"the corpora have {len(training)} {what} to train on and {len(held_out)} held out; take "
+                          f"{take}")
