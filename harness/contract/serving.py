@@ -14,7 +14,6 @@ from metrics import registry
 from metrics.errors import CannotScore
 from metrics.external.isolation.serving import serve
 from metrics.external.isolation.wire import columns_record
-from metrics.external.isolation.worker import pipes
 from metrics.models.service import Models
 
 
@@ -31,7 +30,7 @@ def main() -> None:
         finding = first(trials[0]) if question["ask"] == ELSEWHERE else tried(question["ask"], trials[0])
         return {"state": finding.state, "text": finding.text} if isinstance(finding, Finding) else finding
 
-    serve(answer, *pipes())
+    serve(answer)
 
 
 def first(trial: Trial) -> Finding | dict[str, Any]:

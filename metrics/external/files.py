@@ -84,11 +84,11 @@ def _only(shown: str, module: ModuleType, content: bytes) -> type[Metric]:
 
 
 def _in_folder(shown: str, folder: Path) -> type[Metric]:
-    if settings.read(folder).apart:
+    if settings.read(folder).isolated:
         return _checked(shown, isolation.metric_class(folder))
     if not (folder / "pyproject.toml").is_file():
         raise BrokenPlugin(f"{shown}: no pyproject.toml is in it; `harness new metric NAME` writes a folder with one")
-    name, place = settings.metric_of(folder)
+    name, place = settings.entry_point(folder)
     module_name, _, attribute = place.partition(":")
     top, root = module_name.partition(".")[0], folder / "src" if (folder / "src").is_dir() else folder
     digest = _digest(root, top)

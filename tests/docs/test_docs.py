@@ -19,7 +19,7 @@ from harness import cli, own
 from metrics import registry as metrics
 from metrics.external import isolation
 from metrics.external.isolation import wire
-from metrics.external.isolation.settings import SKIPPED, TIMEOUT, Table
+from metrics.external.isolation.settings import SKIPPED, Settings
 from metrics.models.service import Models
 from metrics.registry import choose
 from metrics.training import trainables
@@ -156,8 +156,8 @@ def test_the_example_works_as_it_is_printed(tmp_path: Path) -> None:
 
 
 def test_the_page_names_what_there_is() -> None:
-    for word in (*Table.__slots__, *wire.TYPES, *SKIPPED - {"__pycache__", "node_modules"}):
+    for word in (*Settings.__slots__, *wire.TYPES, *SKIPPED - {"__pycache__", "node_modules"}):
         assert f"`{word}`" in PAGE or f"\n{word} = " in PAGE, word
     assert wire.LONGEST == 1 << 30
-    assert f"({TIMEOUT:.0f})" in PAGE
+    assert f"({Settings().timeout:.0f})" in PAGE
     assert f"| {wire.PROTOCOL} |" in PAGE

@@ -15,16 +15,17 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchmarks.dataset import Item
+from benchmarks.redaction import is_secret
 from metrics.errors import BrokenPlugin, MetricError, WorkerFailed
-from metrics.external.isolation.process import Process, environment
-from metrics.external.isolation.settings import Settings, digest, metric_of
-from metrics.external.isolation.settings import read as settings_of
-from metrics.external.isolation.wire import PROTOCOL, Description, WireError, columns_of, description
+from metrics.external.isolation.process import Process
+from metrics.external.isolation.settings import Settings, digest, entry_point, read
+from metrics.external.isolation.wire import PROTOCOL, WireError, columns_of, description
 from metrics.metric import Columns, File, Metric, MetricCard, as_metric, options, variant
 from metrics.models.service import Models
 
 STARTING = 300.0
-"""Seconds in which a process has to describe itself; importing a large library takes its time."""
+"""Seconds to start and describe itself."""
+MISLEADING = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAFEPATH"}
 _made: dict[Path, tuple[str, type[Metric], Process]] = {}
 
 
@@ -39,14 +40,15 @@ class Isolated:
     identity: ClassVar[tuple[str, ...]]
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return the columns that come back; the models that the process requested count as requested here."""
-        question = {"ask": "score", "items": [item.record for item in items],
-                    "options": {key: _plain(value) for key, value in options(self).items()},
+        """Return the columns of the answer; models requested by the process count as requested here."""
+        values = {name: str(value.path.absolute()) if isinstance(value, File) and value else value
+                  for name, value in options(self).items()}
+        question = {"ask": "score", "items": [item.record for item in items], "options": values,
                     "models": {"home": str(models.home.absolute()), "choice": dataclasses.asdict(models.choice)}}
         if not self.process.alive and _describe(self.process) != self.described:
             self.process.close()
-            raise WorkerFailed(f"{self.card.name}: it describes itself otherwise than before; run the same command "
-                               "again to take it as it is now")
+            raise WorkerFailed(f"{self.card.name}: its description has changed since the run began; run the same "
+                               "command again")
         answer = self.process.ask(question, self.timeout)
         try:
             models.requested |= {(str(kind), str(model)) for kind, model in answer.get("asked", ())}
@@ -56,40 +58,42 @@ class Isolated:
             raise WorkerFailed(f"{self.card.name}: its process answered with garbage: {error}") from error
 
     def depends(self, _models: Models) -> tuple[str, ...]:
-        """Return the digests of the folder and of what is installed where the metric runs."""
+        """Return the digests of the folder and of its environment."""
         return self.identity
 
 
 def metric_class(folder: Path) -> type[Metric]:
     """Return the class of the metric in a folder; the same as long as no file of the folder changes."""
-    settings = settings_of(folder)
-    code = digest(settings.folder)
-    known = _made.get(settings.folder)
-    if known is not None and known[0] == code:
-        return known[1]
-    if known is not None:
-        known[2].close()
-    process = _process(settings)
+    folder = folder.absolute()
+    settings, code = read(folder), digest(folder)
+    before = _made.get(folder)
+    if before is not None:
+        if before[0] == code:
+            return before[1]
+        before[2].close()
+    process = _process(folder, settings)
     try:
         kind = _class(process, settings, code)
-    except (MetricError, WireError) as error:
+    except MetricError as error:
         process.close()
-        named = isinstance(error, WorkerFailed | BrokenPlugin)
-        raise BrokenPlugin(str(error) if named else f"{process.name}: {error}") from error
-    _made[settings.folder] = (code, kind, process)
+        raise BrokenPlugin(f"{folder.name}: {str(error).removeprefix(f'{folder.name}: ')}") from error
+    _made[folder] = code, kind, process
     return kind
 
 
-def _process(settings: Settings) -> Process:
-    if not settings.apart:
-        raise BrokenPlugin(f"{settings.folder}: names no Python or command to run it in a process of its own; add one "
-                           "to pyproject.toml, [tool.harness]")
-    name, command = settings.folder.name, settings.command
-    if settings.python is not None:
-        name, place = metric_of(settings.folder)
+def _process(folder: Path, settings: Settings) -> Process:
+    name, command = folder.name, settings.command
+    if settings.python:
+        name, target = entry_point(folder)
         script = Path(__file__).with_name("worker.py")
-        command = (str(settings.python), "-P", str(script), str(settings.folder), name, place)
-    return Process(name, command, settings.folder, environment(os.environ, settings.env))
+        command = (settings.python, "-P", str(script), str(folder), name, target)
+    return Process(name, command, folder, environment(os.environ, settings.env))
+
+
+def environment(variables: Mapping[str, str], passed: Sequence[str]) -> dict[str, str]:
+    """Drop variables that look like a key or a password, unless `passed` names them."""
+    return {name: value for name, value in variables.items()
+            if name in passed or not (name in MISLEADING or is_secret(name, value))}
 
 
 def _describe(process: Process) -> dict[str, Any]:
@@ -98,18 +102,15 @@ def _describe(process: Process) -> dict[str, Any]:
 
 
 def _class(process: Process, settings: Settings, code: str) -> type[Metric]:
-    """Make the class that the description of a process calls for."""
     described = _describe(process)
-    found: Description = description(described)
-    if settings.python is not None and found.card.name != process.name:
-        raise BrokenPlugin(f"{settings.folder}: its card is named {found.card.name!r}, and not {process.name!r}")
-    process.name = found.card.name
-    installed = hashlib.sha256("\n".join(found.environment).encode()).hexdigest()
-    return as_metric(variant(
-        Isolated, found.options, __doc__=found.card.title, card=found.card, process=process, described=described,
-        timeout=settings.timeout, identity=(f"code={code[:12]}", f"environment={installed[:12]}")))
-
-
-def _plain(value: Any) -> Any:
-    """A value as it goes over the wire; a file's path as it is seen from anywhere."""
-    return str(value.path.absolute()) if isinstance(value, File) and value else value
+    card, own_options, packages = description(described)
+    if settings.python and card.name != process.name:
+        raise BrokenPlugin(f"its card is named {card.name!r}, and its entry point {process.name!r}")
+    process.name = card.name
+    installed = hashlib.sha256("\n".join(packages).encode()).hexdigest()
+    try:
+        return as_metric(variant(
+            Isolated, own_options, __doc__=card.title, card=card, process=process, described=described,
+            timeout=settings.timeout, identity=(f"code={code[:12]}", f"environment={installed[:12]}")))
+    except TypeError as error:  # a name that no field of a dataclass can have
+        raise BrokenPlugin(f"its options: {error}") from error

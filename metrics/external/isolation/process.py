@@ -1,8 +1,8 @@
-"""A process that answers questions, each a line of JSON, and everything that it can do wrong.
+"""A process that answers questions, each a line of JSON.
 
-It leads a session of its own, so that Ctrl-C in a terminal reaches the harness alone, and whatever the process starts
-can be found and ended with it. A process that dies, hangs or answers with garbage is ended with all it started, and the
-question raises WorkerFailed with the end of its standard error. The next question starts a new process.
+It leads a session of its own, so that Ctrl-C in a terminal reaches only the harness, and everything it starts can be
+ended with it. A process that dies, hangs or answers with garbage is killed, and the question raises WorkerFailed with
+the end of its standard error. The next question starts a new process.
 """
 
 from __future__ import annotations
@@ -10,62 +10,59 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import queue
 import shlex
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
-from benchmarks.redaction import is_secret
-from metrics import errors
 from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
 from metrics.external.isolation.wire import LONGEST, WireError, decoded, encoded
 
 PATIENCE = 2.0
-"""Seconds that a process has to end by itself once its input is closed."""
+"""Seconds for a process to end by itself once its input is closed."""
 LAST_WORDS = 300
-"""Characters of the standard error that a message quotes."""
+"""Characters of standard error quoted in a message."""
 
 _SKIPS: dict[str, type[Exception]] = {"CannotScore": CannotScore, "MissingResource": MissingResource}
-_MISLEADING = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAFEPATH"}
-_running: set[Process] = set()
 
 
 class Process:
-    """A command in a folder, under the name that its errors bear; it runs from the first question on."""
+    """A command in a folder, started by the first question; errors bear its name."""
 
     def __init__(self, name: str, command: Sequence[str], folder: Path, env: Mapping[str, str]) -> None:
         self.name, self._command, self._folder, self._env = name, command, folder, env
         self._child: subprocess.Popen[bytes] | None = None
-        self._owner, self._questions = 0, 0
-        self._lock = threading.Lock()
+        self._questions = 0
 
     @property
     def alive(self) -> bool:
-        """Whether this process started it and it has not ended."""
-        return self._child is not None and self._owner == os.getpid() and self._child.poll() is None
+        return self._child is not None and self._child.poll() is None
 
     def ask(self, question: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Return the answer; an error that it names is raised as CannotScore, MissingResource or WorkerFailed."""
-        with self._lock:
-            if not self.alive:
-                self.kill()
-                self._start()
-            self._questions += 1
-            try:
-                answer = self._exchange(encoded({**question, "id": self._questions}), seconds)
-            except WireError as error:
-                self.kill()
-                raise WorkerFailed(f"{self.name}: its process {error}{self._last_words()}") from error
-            except BaseException:  # Ctrl-C among them
-                self.kill()
-                raise
-        if "error" in answer:
-            raise self._raised(str(answer["error"]), " ".join(str(answer.get("message", "")).split())[:1000])
+        """Return the answer; an error in it is raised as CannotScore, MissingResource or WorkerFailed."""
+        if not self.alive:
+            self.kill()
+            self._start()
+        self._questions += 1
+        try:
+            answer = decoded(self._exchange(encoded({**question, "id": self._questions}), seconds))
+            if answer.get("id") != self._questions:
+                raise WireError(f"answered question {answer.get('id')!r:.40} where {self._questions} was expected")
+        except WireError as error:
+            words = self._last_words()
+            self.kill()
+            raise WorkerFailed(f"{self.name}: its process {error}{words}") from error
+        except BaseException:  # Ctrl-C among them
+            self.kill()
+            raise
+        if kind := str(answer.get("error", "")):
+            message = " ".join(str(answer.get("message", "")).split())[:1000]
+            raise _SKIPS[kind](message) if kind in _SKIPS else WorkerFailed(f"{self.name}: {kind:.80}: {message}")
         return answer
 
     def close(self) -> None:
@@ -77,127 +74,86 @@ class Process:
         self.kill()
 
     def kill(self) -> None:
-        """End it with all it started, and close its pipes."""
+        """Kill it with everything it started."""
         child, self._child = self._child, None
-        if child is None or self._owner != os.getpid():
-            return
-        _running.discard(self)
-        for number in family(child.pid):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(number, signal.SIGKILL)
-        child.wait()
-        for thread in self._threads:
-            thread.join(PATIENCE)
-        for pipe in (self._stdin, self._stdout, self._stderr):
-            with contextlib.suppress(OSError):  # a question that was not read is still in its buffer
-                pipe.close()
+        if child is not None:
+            atexit.unregister(self.close)
+            _kill_family(child.pid)
+            child.wait()
+            self._errors.close()
+            for pipe in (self._stdin, self._stdout):
+                with contextlib.suppress(OSError):  # a question that was not read is still in the buffer
+                    pipe.close()
 
     def _start(self) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         try:
             self._child = subprocess.Popen(  # noqa: S603  (a metric is code of the user's own choice)
                 self._command, cwd=self._folder, env=self._env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, start_new_session=True)
+                stderr=self._errors, start_new_session=True)
         except OSError as error:
-            message = f"{self._folder}: {shlex.join(self._command):.200} cannot be started: {error.strerror}"
-            raise BrokenPlugin(message) from error
-        self._stdin, self._stdout, self._stderr = (
-            cast("IO[bytes]", pipe) for pipe in (self._child.stdin, self._child.stdout, self._child.stderr))
-        self._owner, self._heard = os.getpid(), b""
-        self._threads = [threading.Thread(target=self._hear, args=(self._stderr,), daemon=True)]
-        self._threads[0].start()
-        _running.add(self)
+            self._errors.close()
+            message = f"{shlex.join(self._command):.200} cannot be started in {self._folder}: {error.strerror}"
+            raise BrokenPlugin(f"{self.name}: {message}") from error
+        self._stdin, self._stdout = cast("tuple[IO[bytes], IO[bytes]]", (self._child.stdin, self._child.stdout))
+        atexit.register(self.close)
 
-    def _exchange(self, question: bytes, seconds: float) -> dict[str, Any]:
-        """Write and read beside each other, since a process may answer before it has read all."""
-        arrived: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        for target, argument in ((self._write, question), (self._read, arrived)):
-            self._threads.append(threading.Thread(target=target, args=(argument,), daemon=True))
-            self._threads[-1].start()
-        end = time.monotonic() + seconds
-        while True:
-            ended = not self.alive
-            with contextlib.suppress(queue.Empty):
-                line = arrived.get(timeout=max(0.0, min(0.25, end - time.monotonic())))
-                break
-            if ended:  # what it started may hold the pipe open for ever
-                raise WireError(self._ending())
-            if time.monotonic() >= end:
-                raise WireError(f"gave no answer in {seconds:g} s")
-        if not line.endswith(b"\n"):
-            raise WireError(self._ending() if len(line) <= LONGEST else
-                            f"answered with a line of more than {LONGEST >> 30} GiB")
-        self._threads = self._threads[:1]
+    def _exchange(self, question: bytes, seconds: float) -> bytes:
+        """Write a question while reading, since a process may answer before it has read everything."""
+        answered, end = threading.Event(), time.monotonic() + seconds
+        threads = [threading.Thread(target=self._write, args=(question,), daemon=True),
+                   threading.Thread(target=self._watch, args=(end, answered), daemon=True)]
+        for thread in threads:
+            thread.start()
         try:
-            answer = decoded(line)
-        except WireError as error:
-            raise WireError(f"answered with garbage: {error}") from error
-        if answer.get("id") != self._questions:
-            raise WireError(f"answered question {answer.get('id')!r:.40} where {self._questions} was expected")
-        return answer
+            line = self._stdout.readline(LONGEST + 1)
+        finally:
+            answered.set()
+        if line.endswith(b"\n"):
+            return line
+        if len(line) > LONGEST:
+            raise WireError(f"answered with a line of more than {LONGEST >> 30} GiB")
+        raise WireError(f"gave no answer in {seconds:g} s" if time.monotonic() >= end else self._ending())
 
     def _write(self, question: bytes) -> None:
-        with contextlib.suppress(OSError, ValueError):  # it went away; what it wrote before is still to be read
+        with contextlib.suppress(OSError, ValueError):  # it ended; what it wrote before is still to be read
             self._stdin.write(question)
             self._stdin.flush()
 
-    def _read(self, arrived: queue.SimpleQueue[bytes]) -> None:
-        arrived.put(self._stdout.readline(LONGEST + 1))
-
-    def _hear(self, stderr: IO[bytes]) -> None:
-        """Keep the end of its standard error."""
-        while piece := os.read(stderr.fileno(), 1 << 16):
-            self._heard = (self._heard + piece)[-(1 << 16):]
-
-    def _raised(self, kind: str, message: str) -> Exception:
-        if kind in _SKIPS:
-            return _SKIPS[kind](message)
-        ours = isinstance(getattr(errors, kind, None), type)
-        return WorkerFailed(f"{self.name}: {message}" if ours else f"{self.name}: {kind:.80}: {message}")
+    def _watch(self, end: float, answered: threading.Event) -> None:
+        """Close the pipe to the reader once the process has ended or its time is over."""
+        child = self._child
+        while child is not None and not answered.wait(0.1):
+            if child.poll() is not None or time.monotonic() >= end:
+                _kill_family(child.pid)
+                return
 
     def _ending(self) -> str:
         try:
             status = self._child.wait(PATIENCE) if self._child else 0
         except subprocess.TimeoutExpired:
             return "closed its pipes before it answered"
-        if status >= 0:
-            return f"ended with exit status {status} before it answered"
-        names = {number.value: number.name for number in signal.Signals}
-        return f"was ended by {names.get(-status, f'signal {-status}')}"
+        if status < 0:
+            return f"was ended by signal {-status} ({signal.strsignal(-status)})"
+        return f"ended with exit status {status} before it answered"
 
     def _last_words(self) -> str:
-        """Quote the end of its standard error, from where Python tells of a crash if it does."""
-        text = " ".join(self._heard.decode(errors="replace").split())
+        """Quote the end of its standard error, or the beginning of Python's report of a crash."""
+        size = self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, size - (1 << 16)))
+        text = " ".join(self._errors.read().decode(errors="replace").split())
         text = "".join(sign if sign.isprintable() else "?" for sign in text)
         crash = text.rfind("Fatal Python error")
         words = text[crash:][:LAST_WORDS] if crash >= 0 else text[-LAST_WORDS:]
         return f"; it last said: {words}" if words else ""
 
 
-def environment(ours: Mapping[str, str], passed: Sequence[str]) -> dict[str, str]:
-    """Return our variables without those that look like a key or a password, unless they are named."""
-    return {name: value for name, value in ours.items()
-            if name in passed or not (name in _MISLEADING or is_secret(name, value))}
-
-
-def family(leader: int) -> set[int]:
-    """Return a process, its descendants, and what stayed in its session after its own parent ended, by number."""
+def _kill_family(leader: int) -> None:
+    """Kill the session of a process and its descendants."""
     import psutil  # which the environments of metrics lack
 
-    parents = {process.pid: process.info["ppid"] for process in psutil.process_iter(["ppid"])}
-    members = {number for number in parents if number == leader or _session(number) == leader}
-    while more := {number for number, parent in parents.items() if parent in members} - members:
-        members |= more
-    return members
-
-
-def _session(number: int) -> int | None:
-    """Return the session of a process; None where it has just ended or is not ours to ask."""
-    with contextlib.suppress(OSError):
-        return os.getsid(number)
-    return None
-
-
-@atexit.register
-def _end_all() -> None:
-    for process in tuple(_running):
-        process.close()
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for child in psutil.Process(leader).children(recursive=True):
+            child.kill()
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)

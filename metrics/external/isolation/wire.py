@@ -5,34 +5,34 @@ A message is a line: a JSON object in UTF-8. Whatever cannot be parsed is a Wire
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import keyword
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from benchmarks.dataset import Item
 from benchmarks.formats.records import refused_as, value_of
 from metrics.column import Column
+from metrics.errors import MetricError
 from metrics.metric import File, MetricCard
 
 PROTOCOL = 2
 LONGEST = 1 << 30
-"""The longest message that is read, in bytes."""
+"""Bytes of the longest message that is read."""
 
 TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool, "file": File}
-"""The types that an option can have; one with `choices` needs none."""
+"""The types of an option without `choices`."""
 
 RESERVED = {"card", "score", "depends", "process", "described", "timeout", "identity"}
 """The attributes of a metric's class besides its options."""
 
+Description = tuple[MetricCard, tuple[tuple[str, Any, Any], ...], tuple[str, ...]]
+"""A card, options (name, type, default), and the environment."""
 
-class WireError(Exception):
-    """What arrived is no message of the protocol."""
+
+class WireError(MetricError):
+    """A message does not follow the protocol."""
 
 
 def encoded(message: Mapping[str, Any]) -> bytes:
@@ -46,18 +46,14 @@ def decoded(line: bytes) -> dict[str, Any]:
     try:
         message = json.loads(line, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise WireError(f"{line[:40]!r} cannot be read as JSON ({error})") from error
+        raise WireError(f"answered with garbage: {line[:40]!r} cannot be read as JSON ({error})") from error
     if not isinstance(message, dict):
-        raise WireError("a message is a JSON object")
+        raise WireError(f"answered with garbage: {line[:40]!r} is not a JSON object")
     return message
 
 
-def items_of(records: Any) -> tuple[Item, ...]:
-    """Read the items of a question."""
-    try:
-        return tuple(map(Item.of, records))
-    except (KeyError, TypeError) as error:
-        raise WireError(f"the items cannot be read: {error!r}") from error
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON; a missing score is null")
 
 
 def columns_record(columns: Mapping[str, Column]) -> dict[str, list[float | None]]:
@@ -69,65 +65,37 @@ def columns_record(columns: Mapping[str, Column]) -> dict[str, list[float | None
 
 
 def columns_of(columns: Any) -> dict[str, Column]:
-    """Read the columns of an answer, whatever their names and lengths."""
-    if not isinstance(columns, dict):
+    """Read the columns of an answer; their names and lengths are checked elsewhere."""
+    if not isinstance(columns, dict) or not all(isinstance(values, list) for values in columns.values()):
         raise WireError("columns should be an object of lists")
-    return {name: _column(name, values) for name, values in columns.items()}
-
-
-def _column(name: str, values: Any) -> Column:
-    if not isinstance(values, list):
-        raise WireError(f"column {name:.80} is no list")
-    for value in values:
-        if value is not None and type(value) not in (int, float):
-            raise WireError(f"column {name:.80} holds {value!r:.80}, which is no number")
+    for name, values in columns.items():
+        if wrong := [value for value in values if value is not None and type(value) not in (int, float)]:
+            raise WireError(f"column {name:.80} holds {wrong[0]!r:.80} where a number or null should be")
     try:
-        return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
+        return {name: np.array(values, dtype=np.float64) for name, values in columns.items()}
     except OverflowError as error:  # a whole number of a thousand digits
         raise WireError(f"a score is out of range: {error}") from error
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON; a missing score is null")
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """The answer to `describe`; an option is its name, the type of its values and its default."""
-
-    card: MetricCard
-    options: tuple[tuple[str, Any, Any], ...]
-    environment: tuple[str, ...]
-
-
 def description(answer: Mapping[str, Any]) -> Description:
-    """Read the description in an answer."""
+    """Read the answer to `describe`."""
     if answer.get("protocol") != PROTOCOL:
         raise WireError(f"it speaks protocol {answer.get('protocol')!r:.40}, and this is {PROTOCOL}")
     with refused_as(WireError):
         card = value_of(MetricCard, answer.get("card"), "its card")
         listed = value_of(tuple[Mapping[str, Any], ...], answer.get("options", []), "its options")
         environment = value_of(tuple[str, ...], answer.get("environment", []), "its environment")
-    words = [word for value in (*dataclasses.astuple(card), environment) if isinstance(value, tuple) for word in value]
-    if unprintable := [word for word in words if not (word and word.isprintable())]:
-        raise WireError(f"its card or environment holds {unprintable[0]!r:.80}, which is no word")
-    options = tuple(map(_option, listed))
-    if len({name for name, _, _ in options}) < len(options):
-        raise WireError(f"options of one name: {', '.join(name for name, _, _ in options)}")
-    return Description(card, options, environment)
+        return card, tuple(map(_option, listed)), environment
 
 
 def _option(entry: Mapping[str, Any]) -> tuple[str, Any, Any]:
-    name, default, choices = entry.get("name"), entry.get("default"), entry.get("choices")
-    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
-        raise WireError(f"an option has a name that Python takes too, not {name!r:.40}")
-    if choices is not None:
-        plain = isinstance(choices, list) and all(type(choice) in (int, str) for choice in choices)
-        if not plain or default not in choices:
-            raise WireError(f"option {name}: choices should be texts or whole numbers, the default among them")
-        return name, Literal[tuple(choices)], default
-    kind = TYPES.get(str(entry.get("type")))
-    if kind is None:
-        raise WireError(f"option {name}: its type should be one of {', '.join(TYPES)}, or it should have choices")
-    with refused_as(WireError):
-        return name, kind, kind(value_of(str if kind is File else kind, default, f"option {name}, default"))
+    name, default, choices = value_of(str, entry.get("name"), "option, name"), entry.get("default"), entry.get("choices")
+    if name in RESERVED:
+        raise WireError(f"option {name}: the name is reserved; choose another")
+    if isinstance(choices, list) and all(type(choice) in (int, str) for choice in choices):
+        kind: Any = Literal[tuple(choices)]
+        return name, kind, value_of(kind, default, f"option {name}, default")
+    if choices is not None or str(entry.get("type")) not in TYPES:
+        raise WireError(f"option {name}: needs a type ({', '.join(TYPES)}), or choices (texts or whole numbers)")
+    kind = TYPES[entry["type"]]
+    return name, kind, kind(value_of(str if kind is File else kind, default, f"option {name}, default"))

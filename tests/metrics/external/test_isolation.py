@@ -1,0 +1,383 @@
+"""Metrics in a process of their own: settings, messages, failures, and no process left behind."""
+
+import contextlib
+import dataclasses
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from benchmarks.dataset import Item, Reference, Utterance
+from harness.scoring import score as scoring
+from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
+from metrics.external import files as plugin_files
+from metrics.external import isolation
+from metrics.external.isolation import environment, process, settings, wire
+from metrics.external.isolation.wire import WireError, columns_of, description
+from metrics.metric import Metric, signature
+from metrics.models.service import Models
+from metrics.registry import choose
+from tests.conftest import ROOT, make_item
+
+ITEMS = (make_item("a", "one two three"), make_item("b", ""), make_item("c", None))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left() -> Iterator[None]:
+    before = opened()
+    yield
+    for _, _, process_ in isolation._made.values():
+        process_.close()
+    isolation._made.clear()
+    assert opened() == before
+
+
+def opened() -> tuple[int, int]:
+    """Count the open files and the descendants of this process."""
+    this = psutil.Process()
+    return this.num_fds(), len(this.children(recursive=True))
+
+
+def misbehaving(folder: Path, how: str, table: str = "") -> Metric:
+    """Return the metric of a folder whose program misbehaves at its first dataset."""
+    folder.mkdir(exist_ok=True)
+    shutil.copy(Path(__file__).with_name("misbehaving.py"), folder)
+    (folder / "pyproject.toml").write_text(
+        f"[tool.harness]\ncommand = ['{sys.executable}', '-S', '-E', 'misbehaving.py', '{how}']\n{table}\n")
+    return isolation.metric_class(folder)()
+
+
+def python_metric(folder: Path, score: str, head: str = "", fields: str = "",
+                  python: str = sys.executable) -> type[Metric]:
+    """Return a metric in Python with this body of `score`."""
+    folder.mkdir(exist_ok=True)
+    (folder / "words.py").write_text(f"""
+import os, sys
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+import numpy as np
+from metrics.errors import CannotScore
+from metrics.metric import File, MetricCard
+{head}
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    card: ClassVar[MetricCard] = MetricCard(name="words", title="Words", columns=("words",), family="control")
+    {fields}
+
+    def score(self, items, models):
+        {score}
+""")
+    (folder / "pyproject.toml").write_text(
+        f"[project.entry-points.'harness.metrics']\nwords = 'words:Words'\n[tool.harness]\npython = '{python}'\n")
+    return isolation.metric_class(folder)
+
+
+def score(metric: Metric) -> list[float]:
+    return list(scoring.checked(metric, ITEMS, metric.score(ITEMS, Models(Path("/nowhere"))))["words"])
+
+
+@pytest.mark.parametrize(("how", "message", "table"), [
+    ("segmentation", "was ended by signal 11", ""),
+    ("truncated", "ended with exit status 0 before it answered", ""),
+    ("garbage", "answered with garbage: b", ""),
+    ("no-json", "cannot be read as JSON", ""),
+    ("no-object", "is not a JSON object", ""),
+    ("other-id", "answered question 1 where 2 was expected", ""),
+    ("no-columns", "columns should be an object of lists", ""),
+    ("raises", "words: KeyError: two lines", ""),
+    ("leaves_the_pipe_to_another", "ended with exit status 4 before it answered", ""),
+    ("closes", "closed its pipes before it answered", ""),
+    ("hangs", "gave no answer in 0.4 s; it last said: about to misbehave", "timeout = 0.4"),
+    ("chatters", "gave no answer in 0.4 s; it last said: ", "timeout = 0.4"),
+    ("starts_another_session", "gave no answer in 0.5 s; it last said: ", "timeout = 0.5"),
+])
+def test_a_failure_fails_one_dataset(how: str, message: str, table: str, tmp_path: Path,
+                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "PATIENCE", 0.2)
+    descendants, start = opened()[1], time.monotonic()
+    metric = misbehaving(tmp_path, how, table)
+    with pytest.raises(WorkerFailed) as caught:
+        score(metric)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("words: ")
+    assert "\n" not in str(caught.value)
+    assert opened()[1] - descendants == (how == "raises")
+    assert time.monotonic() - start < 10
+    assert score(metric) == [3, 0, 2]
+
+
+def test_a_process_that_was_killed_between_questions_is_replaced(tmp_path: Path) -> None:
+    metric, before = misbehaving(tmp_path, "nothing"), opened()
+    child = type(metric).process._child
+    assert child is not None
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    assert score(metric) == [3, 0, 2]
+    assert opened() == before
+
+
+def test_ctrl_c_ends_the_process(tmp_path: Path) -> None:
+    metric = misbehaving(tmp_path, "hangs")
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012  (it may come at any moment from here on)
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        score(metric)
+    assert not type(metric).process.alive
+
+
+@pytest.mark.parametrize(("command", "message"), [
+    ("['./nothing']", r"\./nothing cannot be started in .*: No such file"),
+    ("['echo', 'hello world']", "answered with garbage.*hello world")])
+def test_a_command_without_a_description_is_refused(command: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.harness]\ncommand = {command}")
+    with pytest.raises(BrokenPlugin, match=message):
+        isolation.metric_class(tmp_path)
+
+
+@pytest.mark.parametrize(("head", "fields", "message"), [
+    ("import no_such_package", "", "ModuleNotFoundError: No module named 'no_such_package'"),
+    ("", "texts: tuple[str, ...] = ()", "option texts: the type should be int, float"),
+    ("", "timeout: int = 1", "option timeout: the name is reserved")])
+def test_a_python_metric_that_cannot_be_described_is_refused(head: str, fields: str, message: str,
+                                                             tmp_path: Path) -> None:
+    with pytest.raises(BrokenPlugin, match=message):
+        python_metric(tmp_path, "pass", head, fields)
+
+
+@pytest.mark.parametrize("options", [[("class", int, 1)], [("n", int, 1)] * 2, [("a b", int, 1)]])
+def test_an_option_has_the_name_of_a_field(options: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(isolation, "description", lambda answer: (description(answer)[0], options, ()))
+    with pytest.raises(BrokenPlugin, match="its options: Field name"):
+        misbehaving(tmp_path, "nothing")
+
+
+def test_prints_do_not_break_the_stream(tmp_path: Path) -> None:
+    kind = python_metric(
+        tmp_path, "print('from Python'); os.write(1, b'from C'); os.system('echo from a shell'); "
+        "sys.stdin.read(); return {'words': np.array([1, np.nan, 2])}", head="print('as it is imported')")
+    assert score(kind())[::2] == [1, 2]
+
+
+def test_options_files_and_models_reach_the_metric(tmp_path: Path) -> None:
+    folder = tmp_path / "metric"
+    (tmp_path / "list.txt").write_text("12345")
+    kind = python_metric(
+        folder, "models.requested.add(('lm', 'x')); return {'words': np.full(3, len(self.words.content()) * self.scale "
+        "+ (self.way == 'b') + self.yes)}",
+        fields="words: File = File(); scale: float = 1; way: Literal['a', 'b'] = 'a'; yes: bool = False")
+    with contextlib.chdir(tmp_path):
+        metric = choose(f"{folder}/[words=list.txt,scale=2,way=b,yes=true]").metric
+        models = Models(tmp_path)
+        assert list(metric.score(ITEMS, models)["words"]) == [12, 12, 12]
+        assert models.requested == {("lm", "x")}
+        assert "words=list.txt@" in signature(metric, models)
+    assert [field.name for field in dataclasses.fields(kind)] == ["words", "scale", "way", "yes"]
+
+
+RAISED = {
+    "raise CannotScore('no moon')": (CannotScore, r"^no moon \(words.py line \d+\)$"),
+    "models.resource('wordnet')": (MissingResource, "wordnet is not on this machine"),
+    "[][0]": (WorkerFailed, r"^words: IndexError: list index out of range \(words.py line \d+\)$"),
+    "sys.exit('enough')": (WorkerFailed, "words: SystemExit: enough"),
+    "return {'words': ['x']}": (WorkerFailed, "words: ValueError: could not convert"),
+    "return {'words': np.zeros((3, 2))}": (WorkerFailed, r"column words has shape \(3, 2\)"),
+    "return {'words': [np.inf] * 3}": (WorkerFailed, "column words holds an infinite score"),
+    "return 5": (WorkerFailed, "words: AttributeError: 'int' object"),
+    "import ctypes; ctypes.string_at(0)": (WorkerFailed, "it last said: Fatal Python error: Segmentation"),
+    "os.write(4, b'x' * 99)": (WorkerFailed, "its process answered with garbage: b'xxx"),
+    "return {'words': np.zeros(3)}": (None, ""),
+}
+
+
+def test_errors_of_a_metric_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NLTK_DATA", "")
+    branches = "\n".join(f"        if self.how == {number}: {body}" for number, body in enumerate(RAISED))
+    kind = python_metric(tmp_path, f"pass\n{branches}", fields="how: int = 0")
+    for number, (error, message) in enumerate(RAISED.values()):
+        with pytest.raises(error, match=message) if error else contextlib.nullcontext():
+            assert score(kind(how=number)) == [0, 0, 0]
+
+
+def test_an_environment_with_other_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The harness has version 1 of a package and the metric version 2; packages of the harness are not seen there."""
+    ours = tmp_path / "ours"
+    ours.mkdir()
+    (ours / "clashing.py").write_text("VERSION = 1")
+    monkeypatch.syspath_prepend(ours)
+    monkeypatch.setenv("PYTHONPATH", str(ours))
+    folder = tmp_path / "metric"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / ".venv"], check=True)
+    (site,) = (folder / ".venv" / "lib").glob("python*/site-packages")
+    for path in Path(np.__file__).parent.parent.glob("numpy*"):
+        (site / path.name).symlink_to(path)
+    (site / "clashing.py").write_text("VERSION = 2")
+    kind = python_metric(
+        folder, "import importlib.util as u; return {'words': np.array([clashing.VERSION, "
+        "u.find_spec('sacrebleu') is None and u.find_spec('leaderboard') is None, u.find_spec('harness') is not None"
+        "])}",
+        head="import clashing", python=".venv/bin/python")
+    import clashing  # type: ignore[import-not-found]
+
+    assert clashing.VERSION == 1
+    assert score(kind()) == [2, 1, 1]
+    assert plugin_files.metric_class(str(folder)) is kind
+
+
+def test_the_signature_follows_folder_and_environment(tmp_path: Path) -> None:
+    def parts() -> list[str]:
+        return signature(isolation.metric_class(tmp_path)(), Models(tmp_path)).split("|")[-2:]
+
+    misbehaving(tmp_path, "nothing")
+    code, installed = parts()
+    for skipped in (".venv/lib/x.py", "results/report.json", "__pycache__/x.pyc", "tests/test_x.py", "a.egg-info/x"):
+        (tmp_path / skipped).parent.mkdir(parents=True)
+        (tmp_path / skipped).write_text("2")
+    assert parts() == [code, installed]
+    (tmp_path / "list.txt").write_text("more words")
+    second = parts()
+    (tmp_path / "list.txt").rename(tmp_path / "words.txt")
+    third = parts()
+    assert second[1] == third[1] == installed
+    assert len({code, second[0], third[0]}) == 3
+    script = tmp_path / "misbehaving.py"
+    script.write_text(script.read_text().replace("made-up==1", "made-up==2"))
+    assert parts()[1] != installed
+
+
+def test_a_process_with_another_description_is_refused(tmp_path: Path) -> None:
+    metric = misbehaving(tmp_path, "leaves")
+    with pytest.raises(WorkerFailed):
+        score(metric)
+    script = tmp_path / "misbehaving.py"
+    script.write_text(script.read_text().replace("made-up==1", "made-up==2"))
+    with pytest.raises(WorkerFailed, match="its description has changed"):
+        score(metric)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", [False, True])
+def test_the_end_of_the_harness_ends_its_processes(killed: bool, tmp_path: Path) -> None:
+    python_metric(tmp_path, "import time; time.sleep(60)")
+    code = ("import os, signal, threading; from pathlib import Path; from metrics.external import isolation; "
+            "from metrics.models.service import Models; "
+            f"kind = isolation.metric_class(Path({str(tmp_path)!r})); "
+            "print(kind.process._child.pid, flush=True); ")
+    if killed:
+        code += ("threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start(); "
+                 "kind().score([], Models(Path('.')))")
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, cwd=ROOT, text=True)
+    assert ended.returncode == (-signal.SIGKILL if killed else 0), ended.stderr
+    until = time.monotonic() + 5
+    while psutil.pid_exists(int(ended.stdout)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not psutil.pid_exists(int(ended.stdout))
+
+
+def test_secrets_are_not_passed_on() -> None:
+    passed = {"PATH": "/bin", "HOME": "/root", "TOKENIZERS_PARALLELISM": "false", "KEYBOARD": "x", "PASSED_TOKEN": "1",
+              "AUTHOR": "me", "PROXY": "http://host:80/"}
+    secret = {"HF_TOKEN": "1", "OPENAI_API_KEY": "1", "AWS_SECRET_ACCESS_KEY": "1", "PGPASSWORD": "1", "my_apikey": "1",
+              "GOOGLE_APPLICATION_CREDENTIALS": "1", "INDEX": "https://me:pass@host/", "PYTHONPATH": "/ours"}
+    assert environment(passed | secret, ("PASSED_TOKEN",)) == passed
+
+
+def read(folder: Path, text: str) -> settings.Settings:
+    (folder / "pyproject.toml").write_text(text)
+    return settings.read(folder)
+
+
+def test_settings_are_read(tmp_path: Path) -> None:
+    assert not settings.read(tmp_path).isolated
+    assert not read(tmp_path, "[tool.other]\nx = 1").isolated
+    assert not read(tmp_path, "[tool.harness]\ntimeout = 5").isolated
+    table = read(tmp_path, "[tool.harness]\ncommand = ['perl', 'x.pl']\ntimeout = 1.5\nenv = ['A']")
+    assert table == settings.Settings(None, ("perl", "x.pl"), 1.5, ("A",))
+    assert table.isolated
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("x", "cannot be read"), ("[tool]\nharness = 1", r"\[tool.harness\]"),
+    ("[tool.harness]\npython = 'nowhere'", "nowhere"),
+    ("[tool.harness]\npyhton = 'x'", "'pyhton'.*did you mean 'python'"),
+    ("[tool.harness]\npython = 'x'\ncommand = ['x']", "python and command"),
+    ("[tool.harness]\ncommand = 'perl x.pl'", "command"), ("[tool.harness]\nenv = [1]", "env"),
+    ("[tool.harness]\ntimeout = 0", "timeout"), ("[tool.harness]\ntimeout = nan", "timeout")])
+def test_impossible_settings_are_refused(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(BrokenPlugin, match=message):
+        read(tmp_path, text)
+
+
+def test_a_folder_names_one_metric(tmp_path: Path) -> None:
+    for points, names in (("", "none"), ("a = 'a:A'\nb = 'b:B'", "a, b"), ("a = 'a'", "a")):
+        read(tmp_path, f"[project.entry-points.'harness.metrics']\n{points}")
+        with pytest.raises(BrokenPlugin, match=f"should hold one line.* and names {names}"):
+            settings.entry_point(tmp_path)
+    read(tmp_path, "[project.entry-points.'harness.metrics']\nb = 'b:B'")
+    assert settings.entry_point(tmp_path) == ("b", "b:B")
+
+
+CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "control"}
+
+
+def test_a_description_has_options_of_every_kind() -> None:
+    card, options, _ = description({"protocol": 2, "card": CARD, "environment": ["perl==5"], "options": [
+        {"name": "n", "type": "int", "default": 1}, {"name": "x", "type": "float", "default": 1},
+        {"name": "w", "choices": ["a", "b"], "default": "b"}, {"name": "f", "type": "file", "default": ""}]})
+    assert [default for _, _, default in options] == [1, 1.0, "b", ""]
+    assert (card.columns, card.levels) == (("words",), ("turn",))
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"protocol": 1}, "speaks protocol 1, and this is 2"),
+    ({"card": None}, "its card: should be an object"),
+    ({"card": {**CARD, "colour": "red"}}, "its card: has a field 'colour'"),
+    ({"card": {**CARD, "levels": ["song"]}}, "its card, levels: should be one of turn, dialogue"),
+    ({"options": 1}, "its options: holds 1"),
+    ({"options": [1]}, "its options: should be an object"),
+    ({"options": [{"type": "int", "default": 1}]}, "option, name"),
+    ({"options": [{"name": "n", "type": "list", "default": []}]}, r"needs a type \(int, float"),
+    ({"options": [{"name": "n", "type": "int", "default": True}]}, "default.* is True"),
+    ({"options": [{"name": "n", "choices": ["a"], "default": "b"}]}, "default: should be one of a"),
+    ({"environment": "perl"}, "its environment: holds 'perl'")])
+def test_a_description_that_breaks_the_protocol_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(WireError, match=message):
+        description({"protocol": 2, "card": CARD, **change})
+
+
+def sent(message: dict[str, Any]) -> dict[str, Any]:
+    line = wire.encoded(message)
+    assert line.count(b"\n") == 1
+    return wire.decoded(line)
+
+
+def test_messages_are_lossless() -> None:
+    items = (
+        Item("a", (Utterance("user", "hello\n\0 ü 你好"), Utterance("system", "")), Utterance("system", "hi")),
+        Item("b", (), None, (Reference("yes", 0.1), Reference("no", -1.0)), ("a fact",), "bot"),
+        Item("c", (), Utterance("", "")))
+    assert tuple(map(Item.of, sent({"items": [item.record for item in items]})["items"])) == items
+    assert sent({"text": "x\ud800y \U0001f600"}) == {"text": "x\ufffdy \U0001f600"}
+    columns = {"x": np.array([0.1, math.nan, -1e-300, 1 / 3]), "y@z": np.array([1.0, 2.0, 3.0, 4.0])}
+    np.testing.assert_equal(columns_of(sent({"columns": wire.columns_record(columns)})["columns"]), columns)
+
+
+@pytest.mark.parametrize(("columns", "message"), [
+    (b'{"x": [NaN]}', "NaN is no JSON"), (b'{"x": [-Infinity]}', "-Infinity is no JSON"),
+    (b'{"x": [true]}', "column x holds True where a number"), (b'{"x": [[1]]}', "where a number or null"),
+    (b'{"x": "12"}', "an object of lists"), (b"[]", "an object of lists"), (b"", "cannot be read as JSON"),
+    (b"\xff", "cannot be read as JSON"), (b'{"x": [1' + b"0" * 400 + b"]}", "out of range"),
+    (b"[" * 100_000, "cannot be read as JSON")], ids=range(10))
+def test_other_columns_are_refused(columns: bytes, message: str) -> None:
+    with pytest.raises(WireError, match=message):
+        columns_of(wire.decoded(b'{"columns": ' + columns + b"}\n")["columns"])
