@@ -9,7 +9,7 @@ from benchmarks.errors import BadStore
 from harness.run.plan import Plan, load
 from harness.run.run import to_score
 from harness.run.workspace import Workspace
-from harness.scoring import composites
+from harness.scoring import composites, score
 from harness.scoring.progress import duration
 from metrics.composition import Composite
 from metrics.errors import MissingResource
@@ -55,7 +55,7 @@ def _state(plan: Plan, work: Workspace, dataset: Dataset, chosen: Chosen) -> tup
         key = composites.key(chosen.metric, dataset, work.models)
     except MissingResource as error:
         return "", f"skip: {error}"
-    if lacking := composites.unmet(chosen.metric, dataset):
+    if lacking := score.unmet(chosen.metric, dataset):
         return key, f"skip: no item has {lacking}"
     if chosen.label in plan.reused.scores(dataset):
         return key, f"from the bundle {plan.reused.name}"

@@ -1,18 +1,27 @@
-"""The checks of the contract in a process of their own: a metric that crashes or hangs fails only that check."""
+"""The checks of the contract in a process of their own: a metric that crashes or hangs fails only that check.
+
+As a script, `python -m harness.contract.process METRIC HOME`, it answers one check for each question that it reads.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from harness.contract import forgetful, tried
 from harness.contract.checks import CHECKS
-from harness.contract.trial import Broken, Finding, compared
-from metrics.errors import BrokenPlugin, WorkerFailed
+from harness.contract.trial import Broken, Finding, Trial, compared
+from metrics import registry
+from metrics.errors import BrokenPlugin, CannotScore, WorkerFailed
 from metrics.external.isolation.process import Process
-from metrics.external.isolation.wire import columns_of
+from metrics.external.isolation.serving import serve
+from metrics.external.isolation.wire import columns_of, columns_record
+from metrics.models.service import Models
 
 ELSEWHERE = "another process"
 """The check that takes two processes: hashes of texts, and so the order of sets, differ between them."""
@@ -20,22 +29,20 @@ ELSEWHERE = "another process"
 
 def findings(metric: str, home: Path, timeout: float) -> Iterator[Finding]:
     """Try every check on a metric, each for so many seconds; BrokenPlugin where it cannot be loaded."""
-    process = _process(metric, home)
-    try:
+    command = (sys.executable, "-P", "-m", __name__, metric, str(home))
+    with contextlib.closing(Process(metric, command, Path.cwd(), os.environ)) as process:
         for name in CHECKS:
-            yield _asked(process, name, timeout)
-        first = _asked(process, ELSEWHERE, timeout)
-    finally:
-        process.close()
-    yield first if isinstance(first, Finding) else _elsewhere(metric, home, timeout, first)
+            yield _check(process, name, timeout)
+        first = _check(process, ELSEWHERE, timeout)
+    if isinstance(first, Finding):
+        yield first
+        return
+    with contextlib.closing(Process(metric, command, Path.cwd(), os.environ)) as process:
+        second = _check(process, ELSEWHERE, timeout)
+    yield second if isinstance(second, Finding) else _compared(first, second)
 
 
-def _process(metric: str, home: Path) -> Process:
-    command = (sys.executable, "-P", "-m", "harness.contract.serving", metric, str(home))
-    return Process(metric, command, Path.cwd(), os.environ)
-
-
-def _asked(process: Process, check: str, timeout: float) -> Any:
+def _check(process: Process, check: str, timeout: float) -> Any:
     try:
         if not process.alive:
             process.ask({"ask": "load"}, timeout)
@@ -48,17 +55,37 @@ def _asked(process: Process, check: str, timeout: float) -> Any:
     return Finding(check, answer["state"], answer["text"]) if "state" in answer else answer
 
 
-def _elsewhere(metric: str, home: Path, timeout: float, first: Mapping[str, Any]) -> Finding:
-    """Compare the scores of the sample with those of another process."""
-    process = _process(metric, home)
+def _compared(first: Mapping[str, Any], second: Mapping[str, Any]) -> Finding:
     try:
-        second = _asked(process, ELSEWHERE, timeout)
-    finally:
-        process.close()
-    if isinstance(second, Finding):
-        return second
-    try:
-        columns, others = columns_of(first["columns"]), columns_of(second["columns"])
-        return Finding(ELSEWHERE, "ok", compared(first["items"], columns, others, "in another process"))
+        text = compared(first["items"], columns_of(first["columns"]), columns_of(second["columns"]),
+                        "in another process")
     except Broken as error:
         return Finding(ELSEWHERE, "BROKEN", str(error))
+    return Finding(ELSEWHERE, "ok", text)
+
+
+def main() -> None:
+    """Answer until the input is closed."""
+    metric, home = sys.argv[1:]
+    trial = functools.cache(lambda: Trial(registry.choose(metric).metric, forgetful(Models(Path(home)))))
+
+    def answer(question: Mapping[str, Any]) -> dict[str, Any]:
+        if question["ask"] == "load":
+            return {"loaded": trial().metric.card.name}
+        finding = _first(trial()) if question["ask"] == ELSEWHERE else tried(question["ask"], trial())
+        return {"state": finding.state, "text": finding.text} if isinstance(finding, Finding) else finding
+
+    serve(answer)
+
+
+def _first(trial: Trial) -> Finding | dict[str, Any]:
+    """Score the first dataset of the sample, to be compared with another process."""
+    try:
+        dataset, scores = trial.first
+    except (Broken, CannotScore) as error:
+        return Finding(ELSEWHERE, "note", f"not tried: {error}")
+    return {"items": [item.id for item in dataset.items], "columns": columns_record(scores)}
+
+
+if __name__ == "__main__":
+    main()

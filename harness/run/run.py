@@ -125,7 +125,7 @@ def _score_ahead(plan: Plan, work: Workspace) -> Outcome:
                     del dataset  # so that two are never held at once
     if work.executor is None:
         for part in cut_pairs(planned, work.store):
-            work.progress.estimate.plan((part.pair.dataset, part.pair.label, part.span), *part.pair.expected(part.span))
+            work.progress.plan(part.name, part.seconds * part.pair.known)
         return outcome
     with work.progress.stage(SCORING):
         outcome.errors = score_pairs(planned, work.executor, work.store, work.progress, rescore=plan.rescore)

@@ -10,8 +10,8 @@ from pathlib import Path
 from harness.errors import BadConfig
 from harness.results.cache import Cache
 from harness.run.plan import Plan, load_named
+from harness.scoring.cluster import Cluster, Setup
 from harness.scoring.pairs import measured_costs
-from harness.scoring.parts import Executor
 from harness.scoring.progress import RunProgress
 from harness.scoring.store import ScoreStore
 from metrics.models.service import Choice, Models
@@ -46,7 +46,7 @@ class Workspace:
     models: Models
     progress: RunProgress
     costs: Mapping[str, float]
-    executor: Executor | None = None
+    executor: Cluster | None = None
 
 
 def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None = None,
@@ -57,10 +57,8 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None =
     machine = models.machine  # checked before anything is scored
     store = ScoreStore(workers.store or out / "scores")
     progress = RunProgress(workers.log)  # its clock starts here: a cluster takes seconds to start
-    executor: Executor | None = None
+    executor: Cluster | None = None
     if workers.executor != "local":
-        from harness.scoring.cluster import Cluster, Setup
-
         if workers.store.startswith("memory://"):
             raise BadConfig(f"--store {workers.store}: other processes cannot see it; use --executor local")
         if machine.kind != "cpu" and not workers.gpus:

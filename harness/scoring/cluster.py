@@ -1,9 +1,8 @@
 """Workers of a Ray cluster: a pool of actors, each of which keeps its models loaded and scores one part at a time.
 
-An actor that dies or takes too long is replaced, and its part is tried again, TRIES times in all. Ray could
-restart actors and repeat calls by itself, but it counts every attempt to reach an actor that is still restarting as a
-try, and it cannot cancel a call that an actor is executing. Every node needs this package, and the home and the store
-under the same paths: shared disks, or a store behind a URL.
+An actor that dies or takes too long is replaced, and the loop over parts tries its part again (docs/decisions/0026 says
+why Ray's own retries are not used). Every node needs this package, and the home and the store under the same paths:
+shared disks, or a store behind a URL.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import re
 import resource
 import socket
 import time
-from collections import Counter, defaultdict, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,18 +21,18 @@ from typing import Any
 
 from benchmarks.dataset import Dataset
 from benchmarks.errors import BenchmarkError
-from harness.errors import BadConfig, HarnessError, ScoringFailed, StoreError
-from harness.scoring.parts import TRIES, Part, Result, failure, score_span
+from harness.errors import BadConfig, HarnessError, StoreError
+from harness.scoring.parts import Part, Result, failure, score_span
 from harness.scoring.progress import RunProgress
 from harness.scoring.store import ScoreStore, Span
 from metrics import registry
-from metrics.errors import CannotScore, MetricError, MissingResource, NoAnswer
+from metrics.errors import MetricError
 from metrics.metric import Metric
 from metrics.models.reading import READING
 from metrics.models.service import Choice, Models
 
 TICK = 0.5
-"""Seconds between two looks at the time limit."""
+"""Seconds between two checks of the time limit."""
 
 PATIENCE = 1800.0
 """Seconds without a single actor before the run gives up: as long as a cloud may take to start a machine."""
@@ -62,7 +61,7 @@ class Setup:
 
 
 class Worker:
-    """Scores parts; keeps its models, and the dataset that it read last."""
+    """Scores parts; keeps its models, its metrics, and the dataset that it read last."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
@@ -82,44 +81,36 @@ class Worker:
         return None
 
     def score(self, name: str, requested: str, key: str, span: Span) -> tuple[float, int, Exception | None]:
-        """Score and store a part; return the seconds, the tokens read and the error, which can be pickled."""
+        """Score and store a part; return the seconds, the tokens read and the error."""
         start, tokens = time.monotonic(), READING.tokens
         try:
-            dataset = self._loaded(name)
-            error = self._scored(dataset, requested, key, span)
+            error = self._score(name, requested, key, span)
         except (BenchmarkError, HarnessError, OSError) as raised:  # of the home or the store, not the metric
             error = StoreError(f"node {socket.gethostname()}: {raised}")
-        for kind in (NoAnswer, MissingResource, CannotScore):
-            if isinstance(error, kind):
-                error = kind(str(error))
-                break
         return time.monotonic() - start, READING.tokens - tokens, error
 
-    def _scored(self, dataset: Dataset, requested: str, key: str, span: Span) -> Exception | None:
-        try:
-            if requested not in self._metrics:
-                self._metrics[requested] = registry.choose(requested, seed=self._setup.seed).metric
-        except Exception as error:  # a plug-in that only this node cannot load
-            return failure(error, None)
-        return score_span(self._metrics[requested], dataset, span, key, self._models, self._store)
-
-    def _loaded(self, name: str) -> Dataset:
+    def _score(self, name: str, requested: str, key: str, span: Span) -> Exception | None:
         if self._dataset is None or self._dataset.card.name != name:
             self._dataset = None  # so that two are never held at once
             self._dataset = self._setup.load(name)
             if self._dataset is None:
                 raise StoreError(f"{name}: was installed when the run was planned, and is no longer")
-        return self._dataset
+        try:
+            if requested not in self._metrics:
+                self._metrics[requested] = registry.choose(requested, seed=self._setup.seed).metric
+        except Exception as error:  # a plug-in that only this node cannot load
+            return failure(error, None)
+        return score_span(self._metrics[requested], self._dataset, span, key, self._models, self._store)
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A part that an actor is scoring."""
+    """A call under way: an actor that scores a part, or that starts."""
 
-    part: Part
-    actor: Any
     worker: int
-    since: float
+    actor: Any
+    part: Part | None = None
+    since: float = 0.0
 
 
 class Cluster:
@@ -132,7 +123,7 @@ class Cluster:
             import ray
         except ImportError as error:
             raise BadConfig("--executor ray needs Ray: pip install 'dialogue-harness[ray]'") from error
-        device = "cuda" if gpus else "cpu"  # Ray shows a worker its own GPUs alone, whatever their numbers are
+        device = "cuda" if gpus else "cpu"  # Ray shows a worker only its own GPUs, whatever their numbers are
         self.device = f"{device} {setup.precision}"
         self._setup = replace(setup, choice=replace(setup.choice, device=device, precision=setup.precision))
         self._ray, self._gpus, self._timeout = ray, gpus, timeout
@@ -141,41 +132,38 @@ class Cluster:
             self._join(address or os.environ.get("RAY_ADDRESS", ""), workers)
         resources = ray.cluster_resources()
         room = min(resources.get("CPU", 0.0), resources.get("GPU", 0.0) / gpus if gpus else float("inf"))
-        self.workers = workers or max(1, int(room))  # as many as there is room for now
-        self._starting: dict[Any, tuple[int, Any]] = {}
-        self._idle: deque[tuple[int, Any]] = deque()
+        self.workers = workers or max(1, int(room))
+        self._calls: dict[Any, _Call] = {}
+        self._idle: list[tuple[int, Any]] = []
         self._failed = 0
-        self._losses: Counter[tuple[str, str, Span]] = Counter()
 
-    def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress) -> Iterator[Result]:
+    def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress,  # noqa: ARG002
+              ) -> Iterator[Result]:
         """Score parts, those that read the same models by the same actor where possible."""
-        waiting, running = _Waiting(parts), dict[Any, _Call]()
-        models: dict[int, str] = {}
-        heard = time.monotonic()
-        for worker in range(len(self._idle) + len(self._starting), min(self.workers, len(parts))):
+        waiting, models, heard = list(parts), dict[int, str](), time.monotonic()
+        for worker in range(len(self._idle) + len(self._calls), min(self.workers, len(parts))):
             self._start(worker)
-        while running or (waiting and not stopping()):
+        while any(call.part for call in self._calls.values()) or (waiting and not stopping()):
             while self._idle and waiting and not stopping():
-                worker, actor = self._idle.popleft()
-                part = waiting.take(models.get(worker, ""))
+                worker, actor = self._idle.pop(0)
+                part = _next(waiting, models.get(worker, ""))
                 models[worker] = part.pair.group
-                call = actor.score.remote(part.pair.dataset, part.pair.metric, part.pair.signature, part.span)
-                running[call] = _Call(part, actor, worker, time.monotonic())
-            for answer in self._ray.wait([*running, *self._starting], num_returns=1, timeout=TICK)[0]:
+                answer = actor.score.remote(part.pair.dataset, part.pair.chosen.requested, part.pair.signature,
+                                            part.span)
+                self._calls[answer] = _Call(worker, actor, part, time.monotonic())
+            for answer in self._ray.wait(list(self._calls), timeout=TICK)[0]:
                 heard = time.monotonic()
-                if answer in running:
-                    yield from self._ended(answer, running.pop(answer), waiting, progress)
-                else:
-                    self._ready(answer)
-            for answer in [answer for answer, call in running.items() if self._overdue(call)]:
-                yield from self._lost(running.pop(answer), f"took longer than {self._timeout:g} s", waiting, progress)
-            if not running and not self._idle and time.monotonic() - heard > PATIENCE:
+                yield from self._ended(answer, self._calls.pop(answer))
+            for answer, call in list(self._calls.items()):
+                if call.part and 0 < self._timeout < time.monotonic() - call.since:
+                    yield from self._lost(self._calls.pop(answer), f"took longer than {self._timeout:g} s")
+            if time.monotonic() - heard > PATIENCE and not any(call.part for call in self._calls.values()):
                 raise StoreError(f"no node of the Ray cluster had room for a worker of 1 CPU and {self._gpus:g} GPUs "
                                  f"in {PATIENCE:g} s: see `ray status`, or ask for less with --gpus")
 
     def close(self) -> None:
         """End all actors, and the cluster if it was started here."""
-        for _, actor in (*self._idle, *self._starting.values()):
+        for actor in (*(actor for _, actor in self._idle), *(call.actor for call in self._calls.values())):
             self._ray.kill(actor)
         if self._started:
             self._ray.shutdown()
@@ -183,53 +171,31 @@ class Cluster:
     def _start(self, worker: int) -> None:
         options: dict[str, Any] = {"memory": self._setup.memory} if self._setup.memory else {}
         actor: Any = self._ray.remote(num_cpus=1, num_gpus=self._gpus, **options)(Worker).remote(self._setup)
-        self._starting[actor.ready.remote()] = worker, actor
+        self._calls[actor.ready.remote()] = _Call(worker, actor)
 
-    def _ready(self, answer: Any) -> None:
-        """Add an actor that has started to the pool; StoreError where it cannot work."""
-        worker, actor = self._starting.pop(answer)
+    def _ended(self, answer: Any, call: _Call) -> Iterator[Result]:
+        """Take the answer of an actor, which is then idle, or replace an actor that is lost."""
         try:
-            refused = self._ray.get(answer)
+            value = self._ray.get(answer)
         except self._ray.exceptions.RayError as error:
-            self._failed += 1
-            if self._failed >= STARTS:
-                raise StoreError(f"no worker starts on the Ray cluster: {_last_line(error)}") from error
-            self._start(worker)
+            yield from self._lost(call, _cause(error))
             return
-        if refused:
-            raise refused
+        seconds, tokens, refusal = value if call.part else (0.0, 0, value)
+        if isinstance(refusal, StoreError):
+            raise refusal
         self._failed = 0
-        self._idle.append((worker, actor))
-
-    def _overdue(self, call: _Call) -> bool:
-        return 0 < self._timeout < time.monotonic() - call.since
-
-    def _ended(self, answer: Any, call: _Call, waiting: _Waiting, progress: RunProgress) -> Iterator[Result]:
-        try:
-            seconds, tokens, error = self._ray.get(answer)
-        except self._ray.exceptions.RayError as lost:
-            yield from self._lost(call, _cause(lost), waiting, progress)
-            return
         self._idle.append((call.worker, call.actor))
-        if isinstance(error, StoreError):
-            raise error
-        yield Result(call.part, seconds, error, tokens, call.worker)
+        if call.part:
+            yield Result(call.part, seconds, refusal, tokens, call.worker)
 
-    def _lost(self, call: _Call, reason: str, waiting: _Waiting, progress: RunProgress) -> Iterator[Result]:
-        """Replace an actor, and try its part again or give it up."""
+    def _lost(self, call: _Call, reason: str) -> Iterator[Result]:
+        self._failed += call.part is None
+        if self._failed >= STARTS:
+            raise StoreError(f"no worker starts on the Ray cluster: {reason}")
         self._ray.kill(call.actor)
         self._start(call.worker)
-        pair, (first, end) = call.part.pair, call.part.span
-        self._losses[*pair.key, call.part.span] += 1
-        tried = self._losses[*pair.key, call.part.span]
-        again = "trying again" if tried < TRIES else "giving up"
-        progress.say(f"{pair.dataset}: a worker was lost at {pair.label}, items {first} to {end - 1}: {reason}; "
-                     f"{again}")
-        if tried < TRIES:
-            waiting.add(call.part)
-        else:
-            error = ScoringFailed(f"items {first} to {end - 1} cost {tried} workers: {reason}")
-            yield Result(call.part, time.monotonic() - call.since, error, 0, call.worker)
+        if call.part:
+            yield Result(call.part, time.monotonic() - call.since, worker=call.worker, lost=reason)
 
     def _join(self, address: str, workers: int) -> None:
         """Connect to the cluster there; without an address, start one on this machine."""
@@ -244,47 +210,23 @@ class Cluster:
             where = f"--address {address}: no Ray cluster answers there" if address else "Ray does not start here"
             raise BadConfig(f"{where} ({error})") from error
         resources = self._ray.cluster_resources()
-        for option, wanted, there in (("--gpus", self._gpus, resources.get("GPU", 0)),
-                                      ("--memory", self._setup.memory, resources.get("memory", 0))):
-            if not address and wanted > there:
+        for option, wanted, available in (("--gpus", self._gpus, resources.get("GPU", 0)),
+                                          ("--memory", self._setup.memory, resources.get("memory", 0))):
+            if not address and wanted > available:
                 self._ray.shutdown()
-                raise BadConfig(f"{option} {wanted:g}: this machine has only {there:g} for a worker")
+                raise BadConfig(f"{option} {wanted:g}: this machine has only {available:g} for a worker")
 
 
-class _Waiting:
-    """Parts that wait, by the models that they read."""
-
-    def __init__(self, parts: Sequence[Part]) -> None:
-        self._groups: dict[str, deque[Part]] = defaultdict(deque)
-        self._seconds: dict[str, float] = defaultdict(float)
-        for part in parts:
-            self.add(part)
-
-    def __bool__(self) -> bool:
-        return bool(self._groups)
-
-    def add(self, part: Part) -> None:
-        self._groups[part.pair.group].append(part)
-        self._seconds[part.pair.group] += part.seconds
-
-    def take(self, group: str) -> Part:
-        """Remove the next part of a group; where there is none, of the group that takes longest."""
-        if group not in self._groups:
-            group = max(self._groups, key=self._seconds.__getitem__)
-        part = self._groups[group].popleft()
-        self._seconds[group] -= part.seconds
-        if not self._groups[group]:
-            del self._groups[group]
-        return part
+def _next(waiting: list[Part], group: str) -> Part:
+    """Remove the next part of a group; where there is none, of the group that takes longest."""
+    seconds = Counter[str]()
+    for part in waiting:
+        seconds[part.pair.group] += part.seconds  # type: ignore[assignment]
+    group = group if group in seconds else max(seconds, key=seconds.__getitem__)
+    return waiting.pop(next(index for index, part in enumerate(waiting) if part.pair.group == group))
 
 
 def _cause(error: Exception) -> str:
-    """Say why an actor died, from the message of Ray."""
-    matched = re.search(r"because (its [^.]+)\.(?:.*exit detail: ([^.]+)\.)?", " ".join(str(error).split()))
-    if matched is None:
-        return f"{type(error).__name__}: {_last_line(error)}"[:200]
-    return f"{matched[1]} ({matched[2]})" if matched[2] else matched[1]
-
-
-def _last_line(error: Exception) -> str:
-    return next(reversed(str(error).strip().splitlines()), "")
+    """Return the reason of a death in the message of Ray, else the last line of the message."""
+    matched = re.search(r"because (its [^.]+)", " ".join(str(error).split()))
+    return matched[1] if matched else str(error).strip().splitlines()[-1][:200]

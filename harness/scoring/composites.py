@@ -38,21 +38,33 @@ def key(metric: Metric, dataset: Dataset, models: Models) -> str:
 
 def compose_scores(metric: Composite, dataset: Dataset, models: Models, scores: Callable[[Metric], Scores]) -> Scores:
     """Compute the scores of a composition from those of its inputs; CannotScore where an input has none."""
-    evidence = _evidence(metric, dataset, models)
-    scored = [(part, _input(part.name, part.chosen.metric, scores)) for part in metric.made_of()]
-    inputs = [(part, own.columns) for part, own in scored]
+    evidence = weights_evidence(metric, dataset, models)
+    inputs = []
+    for part in metric.made_of():
+        try:
+            inputs.append((part, scores(part.chosen.metric)))
+        except CannotScore as error:
+            raise CannotScore(f"its input {part.name}: {error}") from error
     start = time.perf_counter()
     columns: dict[str, Column] = {}
     for ending in ENDINGS:
-        if not ending or any(part.column + ending in input_columns for part, input_columns in inputs):
-            table = np.array([part.of(input_columns, ending) for part, input_columns in inputs])
-            made = compose(metric, table, evidence, _dimensions(dataset.card))
-            for name, values in score.checked(metric, dataset.items, made).items():
+        if not ending or any(part.column + ending in scored.columns for part, scored in inputs):
+            table = np.array([part.of(scored.columns, ending) for part, scored in inputs])
+            composed = compose(metric, table, evidence, _dimensions(dataset.card))
+            for name, values in score.checked(metric, dataset.items, composed).items():
                 column, quality = split_quality(name, metric.card.columns)
                 columns[of_quality(f"{column}{ending}", quality)] = values
     seconds = time.perf_counter() - start
-    alone = seconds + sum({part.chosen.label: own.alone for part, own in scored}.values())
+    alone = seconds + sum({part.chosen.label: scored.alone for part, scored in inputs}.values())
     return Scores(tuple(item.id for item in dataset.items), columns, seconds, alone, score.today())
+
+
+def weights_evidence(metric: Composite, dataset: Dataset, models: Models) -> Evidence:
+    """Return what the weights for a dataset are learned from."""
+    evidence = learned(metric, models)
+    if not metric.in_sample:
+        evidence = evidence.without(*same_dialogues(dataset.card))
+    return evidence.at(dataset.card.level) if metric.level_apart else evidence
 
 
 def parts(chosen: Iterable[Chosen]) -> Iterator[Chosen]:
@@ -62,13 +74,6 @@ def parts(chosen: Iterable[Chosen]) -> Iterator[Chosen]:
             yield from parts(part.chosen for part in metric.metric.made_of())
         else:
             yield metric
-
-
-def unmet(metric: Metric, dataset: Dataset) -> str:
-    """Return a need of a metric, or of an input of a composition, that no item of the dataset meets."""
-    if not isinstance(metric, Composite):
-        return score.unmet(metric, dataset)
-    return next(filter(None, (score.unmet(part.chosen.metric, dataset) for part in metric.made_of())), "")
 
 
 def learned_on(metric: Metric, models: Models) -> tuple[str, ...]:
@@ -97,19 +102,6 @@ def same_dialogues(card: DatasetCard) -> tuple[str, ...]:
 
 def _conversations(card: DatasetCard) -> str:
     return card.dialogues or card.name
-
-
-def _evidence(metric: Composite, dataset: Dataset, models: Models) -> Evidence:
-    every = learned(metric, models)
-    usable = every if metric.in_sample else every.without(*same_dialogues(dataset.card))
-    return usable.at(dataset.card.level) if metric.level_apart else usable
-
-
-def _input(name: str, metric: Metric, scores: Callable[[Metric], Scores]) -> Scores:
-    try:
-        return scores(metric)
-    except CannotScore as error:
-        raise CannotScore(f"its input {name}: {error}") from error
 
 
 def _dimensions(card: DatasetCard) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""One run at a time in one score store: a second waits, and says for whom.
+"""One run at a time in one score store: a second waits, and names the first.
 
 A folder is locked with `filelock`; the operating system releases the lock when a process dies. A store behind a URL
 holds a file `lease` that its run renews; one that was not renewed for STALE seconds is taken over.
@@ -10,7 +10,6 @@ import contextlib
 import os
 import platform
 import secrets
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from benchmarks.storage.files import Files
+from harness.scoring.progress import repeated
 
 RENEWED, STALE = 5.0, 60.0
 """Seconds between two renewals of a lease, and after how many without one it has lapsed."""
@@ -25,7 +25,7 @@ RENEWED, STALE = 5.0, 60.0
 SETTLED = 0.5
 """Seconds after which a lease is read back, since two runs may have written it at the same moment."""
 
-_HOLDER = "holder"
+HOLDER, LEASE = "holder", "lease"
 
 
 @contextlib.contextmanager
@@ -47,47 +47,42 @@ def _locked(files: Files, path: Path, holder: str, waiting: Callable[[str], None
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        waiting(_read(files, _HOLDER) or "unknown process")
+        waiting(_read(files, HOLDER) or "unknown process")
         lock.acquire(poll_interval=0.2)
     try:
-        files.write(_HOLDER, holder.encode(), lasting=False)
+        files.write(HOLDER, holder.encode(), lasting=False)
         yield
     finally:
         with contextlib.suppress(OSError):  # such as a full disk, which is reported by what failed before
-            files.remove(_HOLDER)
+            files.remove(HOLDER)
         lock.release()
 
 
 @contextlib.contextmanager
 def _leased(files: Files, holder: str, waiting: Callable[[str], None]) -> Iterator[None]:
-    lease, announced = f"{holder} {secrets.token_hex(4)}", False
+    lease, announced = f"{holder} {secrets.token_hex(4)}".encode(), False
     while True:
-        other = _read(files, "lease")
-        if other is None or files.age("lease") > STALE:
-            files.write("lease", lease.encode())
+        other = _read(files, LEASE)
+        if other is None or files.age(LEASE) > STALE:
+            files.write(LEASE, lease)
             time.sleep(SETTLED)
-            if _read(files, "lease") == lease:
+            if _read(files, LEASE) == lease.decode():
                 break
-        else:
-            if not announced:
-                waiting(other)
-            announced = True
-            time.sleep(SETTLED)
-    over = threading.Event()
+            continue
+        if not announced:
+            waiting(other)
+        announced = True
+        time.sleep(SETTLED)
 
     def renew() -> None:
-        while not over.wait(RENEWED):
-            with contextlib.suppress(OSError):
-                files.write("lease", lease.encode())
+        with contextlib.suppress(OSError):
+            files.write(LEASE, lease)
 
-    renewing = threading.Thread(target=renew, daemon=True)
-    renewing.start()
     try:
-        yield
+        with repeated(renew, RENEWED):
+            yield
     finally:
-        over.set()
-        renewing.join(RENEWED)
-        files.remove("lease")
+        files.remove(LEASE)
 
 
 def _read(files: Files, name: str) -> str | None:

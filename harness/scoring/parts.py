@@ -1,7 +1,7 @@
 """The loop over parts: what is to be scored is cut into parts, an executor scores and stores them, and they are joined.
 
 A run that is killed loses the parts that were being scored; the next one scores what no stored part covers. A part that
-is damaged is scored again, one that was refused has NaN for its scores.
+is damaged or lost its worker is scored again, TRIES times in all; one that was refused has NaN for its scores.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 import traceback
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import FrameType
@@ -35,7 +35,7 @@ TARGET = 60.0
 """Seconds that a part should take where several workers share the parts."""
 
 TRIES = 3
-"""How often damaged parts are scored again."""
+"""How often a damaged part, or one that lost its worker, is scored."""
 
 Key = tuple[str, str]
 """Fingerprint of a dataset, signature of a metric."""
@@ -49,6 +49,10 @@ class Part:
     span: Span
 
     @property
+    def name(self) -> tuple[str, str, Span]:
+        return self.pair.dataset, self.pair.label, self.span
+
+    @property
     def seconds(self) -> float:
         """The estimated time."""
         return self.pair.cost * (self.span[1] - self.span[0])
@@ -56,79 +60,69 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcome of a part: its scores are in the store, or `error` says why there are none."""
+    """The outcome of a part: its scores are in the store, `error` says why there are none, or its worker was `lost`."""
 
     part: Part
     seconds: float
     error: Exception | None = None
     tokens: int = 0
     worker: int = 0
+    lost: str = ""
 
 
 class Executor(Protocol):
     """Scores and stores parts, here or elsewhere."""
 
     workers: int
-    device: str
-    """The device of the workers; empty where it is that of this process."""
 
     def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress) -> Iterator[Result]:
         """Score parts in any order and yield each result; begin no further part once `stopping`."""
 
-    def close(self) -> None:
-        """Release the workers."""
-
 
 @dataclass(slots=True)
 class Local:
-    """Scores the parts of one dataset in this process."""
+    """Scores the parts of one dataset in this process, in their order."""
 
     dataset: Dataset
     models: Models
     store: ScoreStore
     workers: int = field(default=1, init=False)
-    device: str = field(default="", init=False)
 
     def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress) -> Iterator[Result]:
-        """Score parts in their order."""
         for part in parts:
             if stopping():
                 return
-            start, read = time.monotonic(), READING.tokens
-            progress.estimate.began((part.pair.dataset, part.pair.label, part.span), start)
-            metric = part.pair.chosen.metric
-            error = score_span(metric, self.dataset, part.span, part.pair.signature, self.models, self.store)
+            progress.part_began(part.name)
+            start, tokens = time.monotonic(), READING.tokens
+            error = score_span(part.pair.chosen.metric, self.dataset, part.span, part.pair.signature, self.models,
+                               self.store)
             seconds = time.monotonic() - start
-            progress.reading_seconds += seconds if READING.tokens > read else 0.0
+            progress.reading_seconds += seconds if READING.tokens > tokens else 0.0
             yield Result(part, seconds, error)
-
-    def close(self) -> None:
-        """Nothing to release."""
 
 
 def cut_pairs(pairs: Iterable[Pair], store: ScoreStore, workers: int = 1) -> list[Part]:
     """Cut what is not stored into parts; those of the same models and items follow each other.
 
-    With several workers the metrics that read the same models are cut alike, into parts of about TARGET seconds.
+    With several workers the metrics that read the same models are cut alike, into parts of about TARGET seconds. A
+    metric whose scores depend on the other items of the dataset is not cut.
     """
     groups: dict[tuple[str, str], list[Pair]] = defaultdict(list)
     for pair in pairs:
         groups[pair.dataset, pair.group or pair.label].append(pair)
     parts = []
     for members in groups.values():
-        size = _size(members) if workers > 1 else LARGEST
+        whole = {pair.signature for pair in members if pair.chosen.metric.card.scope == "dataset"}
+        size = LARGEST
+        if workers > 1:
+            cost = sum(pair.cost for pair in members if pair.signature not in whole)
+            size = SMALLEST
+            while size < LARGEST and 2 * size * cost <= TARGET:  # a power of two, so that the grids of two sizes fit
+                size *= 2
         together = [Part(pair, span) for pair in members for gap in store.gaps(*pair.key, len(pair.items))
-                    for span in ([gap] if pair.whole else cut(gap, size))]
+                    for span in ([gap] if pair.signature in whole else cut(gap, size))]
         parts += sorted(together, key=lambda part: part.span) if workers > 1 else together
     return parts
-
-
-def _size(pairs: Sequence[Pair]) -> int:
-    """A power of two, so that the grids of two sizes fit."""
-    size, cost = SMALLEST, sum(pair.cost for pair in pairs if not pair.whole)
-    while size < LARGEST and 2 * size * cost <= TARGET:
-        size *= 2
-    return size
 
 
 def score_pairs(pairs: Sequence[Pair], executor: Executor, store: ScoreStore, progress: RunProgress, *,
@@ -137,47 +131,46 @@ def score_pairs(pairs: Sequence[Pair], executor: Executor, store: ScoreStore, pr
 
     The first Ctrl-C lets the parts that were begun come to their end.
     """
-    if rescore:
-        for pair in pairs:
-            store.clear(*pair.key)
+    for pair in pairs if rescore else ():
+        store.clear(*pair.key)
     progress.at_once = executor.workers
     errors: dict[Key, Exception] = {}
     failed: dict[Key, dict[Span, Exception]] = defaultdict(dict)
+    lost: dict[Key, Exception] = {}
+    whole: set[Key] = set()
     waiting = list(pairs)
-    for _ in range(TRIES):
+    for tried in range(1, TRIES + 1):
         parts = [part for part in cut_pairs(waiting, store, executor.workers) if part.span not in failed[part.pair.key]]
-        left = Counter(part.pair.key for part in parts)
-        damaged = [pair for pair in waiting
-                   if not left[pair.key] and not _complete(pair, failed[pair.key], store, errors)]
         for part in parts:
-            progress.estimate.plan((part.pair.dataset, part.pair.label, part.span), *part.pair.expected(part.span))
-        with stoppable(lambda: _announce(executor, progress)) as stopping:
+            progress.plan(part.name, part.seconds * part.pair.known)
+        with stoppable(lambda: progress.say("stopping after the current parts; all scores are kept, and the same "
+                                            "command continues; Ctrl-C again stops at once")) as stopping:
             for result in executor.score(parts, stopping, progress):
-                pair, span = result.part.pair, result.part.span
-                _report(result, progress)
-                if result.error:
-                    failed[pair.key][span] = result.error
-                left[pair.key] -= 1
-                if not left[pair.key] and not _complete(pair, failed[pair.key], store, errors, span):
-                    damaged.append(pair)
-        waiting = damaged
-        if not waiting:
-            return errors
-    raise StoreError(f"{store.root}: parts of {waiting[0].label} on {waiting[0].dataset} cannot be read back")
+                _report(result, tried, progress)
+                key, span = result.part.pair.key, result.part.span
+                if result.lost:
+                    lost[key] = ScoringFailed(f"items {span[0]} to {span[1] - 1} cost {TRIES} workers: {result.lost}")
+                elif result.error:
+                    failed[key][span] = result.error
+                elif span == (0, len(result.part.pair.items)):
+                    whole.add(key)
+        waiting = [pair for pair in waiting
+                   if pair.key not in whole and not _joined(pair, failed[pair.key], store, errors)]
+    if unread := [pair for pair in waiting if pair.key not in lost]:
+        raise StoreError(f"{store.root}: parts of {unread[0].label} on {unread[0].dataset} cannot be read back")
+    return errors | {pair.key: lost[pair.key] for pair in waiting}
 
 
-def _complete(pair: Pair, failed: dict[Span, Exception], store: ScoreStore, errors: dict[Key, Exception],
-              last: Span = (0, 0)) -> bool:
-    """Join the parts of a pair, unless it failed; return False where a part is damaged."""
+def _joined(pair: Pair, failed: dict[Span, Exception], store: ScoreStore, errors: dict[Key, Exception]) -> bool:
+    """Join the parts of a pair, or note why it has no scores; return False where a part is damaged or missing."""
     crashed = [error for _, error in sorted(failed.items()) if not isinstance(error, CannotScore)]
     if crashed or sum(stop - start for start, stop in failed) == len(pair.items):
         errors[pair.key] = crashed[0] if crashed else failed[min(failed)]
-    elif last != (0, len(pair.items)):  # the whole is stored as such
-        scores = store.joined(*pair.key, pair.items, failed)
-        if scores is None:
-            return False
+        return True
+    scores = store.joined(*pair.key, pair.items, failed)
+    if scores is not None:
         store.put(*pair.key, scores)
-    return True
+    return scores is not None
 
 
 def score_span(metric: Metric, dataset: Dataset, span: Span, key: str, models: Models, store: ScoreStore,
@@ -199,18 +192,16 @@ def score_span(metric: Metric, dataset: Dataset, span: Span, key: str, models: M
     return None
 
 
-def _report(result: Result, progress: RunProgress) -> None:
+def _report(result: Result, tried: int, progress: RunProgress) -> None:
     refused = isinstance(result.error, CannotScore | MissingResource)
-    outcome = "scored" if result.error is None else "refused" if refused else "crashed"
-    pair, end = result.part.pair, time.monotonic()
-    progress.part(pair.dataset, pair.label, result.part.span, end - result.seconds, end, outcome, worker=result.worker,
-                  tokens=result.tokens)
-
-
-def _announce(executor: Executor, progress: RunProgress) -> None:
-    parts = "the current part" if executor.workers == 1 else "the current parts"
-    progress.say(f"stopping after {parts}; all scores are kept, and the same command continues; Ctrl-C again stops at "
-                 "once")
+    outcome = "refused" if refused else "crashed" if result.error else "lost" if result.lost else "scored"
+    end = time.monotonic()
+    progress.part_ended(result.part.name, end - result.seconds, end, outcome, worker=result.worker,
+                        tokens=result.tokens)
+    if result.lost:
+        dataset, metric, (first, last) = result.part.name
+        progress.say(f"{dataset}: a worker was lost at {metric}, items {first} to {last - 1}: {result.lost}; "
+                     f"{'trying again' if tried < TRIES else 'giving up'}")
 
 
 def failure(error: BaseException, metric: Metric | None) -> ScoringFailed:
@@ -230,9 +221,9 @@ def stoppable(announce: Callable[[], None]) -> Iterator[Callable[[], bool]]:
 
     Yields a function that says whether it came. The second signal acts at once.
     """
-    stopped = False
+    stopped = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield lambda: stopped
+        yield stopped.is_set
         return
     before = {number: signal.getsignal(number) or signal.SIG_DFL for number in (signal.SIGINT, signal.SIGTERM)}
 
@@ -240,21 +231,20 @@ def stoppable(announce: Callable[[], None]) -> Iterator[Callable[[], bool]]:
         for number, handler in before.items():
             signal.signal(number, handler)
 
-    def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        nonlocal stopped
-        stopped = True
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        stopped.set()
         restore()
         announce()
 
     for number in before:
         signal.signal(number, stop)
     try:
-        yield lambda: stopped
+        yield stopped.is_set
     except BaseException as error:
-        if stopped:
+        if stopped.is_set():
             raise KeyboardInterrupt from error
         raise
     finally:
         restore()
-    if stopped:
+    if stopped.is_set():
         raise KeyboardInterrupt

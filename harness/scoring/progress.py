@@ -15,14 +15,13 @@ import shutil
 import sys
 import threading
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TextIO
 
 from benchmarks.redaction import redacted
-from harness.scoring.estimate import Estimate
 from harness.scoring.store import Span
 from metrics.models.reading import READING
 
@@ -34,11 +33,14 @@ SCORING = "scoring"
 EVERY, LIVE = 10.0, 0.5
 """Seconds between plain lines, and between updates on a terminal."""
 
-RECENT = 60.0
-"""Seconds over which the reading speed is averaged."""
+SLOWEST = 5
+"""Metrics named by the summary."""
 
-FIRST = 5
-"""Metrics that the summary names, the slowest."""
+ENOUGH = 0.01
+"""Share of a part that must be read before its time is estimated."""
+
+Part = tuple[str, str, Span]
+"""A dataset, a metric by its label, and the items."""
 
 
 class Progress:
@@ -51,62 +53,56 @@ class Progress:
     def show(self, text: str) -> None:
         """Update the live line; nothing without a terminal."""
         if self.live:
-            self._renew(text)
+            self.stream.write("\r\x1b[K" + text[:shutil.get_terminal_size().columns - 1])
+            self.stream.flush()
 
     def line(self, text: str) -> None:
         """Print a line that stays."""
-        if self.live:
-            self._renew("")
+        self.show("")
         self.stream.write(redacted(text) + "\n")
-        self.stream.flush()
-
-    def _renew(self, text: str) -> None:
-        width = shutil.get_terminal_size().columns - 1
-        self.stream.write("\r\x1b[K" + text[:width])
         self.stream.flush()
 
 
 @dataclass(slots=True)
 class RunProgress:
-    """The progress of a run, displayed while the context lasts, the outermost where one is in another.
+    """The progress of a run, displayed while the context lasts; every event is appended to `log` as it happens.
 
-    Every event is appended to `log` as it happens.
+    `lacking` counts pairs of metric and dataset that turned out to lack a resource while being scored, `unanswered`
+    those without scores because a server gave no answer. `position` is that of the dataset, such as " (2 of 5)".
     """
 
     log: Path | None = None
     terminal: Progress = field(default_factory=Progress)
-    every: float = EVERY
     started: float = field(default_factory=time.monotonic)
+    at_once: int = 1
+    scored: int = 0
+    lacking: int = 0
+    unanswered: int = 0
+    position: str = ""
     metrics: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     """Seconds of workers per metric, lost parts included."""
     stages: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    """Seconds per stage of the run."""
     workers: set[int] = field(default_factory=set)
-    estimate: Estimate = field(default_factory=Estimate)
-    at_once: int = 1
-    """Parts scored at the same time."""
     tokens: int = 0
     """Tokens read by workers."""
     reading_seconds: float = 0.0
     """Seconds of the parts that read tokens."""
     items: int = 0
-    scored: int = 0
-    """Pairs of metric and dataset with new scores."""
-    lacking: int = 0
-    """Pairs that turned out to lack a resource while being scored; the next run tries them again."""
-    unanswered: int = 0
-    """Pairs without scores because a server gave no answer."""
-    position: str = ""
-    """The position of the current dataset, such as " (2 of 5)"."""
+    planned: int = 0
+    waiting: dict[Part, float] = field(default_factory=dict)
+    """Seconds of each waiting part in an earlier run; 0 if unknown."""
+    speeds: dict[str, float] = field(default_factory=dict)
+    """Seconds per item in the last finished part of each metric, since its first part also loads models."""
+    running: tuple[Part, float] | None = None
+    """The part that this process is scoring, and its start."""
     _stage: tuple[str, str, float] = ("", "", 0.0)
     _before: int = field(default_factory=lambda: READING.tokens)
-    _recent: deque[tuple[float, int]] = field(default_factory=deque)
     _depth: int = 0
     _showing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def __enter__(self) -> Self:
         if not self._depth:
-            self._showing.enter_context(repeated(self._show, LIVE if self.terminal.live else self.every))
+            self._showing.enter_context(repeated(self._show, LIVE if self.terminal.live else EVERY))
         self._depth += 1
         return self
 
@@ -122,19 +118,33 @@ class RunProgress:
             self.log.parent.mkdir(parents=True, exist_ok=True)
         self._log({"event": "run", "command": command, "time": time.strftime("%Y-%m-%dT%H:%M:%S%z")})
 
-    def part(self, dataset: str, metric: str, span: Span, start: float, end: float, outcome: str, *,
-             worker: int = 0, tokens: int = 0) -> None:
+    def plan(self, part: Part, seconds: float) -> None:
+        """Add a part, unless it was added before, with its seconds in an earlier run."""
+        self.planned += part not in self.waiting
+        self.waiting[part] = seconds
+
+    def part_began(self, part: Part) -> None:
+        """Note the start of a part in this process."""
+        READING.restart()
+        self.running = part, time.monotonic()
+
+    def part_ended(self, part: Part, start: float, end: float, outcome: str, *, worker: int = 0, tokens: int = 0,
+                   ) -> None:
         """Note the end of a part; start and end by the monotonic clock, outcome scored, refused, crashed or lost."""
+        dataset, metric, span = part
+        seconds, items = end - start, span[1] - span[0]
         self.workers.add(worker)
-        self.metrics[metric] += end - start
+        self.metrics[metric] += seconds
         self.tokens += tokens
-        self.reading_seconds += end - start if tokens else 0.0
+        self.reading_seconds += seconds if tokens else 0.0
+        self.running = None
         if outcome != "lost":
-            self.estimate.ended((dataset, metric, span), end - start if outcome == "scored" else 0.0)
+            self.waiting.pop(part, None)
         if outcome == "scored":
-            self.items += span[1] - span[0]
+            self.items += items
+            self.speeds[metric] = seconds / max(1, items)
         self._log({"event": "part", "worker": worker, "dataset": dataset, "metric": metric, "items": list(span),
-                   "seconds": round(end - start, 6), "outcome": outcome}, end)
+                   "seconds": round(seconds, 6), "outcome": outcome}, end)
 
     @contextlib.contextmanager
     def stage(self, name: str, dataset: str = "") -> Iterator[None]:
@@ -157,27 +167,32 @@ class RunProgress:
     def line(self) -> str:
         """Return the stage, the speed and the time left."""
         name, dataset, start = self._stage
-        now = time.monotonic()
-        ended, planned = self.estimate.parts
-        left, all_known = self.estimate.left(now)
-        text = f"{ended}/{planned} parts"
-        if tokens := self._tokens_a_second(now):
-            text += f"  {tokens:,.0f} tokens/s"
-        elif name == SCORING:
-            text += f"  {self.items / max(self.stages[SCORING] + now - start, 1e-9):,.0f} items/s"
+        text = f"{self.planned - len(self.waiting)}/{self.planned} parts"
+        spent = max(self.stages[SCORING] + time.monotonic() - start, 1e-9)
+        if name == SCORING:
+            speed = (self.tokens_read, "tokens") if self.tokens_read else (self.items, "items")
+            text += f"  {speed[0] / spent:,.0f} {speed[1]}/s"
+        left, complete = self._left()
         if left:
-            text += f"  {'about' if all_known else 'at least'} {duration(left / self.at_once)} left"
+            text += f"  {'about' if complete else 'at least'} {duration(left / self.at_once)} left"
         if name == SCORING:
             return text + (f"  {dataset}{self.position}" if dataset else "")
-        return f"{name} {dataset}".strip() + (f"  {text}" if ended < planned else "")
+        return f"{name} {dataset}".strip() + (f"  {text}" if self.waiting else "")
 
-    def _tokens_a_second(self, now: float) -> float:
-        """Return the recent reading speed of networks; 0 if they read nothing."""
-        self._recent.append((now, self.tokens_read))
-        while now - self._recent[0][0] > RECENT and len(self._recent) > 1:
-            self._recent.popleft()
-        (since, before), (_, read) = self._recent[0], self._recent[-1]
-        return (read - before) / (now - since) if now > since else 0.0
+    def _left(self) -> tuple[float, bool]:
+        """Return the seconds of all waiting parts, and False if the time of some of them is not known."""
+        speeds, complete, total = self.speeds.copy(), True, 0.0
+        part, start = self.running or (None, 0.0)
+        spent = time.monotonic() - start
+        if part and part[1] not in speeds and READING.share >= ENOUGH:
+            complete = False  # the metric may ask for more to be read than it has so far
+            speeds[part[1]] = spent / READING.share / (part[2][1] - part[2][0])
+        for waiting, expected in list(self.waiting.items()):
+            _, metric, (first, last) = waiting
+            seconds = speeds[metric] * (last - first) if metric in speeds else expected
+            complete = complete and seconds > 0
+            total += max(0.0, seconds - spent) if waiting == part else seconds
+        return total, complete
 
     @property
     def tokens_read(self) -> int:
@@ -190,16 +205,18 @@ class RunProgress:
         text = f"time: {duration(took)} in all; {_listed(self.stages, len(self.stages))}"
         if self.metrics:
             by = f" by {len(self.workers)} workers" if len(self.workers) > 1 else ""
-            text += f"\nscoring{by}: {_listed(self.metrics, FIRST)}"
+            text += f"\nscoring{by}: {_listed(self.metrics, SLOWEST)}"
         if self.reading_seconds:
             speed = self.tokens_read * self.at_once / self.reading_seconds
             text += f"\nread: {self.tokens_read:,} tokens, {speed:,.0f} tokens/s"
         return text
 
     def _show(self) -> None:
-        if text := self.line():
-            (self.terminal.show if self.terminal.live else self.terminal.line)(
-                f"{duration(time.monotonic() - self.started)}  {text}")
+        text = f"{duration(time.monotonic() - self.started)}  {self.line()}"
+        if self.terminal.live:
+            self.terminal.show(text)
+        else:
+            self.terminal.line(text)
 
     def _log(self, event: Mapping[str, Any], moment: float | None = None) -> None:
         if self.log is None:
@@ -221,11 +238,13 @@ def repeated(show: Callable[[], None], seconds: float) -> Iterator[None]:
         while not over.wait(seconds):
             show()
 
-    threading.Thread(target=keep, daemon=True).start()
+    thread = threading.Thread(target=keep, daemon=True)
+    thread.start()
     try:
         yield
     finally:
         over.set()
+        thread.join()
 
 
 def duration(seconds: float) -> str:

@@ -13,7 +13,7 @@ import datetime
 import math
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,9 +63,9 @@ def score(metric: Metric, dataset: Dataset, models: Models) -> Scores:
 
 
 def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
-    """Score every item of a dataset or a part of one, whether or not any has what the metric needs."""
-    apart = by_turn(metric, dataset)
-    items = tuple(turn for item in dataset.items for turn in turns(item)) if apart else dataset.items
+    """Score every item of a dataset or a part of one, even if none has what the metric needs."""
+    turn_by_turn = by_turn(metric, dataset)
+    items = tuple(turn for item in dataset.items for turn in turns(item)) if turn_by_turn else dataset.items
     models.requested.clear()
     models.memory.begin()
     others, start = READING.others, time.perf_counter()
@@ -74,7 +74,7 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     seconds = time.perf_counter() - start
     alone = max(0.0, seconds - (READING.others - others))
     _check_models(metric, models)
-    if apart:
+    if turn_by_turn:
         columns = aggregated(columns, dataset.items)
     return Scores(tuple(item.id for item in dataset.items), columns, seconds, alone, today())
 
@@ -86,13 +86,18 @@ def today() -> str:
 
 def has(items: Sequence[Item]) -> tuple[str, ...]:
     """Return the needs that at least one item meets."""
-    return tuple(need for need, there in NEEDS.items() if any(map(there, items)))
+    return tuple(need for need, is_met in NEEDS.items() if any(map(is_met, items)))
 
 
 def unmet(metric: Metric, dataset: Dataset) -> str:
-    """Return a need of the metric that no item of the dataset meets; empty where it can be scored."""
-    there = has(dataset.items)
-    return next((need for need in metric.card.needs if need not in there), "")
+    """Return a need of a metric, or of an input of a composition, that no item of the dataset meets; else ""."""
+    met = has(dataset.items)
+    return next((need for scored in _inputs(metric) for need in scored.card.needs if need not in met), "")
+
+
+def _inputs(metric: Metric) -> list[Metric]:
+    """Return the inputs of a composition, or the metric itself."""
+    return [part.chosen.metric for part in metric.made_of()] if isinstance(metric, Composite) else [metric]
 
 
 def by_turn(metric: Metric, dataset: Dataset) -> bool:
@@ -104,8 +109,8 @@ def turns(dialogue: Item) -> list[Item]:
     """Return the system's turns of a dialogue as responses to all before; every turn if no speaker is marked."""
     marked = any(turn.speaker == SYSTEM for turn in dialogue.context)
     return [
-        dataclasses.replace(dialogue, id=f"{dialogue.id}#{place}", context=dialogue.context[:place], response=turn)
-        for place, turn in enumerate(dialogue.context)
+        dataclasses.replace(dialogue, id=f"{dialogue.id}#{index}", context=dialogue.context[:index], response=turn)
+        for index, turn in enumerate(dialogue.context)
         if turn.speaker == SYSTEM or not marked
     ]
 
@@ -113,49 +118,40 @@ def turns(dialogue: Item) -> list[Item]:
 def aggregated(columns: dict[str, Column], dialogues: Sequence[Item]) -> dict[str, Column]:
     """Aggregate the scores of turns per dialogue, in each of the four ways."""
     ends = np.cumsum([len(turns(dialogue)) for dialogue in dialogues])[:-1]
-    together = {}
+    aggregates = {}
     for name, column in columns.items():
         parts = np.split(column, ends)
         plain, quality = split_quality(name, columns)
         for way, combine in AGGREGATIONS.items():
             label = name if way == "mean" else of_quality(f"{plain}:{way}", quality)
-            together[label] = np.array([_together(part, combine) for part in parts])
-    return together
+            aggregates[label] = np.array([_aggregate(part, combine) for part in parts])
+    return aggregates
+
+
+def _aggregate(scores: Column, combine: Callable[[Column], np.float64]) -> float:
+    finite = scores[np.isfinite(scores)]
+    with np.errstate(over="ignore"):
+        value = float(combine(finite)) if finite.size else np.nan
+    return value if np.isfinite(value) else np.nan  # a product can overflow
 
 
 def checked(metric: Metric, items: Sequence[Item], columns: object) -> dict[str, Column]:
     """Return the columns that the card promises and those of one quality (`COLUMN@QUALITY`); BadScores for others."""
     name, promised = metric.card.name, metric.card.columns
-    keys = list(map(str, columns.keys())) if hasattr(columns, "keys") else None
-    own = [key for key in keys or () if key not in promised and split_quality(key, promised)[1]]
-    if keys is None or sorted(keys) != sorted([*promised, *own]):
-        given = type(columns).__name__ if keys is None else ", ".join(sorted(keys))
-        raise BadScores(f"{name} promised the columns {', '.join(promised)} and gave {given}")
-    return {column: _vector(name, column, columns[column], items) for column in (*promised, *own)}  # type: ignore[index]
-
-
-def _check_models(metric: Metric, models: Models) -> None:
-    """Refuse scores of models outside the signature, which would be stored for any other model."""
-    parts = [one.chosen.metric for one in metric.made_of()] if isinstance(metric, Composite) else [metric]
-    declared = {(kind, getattr(one, kind)) for one in parts for kind in one.card.models}
-    for one in parts:
-        own = checkpoints(one)
-        declared |= {("checkpoint", name) for name in own}
-        declared |= {("encoder", f"{getattr(one, 'encoder', '')}+{name}") for name in own}
-    for kind, name in sorted(models.requested - declared):
-        if kind == "checkpoint":
-            raise BadScores(f"{metric.card.name} asks for the weights {name!r}, which its signature does not hold: let "
-                            f"the card say checkpoints=({name!r},)")
-        raise BadScores(f"{metric.card.name} asks for models.{kind}({name!r}), which its signature does not hold: let "
-                        f"the card say models=('{kind}',), have an option {kind}: str = '', "
-                        f"and ask for models.{kind}(self.{kind})")
+    if not isinstance(columns, Mapping):
+        raise BadScores(f"{name} promised the columns {', '.join(promised)} and gave {type(columns).__name__}")
+    keys = list(map(str, columns))
+    of_qualities = [key for key in keys if key not in promised and split_quality(key, promised)[1]]
+    if sorted(keys) != sorted([*promised, *of_qualities]):
+        raise BadScores(f"{name} promised the columns {', '.join(promised)} and gave {', '.join(sorted(keys))}")
+    return {column: _vector(name, column, columns[column], items) for column in (*promised, *of_qualities)}
 
 
 def _vector(metric: str, column: str, values: npt.ArrayLike, items: Sequence[Item]) -> Column:
-    given = np.ma.filled(values.astype(np.float64), np.nan) if isinstance(values, np.ma.MaskedArray) else values
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(np.float64), np.nan)
     try:
-        kind = np.asarray(given).dtype.kind
-        vector = np.array(given, dtype=np.float64) if kind in "biufO" else None
+        vector = np.array(values, dtype=np.float64) if np.asarray(values).dtype.kind in "biufO" else None
     except (TypeError, ValueError):
         vector = None
     if vector is None:
@@ -168,8 +164,17 @@ def _vector(metric: str, column: str, values: npt.ArrayLike, items: Sequence[Ite
     return vector
 
 
-def _together(scores: Column, combine: Callable[[Column], np.float64]) -> float:
-    there = scores[np.isfinite(scores)]
-    with np.errstate(over="ignore"):
-        value = float(combine(there)) if there.size else np.nan
-    return value if np.isfinite(value) else np.nan  # a product can leave what a number holds
+def _check_models(metric: Metric, models: Models) -> None:
+    """Refuse scores of models outside the signature, which would be stored for any other model."""
+    declared = set()
+    for scored in _inputs(metric):
+        declared |= {(kind, getattr(scored, kind)) for kind in scored.card.models}
+        for weights in checkpoints(scored):
+            declared |= {("checkpoint", weights), ("encoder", f"{getattr(scored, 'encoder', '')}+{weights}")}
+    for kind, name in sorted(models.requested - declared):
+        if kind == "checkpoint":
+            raise BadScores(f"{metric.card.name} asks for the weights {name!r}, which its signature does not hold: let "
+                            f"the card say checkpoints=({name!r},)")
+        raise BadScores(f"{metric.card.name} asks for models.{kind}({name!r}), which its signature does not hold: let "
+                        f"the card say models=('{kind}',), have an option {kind}: str = '', "
+                        f"and ask for models.{kind}(self.{kind})")

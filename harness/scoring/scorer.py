@@ -15,7 +15,7 @@ from harness.scoring import composites
 from harness.scoring.pairs import Pair
 from harness.scoring.parts import Local, failure, score_pairs
 from harness.scoring.progress import RunProgress
-from harness.scoring.score import Scores, score
+from harness.scoring.score import Scores, score, unmet
 from harness.scoring.store import ScoreStore
 from metrics.composition import Composite
 from metrics.errors import CannotScore, MissingResource
@@ -25,12 +25,12 @@ from metrics.registry import Chosen
 
 
 def dataset_of(items: Sequence[Item], name: str = "") -> Dataset:
-    """Items of one level as a dataset that is not registered and has no ratings."""
+    """Return items of one level as a dataset that is not registered and has no ratings."""
     levels = {"dialogue" if item.response is None else "turn" for item in items}
     if len(levels) > 1:
-        raise BadConfig("some items have a response and others are whole dialogues; score them apart")
+        raise BadConfig("some items have a response and others are whole dialogues; score them in two calls")
     if repeated := len(items) - len({item.id for item in items}):
-        raise BadConfig(f"{repeated} items have the id of another one; ids are optional, or each its own")
+        raise BadConfig(f"{repeated} items have the id of another one; make the ids unique or leave them out")
     card = DatasetCard(name=name, title=name, split="dev", level="dialogue" if "dialogue" in levels else "turn",
                        qualities=(), size=len(items), sources=(), licence="", citation="")
     return Dataset(card, tuple(items), (), "imported")
@@ -38,7 +38,7 @@ def dataset_of(items: Sequence[Item], name: str = "") -> Dataset:
 
 @dataclass(slots=True)
 class Scorer:
-    """The scores of one dataset, registered or not; without a store they are kept in memory alone.
+    """The scores of one dataset, registered or not; without a store they are only in memory.
 
     `fresh` holds the keys of scores that were made in this run; `rescore` takes no other from the store.
     """
@@ -51,13 +51,11 @@ class Scorer:
     known: dict[str, Scores | BaseException] = field(default_factory=dict)
 
     def scores(self, metric: Metric) -> Scores:
-        """The scores of a metric; an exception of the first call is raised again by later ones."""
+        """Return the scores of a metric; an exception of the first call is raised again by later ones."""
         key = composites.key(metric, self.dataset, self.models)
         if key not in self.known:
             try:
-                usable = self.store if key in self.fresh or not self.rescore else None
-                stored = usable.get(self.dataset.fingerprint, key) if usable else None
-                self.known[key] = stored or self._scored(key, metric)
+                self.known[key] = self._stored(key) or self._scored(key, metric)
             except (KeyboardInterrupt, StoreError):
                 raise
             except BaseException as error:  # a metric is foreign code
@@ -68,7 +66,7 @@ class Scorer:
         return scores
 
     def attempt(self, metric: Metric) -> Scores | CannotScore | MissingResource | ScoringFailed:
-        """The scores of a metric, or why there are none."""
+        """Return the scores of a metric, or why there are none."""
         try:
             return self.scores(metric)
         except (MissingResource, CannotScore, ScoringFailed) as error:
@@ -78,29 +76,27 @@ class Scorer:
         except BaseException as error:
             return failure(error, metric)
 
+    def _stored(self, key: str) -> Scores | None:
+        if self.store is None or (self.rescore and key not in self.fresh):
+            return None
+        return self.store.get(self.dataset.fingerprint, key)
+
     def _scored(self, key: str, metric: Metric) -> Scores:
+        self.fresh.add(key)
         if isinstance(metric, Composite):
             scores = composites.compose_scores(metric, self.dataset, self.models, self.scores)
             if self.store is not None:
                 self.store.put(self.dataset.fingerprint, key, scores)
-        elif self.store is None:
-            scores = score(metric, self.dataset, self.models)
-        else:
-            scores = self._stored(self.store, key, metric)
-        self.fresh.add(key)
-        return scores
-
-    def _stored(self, store: ScoreStore, key: str, metric: Metric) -> Scores:
-        """Score into the store, part by part."""
-        if lacking := composites.unmet(metric, self.dataset):
+            return scores
+        if self.store is None:
+            return score(metric, self.dataset, self.models)
+        if lacking := unmet(metric, self.dataset):
             raise CannotScore(f"no item has {lacking}")
-        name, fingerprint = self.dataset.card.name, self.dataset.fingerprint
-        pair = Pair(name, fingerprint, tuple(item.id for item in self.dataset.items), Chosen(metric), key)
-        errors = score_pairs([pair], Local(self.dataset, self.models, store), store, RunProgress(),
-                             rescore=self.rescore)
-        if errors:
-            raise errors[pair.key]
-        scores = store.get(fingerprint, key)
-        if scores is None:
-            raise StoreError(f"{store.root}: the scores of {metric.card.name} on {name} cannot be read back")
-        return scores
+        name, items = self.dataset.card.name, tuple(item.id for item in self.dataset.items)
+        pair = Pair(name, self.dataset.fingerprint, items, Chosen(metric), key)
+        local = Local(self.dataset, self.models, self.store)
+        if error := score_pairs([pair], local, self.store, RunProgress(), rescore=self.rescore).get(pair.key):
+            raise error
+        if (stored := self._stored(key)) is None:
+            raise StoreError(f"{self.store.root}: the scores of {metric.card.name} on {name} cannot be read back")
+        return stored

@@ -50,9 +50,7 @@ class Process:
             self._start()
         self._questions += 1
         try:
-            answer = decoded(self._exchange(encoded({**question, "id": self._questions}), seconds))
-            if answer.get("id") != self._questions:
-                raise WireError(f"answered question {answer.get('id')!r:.40} where {self._questions} was expected")
+            answer = self._exchange(encoded({**question, "id": self._questions}), seconds)
         except WireError as error:
             words = self._last_words()
             self.kill()
@@ -98,7 +96,7 @@ class Process:
         self._stdin, self._stdout = cast("tuple[IO[bytes], IO[bytes]]", (self._child.stdin, self._child.stdout))
         atexit.register(self.close)
 
-    def _exchange(self, question: bytes, seconds: float) -> bytes:
+    def _exchange(self, question: bytes, seconds: float) -> dict[str, Any]:
         """Write a question while reading, since a process may answer before it has read everything."""
         answered, end = threading.Event(), time.monotonic() + seconds
         threads = [threading.Thread(target=self._write, args=(question,), daemon=True),
@@ -109,11 +107,14 @@ class Process:
             line = self._stdout.readline(LONGEST + 1)
         finally:
             answered.set()
-        if line.endswith(b"\n"):
-            return line
         if len(line) > LONGEST:
             raise WireError(f"answered with a line of more than {LONGEST >> 30} GiB")
-        raise WireError(f"gave no answer in {seconds:g} s" if time.monotonic() >= end else self._ending())
+        if not line.endswith(b"\n"):
+            raise WireError(f"gave no answer in {seconds:g} s" if time.monotonic() >= end else self._ending())
+        answer = decoded(line)
+        if answer.get("id") != self._questions:
+            raise WireError(f"answered question {answer.get('id')!r:.40} where {self._questions} was expected")
+        return answer
 
     def _write(self, question: bytes) -> None:
         with contextlib.suppress(OSError, ValueError):  # it ended; what it wrote before is still to be read

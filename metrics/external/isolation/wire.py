@@ -89,7 +89,8 @@ def description(answer: Mapping[str, Any]) -> Description:
 
 
 def _option(entry: Mapping[str, Any]) -> tuple[str, Any, Any]:
-    name, default, choices = value_of(str, entry.get("name"), "option, name"), entry.get("default"), entry.get("choices")
+    name = value_of(str, entry.get("name"), "option, name")
+    default, choices = entry.get("default"), entry.get("choices")
     if name in RESERVED:
         raise WireError(f"option {name}: the name is reserved; choose another")
     if isinstance(choices, list) and all(type(choice) in (int, str) for choice in choices):

@@ -68,7 +68,7 @@ def test_weights_for_a_dataset_know_nothing_of_its_conversations_by_another_name
 
 
 def learned_for(dataset: Dataset) -> tuple[str, ...]:
-    return composites._evidence(registry.choose("mme-crs").metric, dataset, Models(Path("nowhere"))).datasets
+    return composites.weights_evidence(registry.choose("mme-crs").metric, dataset, Models(Path("nowhere"))).datasets
 
 
 def agree(home: Path, dataset: Dataset, asked: str, *ways: str) -> dict[tuple[str, str], float]:

@@ -1,4 +1,4 @@
-"""The progress of a run: what a line says, where time went, and what is logged."""
+"""The progress of a run: the line on the terminal, the summary of time, and the log."""
 
 import io
 import json
@@ -9,15 +9,12 @@ from typing import Any
 import pytest
 
 from harness.cli import main
+from harness.scoring import progress as module
 from harness.scoring.progress import LOG, Progress, RunProgress, duration
 from metrics.models.reading import READING
 
-PART = ("toy", "a", (0, 64))
-
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
     def isatty(self) -> bool:
         return True
 
@@ -26,7 +23,7 @@ def logged(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_a_time_as_one_reads_it() -> None:
+def test_durations_are_readable() -> None:
     assert [duration(seconds) for seconds in (0.034, 1.26, 65.4, 7200, -1)] == [
         "0.03 s", "1.3 s", "1:05", "2:00:00", "0.00 s"]
 
@@ -34,60 +31,65 @@ def test_a_time_as_one_reads_it() -> None:
 def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    progress = RunProgress(terminal=Progress(io.StringIO()), started=100)
-    for part, seconds in ((PART, 0.0), (("next", "a", (0, 64)), 0.0), (("toy", "b", (0, 64)), 0.0),
-                          (("next", "b", (0, 64)), 5.0)):
-        progress.estimate.plan(part, 1000, seconds)
-    progress.position = " (2 of 3)"
+    first, second, third, fourth = [(dataset, metric, (0, 64)) for metric in "ab" for dataset in ("toy", "next")]
+    progress = RunProgress(terminal=Progress(io.StringIO()), started=100, position=" (2 of 3)")
+    for part, seconds in ((first, 0.0), (second, 0.0), (third, 0.0), (fourth, 5.0)):
+        progress.plan(part, seconds)
     with progress.stage("scoring", "toy"):
         assert progress.line() == "0/4 parts  0 items/s  at least 5.0 s left  toy (2 of 3)", "as an earlier run took"
         clock[0] += 4
-        progress.part(*PART, 100, 104, "scored")
-        told = "1/4 parts  16 items/s  at least 9.0 s left  toy (2 of 3)"
-        assert progress.line() == told, "a metric takes as long on as many characters of the next dataset"
-        progress.part("toy", "b", (0, 64), 100, 104, "lost", worker=1)
-        assert progress.line().startswith("1/4 parts"), "what was lost is still to be done"
-        progress.estimate.began(("toy", "b", (0, 64)), clock[0])
+        progress.part_ended(first, 100, 104, "scored")
+        line = "1/4 parts  16 items/s  at least 9.0 s left  toy (2 of 3)"
+        assert progress.line() == line, "a metric takes as long on as many items of the next dataset"
+        progress.part_ended(third, 100, 104, "lost", worker=1)
+        assert progress.line().startswith("1/4 parts"), "a lost part is still to be scored"
+        progress.part_began(third)
         READING.asked += 400
         READING.read(100)
         clock[0] += 10
-        told = "1/4 parts  7 tokens/s  at least 1:14 left  toy (2 of 3)"
-        assert progress.line() == told, "a quarter of 400 tokens took 10 s: 30 more, 40 on the next, 4 for the other"
-        progress.part("toy", "b", (0, 64), 104, 114, "scored", tokens=100)
+        line = "1/4 parts  7 tokens/s  at least 1:14 left  toy (2 of 3)"
+        assert progress.line() == line, "a quarter of 400 tokens took 10 s: 30 more, 40 on the next, 4 for the other"
+        progress.part_ended(third, 104, 114, "scored", tokens=100)
         assert "  about 0:14 left" in progress.line()
     clock[0] += 2
     with progress.stage("correlating", "toy"):
         assert progress.line().startswith("correlating toy  2/4 parts  ")
-        for metric in ("a", "b"):
-            progress.estimate.ended(("next", metric, (0, 64)), 0.0)
+        for part in (second, fourth):
+            progress.part_ended(part, 114, 114, "refused")
         assert progress.line() == "correlating toy"
     assert progress.summary() == ("time: 0:16 in all; scoring 0:14, correlating 0.00 s\n"
                                   "scoring by 2 workers: b 0:14, a 4.0 s\nread: 200 tokens, 20 tokens/s")
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
-def test_lines_come_while_nothing_ends(stream: io.StringIO) -> None:
-    progress = RunProgress(terminal=Progress(stream), every=0.02)
+def test_lines_are_printed_while_a_part_is_scored(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "EVERY", 0.02)
+    progress = RunProgress(terminal=Progress(stream))
+    progress.plan(("toy", "a", (0, 64)), 0.0)
     with progress, progress.stage("scoring", "toy"):
-        for metric in ("a", "b"):
-            progress.estimate.plan(("toy", metric, (0, 64)), 100, 0.0)
         until = time.monotonic() + 20
-        while stream.getvalue().count("0/2 parts") < 2:
+        while stream.getvalue().count("0/1 parts") < 2:
             assert time.monotonic() < until
             time.sleep(0.01)
-    renewed = "\r\x1b[K" in stream.getvalue()
-    assert renewed == stream.isatty()
-    assert ("0/2 parts  0 items/s  toy\n" in stream.getvalue()) != stream.isatty()
+    assert ("\r\x1b[K" in stream.getvalue()) == stream.isatty()
+    assert ("0/1 parts  0 items/s  toy\n" in stream.getvalue()) != stream.isatty()
+
+
+def test_a_traceback_is_only_in_the_log(tmp_path: Path) -> None:
+    progress = RunProgress(tmp_path / LOG, Progress(stream := io.StringIO()))
+    progress.say("length crashed", "Traceback")
+    assert stream.getvalue() == "length crashed\n"
+    assert logged(tmp_path / LOG)[0]["text"] == "length crashed\nTraceback"
 
 
 def test_a_run_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    asked = ["run", "--dataset", "esl", "--metric", "length", "--metric", "distinct", "--limit", "20", "--draws", "0",
-             "--out", str(out)]
-    assert main(asked) == 0
-    said = capsys.readouterr()
-    assert "in all; " in said.err
-    assert "scoring: " in said.err
+    argv = ["run", "--dataset", "esl", "--metric", "length", "--metric", "distinct", "--limit", "20", "--draws", "0",
+            "--out", str(out)]
+    assert main(argv) == 0
+    printed = capsys.readouterr().err
+    assert "in all; " in printed
+    assert "scoring: " in printed
     events = logged(out / LOG)
     assert events[0]["event"] == "run"
     assert "--metric distinct --metric length" in events[0]["command"]
@@ -96,13 +98,11 @@ def test_a_run_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         ("distinct", "esl", [0, 20], "scored"), ("length", "esl", [0, 20], "scored")]
     stages = [event["stage"] for event in events if event["event"] == "stage"]
     assert stages == ["loading", "scoring", "composing", "correlating", "ranking", "report", "pages"]
+    assert main([*argv, "--examples", "0"]) == 0
+    assert [event for event in logged(out / LOG) if event["event"] == "part"] == [], "the log is of the last run"
 
-    assert main([*asked, "--examples", "0"]) == 0
-    assert [event for event in logged(out / LOG) if event["event"] == "part"] == [], "that of the last run"
 
-
-def test_a_log_that_cannot_be_written_is_known_before_anything_is_scored(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_that_cannot_be_written_ends_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "out" / LOG
     log.mkdir(parents=True)
     assert main(["run", "--dataset", "esl", "--metric", "length", "--out", str(tmp_path / "out")]) == 2
@@ -110,14 +110,13 @@ def test_a_log_that_cannot_be_written_is_known_before_anything_is_scored(
     assert not list((tmp_path / "out").rglob("*.parquet"))
 
 
-def test_a_plan_tells_parts_costs_and_what_shares_a_model(tmp_path: Path, tiny_encoder: Path,
-                                                          capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["run", "--dataset", "dstc6", "--dataset", "esl", "--limit", "20", "--draws", "0", "--encoder",
-             str(tiny_encoder), "--out", str(tmp_path / "out")]
-    main([*asked, "--metric", "length"])
+def test_a_plan_shows_states_and_costs(tmp_path: Path, tiny_encoder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["run", "--dataset", "dstc6", "--dataset", "esl", "--limit", "20", "--draws", "0", "--encoder",
+            str(tiny_encoder), "--out", str(tmp_path / "out"), "--metric", "length"]
+    main(argv)
     capsys.readouterr()
-    assert main([*asked, "--metric", "length", "--metric", "repetition", "--metric", "cosine", "--metric", "bert-score",
-                 "--dry-run", "--executor", "ray:2"]) == 0
+    assert main([*argv, "--metric", "repetition", "--metric", "cosine", "--metric", "bert-score", "--dry-run",
+                 "--executor", "ray:2"]) == 0
     printed = capsys.readouterr().out
     lines = {line.split()[0]: line for line in printed.splitlines()}
     assert "scored before" in lines["length"]
@@ -126,7 +125,7 @@ def test_a_plan_tells_parts_costs_and_what_shares_a_model(tmp_path: Path, tiny_e
     assert "not measured by an earlier run here: " in printed
     assert "estimated in all" not in printed
 
-    assert main([*asked, "--metric", "length", "--rescore", "--dry-run"]) == 0
+    assert main([*argv, "--rescore", "--dry-run"]) == 0
     printed = capsys.readouterr().out
     assert "to be scored, about 0." in printed
     assert "estimated in all, by one worker: 0." in printed
