@@ -307,7 +307,7 @@ def test_settings_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("x", "cannot be read"), ("[tool]\nharness = 1", r"\[tool.harness\]"),
+    ("x", "is not TOML"), ("[tool]\nharness = 1", r"\[tool.harness\]"),
     ("[tool.harness]\npython = 'nowhere'", "nowhere"),
     ("[tool.harness]\npyhton = 'x'", "'pyhton'.*did you mean 'python'"),
     ("[tool.harness]\npython = 'x'\ncommand = ['x']", "python and command"),
@@ -343,13 +343,13 @@ def test_a_description_has_options_of_every_kind() -> None:
     ({"card": None}, "its card: should be an object"),
     ({"card": {**CARD, "colour": "red"}}, "its card: has a field 'colour'"),
     ({"card": {**CARD, "levels": ["song"]}}, "its card, levels: should be one of turn, dialogue"),
-    ({"options": 1}, "its options: holds 1"),
+    ({"options": 1}, "its options: should be a list"),
     ({"options": [1]}, "its options: should be an object"),
     ({"options": [{"type": "int", "default": 1}]}, "option, name"),
     ({"options": [{"name": "n", "type": "list", "default": []}]}, r"needs a type \(int, float"),
     ({"options": [{"name": "n", "type": "int", "default": True}]}, "default.* is True"),
     ({"options": [{"name": "n", "choices": ["a"], "default": "b"}]}, "default: should be one of a"),
-    ({"environment": "perl"}, "its environment: holds 'perl'")])
+    ({"environment": "perl"}, "its environment: should be a list")])
 def test_a_description_that_breaks_the_protocol_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(WireError, match=message):
         description({"protocol": 2, "card": CARD, **change})
