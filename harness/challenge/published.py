@@ -1,60 +1,60 @@
-"""A challenge of which only the printed results are known, as a report and an exhibit: DSTC10 Track 5.
+"""The challenge DSTC10 Track 5, of which only the printed results are known, as a report and an exhibit.
 
 The boards hold the printed average of each team on each dataset. Under the test rule such an average counts as often as
-the dataset has qualities, as `harness.run.rank.CountedMean` has it.
+the dataset has qualities.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 from benchmarks import registry
-from harness import published as print_
 from harness.challenge.rulebook import Rulebook
-from harness.published import exhibit
-from harness.published.boards import PrintedBoard, boards
+from harness.published import PrintedNumber, exhibit, sizes
+from harness.published.boards import PrintedTable, boards
 from harness.results.rows import Correlation, DatasetEntry, Exhibit, MetricEntry, QualityEntry, RankingRow, Results
 from harness.run import environment
 
 AVERAGE = "average"
 PAPER = "Zhang et al. 2021"
-BOARDS = {"test": "test, 5 datasets (organisers, Table 2)", "dev": "dev, 14 datasets (organisers, Table 3)"}
 LEAD = ("What the papers about the challenge print of the teams' submissions, and what follows from those numbers. No "
         "submission was run here.")
 NOTE = "Printed by the organisers to four digits, the best submission of each team; nothing was run here."
 
 
 def drawn(rules: Rulebook) -> tuple[Results, Exhibit]:
-    """The report and the exhibit of a published challenge."""
+    """Return the report and the exhibit of a published challenge."""
     command = f"harness challenge publish {rules.folder.name}"
-    printed = {board.name: board for board in boards()}
-    rows = [row for row in print_.table("dstc10") if row.table in ("Table 2", "Table 3") and row.dataset != "all"]
-    correlations = tuple(Correlation(row.dataset, AVERAGE, row.metric, row.metric, "spearman", _turns(row.dataset),
-                                 float(row.value), math.nan, math.nan, math.nan) for row in rows)
-    teams = tuple(dict.fromkeys(row.metric for row in rows))
+    tables = [board for board in boards() if board.source == "dstc10"]
+    numbers = [row for board in tables for row in board.numbers]
     report = Results(
         run=environment.facts(0, "none", {"published": rules.published}, command),
-        datasets=tuple(_dataset(name) for name in dict.fromkeys(row.dataset for row in rows)),
-        metrics=tuple(_team(name) for name in teams), correlations=correlations,
-        ranking=tuple(row for split, name in BOARDS.items() for row in _ranking(split, printed[name])))
-    shown = exhibit.challenge(replace(report, datasets=(), metrics=(), correlations=(), ranking=()))
-    remarks = tuple(remark for remark in shown.remarks if remark != exhibit.NOTHING)
-    return report, replace(shown, title=rules.title, lead=LEAD, command=command, remarks=remarks)
+        datasets=tuple(map(_dataset, dict.fromkeys(row.dataset for row in numbers))),
+        metrics=tuple(map(_team, dict.fromkeys(row.metric for row in numbers))),
+        correlations=tuple(map(_correlation, numbers)),
+        ranking=tuple(row for board in tables for row in _ranking(board)))
+    return report, Exhibit(name="dstc10", kind="challenge", title=rules.title, lead=LEAD, command=command,
+                           grids=tuple(exhibit.printed()), remarks=exhibit.REMARKS)
 
 
-def _turns(dataset: str) -> int:
-    return next(row.turns for row in print_.sizes() if row.source == "dstc10" and row.dataset == dataset)
+def _correlation(row: PrintedNumber) -> Correlation:
+    turns, _ = _size(row.dataset)
+    return Correlation(row.dataset, AVERAGE, row.metric, row.metric, "spearman", turns, float(row.value), math.nan,
+                       math.nan, math.nan)
+
+
+def _size(dataset: str) -> tuple[int, int]:
+    """Return the turns and annotations of a dataset."""
+    return next((row.turns, row.annotations) for row in sizes() if (row.source, row.dataset) == ("dstc10", dataset))
 
 
 def _dataset(name: str) -> DatasetEntry:
-    card, turns = registry.card(name), _turns(name)
+    card, (turns, annotations) = registry.card(name), _size(name)
     return DatasetEntry(
         name=name, title=card.title, split=card.split, level=card.level, origin="printed", fingerprint="", items=turns,
-        ratings=next(row.annotations for row in print_.sizes() if row.source == "dstc10" and row.dataset == name),
-        qualities=(QualityEntry(AVERAGE, AVERAGE, None, None, turns),), licence=card.licence, citation=card.citation,
-        notes=NOTE)
+        ratings=annotations, qualities=(QualityEntry(AVERAGE, AVERAGE, None, None, turns),), licence=card.licence,
+        citation=card.citation, notes=NOTE)
 
 
 def _team(name: str) -> MetricEntry:
@@ -63,10 +63,8 @@ def _team(name: str) -> MetricEntry:
                        paper=PAPER, scope="item", trained_on="", signature=f"printed|{name}")
 
 
-def _ranking(split: str, board: PrintedBoard) -> Iterator[RankingRow]:
-    targets = len({target for row in board.rows.values() for target in row})
-    for name, rule in (("dev", "macro"), ("test", "micro")):
-        values = board.under(rule)
-        for team, value in sorted(values.items(), key=lambda row: (-row[1], row[0])):
-            rank = 1 + sum(other > value for other in values.values())
-            yield RankingRow(split, "real", name, "spearman", team, team, value, rank, targets, targets)
+def _ranking(board: PrintedTable) -> Iterator[RankingRow]:
+    ranks, targets = board.ranks(), len({row.dataset for row in board.numbers})
+    for rule in ("dev", "test"):
+        for team, own in sorted(ranks[rule].items(), key=lambda row: (-row[1].value, row[0])):
+            yield RankingRow(board.rule, "real", rule, "spearman", team, team, own.value, own.rank, targets, targets)

@@ -1,8 +1,4 @@
-"""What papers print about agreement with people, one number a row; README.md says from where.
-
-`Tables.of("dstc10")` gives the rows of one paper, with every printed digit. `sizes()` gives what two papers print about
-the challenge's datasets, which has columns of its own.
-"""
+"""Correlations with human ratings as papers print them; README.md lists the sources."""
 
 from __future__ import annotations
 
@@ -18,9 +14,9 @@ NAMES = ("dstc10", "mmecrs", "dynaeval", "deb", "yeh2021", "finedeval")
 
 @dataclass(frozen=True, slots=True)
 class PrintedNumber:
-    """A printed number; percentages are divided by 100, and no printed digit is lost.
+    """A printed number with all its digits; percentages are divided by 100.
 
-    A note with the word "uncertain" is of a cell that could not be placed with certainty when the table was read.
+    A note with the word "uncertain" marks a cell whose place in the table was not read with certainty.
     """
 
     source: str
@@ -39,7 +35,7 @@ class PrintedNumber:
 
 @dataclass(frozen=True, slots=True)
 class DatasetSize:
-    """What a paper prints about a dataset; `annotations` may be rounded."""
+    """The size of a dataset as a paper prints it; `annotations` may be rounded."""
 
     source: str
     table: str
@@ -52,38 +48,38 @@ class DatasetSize:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The rows of a paper, found by what they are about."""
+    """Rows of a paper in the order of print."""
 
     rows: tuple[PrintedNumber, ...]
 
     @classmethod
     def of(cls, name: str) -> Tables:
-        """All tables of a paper, in the order of print."""
+        """Return all tables of a paper."""
         return cls(table(name))
 
-    def where(self, **wanted: str | None) -> Tables:
-        """The rows with these fields; the note need only contain what is wanted of it."""
+    def where(self, **fields: str | None) -> Tables:
+        """Select rows by fields; a note need only contain the text."""
         return Tables(tuple(row for row in self.rows if all(
-            str(value) in row.note if field == "note" else getattr(row, field) == value
-            for field, value in wanted.items())))
+            str(value) in row.note if name == "note" else getattr(row, name) == value
+            for name, value in fields.items())))
 
-    def row(self, **wanted: str) -> PrintedNumber:
-        """The only row with these fields."""
-        (row,) = self.where(**wanted).rows
+    def row(self, **fields: str) -> PrintedNumber:
+        """Return the only row with these fields."""
+        (row,) = self.where(**fields).rows
         return row
 
-    def value(self, **wanted: str | None) -> Decimal | None:
-        """The first value with these fields, if there is one."""
-        return next((row.value for row in self.where(**wanted).rows), None)
+    def value(self, **fields: str | None) -> Decimal | None:
+        """Return the first value with these fields, if any."""
+        return next((row.value for row in self.where(**fields).rows), None)
 
-    def values(self, field: str) -> tuple[str, ...]:
-        """The different values of a field, in the order of print."""
-        return tuple(dict.fromkeys(str(getattr(row, field)) for row in self.rows))
+    def values(self, name: str) -> tuple[str, ...]:
+        """Return the distinct values of a field."""
+        return tuple(dict.fromkeys(str(getattr(row, name)) for row in self.rows))
 
 
 @cache
 def table(name: str) -> tuple[PrintedNumber, ...]:
-    """The rows of one paper, in the order of print."""
+    """Return the rows of a paper in the order of print."""
     return tuple(PrintedNumber(**line | {  # type: ignore[arg-type]
         "value": Decimal(line["value"]), "significant": {"yes": True, "no": False}.get(line["significant"])})
         for line in _lines(name))
@@ -91,12 +87,11 @@ def table(name: str) -> tuple[PrintedNumber, ...]:
 
 @cache
 def sizes() -> tuple[DatasetSize, ...]:
-    """The dataset tables of the two papers about the challenge."""
+    """Return the dataset tables of the two papers about the challenge."""
     return tuple(DatasetSize(line["source"], line["table"], line["dataset"], line["split"], int(line["turns"]),
                              int(line["qualities"]), int(line["annotations"]))
                  for line in _lines("datasets"))
 
 
 def _lines(name: str) -> Iterator[dict[str, str]]:
-    text = files(__name__).joinpath(f"{name}.csv").read_text(encoding="utf-8")
-    yield from csv.DictReader(text.splitlines())
+    yield from csv.DictReader(files(__name__).joinpath(f"{name}.csv").read_text(encoding="utf-8").splitlines())

@@ -1,89 +1,82 @@
-"""The printed boards of the challenge, and who wins on each under which rule."""
+"""The printed tables of the challenge as boards, ranked by their printed averages and under every rule."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from harness import published
-from harness.published import Tables
-from harness.run.rank import BY_NAME, Rule, Target, borda, counted_mean, over
+from harness.published import PrintedNumber, Tables
+from harness.run.rank import RULES, Rule, Target, borda, counted_mean, over
+from harness.statistics.rank_intervals import Rank, rank
 
 AVERAGED = {"jsalt": 1, "esl": 1, "ncm": 1, "dstc10-topical": 4, "dstc10-persona": 4}
-"""How many targets stand behind each dataset of Table 2: eleven in all."""
+"""Targets behind each average of Table 2: eleven in all."""
+
+PRINTED = "printed"
+"""The ranks by the printed averages, beside those under the rules."""
 
 
 @dataclass(frozen=True, slots=True)
-class PrintedBoard:
-    """A printed board; `counts` says for how many targets a dataset's average stands, where averages are printed.
-
-    `source`, `table` and `rule` say where and by which rule its averages are printed, if they are.
-    """
+class PrintedTable:
+    """A printed table; `rule` is that of its averages, `counts` the targets behind a number if averages are printed."""
 
     name: str
-    rows: Mapping[str, Mapping[Target, float]]
-    counts: Mapping[str, int] = field(default_factory=dict)
-    source: str = ""
-    table: str = ""
-    rule: str = ""
-
-    def averages(self) -> dict[str, float]:
-        """The printed average of each competitor."""
-        return {row.metric: float(row.value)
-                for row in Tables.of(self.source).where(table=self.table, dataset="all").rows}
-
-    def under(self, rule: str) -> dict[str, float]:
-        """The value of each competitor under a rule, from the printed targets; NaN where one is missing."""
-        targets = frozenset(target for row in self.rows.values() for target in row)
-        if rule == "borda":
-            return dict(borda(self.rows, targets))
-        mean: Rule = counted_mean(self.counts) if rule == "micro" and self.counts else BY_NAME[rule]
-        return {name: over(mean, row, targets) for name, row in self.rows.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Winner:
-    """The first (several where tied) and the next under a rule, out of the competitors with all targets."""
-
-    board: str
+    source: str
+    table: str
     rule: str
+    counts: Mapping[str, int]
+
+    @property
+    def numbers(self) -> tuple[PrintedNumber, ...]:
+        """The numbers of single datasets."""
+        return tuple(row for row in self._rows if row.dataset != "all")
+
+    @property
+    def _rows(self) -> tuple[PrintedNumber, ...]:
+        return Tables.of(self.source).where(table=self.table).rows
+
+    def ranks(self) -> dict[str, dict[str, Rank]]:
+        """Return the ranks of the competitors under each rule, as printed, and by Borda's count."""
+        averages = {row.metric: float(row.value) for row in self._rows if row.dataset == "all"}
+        rows: dict[str, dict[Target, float]] = {row.metric: {} for row in self._rows}
+        for row in self.numbers:
+            rows[row.metric][row.dataset, row.quality] = float(row.value)
+        return {PRINTED: rank(averages), **ranks_of(rows, self.counts)}
+
+
+def ranks_of(rows: Mapping[str, Mapping[Target, float]], counts: Mapping[str, int]) -> dict[str, dict[str, Rank]]:
+    """Return the ranks of competitors under each rule and by Borda's count."""
+    targets = frozenset(target for row in rows.values() for target in row)
+    rules: dict[str, Rule] = {**RULES, "test": counted_mean(counts)} if counts else RULES
+    ranks = {name: rank({competitor: over(rules[name], row, targets) for competitor, row in rows.items()})
+             for name in ("test", "dev")}
+    return {**ranks, "borda": rank(borda(rows, targets))}
+
+
+class Winner(NamedTuple):
+    """The first (several if tied) and the next of the competitors with all targets."""
+
     first: tuple[str, ...]
     value: float
-    second: str | None
-    runner_up: float | None
+    second: str
+    runner_up: float
     competitors: int
-    incomplete: int
 
 
-def winners(board: PrintedBoard) -> Iterator[Winner]:
-    """The winner under every rule."""
-    for rule in ("micro", "macro", "borda"):
-        values = board.under(rule)
-        complete = {name: value for name, value in values.items() if value == value}
-        best = max(complete.values())
-        first = tuple(name for name, value in complete.items() if value == best)
-        rest = {name: value for name, value in complete.items() if name not in first}
-        second = max(rest, key=lambda name: rest[name], default=None)
-        yield Winner(board.name, rule, first, best, second, None if second is None else rest[second], len(complete),
-                     len(values) - len(complete))
+def winner(ranks: Mapping[str, Rank]) -> Winner:
+    complete = {name: own for name, own in ranks.items() if own.rank is not None}
+    first = tuple(name for name, own in complete.items() if own.rank == 1)
+    rest = {name: own.value for name, own in complete.items() if name not in first}
+    second = max(rest, key=lambda name: rest[name], default="")
+    return Winner(first, complete[first[0]].value, second, rest.get(second, math.nan), len(complete))
 
 
-def boards() -> Iterator[PrintedBoard]:
-    """The boards on which a winner can be named."""
-    tables = Tables.of("dstc10")
-    yield PrintedBoard("test, 5 datasets (organisers, Table 2)", _rows(tables.where(table="Table 2")), AVERAGED,
-                       "dstc10", "Table 2", "micro")
-    yield PrintedBoard("test, 11 cells (MME-CRS, Table 3)", _rows(Tables.of("mmecrs").where(table="Table 3")), {},
-                       "mmecrs", "Table 3", "micro")
+def boards() -> Iterator[PrintedTable]:
+    """Yield the tables on which a winner can be named."""
+    yield PrintedTable("test, 5 datasets (organisers, Table 2)", "dstc10", "Table 2", "test", AVERAGED)
+    yield PrintedTable("test, 11 cells (MME-CRS, Table 3)", "mmecrs", "Table 3", "test", {})
     qualities = {size.dataset: size.qualities for size in published.sizes() if size.source == "dstc10"}
-    yield PrintedBoard("dev, 14 datasets (organisers, Table 3)", _rows(tables.where(table="Table 3")), qualities,
-                       "dstc10", "Table 3", "macro")
-
-
-def _rows(tables: Tables) -> dict[str, dict[Target, float]]:
-    """By metric, the numbers by target; means over all datasets are left out."""
-    rows: dict[str, dict[Target, float]] = {metric: {} for metric in tables.values("metric")}
-    for row in tables.rows:
-        if row.dataset != "all":
-            rows[row.metric][row.dataset, row.quality] = float(row.value)
-    return rows
+    yield PrintedTable("dev, 14 datasets (organisers, Table 3)", "dstc10", "Table 3", "dev", qualities)

@@ -111,7 +111,7 @@ def boards(split: str, targets: frozenset[Target], datasets: Iterable[DatasetEnt
 
 
 def ranking(board: BoardId, origin: str, targets: Collection[Target], correlations: Iterable[Correlation],
-            rules: Mapping[str, Rule] = RULES) -> Iterator[RankingRow]:
+            ) -> Iterator[RankingRow]:
     """Rank every column on a board under each rule and for each statistic, the best first.
 
     A board of one dimension has the rule dev alone.
@@ -124,8 +124,8 @@ def ranking(board: BoardId, origin: str, targets: Collection[Target], correlatio
             if math.isfinite(row.value):
                 covered[target] = row.value
     for statistic, columns in values.items():
-        for rule in ("dev",) if board.dimension else rules:
-            ranks = rank({column: over(rules[rule], row, targets) for column, row in columns.items()})
+        for rule in ("dev",) if board.dimension else RULES:
+            ranks = rank({column: over(RULES[rule], row, targets) for column, row in columns.items()})
             for column, own in sorted(ranks.items(), key=lambda row: (row[1].rank is None, -row[1].value, row[0][1])):
                 yield RankingRow(str(board), origin, rule, statistic, *column, own.value, own.rank,
                                  len(columns[column]), len(targets))

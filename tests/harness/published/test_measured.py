@@ -1,4 +1,4 @@
-"""Measured figures and the challenge beside print: means within and over datasets; exhibits are read back as kept."""
+"""Measured figures beside print: means within and over datasets; exhibits are read back as written."""
 
 import argparse
 import json
@@ -33,16 +33,16 @@ from harness.studies import Findings
 
 QUALITIES = {"convai2-grade": {"relevance": "relevance"}, "fed-turn": {"Overall": "overall", "Relevant": "relevance"}}
 CONSTANT = {"x": 0.9, "y": 0.8}
+TEST = {"jsalt": 1, "esl": 1, "ncm": 1, "dstc10-topical": 4, "dstc10-persona": 4}
 
 
 def made(qualities: Mapping[str, Mapping[str, str]], columns: Mapping[str, tuple[float, ...] | float], *,
          origin: str = "imported", options: Mapping[str, object] | None = None) -> Results:
-    """A run on datasets of these qualities and their dimensions; a metric has a value for each quality, or the same."""
+    """Make a run on datasets with these qualities and dimensions; a metric has a value per quality, or one for all."""
     datasets = tuple(DatasetEntry(name, name, "dev", "turn", origin, name, 9, 9, tuple(
         QualityEntry(quality, dimension, 1, 5, 9) for quality, dimension in own.items()), "l", "c")
         for name, own in qualities.items())
-    metrics = tuple(MetricEntry(name, name, "toy", (name,), (), ("turn",), "", "item", "", name)
-                    for name in columns)
+    metrics = tuple(MetricEntry(name, name, "toy", (name,), (), ("turn",), "", "item", "", name) for name in columns)
     cells = [(name, quality) for name, own in qualities.items() for quality in own]
     correlations = tuple(Correlation(*cell, name, name, statistic, 9, value * factor, 0.1, 0, 1)
                          for name, values in columns.items() for cell, value in zip(
@@ -52,61 +52,58 @@ def made(qualities: Mapping[str, Mapping[str, str]], columns: Mapping[str, tuple
     return Results(run, datasets, metrics, correlations, ())
 
 
-def make(columns: Mapping[str, tuple[float, ...]], **more: Any) -> Results:
-    """Each column has a value for (convai2-grade, Overall, Relevant of fed-turn)."""
-    return made(QUALITIES, columns, **more)
+def report(*names: str, columns: Mapping[str, float] = CONSTANT, **more: Any) -> Results:
+    """Make a run on these datasets, whose columns have the same value everywhere."""
+    return made({name: {f"q{number}": "overall" for number in range(TEST.get(name, 1))} for name in names}, columns,
+                **more)
 
 
-CONTROLS = {"cosine": (0.4, 0.2, 0.1), "length": (0.0, 0.3, 0.5)}
+def learned(results: Results, dataset: str) -> Results:
+    """Say that all metrics were fitted on a dataset."""
+    return replace(results, metrics=tuple(replace(entry, learned_on=(dataset,)) for entry in results.metrics))
 
 
-def rows(report: Results) -> dict[str, measured.MeasuredColumn]:
-    return {row.column: row for row in measured.gather(report).rows}
+def grid(found: Exhibit, name: str) -> Grid:
+    (one,) = [grid for grid in found.grids if grid.name == name]
+    return one
 
 
-def test_means_within_a_dataset_and_then_over_the_datasets_of_which_a_missing_cell_leaves_none() -> None:
-    row = rows(make({"deb": (0.5, 0.1, 0.3)}))["deb"]
-    assert row.sets["fed-turn"] == pytest.approx(0.2)  # (0.1 + 0.3) / 2
+def test_means_are_within_then_over_datasets() -> None:
+    """A missing target leaves no mean."""
+    columns = {"aaa": (0.9, math.nan, 0.3), "deb": (0.5, 0.1, 0.3), "zzz": (0.6, 0.7, 0.7)}
+    first, row, last = measured.gather(made(QUALITIES, columns)).rows
+    assert (row.column, row.sets["fed-turn"]) == ("deb", pytest.approx(0.2))  # (0.1 + 0.3) / 2
     assert row.mean == pytest.approx(0.35)  # (0.5 + 0.2) / 2, and not 0.9 / 3
-    found = measured.gather(make({"aaa": (0.9, math.nan, 0.3), "deb": (-0.5, 0.1, 0.3), "zzz": (0.1, 0.1, 0.1)}))
-    assert [row.column for row in found.rows] == ["zzz", "deb", "aaa"]
-    last = found.rows[-1]
-    assert not last.complete
+    assert (first.column, last.column, last.complete, last.sets["convai2-grade"]) == ("zzz", "aaa", False, 0.9)
     assert math.isnan(last.sets["fed-turn"])
-    assert last.sets["convai2-grade"] == 0.9
 
 
-def test_a_printed_quality_is_found_by_its_name_or_dimension_and_one_not_stated_is_the_overall() -> None:
+def test_printed_qualities_are_matched_by_name_or_dimension() -> None:
     """GRADE and DynaEval as printed of their own and other datasets; nothing where ratings were learned."""
-    made = make({"dynaeval": (0.4, 0.1, 0.3), "grade": (0.5, 0.2, 0.6)})
+    results = made(QUALITIES, {"dynaeval": (0.4, 0.1, 0.3), "grade": (0.5, 0.2, 0.6)})
     beside = {(column, printed.dataset, printed.quality): (str(printed.value), value, over)
-              for column, printed, value, over in measured.printed_beside(made)}
+              for column, printed, value, over in measured.printed_beside(results)}
     assert beside["dynaeval", "fed-turn", "relevance"] == ("0.265", 0.3, "Relevant")
     assert beside["dynaeval", "fed-turn", "not stated"] == ("0.323", 0.1, "Overall")
     assert beside["grade", "convai2-grade", "not stated"] == ("0.571", 0.5, "relevance")
     assert ("dynaeval", "fed-turn", "fluency") not in beside
-    learned = replace(made, metrics=tuple(replace(entry, learned_on=("fed-turn",)) for entry in made.metrics))
-    assert {printed.dataset for _, printed, _, _ in measured.printed_beside(learned)} == {"convai2-grade"}
-    assert not list(measured.printed_beside(make({"grade": (0.5, 0.2, 0.6)}, origin="sample")))
+    assert {printed.dataset for _, printed, _, _ in measured.printed_beside(learned(results, "fed-turn"))} == {
+        "convai2-grade"}
+    assert not list(measured.printed_beside(made(QUALITIES, {"grade": (0.5, 0.2, 0.6)}, origin="sample")))
 
 
-def test_the_teams_stand_by_their_mean_over_the_turn_level_datasets() -> None:
-    means = {one.name: round(one.mean(measured.TURNS), 3) for one in challenge(measured.TURNS)}
+def test_teams_are_ordered_by_their_turn_level_mean() -> None:
+    means = {row.column: round(row.mean, 3) for row in challenge(measured.TURNS)}
     assert (means["MME-CRS"], means["Team 8"], means["Deep AM-FM"], len(means)) == (0.450, 0.447, 0.164, 10)
     assert list(means.values()) == sorted(means.values(), reverse=True)
-    assert math.isnan(challenge(measured.TURNS)[0].mean(("fed-turn", "nowhere")))
+    assert math.isnan(challenge(("fed-turn", "nowhere"))[0].mean)
     for column, name in (("bert-score-f", "BERTScore"), ("holistic-coherence", "HolisticEval"), ("usl-h", "USL-H"),
                          ("bleu-4[references=max]", "BLEU-4")):
         assert plain(column) == plain(name)
 
 
-def test_a_run_of_a_part_cannot_stand_beside_print() -> None:
-    for options, flag in (({"limit": 5}, "--limit"), ({"qualities": ["relevance"]}, "--quality")):
-        assert measured.partial(make({"deb": (0, 0, 0)}, options=options)) == flag
-
-
 @pytest.mark.slow
-def test_the_cosine_of_the_embedded_encoder_has_its_known_figure(real_data: Path, tmp_path: Path) -> None:
+def test_cosine_of_the_embedded_encoder_has_its_known_figure(real_data: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     assert main(["import", str(real_data / "human_evaluation_data")]) == 0
     assert main(["run", "--all", "--data", "real", "--metric", "cosine", "--draws", "0", "--out", str(tmp_path)]) == 0
@@ -115,7 +112,6 @@ def test_the_cosine_of_the_embedded_encoder_has_its_known_figure(real_data: Path
 
 
 HOSTILE = "<script>\u202e\x1b[31m\x00 „ü“ 𝔘"
-TEST = {"jsalt": 1, "esl": 1, "ncm": 1, "dstc10-topical": 4, "dstc10-persona": 4}
 
 
 def hostile(name: str = "dimensions") -> Exhibit:
@@ -131,18 +127,7 @@ def put(out: Path, name: str, content: bytes) -> Path:
     return path
 
 
-def report(*names: str, columns: Mapping[str, float] = CONSTANT, **more: Any) -> Results:
-    """A run on these datasets, whose columns have the same value everywhere."""
-    return made({name: {f"q{number}": "overall" for number in range(TEST.get(name, 1))} for name in names}, columns,
-                **more)
-
-
-def grid(found: Exhibit, name: str) -> Grid:
-    (one,) = [grid for grid in found.grids if grid.name == name]
-    return one
-
-
-def test_an_exhibit_reads_back_as_it_was_and_what_is_none_is_one_line_that_says_why(
+def test_exhibits_read_back_and_broken_ones_are_reported(
         tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = put(tmp_path, "dimensions", exhibits.encoded(hostile()))
     whole = exhibits.read(put(tmp_path, "whole", exhibits.encoded(hostile())))
@@ -167,7 +152,7 @@ def test_an_exhibit_reads_back_as_it_was_and_what_is_none_is_one_line_that_says_
         assert "harness study dimensions" in line
 
 
-def test_what_is_kept_of_a_study(tmp_path: Path) -> None:
+def test_files_of_a_study(tmp_path: Path) -> None:
     table = Grid("real", "Caption", ("a",), (("<1>",),), "real data")
     kept = studies.files("dimensions", "C", Findings(
         (table,), ("remark",), {"pair": [{"a": math.nan, "b": [-0.0, "=x"], "c": "=x"}], "none": []},
@@ -183,7 +168,7 @@ def test_what_is_kept_of_a_study(tmp_path: Path) -> None:
         ("remark", "Failed, and not in the study: m: broke."))
 
 
-def test_the_command_of_a_study_is_without_the_folders_of_a_machine() -> None:
+def test_commands_of_studies_name_no_folders() -> None:
     parser = argparse.ArgumentParser()
     study.configure(parser)
     args = parser.parse_args(["dailydialogpp", "--metric", "deb[negatives=both]", "--from", "/home/x/data/dd",
@@ -192,7 +177,7 @@ def test_the_command_of_a_study_is_without_the_folders_of_a_machine() -> None:
         "harness study dailydialogpp --metric 'deb[negatives=both]' --limit 3 --from dd --encoder ./bert")
 
 
-def test_the_challenge_says_who_wins_under_which_rule() -> None:
+def test_exhibit_names_the_winner_under_each_rule() -> None:
     found = exhibit_of_challenge(report("fed-turn", origin="sample"))
     rows = [(row[1].partition(":")[0], row[2]) for row in grid(found, "winners").rows]
     assert rows[:3] == [("test rule", "Team 5"), ("dev rule", "Team 1"), ("Borda", "Team 5")]
@@ -200,7 +185,7 @@ def test_the_challenge_says_who_wins_under_which_rule() -> None:
     assert first[:7] == ("Team 5", "0.2963", "1", "0.2964", "1", "0.2849", "2")
 
 
-def test_a_run_stands_beside_the_challenge_on_the_same_real_datasets_alone_development_and_test() -> None:
+def test_a_run_stands_beside_print_on_the_same_real_datasets() -> None:
     found = exhibit_of_challenge(report("fed-turn", "persona-usr"))
     shown = grid(found, "dev-here")
     assert shown.head == ("metric or team", "whose", "mean of 2 turn-level datasets", "persona-usr", "fed-turn")
@@ -208,16 +193,18 @@ def test_a_run_stands_beside_the_challenge_on_the_same_real_datasets_alone_devel
     (baseline,) = [row for row in shown.rows if row[0] == "Deep AM-FM"]
     assert baseline == ("Deep AM-FM", "challenge, as printed", "0.098", "0.144", "0.051")  # of 0.1442 and 0.0509
     assert "2 of the challenge's 14 development datasets" in shown.data
-    given = report(*TEST)
-    shown = grid(exhibit_of_challenge(given), "test-here")
+    shown = grid(exhibit_of_challenge(report(*TEST)), "test-here")
     assert [row[:3] for row in shown.rows[:3]] == [
         ("x", "this run", "0.9000"), ("y", "this run", "0.8000"), ("Team 5", "challenge, as printed", "0.2963")]
-    learned = replace(given, metrics=tuple(replace(entry, learned_on=("esl",)) for entry in given.metrics))
-    assert all(row[1] != "this run" for row in grid(exhibit_of_challenge(learned), "test-here").rows)
+    rows = grid(exhibit_of_challenge(learned(report(*TEST), "esl")), "test-here").rows
+    assert all(row[1] != "this run" for row in rows)
 
 
-def test_the_sample_and_parts_of_datasets_stand_beside_nothing() -> None:
-    for run in (report("fed-turn", origin="sample"), report("fed-turn", options={"limit": 5})):
-        found = exhibit_of_challenge(run)
-        assert not [one for one in found.grids if one.name.endswith("-here")]
-        assert "nothing of it stands" in found.remarks[0]
+@pytest.mark.parametrize(("more", "remark"), [
+    ({"origin": "sample"}, "the bundled sample"), ({"options": {"limit": 5}}, "--limit"),
+    ({"options": {"qualities": ["relevance"]}}, "--quality")])
+def test_sample_and_partial_runs_stand_beside_nothing(more: dict[str, Any], remark: str) -> None:
+    found = exhibit_of_challenge(report("fed-turn", **more))
+    assert not [one for one in found.grids if one.name.endswith("-here")]
+    assert "nothing of it stands" in found.remarks[0]
+    assert remark in found.remarks[0]
