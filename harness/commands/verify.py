@@ -8,17 +8,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.bundle import Bundle, heading, reading
+from harness.bundle import heading, reading
 from harness.commands._arguments import MODELS, add
 from harness.commands._repetition import repeat
 from harness.commands.run import configure_workers
 from harness.errors import BadBundle, BadConfig
-from harness.verification import bundles as check
+from harness.verification import bundles
 from harness.verification.bundles import Checked
 from harness.verification.rescoring import rescore
 
 SHOWN = 50
-"""Lines of drift that are shown of a bundle; the number of all is told."""
+"""Maximum printed differences of a bundle."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -51,47 +51,46 @@ def run(args: argparse.Namespace) -> int:
     worst = 0
     for path in args.results:
         try:
-            bundle, checked = reading.read(path), check.Checked()
-            here = check.at_hand(bundle, args.home, args.ratings, checked)
-            rescore(bundle, here, args.home, args.rescore, checked, args.with_)
-            check.ranking(bundle, here, check.correlations(bundle, here, checked), checked)
+            checked = bundles.load(reading.read(path), args.home, args.ratings)
+            rescore(checked, args.home, args.rescore, args.with_)
+            bundles.recompute(checked)
         except BadBundle as error:
             worst = 2
             print(_refused(path, error) if args.markdown else f"refused: {_line(str(error))}",
                   file=sys.stdout if args.markdown else sys.stderr)
             continue
-        print("\n".join((_markdown if args.markdown else _plain)(path, bundle, checked)))
+        print("\n".join((_markdown if args.markdown else _plain)(path, checked)))
         worst = max(worst, 1 if checked.drifts or not (checked.again or checked.rescored) else 0)
     return worst
 
 
-def _plain(path: Path, bundle: Bundle, checked: Checked) -> Iterator[str]:
-    yield f"{path}: {bundle.name!r}, harness {_line(bundle.run.version)}, commit {_line(str(bundle.run.commit))}"
-    yield from map(_line, _told(bundle, checked))
+def _plain(path: Path, checked: Checked) -> Iterator[str]:
+    run = checked.bundle.run
+    yield f"{path}: {checked.bundle.name!r}, harness {_line(run.version)}, commit {_line(str(run.commit))}"
+    yield from map(_line, _lines(checked))
     yield _verdict(checked)
 
 
-def _markdown(path: Path, bundle: Bundle, checked: Checked) -> Iterator[str]:
-    yield from (f"### {_code(path.name)}: {_code(bundle.name)}", "", f"**{_verdict(checked)}**", "")
-    yield from (f"- {_code(line)}" for line in _told(bundle, checked))
+def _markdown(path: Path, checked: Checked) -> Iterator[str]:
+    yield from (f"### {_code(path.name)}: {_code(checked.bundle.name)}", "", f"**{_verdict(checked)}**", "")
+    yield from (f"- {_code(line)}" for line in _lines(checked))
     yield ""
 
 
-def _told(bundle: Bundle, checked: Checked) -> Iterator[str]:
-    """What was done again and what was not, the places on the boards, and what differs."""
-    yield (f"correlations: {sum(checked.again.values())} of {len(bundle.correlations)} computed again, on "
-           f"{len(checked.again)} of {len(bundle.datasets)} datasets; places on boards: {checked.ranking}")
+def _lines(checked: Checked) -> Iterator[str]:
+    """Yield what was computed again and what was not, the places on the boards, and the differences."""
+    yield (f"correlations: {sum(checked.again.values())} of {len(checked.bundle.correlations)} computed again, on "
+           f"{len(checked.again)} of {len(checked.bundle.datasets)} datasets; places on boards: {checked.ranking}")
     for name, reason in checked.not_here.items():
         yield f"not here: {name}: {reason}"
     for name, columns in checked.rescored.items():
         yield f"scored again: {name}, {columns} column{'s' * (columns != 1)}"
     for name, reason in checked.not_rescored.items():
         yield f"not scored again: {name}: {reason}"
-    for row in checked.rows:
-        at = row.standing
-        place = f"rank {at.rank} of {row.of}" if at.rank else "no rank"
-        yield (f"board {at.board} ({at.origin}): {heading((at.metric, at.column))} {place}, {_number(at.value)}, "
-               f"{at.covered} of {at.targets} targets, {row.again} computed again")
+    for row, of, again in checked.places:
+        place = f"rank {row.rank} of {of}" if row.rank else "no rank"
+        yield (f"board {row.board} ({row.origin}): {heading((row.metric, row.column))} {place}, {_number(row.value)}, "
+               f"{row.covered} of {row.targets} targets, {again} computed again")
     for drift in checked.drifts[:SHOWN]:
         yield f"drift: {drift.where}: packed {drift.packed}, here {drift.here}"
 
@@ -110,12 +109,12 @@ def _refused(path: Path, error: BadBundle) -> str:
 
 
 def _code(value: str) -> str:
-    """Text from a bundle inside Markdown: as code, in which nothing is a link, a mention, markup or another cell."""
+    """Quote text from a bundle as code, which holds no link, mention or markup."""
     return "`" + _line(value).replace("`", "'").replace("|", "¦") + "`"
 
 
 def _line(value: str) -> str:
-    """One line of what a terminal can print."""
+    """Make text printable on one line."""
     short = "".join(sign if sign.isprintable() else " " for sign in value)
     return short if len(short) <= 300 else short[:300] + "…"
 

@@ -1,1 +1,1 @@
-"""Results and bundles computed again: what differs, and why."""
+"""Bundles computed again: the differences and their places."""

@@ -1,20 +1,19 @@
-"""Checking a bundle: everything that can be computed again is, and what differs by more than 0.001 is reported.
+"""Compute the numbers of a bundle again, and report differences above 0.001.
 
-    ratings at hand and packed scores      ->  correlations, their intervals and p
-    these, or else the packed correlations ->  values on the boards, ranks among all that is said to stand there
-    metrics at hand                        ->  scores, if asked for
+    scores of the bundle and ratings here    ->  correlations, their intervals and p
+    these, or else the packed correlations   ->  values on the boards, ranks among all their packed rows
 
-A dataset is at hand where its items and ratings are those of the bundle, by their fingerprints. A metric is at hand
-where one of this installation has its name and its signature. No name in a bundle makes anything be loaded from a path
-or from another library, and no model is fetched for it.
+A dataset is here if its items and ratings have the fingerprints of the bundle. No name in a bundle loads a path or
+another library, and no model is fetched for it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,55 +23,51 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.formats import private
 from benchmarks.storage.store import ratings_fingerprint
 from harness.bundle import Bundle
-from harness.results import item_scores
-from harness.results.rows import BoardId, Correlation, RankingRow, fitted
+from harness.results.rows import BoardId, Correlation, RankingRow
 from harness.run import correlate, plan
 from harness.run.correlate import Judged
-from harness.run.rank import RULES, Target
-from harness.statistics.panel import codes
+from harness.run.rank import RULES, Target, over, unseen
+from harness.statistics.panel import Codes
 from harness.statistics.rank_intervals import rank
 
 TOLERANCE = 0.001
 VALUES = ("value", "p", "low", "high", "n")
-"""What of a correlation is computed again; the value corrected for attenuation is of the ratings alone."""
+"""Fields of a correlation that are computed again; `corrected` depends on the ratings only."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mismatch:
-    """One thing that is not here as the bundle has it."""
+class Mismatch(NamedTuple):
+    """A difference between the bundle and this installation."""
 
     where: str
     packed: str
     here: str
 
 
-@dataclass(frozen=True, slots=True)
-class BoardPlace:
-    """A column's place on the board of a split as computed here, by the rule of that split, among `of` with a rank.
+class BoardPlace(NamedTuple):
+    """A recomputed row of a board among `of` ranked ones, with `again` of its correlations computed again."""
 
-    `again` is in how many of its cells the correlation was computed again.
-    """
-
-    standing: RankingRow
+    row: RankingRow
     of: int
     again: int
 
 
 @dataclass(slots=True)
 class Checked:
-    """What differs, what was computed again, what could not be computed again and why."""
+    """The datasets of a bundle that are here, its differences, and the numbers that could be computed again."""
 
+    bundle: Bundle
+    here: dict[str, Dataset] = field(default_factory=dict)
+    not_here: dict[str, str] = field(default_factory=dict)
     drifts: list[Mismatch] = field(default_factory=list)
     again: dict[str, int] = field(default_factory=dict)
-    not_here: dict[str, str] = field(default_factory=dict)
     rescored: dict[str, int] = field(default_factory=dict)
     not_rescored: dict[str, str] = field(default_factory=dict)
-    rows: tuple[BoardPlace, ...] = ()
+    places: list[BoardPlace] = field(default_factory=list)
     ranking: int = 0
 
     def compare(self, where: str, packed: Correlation | RankingRow, here: Correlation | RankingRow,
                 names: Iterable[str]) -> None:
-        """Note what of a row differs by more than can be left to rounding; a number that is missing is none."""
+        """Report fields that differ by more than rounding."""
         for name in names:
             before, now = (math.nan if value is None else float(value)
                            for value in (getattr(packed, name), getattr(here, name)))
@@ -80,133 +75,133 @@ class Checked:
                 self.drifts.append(Mismatch(f"{where}, {name}", _number(before), _number(now)))
 
 
-def at_hand(bundle: Bundle, home: Path, ratings: Path | None, checked: Checked) -> dict[str, Dataset]:
-    """The datasets of the bundle that are here, with private ratings joined; of the others, why they are not."""
-    available, owners = {}, private.Owners()
-    limit, sample = (size if isinstance(size := bundle.run.options.get(name), int) and size > 0 else None
+def load(bundle: Bundle, home: Path, ratings: Path | None) -> Checked:
+    """Load the datasets of a bundle that are here, with private ratings joined; of others note the reason."""
+    run, owners, loaded, checked = bundle.run, private.Owners(), dict[str, Dataset](), Checked(bundle)
+    limit, sample = (size if isinstance(size := run.options.get(name), int) and size > 0 else None
                      for name in ("limit", "sample"))
     for entry in bundle.datasets:
-        selection = plan.Selection(data=entry.kind,
-                                   limit=limit, sample=sample, seed=bundle.run.seed)
         try:
-            loaded = plan.load(datasets.card(entry.name), home, selection)
+            dataset = plan.load(datasets.card(entry.name), home, plan.Selection(
+                data=entry.kind, limit=limit, sample=sample, seed=run.seed))
         except BenchmarkError as error:
             unknown = entry.name not in datasets.names()
             checked.not_here[entry.name] = "no dataset of that name is here; import its card" if unknown else str(error)
             continue
-        if loaded is None or loaded.fingerprint != entry.fingerprint:
-            checked.not_here[entry.name] = "its items are not here" if loaded is None else "the items here are others"
+        if dataset is None or dataset.fingerprint != entry.fingerprint:
+            checked.not_here[entry.name] = "the items here are others" if dataset else "its items are not here"
         else:
-            available[entry.name] = loaded
-            owners.add(loaded)
-    extra = private.read(ratings, owners) if ratings and available else {}
-    for entry in bundle.datasets:
-        if entry.name in available:
-            joined = private.join(available[entry.name], extra.get(entry.name, ()))[0]
-            if ratings_fingerprint(joined.ratings) == entry.ratings_fingerprint:
-                available[entry.name] = joined
-            else:
-                checked.not_here[entry.name] = "the ratings here are others"
-                del available[entry.name]
-    return available
+            loaded[entry.name] = dataset
+            owners.add(dataset)
+    extra = private.read(ratings, owners) if ratings and loaded else {}
+    for entry in (entry for entry in bundle.datasets if entry.name in loaded):
+        dataset = private.join(loaded[entry.name], extra.get(entry.name, ()))[0]
+        if ratings_fingerprint(dataset.ratings) == entry.ratings_fingerprint:
+            checked.here[entry.name] = dataset
+        else:
+            checked.not_here[entry.name] = "the ratings here are others"
+    return checked
 
 
-def correlations(bundle: Bundle, here: Mapping[str, Dataset], checked: Checked) -> list[Correlation]:
-    """The correlations of the bundle, those that can be with the values that they have here."""
-    packed = {(row.dataset, row.quality, row.metric, row.column, row.statistic): row for row in bundle.correlations}
-    rows = {key: row for key, row in packed.items() if key[0] not in here}
-    for dataset in here.values():
-        for row in _again(bundle, dataset, checked):
-            key = (row.dataset, row.quality, row.metric, row.column, row.statistic)
-            rows[key] = row
-            checked.again[row.dataset] = checked.again.get(row.dataset, 0) + 1
-            where = f"{row.dataset}, {row.quality}, {row.metric}/{row.column}, {row.statistic}"
-            if key in packed:
-                checked.compare(where, packed[key], row, VALUES)
-            else:
-                checked.drifts.append(Mismatch(where, "nothing", _number(row.value)))
-    for key in packed.keys() - rows.keys():
-        checked.drifts.append(Mismatch(f"{key[0]}, {key[1]}, {key[2]}/{key[3]}, {key[4]}", _number(packed[key].value),
-                                    "no scores of it"))
-    return list(rows.values())
+def recompute(checked: Checked) -> None:
+    """Compute correlations and ranks again."""
+    rows = unseen(_correlations(checked), checked.bundle.metrics, checked.bundle.datasets)
+    values: dict[tuple[str, str, str], dict[Target, float]] = {}
+    for row in rows:
+        if math.isfinite(row.value):
+            values.setdefault((row.metric, row.column, row.statistic), {})[row.dataset, row.quality] = row.value
+    boards: dict[tuple[str, str, str, str], list[RankingRow]] = {}
+    for entry in checked.bundle.ranking:
+        boards.setdefault((entry.board, entry.origin, entry.rule, entry.statistic), []).append(entry)
+    targets = {board[:2]: _targets(checked, *board[:2]) for board in boards}
+    places = [place for board, packed in boards.items()
+              for place in _places(checked, packed, targets[board[:2]], values)]
+    checked.places = sorted(places, key=lambda place: (place.row.board, place.row.origin, place.row.rank or math.inf))
 
 
-def _again(bundle: Bundle, dataset: Dataset, checked: Checked) -> Iterator[Correlation]:
-    """The correlations of the packed scores of a dataset with the ratings here."""
-    scored = bundle.scores.get(dataset.card.name)
+def order_of(items: Sequence[str], packed: Sequence[str]) -> Codes | None:
+    """Return the packed row of each item; None if the items are others."""
+    rows = {item: row for row, item in enumerate(packed)}
+    return np.array([rows[item] for item in items], dtype=np.int64) if rows.keys() == set(items) else None
+
+
+def _correlations(checked: Checked) -> Iterator[Correlation]:
+    """Yield the correlations of the bundle, computed again where its datasets are here."""
+    packed = {_key(row): row for row in checked.bundle.correlations}
+    yield from (row for row in packed.values() if row.dataset not in checked.here)
+    computed = {_key(row): row for dataset in checked.here.values() for row in _again(checked, dataset)}
+    for key, row in computed.items():
+        checked.again[row.dataset] = checked.again.get(row.dataset, 0) + 1
+        if key in packed:
+            checked.compare(_where(row), packed[key], row, VALUES)
+        else:
+            checked.drifts.append(Mismatch(_where(row), "nothing", _number(row.value)))
+        yield row
+    for key, row in packed.items():
+        if row.dataset in checked.here and key not in computed:
+            checked.drifts.append(Mismatch(_where(row), _number(row.value), "no scores of it"))
+
+
+def _key(row: Correlation) -> tuple[str, ...]:
+    return row.dataset, row.quality, row.metric, row.column, row.statistic
+
+
+def _where(row: Correlation) -> str:
+    return f"{row.dataset}, {row.quality}, {row.metric}/{row.column}, {row.statistic}"
+
+
+def _again(checked: Checked, dataset: Dataset) -> Iterator[Correlation]:
+    """Correlate the packed scores of a dataset with the ratings here."""
+    name, scored = dataset.card.name, checked.bundle.scores.get(dataset.card.name)
     if scored is None:
         return
-    place = {item: row for row, item in enumerate(scored.items)}
-    if place.keys() != {item.id for item in dataset.items}:
-        checked.drifts.append(Mismatch(f"{dataset.card.name}, scores", f"{len(place)} items",
-                                    f"{len(dataset.items)} items, some of them others"))
+    order = order_of([item.id for item in dataset.items], scored.items)
+    if order is None:
+        checked.drifts.append(Mismatch(f"{name}, scores", f"{len(scored.items)} items",
+                                       f"{len(dataset.items)} items, some of them others"))
         return
-    order = [place[item.id] for item in dataset.items]
-    names = tuple(item_scores.plain(scored.columns))
-    system, context = codes(item.system for item in dataset.items), codes(item.context for item in dataset.items)
-    for one in judged(bundle, dataset):
-        table = np.array([item_scores.on_quality(scored.columns, name, one.quality.dimension)[order] for name in names])
-        yield from correlate.correlations(correlate.TargetData(dataset.card.name, one, names, table, system, context))
+    qualities = _judged(checked.bundle, dataset)
+    points = replace(correlate.item_scores(dataset, qualities, {}),
+                     scores={column: values[order] for column, values in scored.columns.items()})
+    for target in correlate.targets(points, qualities):
+        yield from correlate.correlations(target)
 
 
-def judged(bundle: Bundle, dataset: Dataset) -> tuple[Judged, ...]:
-    """The qualities of a dataset that the bundle is about."""
+def _judged(bundle: Bundle, dataset: Dataset) -> tuple[Judged, ...]:
     (entry,) = (entry for entry in bundle.datasets if entry.name == dataset.card.name)
     names = {quality.name for quality in entry.qualities}
     return correlate.judged(dataset, [quality for quality in dataset.card.qualities if quality.name in names])
 
 
-def ranking(bundle: Bundle, here: Mapping[str, Dataset], rows: list[Correlation], checked: Checked) -> None:
-    """The places of these metrics by the correlations; all other rows of a board are taken from the bundle."""
-    own, values = {entry.name for entry in bundle.metrics}, _values(bundle, rows)
-    cells = {board: _cells(bundle, here, *board) for board in {(row.board, row.origin) for row in bundle.ranking}}
-    boards: dict[tuple[str, ...], dict[tuple[str, str], float]] = {}
-    for row in bundle.ranking:
-        boards.setdefault((row.board, row.origin, row.rule, row.statistic), {})[row.metric, row.column] = row.value
-    ranks = {key: rank(columns) for key, columns in boards.items()}
-    places = []
-    for packed in (row for row in bundle.ranking if row.metric in own):
-        board = cells[packed.board, packed.origin]
-        own_values = values.get((packed.metric, packed.column, packed.statistic), {})
-        covered = {cell: own_values[cell] for cell in board & own_values.keys()}
-        complete = bool(covered) and len(covered) == len(board) and packed.rule in RULES
-        key = (packed.board, packed.origin, packed.rule, packed.statistic)
-        again = replace(packed, value=RULES[packed.rule](covered) if complete else math.nan,
-                        rank=ranks[key][packed.metric, packed.column].rank if complete else None,
-                        covered=len(covered), targets=len(board))
-        where = (f"board {packed.board}, {packed.origin}, rule {packed.rule}, {packed.metric}/{packed.column}, "
-                 f"{packed.statistic}")
-        checked.compare(where, packed, again, ("value", "rank", "covered", "targets"))
+def _places(checked: Checked, packed: Sequence[RankingRow], targets: frozenset[Target],
+            values: Mapping[tuple[str, str, str], Mapping[Target, float]]) -> Iterator[BoardPlace]:
+    """Rank the columns of the bundle among all packed rows of a board."""
+    ranks = rank({(row.metric, row.column): row.value for row in packed})
+    of, board = sum(own.rank is not None for own in ranks.values()), BoardId.parse(packed[0].board)
+    own = {entry.name for entry in checked.bundle.metrics}
+    for row in (row for row in packed if row.metric in own):
+        known = values.get((row.metric, row.column, row.statistic), {})
+        covered = {target: known[target] for target in targets & known.keys()}
+        value = over(RULES[row.rule], covered, targets) if row.rule in RULES else math.nan
+        again = replace(row, value=value, covered=len(covered), targets=len(targets),
+                        rank=None if math.isnan(value) else ranks[row.metric, row.column].rank)
+        where = f"board {row.board}, {row.origin}, rule {row.rule}, {row.metric}/{row.column}, {row.statistic}"
+        checked.compare(where, row, again, ("value", "rank", "covered", "targets"))
         checked.ranking += 1
-        board_id = BoardId.parse(packed.board)
-        if packed.statistic == "spearman" and packed.rule == board_id.split and not board_id.dimension:
-            ranked = sum(map(math.isfinite, boards[key].values()))
-            places.append(BoardPlace(again, ranked, sum(cell[0] in here for cell in covered)))
-    checked.rows = tuple(sorted(places, key=lambda row: (row.standing.board, row.standing.origin,
-                                                        row.standing.rank or math.inf)))
+        if (row.statistic, row.rule, board.dimension) == ("spearman", board.split, ""):
+            yield BoardPlace(again, of, sum(dataset in checked.here for dataset, _ in covered))
 
 
-def _values(bundle: Bundle, rows: list[Correlation]) -> dict[tuple[str, str, str], dict[Target, float]]:
-    """The values of each column by cell and statistic, without those that its weights were learned on."""
-    seen = fitted(bundle.metrics, bundle.datasets)
-    values: dict[tuple[str, str, str], dict[Target, float]] = {}
-    for row in rows:
-        if math.isfinite(row.value) and (row.metric, row.dataset) not in seen:
-            values.setdefault((row.metric, row.column, row.statistic), {})[row.dataset, row.quality] = row.value
-    return values
-
-
-def _cells(bundle: Bundle, here: Mapping[str, Dataset], board: str, origin: str) -> frozenset[Target]:
-    """The cells of a board: qualities with three ratings, which are not all the same where that can be seen."""
-    dimension = BoardId.parse(board).dimension
-    targets = set()
-    for entry in bundle.datasets:
+def _targets(checked: Checked, board: str, origin: str) -> frozenset[Target]:
+    """Return the targets of a board: qualities with three ratings, not all equal where the ratings are here."""
+    dimension, targets = BoardId.parse(board).dimension, set[Target]()
+    for entry in checked.bundle.datasets:
         if entry.on(board) and entry.kind == origin:
             usable = {quality.name for quality in entry.qualities if quality.rated >= 3}
-            if entry.name in here:
-                usable = {one.quality.name for one in judged(bundle, here[entry.name]) if one.usable}
-            targets |= {(entry.name, one.name) for one in entry.qualities
-                        if one.name in usable and dimension in ("", one.dimension)}
+            if entry.name in checked.here:
+                usable = {own.quality.name for own in _judged(checked.bundle, checked.here[entry.name]) if own.usable}
+            targets |= {(entry.name, quality.name) for quality in entry.qualities
+                        if quality.name in usable and dimension in ("", quality.dimension)}
     return frozenset(targets)
 
 

@@ -1,4 +1,4 @@
-"""Scoring again what a bundle holds scores of, with the metrics of this installation that have the same signature."""
+"""Score the datasets of a bundle again with the metrics of this installation that have the same signature."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
-from harness.bundle import Bundle, ScoreTable, placeless
+from harness.bundle import placeless
 from harness.errors import BadConfig
 from harness.results.rows import MetricEntry
 from harness.run import entries
 from harness.scoring.scorer import Scorer
 from harness.statistics.panel import Vector
-from harness.verification.bundles import TOLERANCE, Checked, Mismatch
+from harness.verification.bundles import TOLERANCE, Checked, Mismatch, order_of
 from metrics import registry
 from metrics.composition import Composite
 from metrics.errors import MetricError
@@ -25,96 +25,85 @@ from metrics.models.service import Choice, Models
 from metrics.registry import Chosen
 
 How = Literal["auto", "always", "never"]
-"""auto: the metrics that read no model, which take seconds."""
+"""auto: only metrics without models, which take seconds."""
 
 
-def rescore(bundle: Bundle, here: Mapping[str, Dataset], home: Path, how: How, checked: Checked,
-            beside: Sequence[str] = ()) -> None:
-    """Score the datasets at hand again and compare with what is packed; `beside` are metrics that are not installed."""
-    models = Models(home, Choice(device="cpu"))
-    own = {chosen.label: chosen for chosen in (registry.choose(name, seed=bundle.run.seed) for name in beside)}
-    if unknown := sorted(own.keys() - {entry.name for entry in bundle.metrics}):
+def rescore(checked: Checked, home: Path, how: How, more: Sequence[str] = ()) -> None:
+    """Score the datasets that are here again and compare; `more` are metrics that are not installed."""
+    bundle, models = checked.bundle, Models(home, Choice(device="cpu"))
+    named = {chosen.label: chosen for chosen in (registry.choose(name, seed=bundle.run.seed) for name in more)}
+    if unknown := sorted(named.keys() - {entry.name for entry in bundle.metrics}):
         raise BadConfig(f"{unknown[0]}: the bundle has no metric of that name; "
                         f"{nearest(unknown[0], (entry.name for entry in bundle.metrics))}")
-    for entry in bundle.metrics if here else ():
-        chosen, reason = _same(entry, models, bundle.run.seed, own)
+    for entry in bundle.metrics if checked.here else ():
+        chosen, reason = _same(entry, models, bundle.run.seed, named)
         if chosen is not None and how != "always":
-            reason = "not asked for" if how == "never" else _costs(chosen.metric)
+            reason = "not requested" if how == "never" else _costs(chosen.metric)
         if chosen is None or reason:
             checked.not_rescored[entry.name] = reason
             continue
-        checked.drifts += _card(entry, entries.metric_entry(chosen, models))
+        card = entries.metric_entry(chosen, models)
+        checked.drifts += [Mismatch(f"{entry.name}, {name}", str(getattr(entry, name)), str(getattr(card, name)))
+                           for name in ("columns", "needs", "levels", "scope", "learned_on")
+                           if getattr(entry, name) != getattr(card, name)]
         checked.rescored[entry.name] = 0
-        for name, dataset in here.items():
-            _dataset(chosen, dataset, models, bundle.scores.get(name), checked)
+        for dataset in checked.here.values():
+            _compare(checked, chosen, dataset, models)
 
 
-def _same(entry: MetricEntry, models: Models, seed: int, own: Mapping[str, Chosen]) -> tuple[Chosen | None, str]:
-    """The metric with that name and signature, of this installation or named beside it; else why there is none."""
+def _same(entry: MetricEntry, models: Models, seed: int, named: Mapping[str, Chosen]) -> tuple[Chosen | None, str]:
+    """Return the metric with that name and signature; else the reason why there is none."""
     name, options = registry.split(entry.name) if entry.name.isprintable() else ("", "")
-    if entry.name not in own:
+    if entry.name not in named:
         if name not in registry.names():
             return None, "no metric of that name is installed here; --with takes its file or folder"
-        if any(sign in options for sign in "/\\~:"):  # a path: what lies there is none of the bundle's business
+        if any(sign in options for sign in "/\\~:"):  # never read a path that a bundle names
             return None, "its options name a file or a model; --with takes it"
     try:
-        chosen = own.get(entry.name) or registry.choose(entry.name, seed=seed)
-        mine = entries.metric_entry(chosen, models)
+        chosen = named.get(entry.name) or registry.choose(entry.name, seed=seed)
+        signature = entries.metric_entry(chosen, models).signature
     except MetricError as error:
         return None, placeless(str(error))
-    if mine.signature != entry.signature:
-        return None, f"here it has another signature, {placeless(mine.signature):.200}"
+    if signature != entry.signature:
+        return None, f"here it has another signature, {placeless(signature):.200}"
     return chosen, ""
 
 
-def _card(packed: MetricEntry, mine: MetricEntry) -> list[Mismatch]:
-    """Differences between the packed card and the one here that decide how the metric ranks."""
-    return [Mismatch(f"{packed.name}, {name}", str(getattr(packed, name)), str(getattr(mine, name)))
-            for name in ("columns", "needs", "levels", "scope", "learned_on")
-            if getattr(packed, name) != getattr(mine, name)]
-
-
 def _costs(metric: Metric) -> str:
-    """Why a metric is not scored again unless that is asked for; empty where it reads no model."""
-    parts = [one.chosen.metric for one in metric.made_of()] if isinstance(metric, Composite) else [metric]
-    return "reads a model; --rescore always" if any(one.card.models or checkpoints(one) for one in parts) else ""
+    """Return why a metric is not scored again by default; "" if it reads no model."""
+    parts = [part.chosen.metric for part in metric.made_of()] if isinstance(metric, Composite) else [metric]
+    return "reads a model; --rescore always" if any(part.card.models or checkpoints(part) for part in parts) else ""
 
 
-def _dataset(chosen: Chosen, dataset: Dataset, models: Models, scored: ScoreTable | None, checked: Checked) -> None:
-    label, where = chosen.label, f"{dataset.card.name}, {chosen.label}"
-    columns = scored.columns if scored else {}
-    packed = {column: values for (metric, column), values in columns.items() if metric == label}
+def _compare(checked: Checked, chosen: Chosen, dataset: Dataset, models: Models) -> None:
+    """Score a dataset and compare each column."""
+    where, scored = f"{dataset.card.name}, {chosen.label}", checked.bundle.scores.get(dataset.card.name)
+    packed = {column: values for (metric, column), values in scored.columns.items() if metric == chosen.label} \
+        if scored else {}
     try:
         scores = Scorer(dataset, models).scores(chosen.metric)
     except Exception as error:  # a plug-in is foreign code
         if packed or not isinstance(error, MetricError):
-            reason = f"none: {placeless(str(error))}"
-            checked.drifts.append(Mismatch(f"{where}, scores", f"{len(packed)} columns", reason))
+            checked.drifts.append(Mismatch(f"{where}, scores", f"{len(packed)} columns",
+                                           f"none: {placeless(str(error))}"))
         return
     if scored is None or not packed:
         checked.drifts.append(Mismatch(f"{where}, scores", "none", f"{len(scores.columns)} columns"))
         return
-    place = {item: row for row, item in enumerate(scored.items)}
-    if place.keys() != set(scores.items):
-        return  # reported already
-    order = [place[item] for item in scores.items]
-    for column, values in packed.items():
-        own = column.replace(chosen.suffix, "", 1) if chosen.suffix else column
-        if own not in scores.columns:
+    order = order_of(scores.items, scored.items)
+    for column, values in packed.items() if order is not None else ():  # other items are reported with correlations
+        name = column.replace(chosen.suffix, "", 1) if chosen.suffix else column
+        if name not in scores.columns:
             checked.drifts.append(Mismatch(f"{where}, scores of {column}", f"{len(values)} items", "no such column"))
             continue
-        checked.drifts += _differences(f"{where}, scores of {column}", values[order], scores.columns[own])
-        checked.rescored[label] += 1
+        checked.drifts += _differences(f"{where}, scores of {column}", values[order], scores.columns[name])
+        checked.rescored[chosen.label] += 1
 
 
 def _differences(where: str, packed: Vector, here: Vector) -> list[Mismatch]:
-    """One line for a column: in how many items it differs, and the first of them."""
-    both = np.isfinite(packed) & np.isfinite(here)
-    apart = np.zeros(len(packed), dtype=np.bool_)
-    apart[both] = np.abs(packed[both] - here[both]) > TOLERANCE * np.maximum(1, np.abs(here[both]))
-    apart |= np.isfinite(packed) != np.isfinite(here)
-    if not apart.any():
-        return []
-    first = int(np.flatnonzero(apart)[0])
-    return [Mismatch(f"{where}, {int(apart.sum())} of {len(packed)} items, the first", f"{packed[first]:.6g}",
-                     f"{here[first]:.6g}")]
+    """Return one line for a column: the number of items that differ, and the first of them."""
+    with np.errstate(invalid="ignore"):
+        differ = np.flatnonzero((np.isfinite(packed) != np.isfinite(here))
+                                | (np.abs(packed - here) > TOLERANCE * np.maximum(1, np.abs(here))))
+    return [Mismatch(f"{where}, {len(differ)} of {len(packed)} items, the first", f"{packed[differ[0]]:.6g}",
+                     f"{here[differ[0]]:.6g}")] if len(differ) else []

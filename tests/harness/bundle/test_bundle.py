@@ -220,7 +220,7 @@ def test_names_in_a_bundle_load_no_code(packed: Path, tmp_path: Path, monkeypatc
 
 SCORES, EVIL, GONE = "scores/persona-usr.csv", b"\x80\x04.", None
 REFUSED: list[tuple[str, bytes, bytes | None, bool, str]] = [
-    (MANIFEST, b"two metrics", rb"\\u0007", False, "1 to 80 printable signs"),
+    (MANIFEST, b"two metrics", rb"\\u0007", False, "1 to 80 printable characters"),
     (MANIFEST, b'"sha256": "', b'"sha256": "0', False, "its sha256 differs"),
     (MANIFEST, b'"form": 1', b'"form": 2', False, "this harness reads form 1"),
     (MANIFEST, b"", GONE, False, "has no manifest"),
