@@ -28,7 +28,10 @@ LARGEST = 1 << 18
 
 
 class Rule(NamedTuple):
-    """A description of valid values, for messages, and their check; used as Annotated[TYPE, RULE]."""
+    """A description of valid values, for messages, and their check; used as Annotated[TYPE, RULE].
+
+    A float with a rule is converted; others stay whole numbers where the file has these.
+    """
 
     words: str
     holds: Callable[[Any], bool]
@@ -111,7 +114,8 @@ def value_of(hint: Any, value: Any, where: str) -> Any:
     """Convert a value to the type of a field."""
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
-        return _checked(inside[1], value_of(inside[0], value, where), where)
+        checked = _checked(inside[1], value_of(inside[0], value, where), where)
+        return float(checked) if inside[0] is float else checked
     if origin in (types.UnionType, typing.Union):
         other = next(kind for kind in inside if kind is not types.NoneType)
         return None if value is None else value_of(other, value, where)
@@ -139,7 +143,7 @@ def _plain(hint: Any, value: Any, where: str) -> Any:
     if hint not in PLAIN:
         raise Refused(f"{where}: holds {shown(value)}, which it should not")
     _checked(PLAIN[hint], value, where)
-    return _day(value, where) if hint is datetime.date else float(value) if hint is float else value
+    return _day(value, where) if hint is datetime.date else value
 
 
 def _checked(rule: Rule, value: Any, where: str) -> Any:

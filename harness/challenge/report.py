@@ -61,7 +61,7 @@ def report(outcome: Outcome, kept: Path) -> Results:
 def _dataset(field: RankedDataset, rule: str) -> DatasetEntry:
     """A dataset on the board of the rule, with what is to be known of it."""
     notes = f"Private ratings joined: {field.joined} votes." if field.joined else ""
-    return replace(entries.dataset_entry(field.dataset, field.judged, ()), split=rule, notes=notes)
+    return replace(entries.dataset_entry(field.dataset, field.judged), split=rule, notes=notes)
 
 
 def _figures(p: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from benchmarks.dataset import Dataset
 from benchmarks.errors import BadStore
 from harness.run.plan import Plan, load
-from harness.run.run import to_score
+from harness.run.scores import to_score
 from harness.run.workspace import Workspace
 from harness.scoring import composites, score
 from harness.scoring.progress import duration

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from benchmarks.dataset import Dataset, Rating
+from benchmarks.dataset import Dataset
 from benchmarks.storage.store import ratings_fingerprint
 from harness.results.rows import DatasetEntry, Look, MetricEntry, QualityEntry, TrainingEntry
+from harness.run.correlate import Judged, conversations
 from harness.scoring import composites, score
 from metrics.composition import Composite
 from metrics.errors import MissingResource
@@ -20,33 +20,19 @@ from metrics.models.service import Models
 from metrics.models.weights import parameters
 from metrics.registry import Chosen
 
-if TYPE_CHECKING:
-    from harness.run.correlate import Judged
 
-
-def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...], extra: tuple[Rating, ...]) -> DatasetEntry:
-    from harness.run.correlate import conversations  # not for a metric's entry
-
+def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...]) -> DatasetEntry:
     card = dataset.card
-    notes = f"{card.notes} {joined(dataset, extra)}".strip()
     return DatasetEntry(
         name=card.name, title=card.title, split=card.split, level=card.level, origin=dataset.origin,
         fingerprint=dataset.fingerprint, items=len(dataset.items), ratings=dataset.rated,
         qualities=tuple(QualityEntry(entry.quality.name, entry.quality.dimension, entry.quality.low,
                                      entry.quality.high, entry.rated) for entry in qualities),
-        licence=card.licence, citation=card.citation, notes=notes, has=score.has(dataset.items),
+        licence=card.licence, citation=card.citation, notes=card.notes, has=score.has(dataset.items),
         contexts=len(set(conversations(dataset.items).tolist())),
         ratings_fingerprint=ratings_fingerprint(dataset.ratings), language=card.language,
         votes=sum(len(rating.votes) for rating in dataset.ratings),
     )
-
-
-def joined(dataset: Dataset, extra: tuple[Rating, ...]) -> str:
-    """Say how many private votes were joined; empty where none were."""
-    if not extra:
-        return ""
-    votes, items = sum(len(rating.votes) for rating in extra), len({rating.item for rating in extra})
-    return f"Private ratings joined: {votes} votes on {items} of {len(dataset.items)} items."
 
 
 def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from benchmarks.dataset import Dataset, DatasetCard, Item, Quality, Split
 from benchmarks.errors import UnknownDataset, nearest
 from harness.errors import BadConfig
 from harness.run.reuse import Reused
+from harness.statistics.estimates import full_name
 from metrics import registry as metrics
 from metrics.errors import BrokenPlugin
 from metrics.registry import Chosen
@@ -87,6 +89,18 @@ class Plan:
     def qualities(self, card: DatasetCard) -> tuple[Quality, ...]:
         """Return the selected qualities of a dataset."""
         return _matching(card.qualities, self.selection.qualities)
+
+    def options(self) -> dict[str, Any]:
+        """Return all that decides the results beside seed and environment, as the results keep it."""
+        options = {**self.selection.requested(), "draws": self.draws.ranks, "permutations": self.draws.permutations,
+                   "examples": self.examples}
+        if self.draws.statistics:
+            options["statistics"] = [full_name(*statistic) for statistic in self.draws.statistics]
+        if self.reused.name:
+            options["reused"] = f"{self.reused.name}, sha256 {self.reused.digest}"
+        if self.ratings:
+            options["ratings sha256"] = hashlib.sha256(self.ratings.read_bytes()).hexdigest()
+        return options
 
 
 def make(selection: Selection, draws: Draws | None = None, *, examples: int = 0, rescore: bool = False,

@@ -9,6 +9,7 @@ are from a bundle.
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from harness.errors import BadBundle
 from harness.results.rows import MetricEntry
 from harness.scoring.pairs import signed
 from harness.scoring.score import Scores
+from harness.statistics.panel import Vector
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
@@ -39,31 +41,31 @@ class Reused:
 
     def scores(self, dataset: Dataset) -> dict[str, Scores]:
         """Return the scores of a dataset by metric label."""
-        return {label: own for label in self.metrics if (own := self._of(label, dataset)) is not None}
+        return {label: scores for label, scores in self._all(dataset).items() if label in self.metrics}
 
     def inputs(self, dataset: Dataset) -> dict[str, Scores]:
         """Return the scores of a dataset by signature, with columns as a composition reads them."""
         inputs = {}
-        for label, signature in self.signatures.items():
-            own, options = self._of(label, dataset), label[len(label.partition("[")[0]):]
-            if own is not None:
-                inputs[signature] = replace(own, columns={name.replace(options, "", 1): values
-                                                       for name, values in own.columns.items()})
+        for label, scores in self._all(dataset).items():
+            options = label[len(label.partition("[")[0]):]
+            inputs[self.signatures[label]] = replace(scores, columns={
+                name.replace(options, "", 1): values for name, values in scores.columns.items()})
         return inputs
 
     def reason(self, dataset: Dataset, label: str) -> str:
         """Say why the bundle has no scores of a dataset."""
         return self.reasons.get((dataset.fingerprint, label), f"the bundle {self.name} has no scores of these items")
 
-    def _of(self, label: str, dataset: Dataset) -> Scores | None:
+    def _all(self, dataset: Dataset) -> dict[str, Scores]:
         table = self.tables.get(dataset.fingerprint)
-        columns = {column: values for (metric, column), values in table.columns.items() if metric == label} \
-            if table else {}
-        if table is None or not columns:
-            return None
+        if table is None:
+            return {}
         if set(table.items) != {item.id for item in dataset.items}:
             raise BadBundle(f"{self.name}: its scores of {dataset.card.name} are of other items than it says")
-        return Scores(table.items, columns, 0.0)
+        columns: dict[str, dict[str, Vector]] = defaultdict(dict)
+        for (metric, column), values in table.columns.items():
+            columns[metric][column] = values
+        return {label: Scores(table.items, own, 0.0) for label, own in columns.items()}
 
 
 def take(path: Path, chosen: Iterable[Chosen], aggregations: Iterable[str], models: Models) -> Reused:

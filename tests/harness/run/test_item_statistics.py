@@ -102,7 +102,7 @@ def test_turns_of_a_conversation_are_swapped_as_one_and_have_contexts_of_their_o
              for turn in (5, 1, 3) for name in "ab"]
     dataset = Dataset(make_card(size=6), tuple(items), (), "imported")
     points, human = correlate.item_scores(dataset, (), {}), np.arange(6.0)
-    assert (points.contexts.tolist(), entries.dataset_entry(dataset, (), ()).contexts) == ([0, 1, 2, 3, 4, 5], 2)
+    assert (points.contexts.tolist(), entries.dataset_entry(dataset, ()).contexts) == ([0, 1, 2, 3, 4, 5], 2)
     (target,) = correlate.targets(dataclasses.replace(points, scores={("m", "x"): human, ("m", "y"): -human}),
                                   [Judged(Quality("fluent"), (), human)])
     assert target.units.tolist() == [0, 1, 0, 1, 0, 1]

@@ -82,7 +82,7 @@ def test_a_language_is_said_and_never_guessed(tmp_path: Path, home: Path, capsys
     assert ("look at this: 5 items are mostly in letters that are not Latin, and of the language en; say another by "
             "language (cha.jsonl, line 1;") in capsys.readouterr().out
     assert main(["check", chinese(tmp_path, "Chinese")]) == 2
-    assert "language should be the code of a language, such as en or zh, not 'Chinese'" in capsys.readouterr().err
+    assert "language: should be the code of a language, such as en or zh, is 'Chinese'" in capsys.readouterr().err
     path = card(tmp_path, "bad", [{"item": "1", "context": "a", "response": "b", "overall": 1, "language": "Spanish"}])
     assert main(["check", path]) == 2
     assert "bad.jsonl, line 1: record 1, field 'language': should be a code such as en or zh, not 'Spanish'" in (

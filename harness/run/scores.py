@@ -1,0 +1,117 @@
+"""The first step of a run: the scores of every metric on a dataset, stored, from a bundle, or new."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.dataset import Dataset, DatasetCard
+from benchmarks.errors import BadStore
+from benchmarks.redaction import redacted
+from harness.errors import ScoringFailed
+from harness.results.rows import Failure, Skip, Timing
+from harness.run import plan as plans
+from harness.run import unchanged
+from harness.run.plan import Plan
+from harness.run.workspace import Workspace
+from harness.scoring import composites
+from harness.scoring.pairs import Pair, pairs
+from harness.scoring.parts import Executor, Key, Local, cut_pairs, score_pairs
+from harness.scoring.progress import SCORING
+from harness.scoring.score import Scores
+from harness.scoring.scorer import Scorer
+from metrics.errors import MissingResource, NoAnswer
+from metrics.registry import Chosen
+
+Scored = Mapping[tuple[str, str], Scores]
+"""Scores by the label and the column suffix of their metric."""
+
+
+@dataclass(slots=True)
+class Scoring:
+    """The pairs of metric and dataset that were scored in this run, and the exceptions of others."""
+
+    plan: Plan
+    work: Workspace
+    scored: set[Key] = field(default_factory=set)
+    errors: dict[Key, Exception] = field(default_factory=dict)
+
+    def ahead(self) -> None:
+        """Score all datasets with the workers of a cluster; in one process only estimate the work."""
+        work = self.work
+        if work.executor is None and len(self.plan.cards) == 1:
+            return
+        with work.progress.stage("planning"):
+            planned = [pair for card in self.plan.cards for pair in self._planned(card)]
+        if work.executor is not None:
+            with work.progress.stage(SCORING):
+                self._score(planned, work.executor)
+            return
+        for part in cut_pairs(planned, work.store):
+            work.progress.plan(part.name, part.seconds * part.pair.known)
+
+    def scores(self, dataset: Dataset, tables: Mapping[str, list[Any]]) -> Scored:
+        """Return the scores of every metric on a dataset; an exception fails only its metric."""
+        plan, work, name, fingerprint = self.plan, self.work, dataset.card.name, dataset.fingerprint
+        if work.executor is None:
+            with work.progress.stage(SCORING, name):
+                self._score(to_score(plan, work, dataset), Local(dataset, work.models, work.store))
+        scorer = Scorer(
+            dataset, work.models, work.store, plan.rescore,
+            fresh={key for scored_on, key in self.scored if scored_on == fingerprint},
+            known={**plan.reused.inputs(dataset),
+                   **{key: error for (failed_on, key), error in self.errors.items() if failed_on == fingerprint}})
+        reused = plan.reused.scores(dataset)
+        requested = {chosen.label for chosen in plan.chosen}
+        tables["skips"] += [Skip(name, label, redacted(plan.reused.reason(dataset, label)))
+                            for label in plan.reused.metrics if label not in reused and label not in requested]
+        scored, fresh = {(label, ""): scores for label, scores in reused.items()}, 0
+        with work.progress.stage("composing", name):
+            for chosen in plan.chosen:
+                if chosen.label not in reused and (scores := self._attempt(scorer, chosen, tables)):
+                    scored[chosen.label, chosen.suffix] = scores
+                    fresh += composites.key(chosen.metric, dataset, work.models) in scorer.fresh
+        work.progress.scored += fresh
+        work.progress.terminal.line(
+            f"{name:<18} {dataset.kind:<6} {len(dataset.items):>6} items  metrics: {fresh} scored, "
+            f"{len(scored) - len(reused) - fresh} kept from before"
+            f"{f', {len(reused)} from {plan.reused.name}' if reused else ''}")
+        return dict(sorted(scored.items()))
+
+    def _planned(self, card: DatasetCard) -> list[Pair]:
+        try:
+            dataset = plans.load(card, self.work.home, self.plan.selection)
+        except BadStore:  # reported when the run comes to it
+            return []
+        return to_score(self.plan, self.work, dataset) if dataset else []
+
+    def _score(self, planned: Sequence[Pair], executor: Executor) -> None:
+        errors = score_pairs(planned, executor, self.work.store, self.work.progress, rescore=self.plan.rescore)
+        self.errors |= errors
+        self.scored |= {pair.key for pair in planned} - errors.keys()
+
+    def _attempt(self, scorer: Scorer, chosen: Chosen, tables: Mapping[str, list[Any]]) -> Scores | None:
+        """Return the scores of a metric with a row of its time, or None with a row of the reason."""
+        progress, name, scores = self.work.progress, scorer.dataset.card.name, scorer.attempt(chosen.metric)
+        if isinstance(scores, ScoringFailed):
+            tables["failures"].append(Failure(name, chosen.label, redacted(str(scores))))
+            progress.say(f"{name}: {chosen.label} crashed: {scores}", scores.stack)
+            return None
+        if isinstance(scores, Exception):
+            progress.lacking += isinstance(scores, MissingResource) and unchanged.is_signed(chosen, self.work)
+            progress.unanswered += isinstance(scores, NoAnswer)
+            tables["skips"].append(Skip(name, chosen.label, redacted(str(scores))))
+            return None
+        alone = round(scores.alone, 6) if math.isfinite(scores.alone) else None
+        tables["timings"].append(
+            Timing(name, chosen.label, len(scores.items), round(scores.seconds, 6), alone, scores.day))
+        return scores
+
+
+def to_score(plan: Plan, work: Workspace, dataset: Dataset) -> list[Pair]:
+    """List the pairs to be scored on a dataset."""
+    reused = plan.reused.scores(dataset)
+    return pairs(dataset, [chosen for chosen in plan.chosen if chosen.label not in reused], work.models, work.store,
+                 work.costs, rescore=plan.rescore, known=plan.reused.inputs(dataset))
