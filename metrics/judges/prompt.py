@@ -73,7 +73,7 @@ class Prompt:
     dialogue: str = ""
     needs: tuple[Literal["context", "references", "facts"], ...] = ()
     samples: int = 1
-    temperature: Annotated[float, Rule("0 to 10", lambda value: 0 <= value <= 10)] = 0.0
+    temperature: Annotated[float, records.Rule("0 to 10", lambda value: 0 <= value <= 10)] = 0.0
     max_tokens: int = 256
     logprobs: bool = False
     request: str = "{}"
