@@ -1,8 +1,7 @@
 """The console command, and the safe form of `python -m harness`: `python -m dialogue_harness`.
 
-The four packages have everyday names. A folder called `metrics` in the working directory, on a PYTHONPATH
-with an empty entry, would be imported in their place. So they are imported first from where this file lies;
-afterwards the search path is what it was.
+The four packages have everyday names: a folder called `metrics` in the working directory, with an empty entry on
+PYTHONPATH, would be imported in their place. So they are imported first from the folder of this file.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ PACKAGES = ("benchmarks", "metrics", "harness", "leaderboard")
 
 
 def main() -> int:
-    """Bind the four package names to this installation, then run the command line."""
+    """Import the four packages from this installation, then run the command line."""
     if sys.version_info < (3, 11) or sys.maxsize < 1 << 32:  # in a checkout; pip would have refused
         bits = 64 if sys.maxsize > 1 << 32 else 32
         sys.exit(f"harness: a 64-bit Python 3.11 or newer is needed; this is {sys.version.split()[0]} of {bits} bits")

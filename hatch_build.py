@@ -1,4 +1,4 @@
-"""Keeps in wheel and sdist the commit that they were built from, which `harness --version` and results name."""
+"""Record in wheel and sdist the commit that they were built from, for `harness --version` and results."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class CommitHook(BuildHookInterface[Any]):
-    """Writes harness/COMMIT; a wheel that is built from the sdist has it from there."""
+    """Writer of harness/COMMIT; a wheel built from the sdist gets the file from there."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Ask git, where this is a checkout."""
+        """Write the commit if this is a git checkout."""
         if version == "editable" or not Path(self.root, ".git").exists():
             return
         described = subprocess.run(["git", "-C", self.root, "describe", "--always", "--abbrev=40", "--dirty"],

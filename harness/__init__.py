@@ -16,7 +16,7 @@ __all__ = ["__version__", "score"]
 
 
 def __getattr__(name: str) -> Any:
-    """`score` is loaded when it is asked for, so that the command line starts without numpy."""
+    """Import `score` on first use, so that the command line starts without numpy."""
     if name == "score":
         from harness.api.scores import score
 

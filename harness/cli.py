@@ -1,12 +1,12 @@
-"""The command line: one file per command in harness/commands, found by itself and imported when it is called.
+"""The command line: one file per command in harness/commands, imported only when the command is called.
 
-Exit status: 0 done; 1 a metric crashed on a dataset, a judge's server gave no answer or a check failed, and all else
-is done; 2 something you can mend, said in one line; 130 stopped by Ctrl-C, and the same command goes on; 141 the reader
-of a pipe went away.
+Exit status: 0 done; 1 a metric failed on a dataset, a judge's server gave no answer or a check failed, and everything
+else is done; 2 an error that you can fix, described in one line; 130 stopped by Ctrl-C, and the same command continues;
+141 the reader of a pipe has closed it.
 
-Every command takes `--home DIR`: where imported data is kept, by default HARNESS_HOME, else the user's data folder.
-`python -m harness` imports packages of the working directory first; where one is called `metrics` or `harness`, use
-`python -m dialogue_harness`, which is the same as `harness`.
+Every command takes `--home DIR`: the folder of imported data, by default HARNESS_HOME, else the user's data folder.
+`python -m harness` imports packages from the working directory first; if one there is called `metrics` or `harness`,
+use `python -m dialogue_harness`, which is the same as `harness`.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from harness.errors import HarnessError
 from harness.run.settings import home_folder
 from metrics.errors import MetricError
 
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-GOES_ON = "what was done is kept, the same command goes on"
+DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+CONTINUE = "finished work is kept; repeat the command to continue"
 
 
 class Command(Protocol):
     """A module in harness/commands; the first line of its docstring is its help."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Add the command's own flags."""
+        """Add the flags of the command."""
 
     def run(self, args: argparse.Namespace) -> int:
-        """Do it; the exit status."""
+        """Run the command and return its exit status."""
 
 
 def helps() -> dict[str, str]:
-    """What every command does, by its name, from the first lines of the files; none of them is imported."""
+    """Return the help of every command by name, read from the first lines of the files without importing them."""
     files = sorted(Path(__file__).with_name("commands").glob("[!_]*.py"))
     heads = {path.stem.rstrip("_"): path.read_text(encoding="utf-8").split('"""')[1] for path in files}
     return {name: " ".join(head.partition("\n\n")[0].partition("`: ")[2].split()).rstrip(".")
@@ -51,24 +51,24 @@ def helps() -> dict[str, str]:
 
 
 def load(name: str) -> Command:
-    """The module of a command."""
-    keyword = "_" * (name in ("import", "list"))  # which no module can or should be called
-    return cast("Command", importlib.import_module(f"harness.commands.{name}{keyword}"))
+    """Import the module of a command; import_ and list_ are named after words of Python."""
+    suffix = "_" if name in ("import", "list") else ""
+    return cast("Command", importlib.import_module(f"harness.commands.{name}{suffix}"))
 
 
 def parser(only: str = "") -> argparse.ArgumentParser:
-    """The parser over all commands; with `only`, the flags of that command alone, and no other is imported."""
+    """Return the parser of all commands; with `only`, import that command alone and leave out the flags of others."""
     top = argparse.ArgumentParser(
         prog="harness", description="Which automatic metric best agrees with people about open-domain dialogue.",
         epilog="`harness run --all` scores everything and makes the leaderboard under ./results/site.")
     top.add_argument("--version", action=_Version, nargs=0, help="print version and commit")
     top.add_argument("--print-completion", action=_Completion, choices=("bash", "zsh", "tcsh"),
-                     help="print what completes commands and flags in this shell: source it there")
+                     help="print a script for this shell that completes commands and flags")
     subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, text in helps().items():
         sub = subparsers.add_parser(name, help=text, description=text)
         sub.add_argument("--home", type=Path, metavar="DIR",
-                         help="where imported data is kept (default: HARNESS_HOME, else the user's data folder)")
+                         help="folder of imported data (default: HARNESS_HOME, else the user's data folder)")
         if only in ("", name):
             command = load(name)
             command.configure(sub)
@@ -77,10 +77,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
 
 
 class _Version(argparse.Action):
-    """Prints the version and, where it is known, the commit."""
-
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Print it and leave."""
         from harness.run.environment import commit
 
         print(" ".join(filter(None, ("harness", harness.__version__, commit()))))
@@ -88,31 +85,28 @@ class _Version(argparse.Action):
 
 
 class _Completion(argparse.Action):
-    """Prints a script of completions made from the parser over all commands."""
-
     def __call__(self, _: object, __: object, shell: Any, ___: object = None) -> None:
-        """Print it and leave."""
         import shtab
 
-        every = parser()
-        print(shtab.complete(every, shell))
-        every.exit()
+        all_commands = parser()
+        print(shtab.complete(all_commands, shell))
+        all_commands.exit()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; its exit status."""
+    """Run a command and return its exit status."""
     words = sys.argv[1:] if argv is None else argv
     try:
-        args, unknown = parser(
-            next((word for word in words if not word.startswith("-")), "none")).parse_known_args(words)
+        name = next((word for word in words if not word.startswith("-")), "none")
+        args, unknown = parser(name).parse_known_args(words)
         if unknown:
             args.refuse(f"unrecognized arguments: {' '.join(unknown)}")
         for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):  # a terminal that cannot show a sign shows another
+            if isinstance(stream, io.TextIOWrapper):  # replace characters that the terminal cannot show
                 stream.reconfigure(errors="replace")
-        if args.command != "run":  # which may have its home from a config file
+        if args.command != "run":  # its home may come from a config file
             args.home = home_folder(args.home)
-            from benchmarks import registry  # reads no more than a command needs
+            from benchmarks import registry  # imported here, since `run` and --help do not need it
 
             registry.know(args.home)
         return int(args.execute(args))
@@ -120,14 +114,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse(str(error))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141  # as a shell counts a process that SIGPIPE ended
+        return 141  # 128 + SIGPIPE, as shells report it
     except OSError as error:
         message = ": ".join(filter(None, (str(error.filename or ""), error.strerror or str(error))))
-        return _refuse(f"{message}; make room: {GOES_ON}" if error.errno in FULL else message)
+        return _refuse(f"{message}; free some space: {CONTINUE}" if error.errno in DISK_FULL else message)
     except MemoryError:
-        return _refuse(f"out of memory; {GOES_ON}")
+        return _refuse(f"out of memory; {CONTINUE}")
     except KeyboardInterrupt:
-        print("harness: stopped; what was scored is kept, the same command goes on", file=sys.stderr)
+        print(f"harness: stopped; {CONTINUE}", file=sys.stderr)
         return 130
 
 

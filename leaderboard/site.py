@@ -9,15 +9,12 @@ command differ only in their timings. The sample is shown only if there is no re
 from __future__ import annotations
 
 import functools
-import gc
 import gzip
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import resources
-from typing import TypeAlias
 
 from harness.results.rows import Results
 from leaderboard import pages as modules
@@ -28,22 +25,15 @@ from leaderboard.model.numbers import numbers, worst
 from leaderboard.pages import changes
 from leaderboard.render import html, markdown, rows
 
-Build: TypeAlias = Callable[[Results], tuple[Page, ...]]
-MARKDOWN = "LEADERBOARD.md"
-CHANGES = "changes.csv"
-NUMBERS, WORST = "numbers.js", "worst.js"
-STYLE = "style.css"
-DOWNLOADS = "methods.html"
-ENTRY = "index.html"
+MARKDOWN, CHANGES, STYLE, NUMBERS, WORST = "LEADERBOARD.md", "changes.csv", "style.css", "numbers.js", "worst.js"
+ENTRY, DOWNLOADS = "index.html", "methods.html"
 GENERAL = (ENTRY, "submit.html")
-BUNDLE = "every score by item, without texts, for harness verify and harness run --reuse"
+"""Pages that a challenge replaces by its own."""
 LARGE = 1_000_000
 """Files of more bytes are compressed."""
-
 SCRIPTS = ("tables.js",)
 BOARD_SCRIPTS = (NUMBERS, "ranking.js", "compare.js", "tables.js", "board.js")
 """The scripts of a page with a board that is re-ranked, in this order."""
-
 STUDIES = "Studies"
 DATASETS = Entry("methods.html#datasets", "Datasets", "Datasets")
 
@@ -53,20 +43,54 @@ def site(results: Results, before: Results | None = None, bundle: str = "") -> d
 
     With earlier results, the site has a page of changes. With a link to a bundle, it replaces the large tables.
     """
-    collects = gc.isenabled()
-    gc.disable()  # pages consist of very many small objects without cycles
-    try:
-        return _files(real_alone(results), before and real_alone(before), bundle)
-    finally:
-        if collects:
-            gc.enable()
+    results, before = real_alone(results), before and real_alone(before)
+    files = dict(_tables(results, before, bundle))
+    challenge = "challenge" in results.run.options
+    built = [page for page in _built(results) if not challenge or page.path not in GENERAL]
+    if before is not None:
+        built.append(changes.compare(before, results))
+    downloads = _downloads(files, bundle)
+    pages = sorted((replace(page, sections=(*page.sections, downloads)) if page.path == DOWNLOADS else page
+                    for page in built), key=lambda page: page.order)
+    sample = any(entry.kind == "sample" for entry in results.datasets)
+    note = " ".join(filter(None, (html.BANNER if sample else "", scored_part(results))))
+    menu, footer = _menu(pages), _footer(results)
+    files |= {page.path: html.html(page, menu, BOARD_SCRIPTS if page.ranked else SCRIPTS, note, footer)
+              for page in (*pages, *_studies(pages))}
+    if challenge:
+        files[ENTRY] = files["challenge.html"]
+    if any(row.metric for row in results.examples):
+        files[WORST] = worst(results)
+    return {**files, NUMBERS: numbers(results), STYLE: b"\n".join(_static(".css").values()), **_static(".js"),
+            MARKDOWN: markdown.document([page for page in pages if page.markdown], note)}
 
 
-def builders() -> tuple[Build, ...]:
-    """Return the `build` functions of leaderboard/pages/ by module name."""
-    names = sorted(entry.name for entry in pkgutil.iter_modules(modules.__path__))
-    loaded = (importlib.import_module(f"{modules.__name__}.{name}") for name in names)
-    return tuple(module.build for module in loaded if hasattr(module, "build"))
+def _built(results: Results) -> Iterator[Page]:
+    """Build all pages by the modules of leaderboard/pages/, by name."""
+    for name in sorted(entry.name for entry in pkgutil.iter_modules(modules.__path__)):
+        module = importlib.import_module(f"{modules.__name__}.{name}")
+        if hasattr(module, "build"):
+            yield from module.build(results)
+
+
+def _tables(results: Results, before: Results | None, bundle: str) -> Iterator[tuple[str, bytes]]:
+    """Write the tables as files, large ones compressed reproducibly."""
+    writers = {path: table for path, (table, _) in rows.FILES.items() if not bundle or path in rows.SMALL}
+    if before is not None:
+        writers[CHANGES] = functools.partial(rows.changes, before)
+    for path, write in writers.items():
+        content = write(results)
+        yield (f"{path}.gz", gzip.compress(content, 6, mtime=0)) if len(content) > LARGE else (path, content)
+
+
+def _downloads(paths: Iterable[str], bundle: str) -> Section:
+    about = {name: description for name, (_, description) in rows.FILES.items()} | {
+        CHANGES: "every correlation that changed, with the cause"}
+    files = {MARKDOWN: "the boards as Markdown"} | {path: about[path.removesuffix(".gz")] for path in paths}
+    if bundle:
+        files[bundle] = "every score by item, without texts, for harness verify and harness run --reuse"
+    return Section("files", "Downloads", (Facts.of(*(
+        (path, Cell(description, link=path)) for path, description in files.items())),))
 
 
 def _menu(pages: Sequence[Page]) -> tuple[Entry, ...]:
@@ -78,27 +102,13 @@ def _menu(pages: Sequence[Page]) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def _studies(pages: Sequence[Page]) -> tuple[Page, ...]:
+def _studies(pages: Sequence[Page]) -> Iterator[Page]:
     """Build the page that lists the studies, if there are any."""
-    rows = [(Cell(page.label, link=page.path), Cell(page.detail)) for page in pages if page.group == STUDIES]
-    headings = (Heading("Study", "stub"), Heading("Subject"))
-    table = Table.of("list", plural(len(rows), "study", "studies"), headings, rows)
-    return (Page(path="studies.html", title=STUDIES, label=STUDIES, sections=(
-        Section("pages", STUDIES, (table,)),), group=STUDIES, markdown=False),) if rows else ()
-
-
-def _compressed(path: str, content: bytes) -> tuple[str, bytes]:
-    """Compress large files reproducibly."""
-    return (f"{path}.gz", gzip.compress(content, 6, mtime=0)) if len(content) > LARGE else (path, content)
-
-
-def _downloads(files: Iterable[str], bundle: str) -> Section:
-    about = {name: words for name, (_, words) in rows.FILES.items()} | {
-        CHANGES: "every correlation that changed, with the cause"}
-    descriptions = {MARKDOWN: "the boards as Markdown", **{
-        path: about[path.removesuffix(".gz")] for path in files}, **({bundle: BUNDLE} if bundle else {})}
-    return Section("files", "Downloads", (Facts.of(*(
-        (path, Cell(description, link=path)) for path, description in descriptions.items())),))
+    listed = [(Cell(page.label, link=page.path), Cell(page.detail)) for page in pages if page.group == STUDIES]
+    if listed:
+        table = Table.of("list", plural(len(listed), "study", "studies"),
+                         (Heading("Study", "stub"), Heading("Subject")), listed)
+        yield Page("studies.html", STUDIES, STUDIES, (Section("pages", STUDIES, (table,)),), group=STUDIES)
 
 
 def _footer(results: Results) -> tuple[tuple[str, str], ...]:
@@ -111,35 +121,6 @@ def _footer(results: Results) -> tuple[tuple[str, str], ...]:
             (f"dialogue-harness {results.run.version}, commit {commit[:12]}{dash}{dirty}", "methods.html#repeat"),
             (f"{plural(len(results.datasets), 'dataset')}, {items:,} items", "methods.html#datasets"),
             ("how to cite", "methods.html#cite"), ("LEADERBOARD.md, CSV and JSON", "methods.html#files"))
-
-
-def _files(results: Results, before: Results | None, bundle: str) -> dict[str, bytes]:
-    tables: dict[str, Callable[[Results], bytes]] = {
-        path: table for path, (table, _) in rows.FILES.items() if not bundle or path in rows.SMALL}
-    if before is not None:
-        tables[CHANGES] = functools.partial(rows.changes, before)
-    challenge = "challenge" in results.run.options  # its page replaces the general ones
-    with ThreadPoolExecutor() as pool:  # tables first, since they need the most memory; compressed in the background
-        futures = [pool.submit(_compressed, path, table(results)) for path, table in tables.items()]
-        built = [page for build in builders() for page in build(results) if not challenge or page.path not in GENERAL]
-    files = dict(future.result() for future in futures)
-    if before is not None:
-        built.append(changes.compare(before, results))
-    downloads = _downloads(files, bundle)
-    pages = sorted((replace(page, sections=(*page.sections, downloads)) if page.path == DOWNLOADS else page
-                    for page in built), key=lambda page: page.order)
-    menu, sample = _menu(pages), any(entry.kind == "sample" for entry in results.datasets)
-    note = " ".join(filter(None, (html.BANNER if sample else "", scored_part(results))))
-    drawn = {page.path: html.html(page, menu, BOARD_SCRIPTS if page.ranked else SCRIPTS, note, _footer(results))
-             for page in (*pages, *_studies(pages))}
-    if challenge:
-        drawn[ENTRY] = drawn["challenge.html"]
-    return {
-        **drawn,
-        MARKDOWN: markdown.document([page for page in pages if page.markdown], note),
-        **files, NUMBERS: numbers(results), STYLE: b"\n".join(_static(".css").values()), **_static(".js"),
-        **({WORST: worst(results)} if any(row.metric for row in results.examples) else {}),
-    }
 
 
 def _static(suffix: str) -> dict[str, bytes]:

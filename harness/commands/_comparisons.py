@@ -14,7 +14,7 @@ from harness.commands._output import DATA, table
 from harness.results.files import filled
 from harness.results.item_scores import labels
 from harness.results.pooled import FOLLOWING, STATISTIC, Lead, Pool
-from harness.results.rows import Comparisons, Correlation, Results
+from harness.results.rows import Comparisons, Correlation, DatasetEntry, Results
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number
 from leaderboard.blocks.tables import Kind
@@ -32,9 +32,10 @@ Target = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class ReportRows:
-    """A selection of rows: targets, columns (none: all), statistic, test and rule of the clusters."""
+class Selection:
+    """Selected rows of results: targets, columns (none: all), statistic, test and rule of the clusters."""
 
+    results: Results
     targets: frozenset[Target]
     columns: tuple[str, ...] = ()
     statistic: str = "spearman"
@@ -42,125 +43,115 @@ class ReportRows:
     rule: str = "every"
     draws: int = 0
 
-    def comparisons(self, report: Results) -> dict[Target, Comparisons]:
-        return {(rows.dataset, rows.quality): rows for rows in report.comparisons
-                if (rows.statistic, rows.test) == (self.statistic, self.test) and self.has(rows.dataset, rows.quality)}
-
     def has(self, dataset: str, quality: str) -> bool:
         return (dataset, quality) in self.targets
 
-    def correlations(self, report: Results) -> dict[Target, list[Correlation]]:
+    def entry(self, target: Target) -> DatasetEntry:
+        return next(entry for entry in self.results.datasets if entry.name == target[0])
+
+    def comparisons(self) -> dict[Target, Comparisons]:
+        return {(rows.dataset, rows.quality): rows for rows in self.results.comparisons
+                if (rows.statistic, rows.test) == (self.statistic, self.test) and self.has(rows.dataset, rows.quality)}
+
+    def correlations(self) -> dict[Target, list[Correlation]]:
         """Return the correlations of each target, the best first."""
         correlations: dict[Target, list[Correlation]] = {}
-        for row in report.correlations:
-            if row.statistic == self.statistic and self.has(row.dataset, row.quality) and math.isfinite(row.value):
+        for row in self.results.correlations:
+            if row.statistic == self.statistic and math.isfinite(row.value) and self.has(row.dataset, row.quality):
                 correlations.setdefault((row.dataset, row.quality), []).append(row)
         return {target: sorted(rows, key=lambda row: (-row.value, row.column)) for target, rows in correlations.items()}
 
+    def table(self, target: Target, caption: str, heads: dict[str, Kind], rows: Iterable[Sequence[str]]) -> str:
+        entry = self.entry(target)
+        title = f"{target[0]}, {target[1]}: {self.statistic.capitalize()}{caption}"
+        return table(title, heads.items(), DATA["own" if entry.split == "own" else entry.kind], rows)
 
-def valued(report: Results, chosen: ReportRows) -> Iterator[str]:
+
+def valued(chosen: Selection) -> Iterator[str]:
     """Format the correlations as a table per target."""
-    for target, rows in chosen.correlations(report).items():
-        ties = any(math.isfinite(row.epsilon) for row in rows)
-        cells = [(row.column, number(row.value), _interval(row), _p(row.p), str(row.n),
-                  *[f"{row.epsilon:.3g}"] * ties) for row in rows]
-        yield _table(report, chosen, target, "", {"Metric": "stub", **dict.fromkeys(
-            ("value", "95 % interval", "p", "n", *["ε"] * ties), "number")}, cells)
-    missing = {(row.dataset, row.quality, row.note) for row in report.correlations if row.statistic == chosen.statistic
-               and chosen.has(row.dataset, row.quality) and not math.isfinite(row.value)}
+    for target, rows in chosen.correlations().items():
+        epsilon = ["ε"] if any(math.isfinite(row.epsilon) for row in rows) else []
+        heads = _numbers("value", "95 % interval", "p", "n", *epsilon)
+        yield chosen.table(target, "", {"Metric": "stub", **heads}, [
+            (row.column, number(row.value), _interval(row), _p(row.p), str(row.n), *(
+                f"{row.epsilon:.3g}" for _ in epsilon)) for row in rows])
+    missing = {(row.dataset, row.quality, row.note) for row in chosen.results.correlations
+               if row.statistic == chosen.statistic and chosen.has(row.dataset, row.quality)
+               and not math.isfinite(row.value)}
     if missing:
         yield "".join(f"{dataset}, {quality}: no value for some columns: {note}\n"
                       for dataset, quality, note in sorted(missing))
 
 
-@dataclass(frozen=True, slots=True)
-class PooledLead:
-    """A lead over all targets of a split, or over those of a dimension.
+def pooled(chosen: Selection) -> Iterator[tuple[str, str]]:
+    """Return the leads over all targets of a split, and over those of each dimension, as sentences and JSON objects.
 
-    `reached` is the share of the correlation that the reliability of the raters allows.
+    A lead needs several targets, or one if a part was selected.
     """
-
-    split: str
-    origin: str
-    dimension: str
-    targets: tuple[Target, ...]
-    better: str
-    worse: str
-    lead: Lead
-    reached: float
-
-    def __str__(self) -> str:
-        datasets = plural(len({dataset for dataset, _ in self.targets}), "dataset")
-        about = f"{len(self.targets)} qualities of {datasets}" if self.targets[1:] else ", ".join(self.targets[0])
-        share = f"; it reaches {self.reached:.0%} of the limit from rater noise" if math.isfinite(self.reached) else ""
-        return (f"{self.split}, {self.origin}, {self.dimension} ({about}): {self.better} leads {self.worse} "
-                f"{self.lead.verdict}{share}")
-
-    def json(self) -> str:
-        """Return a JSON object with the field names of a comparison."""
-        difference = self.lead.difference
-        return json.dumps(filled({
-            "split": self.split, "origin": self.origin, "dimension": self.dimension, "targets": self.targets,
-            "statistic": STATISTIC, "test": "pooled", "better": self.better, "worse": self.worse,
-            "delta": difference.value, "low": difference.low, "high": difference.high, "p": difference.p,
-            "reached": self.reached, "established": difference.established}), ensure_ascii=False)
-
-
-def pooled(report: Results, chosen: ReportRows) -> Iterator[PooledLead]:
-    """Return the leads of each split and dimension with several targets, or with one if a part was selected."""
-    pool = Pool.of(report)
+    datasets, pool = chosen.results.datasets, Pool.of(chosen.results)
     labelled = dict(zip(pool.columns, labels(list(pool.columns)), strict=True))
-    dimensions = sorted({quality.dimension for entry in report.datasets for quality in entry.qualities})
-    least = 1 if len(chosen.targets) < max(2, sum(len(entry.qualities) for entry in report.datasets)) else 2
-    for split, origin in sorted({(entry.split, entry.kind) for entry in report.datasets}):
+    dimensions = sorted({quality.dimension for entry in datasets for quality in entry.qualities})
+    least = 1 if len(chosen.targets) < max(2, sum(len(entry.qualities) for entry in datasets)) else 2
+    for split, origin in sorted({(entry.split, entry.kind) for entry in datasets}):
         parts = {name: tuple(target for target in pool.targets(split, origin, name) if chosen.has(*target))
                  for name in ("", *dimensions)}
         all_targets = parts.pop("")
+        if all_targets not in parts.values():
+            parts = {"all": all_targets, **parts}
         rule = "test" if split == "test" else "dev"
-        for name, targets in ({"all": all_targets} | parts if all_targets not in parts.values() else parts).items():
+        for dimension, targets in parts.items():
             for lead in _leads(pool, targets, rule, chosen.columns) if len(targets) >= least else ():
-                yield PooledLead(split, origin, name, targets, labelled[lead.better], labelled[lead.worse], lead,
-                                 pool.reached(targets, lead.better, rule))
+                better, worse, difference = labelled[lead.better], labelled[lead.worse], lead.difference
+                reached = pool.reached(targets, lead.better, rule)
+                on = (f"{len(targets)} qualities of {plural(len({name for name, _ in targets}), 'dataset')}"
+                      if targets[1:] else ", ".join(targets[0]))
+                share = f"; it reaches {reached:.0%} of the limit from rater noise" if math.isfinite(reached) else ""
+                yield (f"{split}, {origin}, {dimension} ({on}): {better} leads {worse} {lead.verdict}{share}",
+                       json.dumps(filled({
+                           "split": split, "origin": origin, "dimension": dimension, "targets": targets,
+                           "statistic": STATISTIC, "test": "pooled", "better": better, "worse": worse,
+                           "delta": difference.value, "low": difference.low, "high": difference.high,
+                           "p": difference.p, "reached": reached, "established": difference.established,
+                       }), ensure_ascii=False))
 
 
 def _leads(pool: Pool, targets: Sequence[Target], rule: str, columns: Sequence[str]) -> list[Lead]:
     """Compare the leader with its followers; one selected column with the leader; several with each other."""
     ranked = list(pool.means(targets, rule))
-    named = [column for column in ranked if column[1] in columns]
-    if len(ranked) < 2 or (columns and not named):
+    selected = [column for column in ranked if column[1] in columns]
+    if len(ranked) < 2 or (columns and not selected):
         return []
-    if len(named) > 1:
-        return pool.leads(targets, combinations(named, 2), rule)
-    family = (ranked[0], named[0]) if named and named[0] != ranked[0] else ranked[:1 + FOLLOWING]
-    return pool.leads(targets, [family], rule)
+    if len(selected) > 1:
+        return pool.leads(targets, combinations(selected, 2), rule)
+    leads_itself = not selected or selected[0] == ranked[0]
+    return pool.leads(targets, [ranked[:1 + FOLLOWING] if leads_itself else (ranked[0], selected[0])], rule)
 
 
-def compared(report: Results, chosen: ReportRows) -> Iterator[str]:
+def compared(chosen: Selection) -> Iterator[str]:
     """Format the comparisons of the best column, or of the selected columns, as a table per target."""
     from harness.run.item_statistics import beside
 
-    best = {target: rows[0].column for target, rows in chosen.correlations(report).items()}
+    best = {target: rows[0].column for target, rows in chosen.correlations().items()}
     williams = chosen.test == "perm-both" and chosen.statistic in ("spearman", "pearson")
-    for target, comparisons in chosen.comparisons(report).items():
+    for target, comparisons in chosen.comparisons().items():
         selected = set(chosen.columns) or {best.get(target, "")}
         of_selected = np.array([name in selected for name in comparisons.names])
         rows = comparisons.at(of_selected[comparisons.better] | of_selected[comparisons.worse])
         others = {f"p, {NAMES[tests.test]}": {(row.better, row.worse): row.p for row in tests} for tests in beside(
-            report, chosen.statistic, lambda *other, target=target: other == target)} if williams else {}
+            chosen.results, chosen.statistic, lambda *other, target=target: other == target)} if williams else {}
         cells = [(row.better, row.worse, str(row.n), number(row.delta), number(row.value),
                   *map(_p, (row.p, row.holm, row.bh, *(other[row.better, row.worse] for other in others.values()))))
                  for row in sorted(rows, key=lambda row: (row.p, -abs(row.value), row.better, row.worse))]
+        numbers = _numbers("n", "difference", "t", "p", "Holm", "BH", *others)
         if cells:
-            yield _table(report, chosen, target, f", {_test(report, chosen)}, two-sided", {
-                "Better": "stub", "Worse": "text",
-                **dict.fromkeys(("n", "difference", "t", "p", "Holm", "BH", *others), "number")}, cells) + _warning(
-                report, chosen, target) + _limit(report, chosen, comparisons)
+            yield (chosen.table(target, f", {_test(chosen)}, two-sided", {"Better": "stub", "Worse": "text", **numbers},
+                                cells) + _warning(chosen, target) + _limit(chosen, comparisons))
 
 
-def clustered(report: Results, chosen: ReportRows) -> Iterator[str]:
+def clustered(chosen: Selection) -> Iterator[str]:
     """Format clusters, whose members are beaten by all of the clusters above, and letters as a table per target."""
-    all_comparisons = chosen.comparisons(report)
-    for target, rows in chosen.correlations(report).items():
+    all_comparisons = chosen.comparisons()
+    for target, rows in chosen.correlations().items():
         position = {row.column: index for index, row in enumerate(rows)}
         wins = np.zeros((len(rows), len(rows)), dtype=bool)
         if comparisons := all_comparisons.get(target):
@@ -176,23 +167,19 @@ def clustered(report: Results, chosen: ReportRows) -> Iterator[str]:
                   number(row.corrected), letters) for index, (row, letters) in enumerate(
             zip(rows, significance.letters(values, wins), strict=True))]
         adjusted = "one-sided" if chosen.rule == "wmt" else "Holm"
-        caption = f", clusters by {_test(report, chosen)}, {adjusted}, 5 %. {_people(report, target)}"
-        yield _table(report, chosen, target, caption, {
-            "Cluster": "rank", "Metric": "stub", "value": "number", "95 % interval": "number", "n": "number",
-            "corrected": "number", "same letter: no significant difference": "text"}, cells) + _warning(
-            report, chosen, target)
+        numbers = _numbers("value", "95 % interval", "n", "corrected")
+        yield (chosen.table(target, f", clusters by {_test(chosen)}, {adjusted}, 5 %. {_people(chosen, target)}", {
+            "Cluster": "rank", "Metric": "stub", **numbers, "same letter: no significant difference": "text"}, cells)
+               + _warning(chosen, target))
 
 
-def _table(report: Results, chosen: ReportRows, target: Target, caption: str, heads: dict[str, Kind],
-           rows: Iterable[Sequence[str]]) -> str:
-    entry = next(entry for entry in report.datasets if entry.name == target[0])
-    title = f"{target[0]}, {target[1]}: {chosen.statistic.capitalize()}{caption}"
-    return table(title, heads.items(), DATA["own" if entry.split == "own" else entry.kind], rows)
+def _numbers(*names: str) -> dict[str, Kind]:
+    return dict.fromkeys(names, "number")
 
 
-def _warning(report: Results, chosen: ReportRows, target: Target) -> str:
+def _warning(chosen: Selection, target: Target) -> str:
     """Warn where a test is too optimistic or has no power because items share contexts."""
-    entry = next(entry for entry in report.datasets if entry.name == target[0])
+    entry = chosen.entry(target)
     if not 0 < entry.contexts < entry.items:
         return ""
     shared = f"{entry.items} items share {entry.contexts} contexts: "
@@ -207,9 +194,9 @@ def _warning(report: Results, chosen: ReportRows, target: Target) -> str:
     return f"{shared}intervals by formula and Williams' test by row treat them as independent.\n{few}"
 
 
-def _limit(report: Results, chosen: ReportRows, comparisons: Comparisons) -> str:
+def _limit(chosen: Selection, comparisons: Comparisons) -> str:
     """Explain the effect of Holm's adjustment on p-values that the draws cannot resolve."""
-    draws = chosen.draws or int(str(report.run.options.get("permutations") or 0))
+    draws = chosen.draws or int(str(chosen.results.run.options.get("permutations") or 0))
     least = 2 / (draws + 1) * np.isfinite(comparisons.p).sum()
     if chosen.test == "bootstrap" and least > ALPHA:
         return f"With {draws} draws no p by Holm over all pairs is below {min(1, least):.2g}; take more with --draws.\n"
@@ -218,18 +205,18 @@ def _limit(report: Results, chosen: ReportRows, comparisons: Comparisons) -> str
     return ""
 
 
-def _people(report: Results, target: Target) -> str:
-    rows = [row for row in report.reliability if (row.dataset, row.quality) == target]
+def _people(chosen: Selection, target: Target) -> str:
+    rows = [row for row in chosen.results.reliability if (row.dataset, row.quality) == target]
     values = [f"{row.method} {number(row.value)}" for row in rows if math.isfinite(row.value)]
     notes = sorted({row.note for row in rows if row.note})
     return "Agreement of the raters: " + (", ".join(values) or "; ".join(notes) or "unknown")
 
 
-def _test(report: Results, chosen: ReportRows) -> str:
+def _test(chosen: Selection) -> str:
     """Name the test with its number of draws and seed."""
-    draws = chosen.draws or report.run.options.get("permutations")
-    return NAMES.get(chosen.test, chosen.test.capitalize()) + (
-        f" ({draws} draws, seed {report.run.seed})" if chosen.test == "perm-both" else "")
+    run = chosen.results.run
+    draws = f" ({chosen.draws or run.options.get('permutations')} draws, seed {run.seed})"
+    return NAMES.get(chosen.test, chosen.test.capitalize()) + (draws if chosen.test == "perm-both" else "")
 
 
 def _interval(row: Correlation) -> str:

@@ -16,10 +16,8 @@ from harness.run.plan import Selection, load
 from harness.run.settings import command_line
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
-from metrics import evidence as evidences
-from metrics import registry
+from metrics import evidence, registry
 from metrics.composition import Composite, weights_shown
-from metrics.evidence import Evidence
 from metrics.models.service import Models
 
 SHOWN = 4  # weights printed for each quality
@@ -52,11 +50,16 @@ def run(args: argparse.Namespace) -> int:
     flags |= {flag: value for flag in ("seed", "encoder", "lm") if (value := getattr(args, flag))}
     command = command_line("calibrate", args.composition, flags=flags)
     learned = calibrate.with_card(learned, command, drawn, args.seed, left_out)
-    names = tuple(entry.name for entry in metric.made_of())
-    path = args.out or evidences.place(metric.card.name, names, args.home)
+    path = args.out or evidence.place(metric.card.name, tuple(entry.name for entry in metric.made_of()), args.home)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, evidences.text(metric.card.name, learned))
-    _say(metric, learned, left_out, path)
+    write_atomically(path, evidence.text(metric.card.name, learned))
+    print(f"{metric.card.name}: weights from {len(learned.parts)} datasets: {', '.join(learned.datasets)}")
+    for name, reason in left_out:
+        print(f"left out: {name}: {reason}")
+    for dimension, weights in weights_shown(metric, learned):
+        shown = ", ".join(f"{name} {weight:.2f}" for name, weight in weights[:SHOWN])
+        print(f"  {dimension:<26} {shown}{', ...' if len(weights) > SHOWN else ''}")
+    print(path)
     if args.out is None:
         print("runs now use these weights instead of the shipped ones; delete the file to undo")
     return 0
@@ -71,15 +74,5 @@ def _scorers(args: argparse.Namespace, models: Models) -> Iterator[Scorer]:
         if dataset := load(card, args.home, Selection(data="real")):
             yield Scorer(dataset, models, store)
         elif args.dataset:
-            raise BadConfig(f"{card.name}: only the bundled sample is here, whose raters are simulated; "
+            raise BadConfig(f"{card.name}: only the bundled sample is available, whose raters are simulated; "
                             f"`harness fetch {card.name}` or import it first")
-
-
-def _say(metric: Composite, learned: Evidence, left_out: LeftOut, path: Path) -> None:
-    print(f"{metric.card.name}: weights from {len(learned.parts)} datasets: {', '.join(learned.datasets)}")
-    for name, reason in left_out:
-        print(f"left out: {name}: {reason}")
-    for dimension, weights in weights_shown(metric, learned):
-        shown = ", ".join(f"{name} {weight:.2f}" for name, weight in weights[:SHOWN])
-        print(f"  {dimension:<26} {shown}{', ...' if len(weights) > SHOWN else ''}")
-    print(path)

@@ -21,7 +21,7 @@ from harness.challenge.ground import Ground
 from harness.commands._output import table, write_site
 from harness.contract import dataset as contract
 from harness.errors import BadConfig
-from harness.results.rows import Grid
+from harness.results.rows import Grid, Results
 from leaderboard import site
 from leaderboard.blocks.tables import Kind
 
@@ -64,9 +64,8 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "init":
         folder = args.folder
         print(f"{folder}: {len(setup.init(folder, args.home, args.example))} files; the rules are in "
-              f"{folder / 'challenge.toml'}")
-        print("next: edit data, ratings and rules; then harness challenge template, and validate, "
-              f"{shlex.quote(str(folder))}")
+              f"{folder / 'challenge.toml'}\nnext: edit data, ratings and rules; then harness challenge template, and "
+              f"validate, {shlex.quote(str(folder))}")
         return 0
     if args.action == "receive":
         return _receive(args)
@@ -75,11 +74,11 @@ def run(args: argparse.Namespace) -> int:
         names = setup.template(folder, args.home)
         print(f"{folder}: rewritten from {folder / 'challenge.toml'}: {', '.join(names)}")
         return 0
-    refused, faults = 0, dict[str, str]()
-    phases = _phases(folder, args)
+    act = {"freeze": _freeze, "validate": _validate, "rank": _rank, "publish": _rank}[args.action]
+    refused, faults, phases = 0, dict[str, str](), _phases(folder, args)
     for phase in phases:
         try:
-            refused += _of_phase(folder, phase, args)
+            refused += act(folder, phase, args)
         except (BadConfig, BenchmarkError) as error:
             if len(phases) == 1 and args.action != "validate":
                 raise
@@ -92,17 +91,14 @@ def run(args: argparse.Namespace) -> int:
     return 2 if faults and args.action == "validate" else 1 if refused and not args.allow_refused else 0
 
 
-def _of_phase(folder: Path, phase: str, args: argparse.Namespace) -> int:
-    """Freeze, validate or rank a phase; return the number of refused submissions."""
-    if args.action == "freeze":
-        now = datetime.datetime.now(datetime.UTC)
-        count, closes = receipts.freeze(folder, args.home, phase, now), rulebook.read(folder, phase).closes
-        if closes and now.date() <= closes:
-            print(f"note: {phase or folder} should have closed on {closes}; it no longer accepts submissions. To undo "
-                  f"this, delete the last line of {folder / receipts.FILE}")
-        print(f"{phase or folder}: {count} submissions frozen; `publish` now makes the final table")
-        return 0
-    return _validate(folder, phase, args.home) if args.action == "validate" else _rank(folder, phase, args)
+def _freeze(folder: Path, phase: str, args: argparse.Namespace) -> int:
+    now = datetime.datetime.now(datetime.UTC)
+    count, closes = receipts.freeze(folder, args.home, phase, now), rulebook.read(folder, phase).closes
+    if closes and now.date() <= closes:
+        print(f"note: {phase or folder} should have closed on {closes}; it no longer accepts submissions. To undo "
+              f"this, delete the last line of {folder / receipts.FILE}")
+    print(f"{phase or folder}: {count} submissions frozen; `publish` now makes the final table")
+    return 0
 
 
 def _receive(args: argparse.Namespace) -> int:
@@ -145,24 +141,23 @@ def _folder(path: Path) -> Path:
     raise BadConfig(f"{path}: no such folder or shipped challenge; {nearest(str(path), shipped)}")
 
 
-def _validate(folder: Path, phase: str, home: Path) -> int:
+def _validate(folder: Path, phase: str, args: argparse.Namespace) -> int:
     """Print the targets, remarks and the state of every submission; return the number refused."""
     if rulebook.read(folder).published:
         print(f"{folder.name}: published results have no submissions to validate")
         return 0
-    rules, ground, taken, values = outcome.validated(folder, home, phase)
+    rules, ground, taken, values = outcome.validated(folder, args.home, phase)
     print(rules.name)
     _list(field.about for field in ground.fields)
-    for line in (*ground.partial, *_remarks(rules, ground)):
-        print(f"note: {line}")
-    counting = ranking.chosen_of(rules, ground, taken.whole, values)[-1] if taken.whole.entries else []
-    for index, entry in enumerate(taken.whole.entries):
+    _notes((*ground.partial, *_remarks(rules, ground)))
+    accepted = taken.whole.entries
+    counting = ranking.chosen_of(rules, ground, taken.whole, values)[-1] if accepted else []
+    for index, entry in enumerate(accepted):
         print(f"{'counts ' if index in counting else 'taken  '}  {entry.name}")
         _list(entry.told)
     _refusals(taken.refused)
-    for line in entries.alike(taken.whole):
-        print(f"note: {line}")
-    print(f"{len(taken.whole.entries)} taken, {submissions.counted(taken.refused, taken.at_receipt)}")
+    _notes(entries.alike(taken.whole))
+    print(f"{len(accepted)} taken, {submissions.counted(taken.refused, taken.at_receipt)}")
     return len(taken.refused)
 
 
@@ -187,6 +182,11 @@ def _refusals(refused: Iterable[submissions.Refused]) -> None:
         _list(submission.reasons)
 
 
+def _notes(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(f"note: {line}")
+
+
 def _list(reasons: Iterable[str]) -> None:
     for reason in reasons:
         print(textwrap.fill(reason, WIDTH, initial_indent="         - ", subsequent_indent="           ",
@@ -194,43 +194,47 @@ def _list(reasons: Iterable[str]) -> None:
 
 
 def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
-    """Rank and optionally draw the pages; return the number of refused submissions."""
+    """Rank, and with `publish` draw the pages; return the number of refused submissions."""
     rules = rulebook.read(folder, phase)
     out, ranked = args.out or folder, None
     if rules.published:
         out = args.out or Path(folder.name)
-        report, shown = published.drawn(rules)
-        written.write_published(report, shown, out / "ranking")
+        report, exhibit = published.drawn(rules)
+        written.write_published(report, exhibit, out / "ranking")
     else:
         ranked = outcome.outcome(folder, args.home, phase)
         if ranked.rules.changed and not args.allow_refused:
             raise BadConfig(f"{rules.name}: changed since the freeze: {', '.join(ranked.rules.changed)}; restore it, "
                             "or rank anyway with --allow-refused; the page will say so")
-        report, shown = written.write(ranked, out / "ranking" / phase)
-    print(f"{rules.name}: {shown.lead}")
-    for grid in shown.grids:
+        report, exhibit = written.write(ranked, out / "ranking" / phase)
+    print(f"{rules.name}: {exhibit.lead}")
+    for grid in exhibit.grids:
         if grid.name == "official":
-            _show(grid)
+            _print_official(grid)
         elif grid.name == "winners":
             print("\n".join(f"{board}; {rule}: {first} ({value})" for board, rule, first, value, *_ in grid.rows))
     _refusals(ranked.refused if ranked else ())
-    for line in ranked.alike if ranked else ():
-        print(f"note: {line}")
+    _notes(ranked.alike if ranked else ())
     print(f"written to {(out / 'ranking' / phase).resolve()}")
     if args.action == "publish":
-        write_site(site.site(dataclasses.replace(report, exhibits=(shown,))), out / "site" / phase)
-        if phase:
-            drawn = sorted(path.parent.name for path in (out / "site").glob("*/challenge.html"))
-            write_atomically(out / "site" / "index.html", PHASES.format(title=html.escape(rules.title), phases="".join(
-                f'<li><a href="{name}/challenge.html">{name}</a>' for name in drawn)).encode())
-        print(f"leaderboard: {(out / 'site' / phase / 'challenge.html').resolve()}")
+        _publish(dataclasses.replace(report, exhibits=(exhibit,)), out / "site", phase, rules.title)
     return len(ranked.refused) if ranked else 0
 
 
-def _show(grid: Grid) -> None:
-    """Print the rows and columns of a table that fit in a terminal."""
+def _publish(report: Results, folder: Path, phase: str, title: str) -> None:
+    """Draw the pages of a phase, and the index of all phases drawn so far."""
+    write_site(site.site(report), folder / phase)
+    if phase:
+        drawn = sorted(path.parent.name for path in folder.glob("*/challenge.html"))
+        phases = "".join(f'<li><a href="{name}/challenge.html">{name}</a>' for name in drawn)
+        write_atomically(folder / "index.html", PHASES.format(title=html.escape(title), phases=phases).encode())
+    print(f"leaderboard: {(folder / phase / 'challenge.html').resolve()}")
+
+
+def _print_official(grid: Grid) -> None:
+    """Print the rows and columns of the official table that fit in a terminal."""
     columns = [index for index, name in enumerate(grid.head) if name in TERMINAL]
-    heads: list[tuple[str, Kind]] = [(name, TERMINAL[name]) for name in grid.head if name in TERMINAL]
+    heads = [(grid.head[index], TERMINAL[grid.head[index]]) for index in columns]
     print(table(grid.caption, heads, grid.data, [[row[index] for index in columns] for row in grid.rows[:ROWS]]))
     more = f"; {len(grid.rows) - ROWS} more rows" if len(grid.rows) > ROWS else ""
     print(f"submissions and targets: {grid.name}.csv{more}")

@@ -29,7 +29,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line per check; return 0 if the contract is kept, 1 if it is broken."""
-    registry.know(args.home)
     card, known = own.card_of(args.name), registry.cards().get(args.name)
     if card or (known and known.split == "own"):
         return _check_dataset(args.name, card, args.home)
@@ -66,12 +65,12 @@ def _check_dataset(name: str, card: Path | None, home: Path) -> int:
             print("\n".join(dataset.check(loaded, tuple(dataset.remarks(loaded, {})), home)))
             return 0
         source = own.read_card(card)
-        read, remarks = source.scaled()
+        loaded, remarks = source.scaled()
     except BadRecords as error:  # a single problem is reported by the command line
         more = len(error.problems) - SHOWN
         print("\n".join((*error.problems[:SHOWN], *([f"and {more} more"] if more > 0 else ()))))
         return 1
-    print("\n".join(dataset.check(read, remarks, home)))
-    if lines := source.inferred(read):
+    print("\n".join(dataset.check(loaded, remarks, home)))
+    if lines := source.inferred(loaded):
         print(f"inferred from the file; to fix it, replace the qualities in {card} by:", *lines, sep="\n")
     return 0

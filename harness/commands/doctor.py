@@ -29,9 +29,8 @@ def configure(_parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    home = args.home
-    for title, lines in (("environment", _environment()), ("home", _home(home)), ("data", _data(home)),
-                         ("metrics", _metrics(home))):
+    for title, lines in (("environment", _environment()), ("home", _home(args.home)), ("data", _data(args.home)),
+                         ("metrics", _metrics(args.home))):
         print(title)
         for line in lines:
             print(f"  {line}", flush=True)
@@ -58,8 +57,8 @@ def _device() -> str:
     import torch
 
     if torch.cuda.is_available():
-        devices = range(torch.cuda.device_count())
-        return ", ".join(f"cuda:{number} {torch.cuda.get_device_name(number)}" for number in devices)
+        return ", ".join(f"cuda:{number} {torch.cuda.get_device_name(number)}"
+                         for number in range(torch.cuda.device_count()))
     return "mps" if torch.backends.mps.is_available() else f"cpu, {torch.get_num_threads()} threads"
 
 
@@ -81,8 +80,7 @@ def _data(home: Path) -> Iterator[str]:
 
 
 def _metrics(home: Path) -> Iterator[str]:
-    models = Models(home)
-    loaded = []
+    models, loaded = Models(home), []
     for name in datasets.names():
         with contextlib.suppress(BenchmarkError):  # reported with the dataset
             loaded.append(datasets.load(name, home))

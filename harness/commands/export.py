@@ -9,7 +9,6 @@ from pathlib import Path
 
 from harness.errors import BadConfig
 from metrics.models import checkpoint
-from metrics.models.checkpoint import CARD
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from harness.api import hub
 
-    if (Path(args.name) / CARD).is_file():
+    if (Path(args.name) / checkpoint.CARD).is_file():
         return _weights(Path(args.name), args.push)
     dataset = hub.at_hand(args.name, args.home)
     if args.push:
@@ -42,8 +41,8 @@ def _weights(folder: Path, repo: str | None) -> int:
     weights = checkpoint.read(folder.resolve().parent.name, folder)
     if repo is None:
         raise BadConfig(f"{folder}: contains weights in the format of the hub; upload them with --push ORG/REPO")
-    with tempfile.TemporaryDirectory() as made:
-        shutil.copytree(folder, made, dirs_exist_ok=True)
-        (Path(made) / "README.md").write_text(hub.weights_readme(weights, repo), encoding="utf-8")
-        print(hub.push(Path(made), repo))
+    with tempfile.TemporaryDirectory() as copied:
+        shutil.copytree(folder, copied, dirs_exist_ok=True)
+        (Path(copied) / "README.md").write_text(hub.weights_readme(weights, repo), encoding="utf-8")
+        print(hub.push(Path(copied), repo))
     return 0

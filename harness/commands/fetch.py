@@ -11,7 +11,6 @@ from pathlib import Path
 from benchmarks import registry as datasets
 from benchmarks.corpora import corpora, sources
 from benchmarks.corpora.files import CARDS
-from benchmarks.corpora.sources import SOURCES
 from benchmarks.errors import BadStore, BenchmarkError, nearest
 from benchmarks.storage import store
 from benchmarks.storage.fetch import LARGE, RESOURCES, fetch, fetch_resource, needs_registration
@@ -38,25 +37,23 @@ def run(args: argparse.Namespace) -> int:
     if args.corpora:
         for name in args.names:
             corpora.card(name)
-        missing = [name for name in SOURCES if not corpora.path(name, args.home).is_file()]
+        missing = [name for name in sources.SOURCES if not corpora.path(name, args.home).is_file()]
         return 2 if _fetch_all(args.names or missing, args.home, _corpus) else 0
     if bool(args.names) == args.all:
         raise BadConfig("give either names or --all")
     models = catalogue.cards()
     wanted = [name for name, card in models.items() if not card.terms] if args.names == ["models"] else args.names
-    for name in wanted:
-        if name not in RESOURCES and name not in models and name not in datasets.names() and "/" not in name:
-            known = nearest(name, (*models, *RESOURCES, *datasets.names()))
-            raise BadConfig(f"unknown dataset, model or resource {name!r}; {known}")
+    known = {*models, *RESOURCES, *datasets.names()}
+    if unknown := next((name for name in wanted if name not in known and "/" not in name), None):
+        raise BadConfig(f"unknown dataset, model or resource {unknown!r}; {nearest(unknown, known)}")
     names = _missing(args.home) if args.all else wanted
     for name in filter(models.get, names):
         print(f"{name:<18} {models[name].size / 1e6:>6.0f} MB to download, {models[name].licence}")
-    closed = [name for name in names
-              if name in datasets.names() and needs_registration(datasets.card(name))]
+    closed = [name for name in names if name in datasets.names() and needs_registration(datasets.card(name))]
     if closed:
         where = datasets.card(closed[0]).sources[0].url
-        print(f"only available from the organisers after registration at {where}: {', '.join(closed)}")
-        print("  then `harness import human_evaluation_data.zip`")
+        print(f"only available from the organisers after registration at {where}: {', '.join(closed)}\n"
+              "  then `harness import human_evaluation_data.zip`")
     failed = _fetch_all([name for name in names if name not in closed], args.home,
                         partial(_fetch, accepted=args.accept_licence))
     return 2 if failed or (closed and not args.all) else 0
@@ -68,12 +65,10 @@ def _fetch_all(names: Iterable[str], home: Path, fetch_one: Callable[[str, Path]
     for name in wanted:
         try:
             print(fetch_one(name, home))
-        except (BenchmarkError, MissingResource) as error:
+        except (BenchmarkError, MissingResource, OSError) as error:
             failed.append(name)
-            print(f"harness: {error}", file=sys.stderr)
-        except OSError as error:
-            failed.append(name)
-            print(f"harness: {name}: {error.filename or home}: {error.strerror or error}", file=sys.stderr)
+            reason = f"{name}: {error.filename or home}: {error.strerror}" if isinstance(error, OSError) else str(error)
+            print(f"harness: {reason}", file=sys.stderr)
     print(f"{len(wanted) - len(failed)} fetched into {home}"
           + (f"; {len(failed)} failed: {', '.join(failed)}" if failed else ""))
     return failed
@@ -81,16 +76,14 @@ def _fetch_all(names: Iterable[str], home: Path, fetch_one: Callable[[str, Path]
 
 def _missing(home: Path) -> list[str]:
     """List the datasets and small resources that are not in the home."""
-    small = [name for name in RESOURCES if name not in LARGE]
-    return [*(name for name in datasets.names() if not _is_there(home, name)),
-            *(name for name in small if not path(home, name).is_file())]
+    def is_stored(name: str) -> bool:
+        try:
+            return store.note(home, name) is not None
+        except BadStore:  # damaged: fetch again
+            return False
 
-
-def _is_there(home: Path, name: str) -> bool:
-    try:
-        return store.note(home, name) is not None
-    except BadStore:  # damaged: fetch again
-        return False
+    return [*(name for name in datasets.names() if not is_stored(name)),
+            *(name for name in RESOURCES if name not in LARGE and not path(home, name).is_file())]
 
 
 def _fetch(name: str, home: Path, accepted: str) -> str:

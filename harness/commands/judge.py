@@ -26,11 +26,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    print(*_try(args), sep="\n")
-    return 0
-
-
-def _try(args: argparse.Namespace) -> list[str]:
     if not args.judge.startswith("judge:"):
         raise BadConfig(f"{args.judge}: expected judge:PROMPT[model=NAME]")
     metric = registry.choose(args.judge).metric
@@ -38,18 +33,20 @@ def _try(args: argparse.Namespace) -> list[str]:
         raise BadConfig(f"{args.judge} is not a judge")
     item = _item(datasets.load(args.of, args.home).items, args.item)
     questions = prompt.questions(metric.prompt, item)
-    lines = [f"--- {message['role']}\n{message['content']}" for question in questions for message in question.messages]
+    for question in questions:
+        for message in question.messages:
+            print(f"--- {message['role']}\n{message['content']}")
     if isinstance(metric, LocalJudge):
         columns = {} if args.dry else metric.score([item], Models(args.home))
-        lines += [f"{name}: {column[0]:g}{_meaning(metric.prompt, name)}" for name, column in columns.items()]
+        for name, column in columns.items():
+            print(f"{name}: {column[0]:g}{_meaning(metric.prompt, name)}")
     elif not args.dry:
-        read = metric.read(questions, Models(args.home))
-        for question, samples in zip(questions, read, strict=True):
-            for quality in question.qualities:
-                values = [f"{sample[quality.name].value:g}" for sample in samples if quality.name in sample]
-                lines.append(f"{quality.name}: {', '.join(values) or 'no answer could be parsed'}"
-                             f"{_meaning(metric.prompt, quality.name) if values else ''}")
-    return lines
+        for question, samples in zip(questions, metric.read(questions, Models(args.home)), strict=True):
+            for name in (quality.name for quality in question.qualities):
+                values = ", ".join(f"{sample[name].value:g}" for sample in samples if name in sample)
+                meaning = _meaning(metric.prompt, name) if values else "no answer could be parsed"
+                print(f"{name}: {values}{meaning}")
+    return 0
 
 
 def _meaning(prompt: Prompt, name: str) -> str:

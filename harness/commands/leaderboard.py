@@ -19,8 +19,8 @@ from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
 from harness.run.workspace import open_workspace
 from leaderboard.blocks.cells import number
-from leaderboard.model.gaps import pairs, without_value
 from leaderboard.model.index import plural
+from leaderboard.model.sentences import pairs, without_value
 from leaderboard.render.text import plain
 
 EXTREMES = 3  # qualities shown with the best and with the worst ranks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import registry as datasets
@@ -18,47 +19,43 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    lines = {"datasets": _datasets, "metrics": _metrics, "models": _models}[args.kind]
-    for line in lines(args.home):
+    for line in {"datasets": _datasets, "metrics": _metrics, "models": _models}[args.kind](args.home):
         print(line)
     return 0
 
 
-def _datasets(home: Path) -> list[str]:
-    lines = []
+def _datasets(home: Path) -> Iterator[str]:
     for card in datasets.cards().values():
         try:
             stored = store.note(home, card.name)
             here: str = stored.origin if stored else "sample"
         except BenchmarkError:
             here = "damaged"
-        lines.append(f"{card.name:<18} {card.split:<5} {card.level:<9} {card.size:>6} rows "
-                     f"{len(card.qualities):>3} qualities  {here:<9} {card.title}")
-    return lines
+        yield (f"{card.name:<18} {card.split:<5} {card.level:<9} {card.size:>6} rows "
+               f"{len(card.qualities):>3} qualities  {here:<9} {card.title}")
 
 
-def _metrics(_home: Path) -> list[str]:
-    lines = []
+def _metrics(_home: Path) -> Iterator[str]:
     for name in registry.names():
         try:
             card = registry.card(name)
         except BrokenPlugin as error:
-            lines.append(str(error))
+            yield str(error)
             continue
         needs = ", ".join((*card.needs, *card.resources, *card.models)) or "nothing"
-        lines.append(f"{name:<18} {card.family:<10} {'/'.join(card.levels):<14} needs {needs:<20} {card.title}"
-                     + (f"  ({registry.origin(name)})" if registry.origin(name) else ""))
-    return lines + list(registry.shadowing())
+        origin = f"  ({registry.origin(name)})" if registry.origin(name) else ""
+        yield (f"{name:<18} {card.family:<10} {'/'.join(card.levels):<14} needs {needs:<20} {card.title}{origin}")
+    yield from registry.shadowing()
 
 
-def _models(home: Path) -> list[str]:
-    """List the models that can be downloaded, the shipped one, then any others found."""
+def _models(home: Path) -> Iterator[str]:
+    """List the models that can be downloaded, the shipped one, then any others available here."""
     here = {model.name: model.origin for model in weights.here(home)}
-    lines = [f"{'name':<20} {'kind':<8} parameters   to fetch  {'licence':<18} where it is, or how it comes"]
+    yield f"{'name':<20} {'kind':<8} parameters   to fetch  {'licence':<18} location, or how to get it"
     for name, card in catalogue.cards().items():
         origin = here.pop(name, "") or ("home" if catalogue.folder(card, home).is_dir() else card.how)
-        lines.append(f"{name:<20} {'lm, chat' if card.chat else card.kind:<8} {card.parameters / 1e6:>8,.0f} M "
-                     f"{card.size / 1e6:>7,.0f} MB  {card.licence:<18} {origin}")
-    lines.append(f"{small_lm.SHOWN:<20} {'lm':<8} {3:>8} M {'':>10}  {'Apache-2.0':<18} shipped with the package")
-    return [*lines, *(f"{name:<20} {origin}" for name, origin in here.items()),
-            "kind: use with --encoder, --lm or --vectors; judges need an lm with a chat template"]
+        yield (f"{name:<20} {'lm, chat' if card.chat else card.kind:<8} {card.parameters / 1e6:>8,.0f} M "
+               f"{card.size / 1e6:>7,.0f} MB  {card.licence:<18} {origin}")
+    yield f"{small_lm.SHOWN:<20} {'lm':<8} {3:>8} M {'':>10}  {'Apache-2.0':<18} shipped with the package"
+    yield from (f"{name:<20} {origin}" for name, origin in here.items())
+    yield "kind: use with --encoder, --lm or --vectors; judges need an lm with a chat template"

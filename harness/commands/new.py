@@ -52,13 +52,12 @@ def run(args: argparse.Namespace) -> int:
         (folder / path).write_text(text, encoding="utf-8")
         print(folder / path)
     here = f"./{folder}" if not folder.is_absolute() and not str(folder).startswith(".") else str(folder)
-    if template == "dataset":
-        print(f"\nnext: edit card and table; harness check {here}; "
-              f"harness run --dataset {here} --metric length --metric bleu")
-    else:
-        source = folder / "src" / f"{name.replace('-', '_')}.py"
-        first = f"harness train {here}; " if args.kind == "trained" else ""
-        print(f"\nnext: edit {source}; {first}harness check {here}; harness run --all --with {here}")
+    steps = f"edit card and table; harness check {here}; harness run --dataset {here} --metric length --metric bleu"
+    if template == "metric":
+        train = f"harness train {here}; " if args.kind == "trained" else ""
+        steps = (f"edit {folder / 'src' / name.replace('-', '_')}.py; {train}harness check {here}; "
+                 f"harness run --all --with {here}")
+    print(f"\nnext: {steps}")
     return 0
 
 
@@ -81,10 +80,10 @@ def _check(template: str, name: str, folder: Path) -> None:
 
 def _files(template: str, name: str, kind: str) -> Iterator[tuple[str, str]]:
     """Yield paths and texts of the files, with the name in each of its spellings."""
-    parts = name.split("-")
+    words = name.split("-")
     spellings = {"{first}": FIRST if kind == "trained" else "", f"my-{template}": name,
-                 f"my_{template}": "_".join(parts), f"My{template.capitalize()}": "".join(map(str.capitalize, parts)),
-                 f"My {template}": " ".join(parts).capitalize()}
+                 f"my_{template}": "_".join(words), f"My{template.capitalize()}": "".join(map(str.capitalize, words)),
+                 f"My {template}": " ".join(words).capitalize()}
     for source, path in FILES[template].items():
         tested = "trained" if kind == "trained" else "metric"
         file = source.format(kind=tested if source.startswith("test_") else kind)

@@ -24,9 +24,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    report = with_exhibits(files.read(args.out), args.out)
+    report, link = with_exhibits(files.read(args.out), args.out), ""
     folder = args.site or args.out / "site"
-    link = ""
     if args.bundle:
         pack(report, args.bundle, name=args.bundle.stem)
         link = Path(os.path.relpath(args.bundle, folder)).as_posix()

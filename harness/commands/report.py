@@ -12,7 +12,7 @@ from benchmarks.errors import nearest
 from harness import own
 from harness.commands import _comparisons
 from harness.commands._arguments import RESULTS, add
-from harness.commands._comparisons import ReportRows
+from harness.commands._comparisons import Selection
 from harness.commands._output import print_correlations
 from harness.errors import BadConfig
 from harness.results import files
@@ -32,9 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
                            "metrics task of WMT")
     form.add_argument("--latex", nargs="?", const="", metavar="BOARD",
                       help="a board as a LaTeX table (default: the first)")
-    add(parser, "dataset", "quality", help="only this one; repeatable")
-    add(parser, "metric", help="with --compare: this column or the columns of this metric instead of the best column; "
-                               "repeatable")
+    add(parser, "dataset", "quality", default=[], help="only this one; repeatable")
+    add(parser, "metric", default=[], help="with --compare: this column or the columns of this metric instead of the "
+                                           "best column; repeatable")
     add(parser, "statistic", "level")
     parser.add_argument("--test", choices=TEST_NAMES,
                         help="test for --compare or --clusters (default: perm-both, which swaps whole contexts; "
@@ -46,14 +46,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    report = files.read(args.out)
+    results = files.read(args.out)
     statistic, level = plain_name(args.statistic or "spearman"), args.level or "items"
-    names = tuple(map(own.name_of, args.dataset or ()))
-    quick = level == "items" and statistic in ("spearman", "pearson")
-    chosen = ReportRows(_targets(report, names, tuple(name.casefold() for name in args.quality or ())),
-                        _columns(report, args.metric or ()), statistic if level == "items" else f"{statistic} {level}",
-                        args.test or ("perm-both" if quick or args.clusters == "wmt" else "bootstrap"),
-                        args.clusters or "every", args.draws)
+    default_test = "perm-both" if args.clusters == "wmt" or (
+        level == "items" and statistic in ("spearman", "pearson")) else "bootstrap"
+    chosen = Selection(results, _targets(results, tuple(map(own.name_of, args.dataset)), args.quality),
+                       _columns(results, args.metric), statistic if level == "items" else f"{statistic} {level}",
+                       args.test or default_test, args.clusters or "every", args.draws)
     if chosen.rule == "wmt" and chosen.test != "perm-both":
         raise BadConfig("--clusters wmt requires --test perm-both")
     if args.clusters and args.json:
@@ -61,81 +60,81 @@ def run(args: argparse.Namespace) -> int:
     if args.draws < 0:
         raise BadConfig("--draws must be 0 or more")
     if args.latex is not None:
-        _latex(report, args.latex)
+        _latex(results, args.latex)
     elif args.compare or args.clusters or args.statistic or args.level or args.draws:
-        _restated(report, chosen, args, statistic, level)
+        _restated(chosen, args, statistic, level)
     elif args.json:
-        print_correlations(report, chosen.has)
+        print_correlations(results, chosen.has)
     elif args.dataset or args.quality:
         raise BadConfig("--dataset and --quality require --compare, --clusters, --statistic or --json")
     else:
-        print(summary(report))
+        print(summary(results))
     return 0
 
 
-def _restated(report: Results, chosen: ReportRows, args: argparse.Namespace, statistic: str, level: str) -> None:
-    """Print the selected rows, from the report if it has them, else computed from item scores."""
+def _restated(chosen: Selection, args: argparse.Namespace, statistic: str, level: str) -> None:
+    """Print the selected rows, from the results if they have them, else computed from item scores."""
     from harness.run.item_statistics import Request, restated
 
     test = chosen.test if args.compare or args.clusters else ""
-    if args.draws or chosen.rule == "wmt" or not (chosen.comparisons if test else chosen.correlations)(report):
+    if args.draws or chosen.rule == "wmt" or not (chosen.comparisons if test else chosen.correlations)():
         draws = args.draws or (1000 if test in ("bootstrap", "perm-both") else 0)
-        request = Request(statistic, level, draws, report.run.seed, one_sided=chosen.rule == "wmt")
+        request = Request(statistic, level, draws, chosen.results.run.seed, one_sided=chosen.rule == "wmt")
         if draws and not isinstance(request.resampled, str):
             print(f"computing {request.name} of every column on {draws} draws; this may take minutes (limit it "
                   "with --dataset, --quality or --draws)", file=sys.stderr)
-        report, chosen = restated(report, request, test, chosen.has), dataclasses.replace(chosen, draws=draws)
-    if test and not chosen.comparisons(report):
+        chosen = dataclasses.replace(
+            chosen, results=restated(chosen.results, request, test, chosen.has), draws=draws)
+    if test and not chosen.comparisons():
         raise BadConfig(f"the results have no comparisons by {chosen.test} for this selection")
-    leads = list(_comparisons.pooled(report, chosen)) if args.compare and chosen.statistic == "spearman" else []
+    leads = list(_comparisons.pooled(chosen)) if args.compare and chosen.statistic == "spearman" else []
     if args.json and test:
-        print(*(lead.json() for lead in leads), sep="\n", end="\n" * bool(leads))
-        for comparisons in chosen.comparisons(report).values():
+        print(*(line for _, line in leads), sep="\n", end="\n" * bool(leads))
+        for comparisons in chosen.comparisons().values():
             sys.stdout.writelines(map(files.json_line, comparisons))
     elif args.json:
-        rows = tuple(row for row in report.correlations if row.statistic == chosen.statistic)
-        print_correlations(dataclasses.replace(report, correlations=rows), chosen.has)
+        rows = tuple(row for row in chosen.results.correlations if row.statistic == chosen.statistic)
+        print_correlations(dataclasses.replace(chosen.results, correlations=rows), chosen.has)
     else:
         if leads:
-            print(*leads, _comparisons.FAMILY, "", sep="\n")
-        tables = (_comparisons.compared if args.compare else
-                  _comparisons.clustered if args.clusters else _comparisons.valued)
-        for table in tables(report, chosen):
-            print(table)
+            print(*(sentence for sentence, _ in leads), _comparisons.FAMILY, "", sep="\n")
+        print(*(_comparisons.compared if args.compare else _comparisons.clustered if args.clusters else
+                _comparisons.valued)(chosen), sep="\n")
 
 
-def _latex(report: Results, board: str) -> None:
+def _latex(results: Results, board: str) -> None:
     from leaderboard.model.index import real_alone
     from leaderboard.render import latex
 
-    boards = latex.boards(real_alone(report))
+    boards = latex.boards(real_alone(results))
     if not boards:
         raise BadConfig("the results have no board; try `harness run --all`")
     name = board.removesuffix(".tex") or next(iter(boards))
     if name not in boards:
-        near = ", ".join(difflib.get_close_matches(name, boards, n=3, cutoff=0.4)) or ", ".join(list(boards)[:3])
-        raise BadConfig(f"the results have no board {board!r}; among {len(boards)} boards: {near}")
+        near = difflib.get_close_matches(name, boards, n=3, cutoff=0.4) or list(boards)[:3]
+        raise BadConfig(f"the results have no board {board!r}; among {len(boards)} boards: {', '.join(near)}")
     print(latex.write(boards[name], name), end="")
 
 
-def _targets(report: Results, datasets: Sequence[str], qualities: Sequence[str]) -> frozenset[tuple[str, str]]:
+def _targets(results: Results, datasets: Sequence[str], names: Sequence[str]) -> frozenset[tuple[str, str]]:
     """Return the selected targets, qualities by name or dimension; none means all."""
-    _check("dataset", [entry.name for entry in report.datasets], datasets)
-    names = [(entry.name, quality.name, {quality.name.casefold(), quality.dimension})
-             for entry in report.datasets for quality in entry.qualities]
-    _check("quality", [name for _, _, aliases in names for name in aliases], qualities)
-    return frozenset((dataset, quality) for dataset, quality, aliases in names
-                     if (not datasets or dataset in datasets) and (not qualities or aliases & set(qualities)))
+    qualities = {name.casefold() for name in names}
+    aliases = {(entry.name, quality.name): {quality.name.casefold(), quality.dimension}
+               for entry in results.datasets for quality in entry.qualities}
+    _check("dataset", {dataset for dataset, _ in aliases}, datasets)
+    _check("quality", set().union(*aliases.values()), sorted(qualities))
+    return frozenset((dataset, quality) for (dataset, quality), known in aliases.items()
+                     if (not datasets or dataset in datasets) and (not qualities or known & qualities))
 
 
-def _columns(report: Results, names: Sequence[str]) -> tuple[str, ...]:
-    columns = dict.fromkeys((row.metric, row.column) for row in report.correlations)
-    _check("metric or column", [name for column in columns for name in column], names)
+def _columns(results: Results, names: Sequence[str]) -> tuple[str, ...]:
+    columns = dict.fromkeys((row.metric, row.column) for row in results.correlations)
+    _check("metric or column", {name for column in columns for name in column}, names)
     return tuple(dict.fromkeys(name for metric, name in columns if {metric, name} & set(names)))
 
 
-def _check(kind: str, known: Sequence[str], names: Sequence[str]) -> None:
+def _check(kind: str, known: set[str], names: Sequence[str]) -> None:
     """Raise BadConfig for names that are not in the results."""
     for name in names:
         if name not in known:
-            raise BadConfig(f"the results have no {kind} {name!r}; {nearest(name, sorted(set(known)))}")
+            raise BadConfig(f"the results have no {kind} {name!r}; {nearest(name, sorted(known))}")

@@ -19,6 +19,9 @@ from metrics.models import catalogue, checkpoint
 from metrics.models import weights as pretrained
 from metrics.models.service import Models
 
+Line = tuple[str, str]
+"""A term and its value; lines without a value are not printed."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", help="dataset, metric or model")
@@ -41,13 +44,17 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _dataset(name: str, home: Path) -> list[tuple[str, str]]:
+def _fields(card: object, names: str) -> list[Line]:
+    """Return the fields of a card with these names, several values on one line."""
+    values = ((name.replace("_", " "), getattr(card, name)) for name in names.split())
+    return [(name, ", ".join(value) if isinstance(value, tuple) else str(value)) for name, value in values]
+
+
+def _dataset(name: str, home: Path) -> list[Line]:
     card, dataset = datasets.card(name), datasets.load(name, home)
-    lines = [("name", card.name), ("title", card.title), ("split", card.split), ("level", card.level),
-             ("language", card.language),
-             ("rows", str(dataset.card.size)), ("available", f"{len(dataset.items)} items, {dataset.origin}"),
-             ("fingerprint", dataset.fingerprint), ("licence", card.licence), ("citation", card.citation),
-             ("homepage", card.homepage), ("notes", card.notes)]
+    lines = [*_fields(card, "name title split level language"), ("rows", str(dataset.card.size)),
+             ("available", f"{len(dataset.items)} items, {dataset.origin}"), ("fingerprint", dataset.fingerprint),
+             *_fields(card, "licence citation homepage notes")]
     for quality in dataset.card.qualities:
         board = "" if quality.dimension == quality.name.casefold() else f", on the board {quality.dimension!r}"
         lines.append(("quality", f"{quality.name} ({quality.scale}{board})"))
@@ -57,41 +64,37 @@ def _dataset(name: str, home: Path) -> list[tuple[str, str]]:
     return lines
 
 
-def _model(name: str, home: Path) -> list[tuple[str, str]]:
+def _model(name: str, home: Path) -> list[Line]:
     card = catalogue.cards()[name]
     try:
         location = str(catalogue.folder(card, home) if card.kind == "vectors" else pretrained.find(name, home).folder)
     except MissingResource as error:
         location = str(error)
     source = "the publisher's own digest" if card.published else f"as carried by {card.carried_by}"
-    lines = [("name", card.name), ("title", card.title or card.name), ("kind", card.kind),
-             ("parameters", f"{card.parameters:,}"), ("licence", " ".join((card.licence, card.terms)).strip()),
-             ("pretrained on", card.pretrained_on), ("location", location),
-             ("fetched from", f"hub, {card.hub}" if card.hub else ""),
-             ("fetched from", f"package index, {card.carried_by}, {card.size / 1e6:.0f} MB")]
-    return lines + [("sha256", f"{digest}  {file} ({source})") for file, digest in card.files.items()]
+    return [("name", card.name), ("title", card.title or card.name), ("kind", card.kind),
+            ("parameters", f"{card.parameters:,}"), ("licence", f"{card.licence} {card.terms}".strip()),
+            ("pretrained on", card.pretrained_on), ("location", location),
+            ("fetched from", f"hub, {card.hub}" if card.hub else ""),
+            ("fetched from", f"package index, {card.carried_by}, {card.size / 1e6:.0f} MB"),
+            *(("sha256", f"{digest}  {file} ({source})") for file, digest in card.files.items())]
 
 
-def _metric(name: str, home: Path) -> list[tuple[str, str]]:
-    chosen = registry.choose(name)
-    card = chosen.metric.card
-    models = Models(home)
-    entry = entries.metric_entry(chosen, models)
-    signed, _, lacking = entry.signature.partition("|not run: ")
-    lines = [("name", card.name), ("title", card.title), ("family", card.family), ("columns", ", ".join(card.columns)),
-             ("levels", ", ".join(card.levels)), ("needs", ", ".join((*card.needs, *card.resources)) or "nothing"),
-             ("models", ", ".join(card.models) or "none"),
-             ("networks", f"{entry.parameters:,} parameters" if entry.parameters else ""),
-             *(("pretrained", line) for line in entry.pretrained_on),
-             ("scope", card.scope), ("paper", card.paper), ("system", card.system),
-             *(("differs", line) for line in card.departures), ("trained on", card.trained_on),
-             ("fitted on", card.fitted_on), ("notes", card.notes),
-             ("signature", "" if lacking else signed), ("missing", lacking)]
-    lines += [("option", f"{key}={value}") for key, value in options(chosen.metric).items()]
-    return lines + _weights(chosen.metric, models, lacking) + _composition(chosen.metric, models)
+def _metric(name: str, home: Path) -> list[Line]:
+    chosen, models = registry.choose(name), Models(home)
+    card, entry = chosen.metric.card, entries.metric_entry(chosen, models)
+    signature, _, lacking = entry.signature.partition("|not run: ")
+    return [*_fields(card, "name title family columns levels"),
+            ("needs", ", ".join((*card.needs, *card.resources)) or "nothing"),
+            ("models", ", ".join(card.models) or "none"),
+            ("networks", f"{entry.parameters:,} parameters" if entry.parameters else ""),
+            *(("pretrained", line) for line in entry.pretrained_on), *_fields(card, "scope paper system"),
+            *(("differs", line) for line in card.departures), *_fields(card, "trained_on fitted_on notes"),
+            ("signature", "" if lacking else signature), ("missing", lacking),
+            *(("option", f"{key}={value}") for key, value in options(chosen.metric).items()),
+            *_weights(chosen.metric, models, lacking), *_composition(chosen.metric, models)]
 
 
-def _weights(metric: Metric, models: Models, lacking: str) -> list[tuple[str, str]]:
+def _weights(metric: Metric, models: Models, lacking: str) -> list[Line]:
     """Describe the training of the weights that a metric reads, or why they are unavailable."""
     lines = []
     for name in checkpoints(metric):
@@ -115,7 +118,7 @@ def _weights(metric: Metric, models: Models, lacking: str) -> list[tuple[str, st
     return lines
 
 
-def _composition(metric: Metric, models: Models) -> list[tuple[str, str]]:
+def _composition(metric: Metric, models: Models) -> list[Line]:
     """Describe the inputs of a composition, and its weights for each quality with the data they were fitted on."""
     if not isinstance(metric, Composite):
         return []

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 CHOOSING = ("metric", "dataset", "quality", "split", "folder")
 """Flags that only some studies support."""
-FLAGS = {name: name for name in ("metric", "dataset", "quality", "split", "data", "seed", "draws", "limit", "folder",
-                                 "encoder", "lm", "vectors")} | {"folder": "from"}
-"""Flags that affect a study, by destination."""
+REPEATED = {name: "from" if name == "folder" else name for name in (
+    "metric", "dataset", "quality", "split", "data", "seed", "draws", "limit", "folder", "encoder", "lm", "vectors")}
+"""Flags that affect the findings, by destination."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,8 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Score, run the study, print and store it; return 1 if a metric crashed, else 0."""
     study = load(args.study)
-    if refused := [FLAGS[name] for name in CHOOSING if getattr(args, name) and name not in study.FLAGS]:
-        supported = ", ".join(f"--{FLAGS[name]}" for name in CHOOSING if name in study.FLAGS)
+    if refused := [REPEATED[name] for name in CHOOSING if getattr(args, name) and name not in study.FLAGS]:
+        supported = ", ".join(f"--{REPEATED[name]}" for name in CHOOSING if name in study.FLAGS)
         raise BadConfig(f"{args.study} does not support --{refused[0]}, only {supported}")
     request = _request(args)
     with request.workspace.progress as progress, progress.stage("studying"):
@@ -82,7 +82,7 @@ def command(args: argparse.Namespace) -> str:
     parser = argparse.ArgumentParser(add_help=False)
     configure(parser)
     return command_line("study", str(args.study), flags={
-        flag: value for name, flag in FLAGS.items() if (value := getattr(args, name)) != parser.get_default(name)})
+        flag: value for name, flag in REPEATED.items() if (value := getattr(args, name)) != parser.get_default(name)})
 
 
 def _print(findings: Findings) -> None:
@@ -91,8 +91,8 @@ def _print(findings: Findings) -> None:
     from leaderboard.render.text import WIDTH
 
     for grid in findings.tables:
-        first, *others = grid.head
-        heads: list[tuple[str, Kind]] = [(first, "stub"), *((name, "number") for name in others)]
+        heads: list[tuple[str, Kind]] = [(name, "number" if column else "stub")
+                                         for column, name in enumerate(grid.head)]
         print(table(grid.caption, heads, grid.data, grid.rows))
     width = min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
     for remark in findings.remarks:

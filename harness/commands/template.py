@@ -47,13 +47,13 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(content.decode())
     else:
         write_atomically(args.out, content)
-    items = sum(len(dataset.items) for dataset in chosen)
-    print(f"{items:,} items of {listed(chosen)}; create the score file with `harness template`" if args.texts else
-          f"{len(keys):,} scores to fill in, for {listed(chosen)}", file=sys.stderr)
-    if made_up := [dataset for dataset in chosen if dataset.origin == "sample"]:
-        print(f"from the bundled sample, not real data: {listed(made_up)}", file=sys.stderr)
-    elif sample:
-        print(f"left out, only available as bundled sample: {listed(sample)}", file=sys.stderr)
+    print(f"{sum(len(dataset.items) for dataset in chosen):,} items of {_names(chosen)}; create the score file with "
+          "`harness template`" if args.texts else f"{len(keys):,} scores to fill in, for {_names(chosen)}",
+          file=sys.stderr)
+    if sample:
+        used = args.dataset or not real
+        print("from the bundled sample, not real data:" if used else "left out, only available as bundled sample:",
+              _names(sample), file=sys.stderr)
     return 0
 
 
@@ -67,5 +67,5 @@ def at_hand(home: Path, names: Sequence[str], split: str | None = None) -> tuple
     return [dataset for dataset in datasets if dataset.origin != "sample"], sample
 
 
-def listed(datasets: Sequence[Dataset]) -> str:
+def _names(datasets: Sequence[Dataset]) -> str:
     return ", ".join(dataset.card.name for dataset in datasets)

@@ -12,9 +12,7 @@ from benchmarks.errors import BenchmarkError
 from harness.commands._arguments import add
 from harness.errors import BadConfig, HarnessError
 from harness.learning import train
-from harness.learning.train import Training
 from metrics.errors import MetricError, MissingResource
-from metrics.models.checkpoint import Checkpoint
 from metrics.training import trainables
 
 
@@ -56,23 +54,24 @@ def run(args: argparse.Namespace) -> int:
     load = functools.cache(lambda name: corpora.load(name, args.home))
     names = trainables.shipped() if args.all else tuple(trainables.by_recipe(name, args.recipe, args.encoder)
                                                         for name in args.metric)
+    several = len(names) > 1 or args.all
     lacking: dict[str, dict[str, str]] = {"failed": {}, "left out": {}}
     for name in names:
         try:
-            _train(name, args, load, multiple=len(names) > 1 or args.all)
+            _train(name, args, load, several)
         except KeyboardInterrupt:
             print(f"harness: {name} stopped; repeat the command to continue from the last evaluation, or with --fresh "
                   "to start again", file=sys.stderr)
             return 130
         except Exception as error:
-            if len(names) == 1 and not args.all:
+            if not several:
                 raise
-            word = "left out" if args.all and isinstance(error, MissingResource) else "failed"
-            if (reason := _reason(error)) not in lacking[word].values():
-                print(f"{name} {word}: {reason}", file=sys.stderr)
-            lacking[word][name] = reason
+            state = "left out" if args.all and isinstance(error, MissingResource) else "failed"
+            if (reason := _reason(error)) not in lacking[state].values():
+                print(f"{name} {state}: {reason}", file=sys.stderr)
+            lacking[state][name] = reason
     if args.all or lacking["failed"]:
-        rest = "".join(f"; {word}: {', '.join(reasons)}" for word, reasons in lacking.items() if reasons)
+        rest = "".join(f"; {state}: {', '.join(reasons)}" for state, reasons in lacking.items() if reasons)
         print(f"{len(names) - sum(map(len, lacking.values()))} of {len(names)} are trained{rest}")
     return 1 if lacking["failed"] else 0
 
@@ -82,30 +81,24 @@ def _reason(error: Exception) -> str:
     return f"{'' if known else type(error).__name__ + ': '}{' '.join(str(error).split())}"
 
 
-def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], multiple: bool) -> None:
+def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], several: bool) -> None:
+    """Train each part of a metric, unless the same command has trained it, and describe the checkpoint."""
     request = train.Request(args.encoder, args.lm, tuple(args.corpus), args.device, args.precision, args.seed,
                             args.steps, args.offline, tuple(args.settings))
     parts = trainables.parts(name)
     for part in parts:
-        out = args.out and args.out / trainables.choose(name, part).weights if multiple or len(parts) > 1 else args.out
-        _train_part(train.plan(name, request, args.home, load, out, part), args)  # type: ignore[arg-type]
-
-
-def _train_part(plan: Training, args: argparse.Namespace) -> None:
-    saved = None if args.fresh else plan.there()
-    if saved is not None:
-        print(f"{plan.learner.label}: already trained by the same command ({saved.folder}); retrain with --fresh")
-        return
-    saved = train.train(plan, train.say, args.fresh, args.eight_bits, args.minutes)
-    print(_summary(plan, saved))
-    if args.out is None:
-        print("  runs with this encoder now use these weights instead of shipped ones; delete the folder to undo")
-
-
-def _summary(plan: Training, saved: Checkpoint) -> str:
-    card = saved.card
-    encoder = f", for {saved.encoder}" if saved.encoder else ""
-    facts = "".join(f"\n  {key}: {value}" for key, value in card["told"].items())
-    return (f"{plan.learner.label}: {card['steps']} steps in {card['seconds']:.0f} s, lowest validation loss "
-            f"{card['held_out']:.4f} after {card['best_step']}; {saved.size / 1e6:.2f} MB{encoder}{facts}\n"
-            f"  {saved.folder}")
+        in_folder = args.out and (several or len(parts) > 1)
+        out = args.out / trainables.choose(name, part).weights if in_folder else args.out
+        plan = train.plan(name, request, args.home, load, out, part)  # type: ignore[arg-type]
+        if saved := None if args.fresh else plan.there():
+            print(f"{plan.learner.label}: already trained by the same command ({saved.folder}); retrain with --fresh")
+            continue
+        saved = train.train(plan, train.say, args.fresh, args.eight_bits, args.minutes)
+        card, encoder = saved.card, f", for {saved.encoder}" if saved.encoder else ""
+        print(f"{plan.learner.label}: {card['steps']} steps in {card['seconds']:.0f} s, lowest validation loss "
+              f"{card['held_out']:.4f} after {card['best_step']}; {saved.size / 1e6:.2f} MB{encoder}")
+        for key, value in card["told"].items():
+            print(f"  {key}: {value}")
+        print(f"  {saved.folder}")
+        if args.out is None:
+            print("  runs with this encoder now use these weights instead of shipped ones; delete the folder to undo")

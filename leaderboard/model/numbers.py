@@ -1,23 +1,22 @@
 """The data of the board for its scripts: numbers.js, which contains `const Numbers = {...}`.
 
     statistics   their names
-    columns      [label, path, metric, badge, family, fitted on ratings, parameters of its networks (null: unknown),
-                 is a control, rows that are equal everywhere]
+    columns      label, path, metric, badge, family; fitted: on ratings; parameters of its networks (null: unknown);
+                 control; equals: the columns that are equal everywhere
     datasets     their names
-    targets      [dataset, quality, rated items, root of the reliability (null below questions.LEAST)]
-    values       by statistic: for each row the correlation on each target times a million, or null
-    fitted       [row, dataset] where weights were fitted on the same ratings, so the value is not ranked
+    targets      dataset, quality, rated items, limit: root of the reliability (null below questions.LEAST)
+    values       by statistic: for each column the correlation on each target times a million, or null
+    fitted       [column, dataset] where weights were fitted on the same ratings, so the value is not ranked
     initial      the board of the question that is answered first
-    sizes        limits on the size of models: key, label, words in the question
-    questions    board, title, targets, rule, places: [rank, low, high, value, 1.96 standard errors] of each row or
-                 null; answers by choice: [row, description, evidence]; people: a sentence; marks: [value, half its
-                 interval] of length, random, one rater and the limit, as drawn in the picture
+    sizes        limits on the size of models: [key, label, words in the question]
+    questions    board, title, targets, rule; ranks: [rank, low, high, value, 1.96 standard errors] of each column or
+                 null; answers by choice: column, about, evidence; people: a sentence; marks of the picture: [value,
+                 half its interval] of length, random, rater and limit, or null
     tests        by name: the better column of each pair on each target, packed by _tests, in base 64
+    worst        true if worst.js exists, with `const Worst = {METRIC: {...}}`: dataset, position for people and for
+                 the metric, turns of the context and the reply
 
-    worst        true if worst.js exists, with `const Worst = {METRIC: [dataset, position for people, position for the
-                 metric, context ..., reply]}`
-
-Names are written as on the pages.
+Columns, targets and datasets are named by their positions; names are written as on the pages.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from harness.results.rows import Comparisons, Correlation, Example, RankingRow, 
 from leaderboard.escaping import visible
 from leaderboard.model import questions as asking
 from leaderboard.model.boards import has_interval
-from leaderboard.model.cost import costs
+from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index
 from leaderboard.model.sentences import NORMAL, about, evidence, is_control, people
 
@@ -70,11 +69,11 @@ def numbers(results: Results) -> bytes:
 
     return _script("Numbers", {
         "statistics": list(index.statistics),
-        "columns": [[*_column(index, column), [row for row, other in enumerate(columns) if other in alike.get(
-            column, ())]] for column in columns],
+        "columns": [{**_column(index, column), "equals": [row for row, other in enumerate(columns)
+                                                          if other in alike.get(column, ())]} for column in columns],
         "datasets": [visible(name) for name in datasets],
-        "targets": [[datasets.index(target[0]), visible(target[1]), rated[target], limit(target)]
-                    for target in targets],
+        "targets": [{"dataset": datasets.index(target[0]), "quality": visible(target[1]), "items": rated[target],
+                     "limit": limit(target)} for target in targets],
         "values": {statistic: [[correlation(index.correlation(target, column, statistic)) for target in targets]
                                for column in columns] for statistic in index.statistics},
         "fitted": [[row, number] for row, column in enumerate(columns) for number, name in enumerate(datasets)
@@ -91,8 +90,9 @@ def worst(results: Results) -> bytes:
     for row in sorted(results.examples, key=lambda row: (-abs(row.people - row.metrics), row.item)):
         largest.setdefault(row.metric, row)
     return _script("Worst", {
-        visible(metric): [visible(row.dataset), round(row.people, 4), round(row.metrics, 4),
-                          *map(visible, (*row.context[-TURNS:], row.response) if row.response else row.context)]
+        visible(metric): {
+            "dataset": visible(row.dataset), "people": round(row.people, 4), "position": round(row.metrics, 4),
+            "turns": list(map(visible, (*row.context[-TURNS:], row.response) if row.response else row.context))}
         for metric, row in sorted(largest.items()) if metric})
 
 
@@ -100,29 +100,31 @@ def _script(name: str, content: object) -> bytes:
     return f"const {name} = {json.dumps(content, allow_nan=False, separators=(',', ':'))};\n".encode()
 
 
-def _column(index: Index, column: Column) -> list[Any]:
-    cost = costs(index.results).get(column)
-    return [visible(index.labels[column]), index.metric_paths.get(column[0], ""), visible(column[0]),
-            visible(index.badges.get(column[0], "")), visible(cost.family) if cost else "",
-            bool(cost and cost.fitted), (cost.parameters or (None if cost.models else 0)) if cost else 0,
-            is_control(index, column)]
+def _column(index: Index, column: Column) -> dict[str, Any]:
+    cost = costs(index.results).get(column) or Cost("", fitted=False, seconds=math.nan)
+    return {"label": visible(index.labels[column]), "path": index.metric_paths.get(column[0], ""),
+            "metric": visible(column[0]), "badge": visible(index.badges.get(column[0], "")),
+            "family": visible(cost.family), "fitted": cost.fitted,
+            "parameters": cost.parameters if math.isfinite(cost.size) else None, "control": is_control(index, column)}
 
 
 def _question(index: Index, question: asking.Question, columns: Sequence[Column], targets: Sequence[Target],
               ) -> dict[str, Any]:
-    controls = [next((row for column, row in question.ranked.items() if column[0] == name), None)
-                for name in ("length", "random")]
-    raters = [[round(value, 4), 0.0] if math.isfinite(value) else None
-              for value in (question.one_rater, question.limit)]
+    controls = {name: next((row for column, row in question.ranked.items() if column[0] == name), None)
+                for name in ("length", "random")}
+    raters = {"rater": question.one_rater, "limit": question.limit}
     return {
         "board": visible(question.name), "title": visible(question.title), "rule": question.rules[0],
         "targets": [targets.index(target) for target in question.targets],
-        "places": [_place(question.row(column)) for column in columns],
-        "answers": {f"{int(ratings)}{_size_key(size)}": [
-            columns.index(answer.best), visible(about(index, answer.best)), visible(evidence(index, question, answer))]
+        "ranks": [_rank(question.row(column)) for column in columns],
+        "answers": {f"{int(ratings)}{_size_key(size)}": {
+            "column": columns.index(answer.best), "about": visible(about(index, answer.best)),
+            "evidence": visible(evidence(index, question, answer))}
             for (board, (ratings, size)), answer in asking.answers(index.results).items() if board == question.name},
         "people": people(question),
-        "marks": [*([round(row.value, 4), _half(row)] if row else None for row in controls), *raters]}
+        "marks": {**{name: [round(row.value, 4), _half(row)] if row else None for name, row in controls.items()},
+                  **{name: [round(value, 4), 0.0] if math.isfinite(value) else None
+                     for name, value in raters.items()}}}
 
 
 def _half(row: RankingRow) -> float:
@@ -141,7 +143,7 @@ def _sizes(index: Index) -> list[tuple[str, str, str]]:
             if not number or size == 0 or any(size < parameters <= asking.SIZES[number - 1][0] for parameters in known)]
 
 
-def _place(row: RankingRow | None) -> list[float | int | None] | None:
+def _rank(row: RankingRow | None) -> list[float | int | None] | None:
     if row is None:
         return None
     interval = [round(row.low), round(row.high)] if has_interval(row) else [None, None]

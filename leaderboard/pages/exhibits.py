@@ -34,7 +34,7 @@ def _without_sample(exhibit: Exhibit, results: Results) -> Exhibit:
     """Drop tables on the sample beside real data, and with them the heat maps, which cover all tables."""
     if all(entry.kind == "sample" for entry in results.datasets):
         return exhibit
-    grids = tuple(grid for grid in exhibit.grids if not on_sample(grid))
+    grids = tuple(grid for grid in exhibit.grids if not _is_on_sample(grid))
     return exhibit if len(grids) == len(exhibit.grids) else replace(exhibit, grids=grids, maps=())
 
 
@@ -57,7 +57,7 @@ def sections(exhibit: Exhibit) -> tuple[Section, ...]:
         Section("repeat", "How to reproduce it", command)) if section.blocks)
 
 
-def on_sample(grid: Grid) -> bool:
+def _is_on_sample(grid: Grid) -> bool:
     """Tell from the description of a table's data whether it is the bundled sample."""
     return bool(SAMPLE.search(grid.data) and not REAL.search(grid.data))
 

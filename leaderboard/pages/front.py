@@ -11,7 +11,6 @@ from leaderboard.blocks.cells import column_cell, number_cell
 from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask, Cell, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model import sentences
-from leaderboard.model.gaps import why_no_board
 from leaderboard.model.index import Column, Index, make_index, plural
 from leaderboard.model.numbers import columns_of
 from leaderboard.model.questions import Choice, Question, answers, best_of_each, default, questions
@@ -32,7 +31,7 @@ OTHERS = "Other columns: not the best of their metric, fitted on ratings, or wit
 def build(results: Results) -> tuple[Page, ...]:
     index, all_questions = make_index(results), questions(results)
     first = default(all_questions)
-    sections = [Section("nothing", "No ranking", (Prose(why_no_board(results)),))]
+    sections = [Section("nothing", "No ranking", (Prose(sentences.why_no_board(results)),))]
     if first is not None:
         shown = best_of_each(index, first, PLAIN)
         sections = [Section("answer", "", (_answer(index, first),), boxed=True),

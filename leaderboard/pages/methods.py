@@ -11,7 +11,6 @@ from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, 
 from leaderboard.model import sentences
 from leaderboard.model.causes import DIRTY
 from leaderboard.model.cost import costs
-from leaderboard.model.gaps import by_reason, pairs
 from leaderboard.model.index import Index, make_index, plural
 from leaderboard.model.questions import LEAST
 
@@ -129,8 +128,8 @@ def _datasets(index: Index) -> Block:
 
 
 def _skips(results: Results) -> tuple[Block, ...]:
-    grouped = by_reason(results.skips)
-    rows = ((Cell(reason), Cell(str(len(skipped))), Cell(pairs(skipped))) for reason, skipped in grouped)
+    grouped = sentences.by_reason(results.skips)
+    rows = ((Cell(reason), Cell(str(len(skipped))), Cell(sentences.pairs(skipped))) for reason, skipped in grouped)
     words = (f"{plural(len(results.skips), 'pair')} of metric and dataset, for {plural(len(grouped), 'reason')}. "
              "Their values are missing on the boards, not zero.")
     headings = (Heading("Reason", "stub"), Heading("Pairs", "number"), Heading("Metrics and datasets"))

@@ -52,7 +52,6 @@ def _templates() -> jinja2.Environment:
     return env
 
 
-@functools.lru_cache(50_000)
 def _safe(text: str) -> str:
     """Escape text from outside and write out invisible characters."""
     return str(markupsafe.escape(visible(text)))

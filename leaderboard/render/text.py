@@ -17,8 +17,8 @@ from leaderboard.blocks.boards import average_cells, averages, board_table, cost
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model.boards import Board, overall_boards
 from leaderboard.model.cost import costs
-from leaderboard.model.gaps import by_reason, pairs, why_no_board, without_value
 from leaderboard.model.index import Index, make_index, plural, real_alone, statistic_title
+from leaderboard.model.sentences import by_reason, pairs, why_no_board, without_value
 from leaderboard.render.html import BANNER
 
 WIDTH = 110

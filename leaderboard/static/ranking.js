@@ -2,72 +2,77 @@
 
    The numbers are in numbers.js, described in leaderboard/model/numbers.py. A column that lacks a target of the question
    has no rank. The mean is over the targets of a dataset, then over the datasets (rule dev), or over all targets (rule
-   test). */
+   test). Columns and targets are named by their positions in Numbers. */
 "use strict";
 
 const Ranking = (() => {
   const MILLION = 1e6;
-  const SAME = 1e-9; // tolerance for sums in another order
+  const TOLERANCE = 1e-9; // for sums in another order
 
   /* Return true if the numbers are those of the run: only then are there intervals and a tested lead. */
-  function untouched(choice) {
+  function ofRun(choice) {
     return !choice.stat && choice.without.size === 0;
   }
 
-  function competes(row, target) {
-    return !Numbers.fitted.some(([fitted, dataset]) => fitted === row && dataset === Numbers.targets[target][0]);
+  function isFitted(column, target) {
+    return Numbers.fitted.some(([fitted, dataset]) => fitted === column && dataset === Numbers.targets[target].dataset);
   }
 
-  /* Return the correlation of a row on a target; "corrected" is the first statistic divided by the limit from rater noise. */
-  function value(stat, row, target) {
+  /* Return the correlation of a column on a target; "corrected" is the first statistic divided by the limit from noise. */
+  function value(stat, column, target) {
     const name = stat === "corrected" || !stat ? Numbers.statistics[0] : stat;
-    const shown = Numbers.values[name][row][target];
-    if (shown === null) return null;
-    const limit = Numbers.targets[target][3];
-    if (stat === "corrected") return limit ? shown / MILLION / limit : null;
-    return shown / MILLION;
+    const correlation = Numbers.values[name][column][target];
+    if (correlation === null) return null;
+    if (stat !== "corrected") return correlation / MILLION;
+    const { limit } = Numbers.targets[target];
+    return limit ? correlation / MILLION / limit : null;
   }
 
   function average(values) {
-    return values.length && values.every((number) => number !== null) ? values.reduce((sum, number) => sum + number, 0) / values.length : null;
+    if (!values.length || values.includes(null)) return null;
+    return values.reduce((sum, number) => sum + number, 0) / values.length;
   }
 
-  function mean(question, choice, row) {
-    const targets = question.targets.filter((target) => !choice.without.has(Numbers.datasets[Numbers.targets[target][0]])
-      && (choice.stat !== "corrected" || Numbers.targets[target][3]));
-    const pairs = targets.map((target) => [Numbers.targets[target][0], competes(row, target) ? value(choice.stat, row, target) : null]);
-    if (question.rule === "test") return average(pairs.map(([, number]) => number));
-    const datasets = [...new Set(pairs.map(([dataset]) => dataset))];
-    return average(datasets.map((dataset) => average(pairs.filter(([name]) => name === dataset).map(([, number]) => number))));
+  function mean(question, choice, column) {
+    const datasetOf = (target) => Numbers.targets[target].dataset;
+    const targets = question.targets.filter((target) => !choice.without.has(Numbers.datasets[datasetOf(target)])
+      && (choice.stat !== "corrected" || Numbers.targets[target].limit));
+    const over = (some) => average(some.map((target) => (
+      isFitted(column, target) ? null : value(choice.stat, column, target))));
+    if (question.rule === "test") return over(targets);
+    const datasets = [...new Set(targets.map(datasetOf))];
+    return average(datasets.map((dataset) => over(targets.filter((target) => datasetOf(target) === dataset))));
   }
 
-  /* Return for every row its rank, low, high, value and half its interval, or null. */
-  function places(question, choice) {
-    if (untouched(choice)) return question.places;
-    const means = Numbers.columns.map((_, row) => mean(question, choice, row));
-    return means.map((average) => (average === null ? null
-      : [1 + means.filter((other) => other !== null && other > average + SAME).length, null, null, average, 0]));
+  /* Return for every column [rank, low, high, value, half its interval], or null. */
+  function ranks(question, choice) {
+    if (ofRun(choice)) return question.ranks;
+    const means = Numbers.columns.map((_, column) => mean(question, choice, column));
+    const rank = (own) => 1 + means.filter((other) => other !== null && other > own + TOLERANCE).length;
+    return means.map((own) => (own === null ? null : [rank(own), null, null, own, 0]));
   }
 
-  function allowed(choice, row) {
-    const [, , , , , fitted, parameters] = Numbers.columns[row];
-    return (choice.ratings || !fitted) && (!choice.models || (parameters !== null && parameters <= Number(choice.models) * MILLION));
+  function isAllowed(choice, column) {
+    const { fitted, parameters } = Numbers.columns[column];
+    const small = !choice.models || (parameters !== null && parameters <= Number(choice.models) * MILLION);
+    return small && (choice.ratings || !fitted);
   }
 
-  /* Return the allowed rows, best first: the best of each metric and the first of equal ones. */
+  /* Return the allowed columns, best first: the best of each metric and the first of equal ones. */
   function best(question, choice) {
-    const ranked = places(question, choice);
-    const [metrics, taken] = [new Set(), new Set()];
-    return [...ranked.keys()].filter((row) => ranked[row] !== null && allowed(choice, row))
+    const ranked = ranks(question, choice);
+    const metrics = new Set();
+    const taken = new Set();
+    return [...ranked.keys()].filter((column) => ranked[column] !== null && isAllowed(choice, column))
       .sort((first, second) => ranked[first][0] - ranked[second][0] || first - second)
-      .filter((row) => {
-        const [, , metric, , , , , , equals] = Numbers.columns[row];
+      .filter((column) => {
+        const { metric, equals } = Numbers.columns[column];
         if (metrics.has(metric) || equals.some((other) => taken.has(other))) return false;
         metrics.add(metric);
-        taken.add(row);
+        taken.add(column);
         return true;
       });
   }
 
-  return { untouched, places, best, value, allowed };
+  return { ofRun, ranks, best, value, isAllowed };
 })();

@@ -4,6 +4,7 @@ Its values are a few plain numbers, so that every average below can be checked i
 """
 
 import dataclasses
+import json
 import math
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -15,6 +16,7 @@ from harness.results.rows import Correlation, Look, Results
 from harness.run import rank
 from leaderboard.blocks.tables import Cell, Page, Table
 from leaderboard.model.index import real_alone
+from leaderboard.model.numbers import numbers
 from leaderboard.site import site as draw
 from tests.comparisons import gathered
 from tests.leaderboard import hostile
@@ -38,18 +40,20 @@ def find_page(pages: Iterable[Page], label: str) -> Page:
     return next(page for page in pages if page.label == label)
 
 
-def tables(page: Page) -> Iterator[Table]:
-    return (block for section in page.sections for block in section.blocks if isinstance(block, Table))
-
-
 def table(page: Page, anchor: str) -> Table:
-    return next(entry for entry in tables(page) if entry.anchor == anchor)
+    return next(block for section in page.sections for block in section.blocks
+                if isinstance(block, Table) and block.anchor == anchor)
 
 
 def row(drawn: Table, *texts: str) -> dict[str, Cell]:
     """Return the first row with these cells, by heading."""
     line = next(cells for cells in drawn.rows if set(texts) <= {cell.text for cell in cells})
     return dict(reversed([(heading.text, cell) for heading, cell in zip(drawn.headings, line, strict=True)]))
+
+
+def script_data(results: Results) -> Any:
+    """Parse the data of the scripts."""
+    return json.loads(numbers(results).decode().removeprefix("const Numbers = ").removesuffix(";\n"))
 
 
 DATASETS = (
@@ -74,7 +78,6 @@ VALUES: dict[tuple[str, str], tuple[float | str, ...]] = {
     (SCRIPT, "x|y"): (0.1, 0.1, 0.1, 0.1, 0.1, "", 0.3, 0.3, ""),
     ("bleu", "bleu1:max"): ("", "", "", "", 0.6, "", "", "", ""),
 }
-SCALE = {"spearman": 1.0, "pearson": 0.9, "kendall": 0.7}
 
 
 def correlations() -> Iterator[Correlation]:

@@ -37,14 +37,13 @@ def make(datasets: int = 19, metrics: int = 60, items: tuple[int, int] = (300, 1
                for target in correlate.targets(scored, correlate.rated(scored, entry))]
     correlations = tuple(replace(row, corrected=row.value / 0.9) for target in targets
                          for row in correlate.correlations(target))
-    pairs = [(entry, metric, number) for entry in entries for number, metric in enumerate(made)]
     return rows.Results(
         run=rows.Run(version="0.0", commit=None, seed=5, device="cpu", options={"data": "all"}, python="3.11",
                      platform="Linux", packages={"numpy": "2", "scipy": "1"}),
         datasets=entries, metrics=made, correlations=correlations,
         ranking=tuple(_ranking(entries, correlations)),
-        skips=tuple(rows.Skip(dataset.name, entry.name, "needs references, and the dataset has none")
-                    for dataset, entry, _ in pairs if not _scores(entry, dataset)),
+        skips=tuple(rows.Skip(entry.name, metric.name, "needs references, and the dataset has none")
+                    for entry in entries for metric in made if not _can_score(metric, entry)),
         comparisons=tuple(row for target in targets if comparisons for row in _comparisons(target)),
         reliability=tuple(row for entry in entries for row in _reliability(entry)),
         trainings=tuple(rows.TrainingEntry(
@@ -52,8 +51,8 @@ def make(datasets: int = 19, metrics: int = 60, items: tuple[int, int] = (300, 1
             250, "cpu", 60.0, f"harness train {entry.name}", None, CURVE) for entry in made if entry.trained_on),
         examples=tuple(row for scored in points for row in _examples(scored)), points=points,
         exhibits=tuple(map(_exhibit, range(4))),
-        timings=tuple(rows.Timing(dataset.name, entry.name, dataset.items, 0.001 * (number + 1) * dataset.items)
-                      for dataset, entry, number in pairs if _scores(entry, dataset)))
+        timings=tuple(rows.Timing(entry.name, metric.name, entry.items, 0.001 * (number + 1) * entry.items)
+                      for entry in entries for number, metric in enumerate(made) if _can_score(metric, entry)))
 
 
 def _metric(number: int) -> rows.MetricEntry:
@@ -84,7 +83,7 @@ def _datasets(count: int, items: tuple[int, int], sample: int, rng: np.random.Ge
             has=("references",) if number % 3 == 0 else ())
 
 
-def _scores(metric: rows.MetricEntry, entry: rows.DatasetEntry) -> bool:
+def _can_score(metric: rows.MetricEntry, entry: rows.DatasetEntry) -> bool:
     return set(metric.needs) <= {"context", *entry.has}
 
 
@@ -92,7 +91,7 @@ def _points(entry: rows.DatasetEntry, metrics: Sequence[rows.MetricEntry], rng: 
     latent = rng.normal(size=entry.items)
     votes = 3 + 0.8 * (latent + rng.normal(size=(len(entry.qualities), 3, entry.items)).mean(axis=1))
     human = np.clip(np.rint(3 * votes) / 3, 1, 5)
-    keys = [(metric.name, column) for metric in metrics if _scores(metric, entry) for column in metric.columns]
+    keys = [(metric.name, column) for metric in metrics if _can_score(metric, entry) for column in metric.columns]
     noise = 1 + 4 * rng.random(len(keys))
     scores = latent + noise[:, None] * rng.normal(size=(len(keys), entry.items))
     return rows.ItemScores(

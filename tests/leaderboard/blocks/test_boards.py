@@ -13,7 +13,7 @@ from leaderboard.blocks.tables import Picture, Prose, Table
 from leaderboard.model.boards import overall_boards
 from leaderboard.model.index import make_index
 from leaderboard.pages import exhibits
-from leaderboard.pages.exhibits import on_sample, sections
+from leaderboard.pages.exhibits import sections
 from tests.leaderboard.conftest import SCRIPT, quality, row
 
 
@@ -68,7 +68,7 @@ def test_number_format_shade_and_leaders() -> None:
         assert leaders(values) == pytest.approx((best, second), nan_ok=True)
 
 
-def test_correlation_cell_has_its_evidence() -> None:
+def test_correlation_cell_has_marks_interval_and_tooltip() -> None:
     for p, marks, words in ((0.05, ("best", "weak"), ", p = 0.050"), (0.0499, ("best",), ", p = 0.050"),
                             (0.0001, ("best",), ", p < 0.001"), (math.nan, ("best",), "")):
         cell = correlation_cell(Correlation("d", "q", "m", "c", "spearman", 80, 0.2, p, -0.1, 0.4), (0.2, 0.1))
@@ -77,45 +77,37 @@ def test_correlation_cell_has_its_evidence() -> None:
 
 
 SAMPLE = "the bundled sample (made by a script, simulated raters)"
+MAP = HeatMap("<b>", ("a", "b<"), ((1.0, None), (-0.5, 1.0)), "All <told>.")
 
 
-def exhibit(kind: str = "study", name: str = "measures", maps: tuple[HeatMap, ...] = (),
-            data: str = "real data") -> Exhibit:
-    grid = Grid("real", "Caption <b>", ("measure", "power", "said"), (("<i>τ</i>", "−0.31 ± 0.02", "yes"),
-                                                                       ("ρ", "–", "no")), data)
-    return Exhibit(name, kind, "Title <script>", "Lead.", "harness study dimensions", (grid,),
-                   maps, ("A remark.",))
+def exhibit(name: str = "measures", kind: str = "study", data: str = "real data") -> Exhibit:
+    grid = Grid("real", "Caption <b>", ("measure", "power", "said"),
+                (("<i>τ</i>", "−0.31 ± 0.02", "yes"), ("ρ", "–", "no")), data)
+    return Exhibit(name, kind, "Title <script>", "Lead.", "harness study dimensions", (grid,), (MAP,), ("A remark.",))
 
 
-def test_heat_maps_are_described_and_escaped() -> None:
-    (pictures, *_) = sections(exhibit(maps=(HeatMap("<b>", ("a", "b<"), ((1.0, None), (-0.5, 1.0)), "All <told>."),)))
-    (picture,) = pictures.blocks
+def test_exhibit_has_an_escaped_picture_and_sortable_tables() -> None:
+    pictures, table, remarks, repeat = sections(exhibit())
+    (picture,), (shown,) = pictures.blocks, table.blocks
     assert isinstance(picture, Picture)
-    assert picture.text == "All <told>."
     root = ET.fromstring(picture.svg)  # noqa: S314  (our own)
-    assert root.get("aria-label") == "All <told>."
+    assert picture.text == root.get("aria-label") == "All <told>."
     assert [text.text for text in root.iter("{http://www.w3.org/2000/svg}title")] == [
         "Title <script>", "a and a: 1.00", "a and b<: –", "b< and a: −0.50", "b< and b<: 1.00"]
-
-
-def test_exhibit_becomes_sortable_tables() -> None:
-    (table, remarks, repeat) = sections(exhibit())
-    (shown,) = table.blocks
     assert isinstance(shown, Table)
     assert [heading.kind for heading in shown.headings] == ["stub", "number", "text"]
     assert (remarks.blocks, repeat.blocks) == ((Prose("A remark."),), (Prose("harness study dimensions", code=True),))
-    for data, sample in ((SAMPLE, True), (f"{SAMPLE}, datasets with references", True), ("real data", False),
-                         ("Persona-See, sample, 40 items", True), ("USR, real, 3 items", False), ("", False)):
-        assert on_sample(exhibit(data=data).grids[0]) == sample
 
 
 def test_studies_and_challenge_have_pages_without_the_sample(mixed: Results) -> None:
     simulated = tuple(entry for entry in mixed.datasets if entry.origin == "sample")
-    full = replace(mixed, datasets=simulated, exhibits=(exhibit(name="b/../<x>"), exhibit(name="measures", data=SAMPLE),
-                                      exhibit("challenge", "dstc10", (HeatMap("M", ("a",), ((1.0,),), "Told."),))))
-    page, first, second = exhibits.build(full)
+    on_sample = (SAMPLE, f"{SAMPLE}, datasets with references", "Persona-See, sample, 40 items")
+    studies = [exhibit(f"s{number}", data=data) for number, data in enumerate(on_sample)]
+    full = replace(mixed, datasets=simulated, exhibits=(
+        exhibit("b/../<x>"), exhibit("empty", data=""), *studies, exhibit("dstc10", "challenge")))
+    page, first, *others = exhibits.build(full)
     assert first.path.startswith("study/b-x.")
-    assert (second.path, second.group) == ("study/measures.html", "Studies")
-    assert (page.path, page.group) == ("challenge.html", "")
-    assert isinstance(page.sections[0].blocks[0], Picture)
-    assert [page.path for page in exhibits.build(replace(full, datasets=mixed.datasets))] == [page.path, first.path]
+    assert (page.path, page.group, {study.group for study in others}) == ("challenge.html", "", {"Studies"})
+    assert [study.path for study in others] == [f"study/{name}.html" for name in ("empty", "s0", "s1", "s2")]
+    assert [page.path for page in exhibits.build(replace(full, datasets=mixed.datasets))] == [
+        page.path, first.path, "study/empty.html"]

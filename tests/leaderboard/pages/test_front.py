@@ -1,34 +1,28 @@
 """The front page: the answer, the board, the numbers for its scripts, and costs."""
 
 import base64
-import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import resources
 from itertools import combinations
-from typing import Any
 
 import pytest
 
 from harness.results.pooled import Pool
-from harness.results.rows import Example, Results, Timing
+from harness.results.rows import Correlation, Example, Results, Timing
 from leaderboard.blocks.boards import cost_cell
 from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import make_index
-from leaderboard.model.numbers import BETTER, NO_DIFFERENCE, WORSE, numbers, worst
+from leaderboard.model.numbers import BETTER, NO_DIFFERENCE, WORSE, worst
 from leaderboard.model.questions import answers, best_of_each, default, questions
 from leaderboard.model.sentences import evidence
 from leaderboard.pages import front
 from tests.leaderboard import large
-from tests.leaderboard.conftest import SCRIPT, ranking, row, table
-
-
-def script_data(results: Results) -> Any:
-    """Parse the data of the scripts."""
-    return json.loads(numbers(results).decode().removeprefix("const Numbers = ").removesuffix(";\n"))
+from tests.leaderboard.conftest import SCRIPT, ranking, row, script_data, table
 
 
 @pytest.fixture(scope="module")
@@ -36,19 +30,21 @@ def full() -> Results:
     return large.make(4, 12, (60, 90))
 
 
-def with_values(results: Results, values: dict[tuple[str, str], float]) -> Results:
-    """Replace Spearman values by dataset and metric, and rank again."""
-    rows = tuple(replace(row, value=values[row.dataset, row.metric]) if row.quality.startswith("Overall")
-                 and row.statistic == "spearman" and (row.dataset, row.metric) in values else row
-                 for row in results.correlations)
+def with_values(results: Results, values: Mapping[tuple[str, str, str], float]) -> Results:
+    """Replace Spearman values by dataset, metric and quality ("": all), and rank again."""
+    def value(row: Correlation) -> float:
+        names = ((row.dataset, row.metric, quality) for quality in (row.quality, ""))
+        return next((values[name] for name in names if name in values and row.statistic == "spearman"), row.value)
+
+    rows = tuple(replace(row, value=value(row)) for row in results.correlations)
     return replace(results, correlations=rows, ranking=tuple(row for row in ranking(rows) if row.origin == "real"))
 
 
 def test_answer_names_leaders_without_each_dataset(results: Results) -> None:
     """The mean of 0.1, 0.5, 0.55 is below that of 0.3, 0.4, 0.5, but not without the first."""
-    made = with_values(results, {("fed-turn", SCRIPT): 0.1, ("topical-usr", SCRIPT): 0.5, ("fed-dial", SCRIPT): 0.55})
-    index, known = make_index(made), answers(made)
-    texts = {question.title: evidence(index, question, known[question.name, front.PLAIN])
+    made = with_values(results, {("fed-turn", SCRIPT, "Overall"): 0.1, ("fed-dial", SCRIPT, "Overall"): 0.55,
+                                 ("topical-usr", SCRIPT, "Overall quality"): 0.5})
+    texts = {question.title: evidence(make_index(made), question, answers(made)[question.name, front.PLAIN])
              for question in questions(made)}
     assert ("Leaving out one dataset at a time: still first without 2 of 3; without fed-turn, "
             f"{SCRIPT} / x|y leads. Cost") in texts["overall"]
@@ -56,7 +52,7 @@ def test_answer_names_leaders_without_each_dataset(results: Results) -> None:
 
 
 def test_leading_control_is_not_recommended(results: Results) -> None:
-    made = with_values(results, {(name, "length"): 0.9 for name in ("fed-turn", "topical-usr", "fed-dial")})
+    made = with_values(results, {(name, "length", ""): 0.9 for name in ("fed-turn", "topical-usr", "fed-dial")})
     (page,) = front.build(made)
     (ask,) = (block for block in page.sections[0].blocks if isinstance(block, Ask))
     assert f"{ask.question} {ask.best.text} ({ask.about})" == (
@@ -66,16 +62,14 @@ def test_leading_control_is_not_recommended(results: Results) -> None:
 
 
 def test_leads_are_those_of_the_pooled_test(full: Results) -> None:
-    pool, known, index = Pool.of(full), answers(full), make_index(full)
+    pool, choice = Pool.of(full), (True, math.inf)
     for question in questions(full):
-        answer, rule = known[question.name, (True, math.inf)], question.rules[0]
-        means = pool.means(question.targets, rule)
-        assert answer.best == next(iter(means))
-        assert answer.following == next(column for column in means if column[0] != answer.best[0])
-        (lead,) = pool.leads(question.targets, [best_of_each(index, question, (True, math.inf))[:6]], rule)
-        assert answer.lead is not None
-        assert (answer.lead.value, answer.lead.low, answer.lead.p) == pytest.approx(
-            (lead.difference.value, lead.difference.low, lead.difference.p))
+        answer, rule = answers(full)[question.name, choice], question.rules[0]
+        means = list(pool.means(question.targets, rule))
+        assert answer.best == means[0]
+        assert answer.following == next(column for column in means if column[0] != means[0][0])
+        (lead,) = pool.leads(question.targets, [best_of_each(make_index(full), question, choice)[:6]], rule)
+        assert answer.lead == lead.difference
 
 
 def test_scripts_have_every_rank(full: Results) -> None:
@@ -83,38 +77,33 @@ def test_scripts_have_every_rank(full: Results) -> None:
     for entry, question in zip(data["questions"], questions(full), strict=True):
         assert entry["board"] == question.name
         ranked = {column[1]: row for column, row in question.ranked.items()}
-        for (label, *_), values in zip(data["columns"], entry["places"], strict=True):
-            row = ranked.get(label)
+        for column, values in zip(data["columns"], entry["ranks"], strict=True):
+            row = ranked.get(column["label"])
             assert values == (row and [row.rank, row.low, row.high, round(row.value, 6), 0.0392])
 
 
 def test_scripts_have_every_comparison(full: Results) -> None:
-    data = script_data(full)
-    pairs = list(combinations([label for label, *_ in data["columns"]], 2))
+    data, name = script_data(full), "dev-made-up-01"
+    pairs = list(combinations([column["label"] for column in data["columns"]], 2))
     packed = base64.b64decode(data["tests"]["williams"])
     (comparisons,) = (rows for rows in full.comparisons if (rows.dataset, rows.quality, rows.statistic) == (
-        "dev-made-up-01", "Overall", "spearman"))
-    dataset = data["datasets"].index("dev-made-up-01")
-    target = next(number for number, row in enumerate(data["targets"]) if row[:2] == [dataset, "Overall"])
+        name, "Overall", "spearman"))
+    targets = [(data["datasets"][target["dataset"]], target["quality"]) for target in data["targets"]]
     codes = {pair: packed[number // 4] >> 2 * (number % 4) & 3
-             for number, pair in enumerate(pairs, start=target * len(pairs))}
-    for better, worse, holm in zip(comparisons.better, comparisons.worse, comparisons.holm, strict=True):
-        pair = comparisons.names[better], comparisons.names[worse]
-        expected = NO_DIFFERENCE if holm >= 0.05 else BETTER if pair in codes else WORSE
+             for number, pair in enumerate(pairs, start=targets.index((name, "Overall")) * len(pairs))}
+    for comparison in comparisons:
+        pair = comparison.better, comparison.worse
+        expected = NO_DIFFERENCE if comparison.holm >= 0.05 else BETTER if pair in codes else WORSE
         assert codes.get(pair, codes.get(pair[::-1])) == expected
     assert len(set(codes.values())) > 1
 
 
 def test_ties_are_shown_but_identical_columns_only_once(results: Results) -> None:
-    values = {(row.dataset, row.quality, row.statistic): row.value for row in results.correlations
-              if row.column == "bleu1"}
-    for others, shown in (("overall", {"bleu", SCRIPT}), ("", {SCRIPT, "length"})):
-        quality = {(entry.name, quality.name) for entry in results.datasets for quality in entry.qualities
-                   if others in ("", quality.dimension)}
-        rows = tuple(replace(row, value=values[row.dataset, row.quality, row.statistic])
-                     if row.metric == SCRIPT and (row.dataset, row.quality) in quality else row
-                     for row in results.correlations)
-        tied = replace(results, correlations=rows, ranking=tuple(row for row in ranking(rows) if row.origin == "real"))
+    values = {(row.dataset, SCRIPT, row.quality): row.value for row in results.correlations
+              if row.column == "bleu1" and row.statistic == "spearman"}
+    overall = {key: value for key, value in values.items() if key[2].startswith("Overall")}
+    for equal, shown in ((overall, {"bleu", SCRIPT}), (values, {SCRIPT, "length"})):
+        tied = with_values(results, equal)
         first = default(questions(tied))
         assert first is not None
         assert {name for name, _ in best_of_each(make_index(tied), first, front.PLAIN)[:2]} == shown
@@ -124,9 +113,9 @@ def test_worst_reply_of_each_metric_is_in_worst_js(full: Results) -> None:
     near, far = (Example("dev-made-up-01", "Overall", name, "b", ("One.", "Two.", "Three."), name, 4.5, people, 0.1, (),
                          "length") for name, people in (("near", 0.4), ("far", 0.9)))
     made = replace(full, examples=(near, replace(far, metric=""), far))
-    assert script_data(made)["worst"]
-    assert worst(made) == b'const Worst = {"length":["dev-made-up-01",0.9,0.1,"Two.","Three.","far"]};\n'
-    assert not script_data(replace(full, examples=()))["worst"]
+    assert worst(made) == (b'const Worst = {"length":{"dataset":"dev-made-up-01","people":0.9,"position":0.1,'
+                           b'"turns":["Two.","Three.","far"]}};\n')
+    assert [script_data(part)["worst"] for part in (made, replace(full, examples=()))] == [True, False]
 
 
 def test_scripts_write_no_markup_and_load_nothing() -> None:
@@ -141,14 +130,14 @@ def test_scripts_write_no_markup_and_load_nothing() -> None:
 def test_cost_includes_inputs(results: Results) -> None:
     timings = (Timing("a", "bleu", 100, 1.0), Timing("b", "bleu", 300, 1.0), Timing("c", "bleu", 0, 9.0),
                Timing("a", "length", 100, 0.1))
-    made_of = tuple(replace(entry, signature="length|r1|input=bleu1|bleu|r1|references=standard|input=x|bleu|r1")
-                    if entry.name == "length" else entry for entry in results.metrics)
-    cost = costs(replace(results, timings=timings, metrics=made_of))
+    composed = tuple(replace(entry, signature="length|r1|input=bleu1|bleu|r1|references=standard|input=x|bleu|r1")
+                     if entry.name == "length" else entry for entry in results.metrics)
+    cost = costs(replace(results, timings=timings, metrics=composed))
     assert cost["bleu", "bleu1"].seconds == pytest.approx(5.0)  # 2 seconds for 400 items
     assert (cost["length", "length"].seconds, cost["length", "length"].inputs) == (pytest.approx(6.0), ("bleu",))
     assert cost_cell(cost["grade", "grade"]).text == "–"
-    seconds = {0.0: "< 0.01", 0.014: "0.01", 0.62: "0.62", 0.996: "1.0", 9.94: "9.9", 9.96: "10", 60.1: "60"}
-    assert {value: cost_cell(Cost("", False, value)).text for value in seconds} == seconds
+    for value, text in ((0.0, "< 0.01"), (0.014, "0.01"), (0.62, "0.62"), (0.996, "1.0"), (9.94, "9.9"), (9.96, "10")):
+        assert cost_cell(Cost("", False, value)).text == text
 
 
 def test_cost_picture_draws_the_pareto_front(full: Results) -> None:
