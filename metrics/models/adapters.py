@@ -1,10 +1,10 @@
-"""What is trained of an encoder in place of its weights: low-rank adapters on its linear layers; and the masked model.
+"""Low-rank adapters, which are trained in place of an encoder's own weights, and the head of the masked model.
 
 An adapted layer computes W·x + b + U·(D·x), with W frozen, D of shape (rank, in) and U of shape (out, rank), which
-begins at zero (LoRA, Hu et al. 2022). Once trained, U·D is added to W: reading costs what the encoder costs. The head
-is BERT's: LayerNorm(GELU(dense(state))), times the encoder's own frozen input embeddings, plus a bias for each token.
+begins at zero (LoRA, Hu et al. 2022). Once trained, U·D is added to W, so that reading costs no more. The head is
+BERT's: LayerNorm(GELU(dense(state))), times the encoder's own frozen input embeddings, plus a bias for each token.
 
-The encoder is no part of the network here, so that its weights are neither trained nor kept: it is handed over.
+The encoder is an argument and no part of the network, so that its weights are neither trained nor saved.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from metrics.models.vocabulary import log_likelihoods
+from metrics.models.networks import log_likelihoods
 
 
 class Adapters(torch.nn.Module):
-    """A change of low rank to each linear layer; `linears` holds name, inputs and outputs of each that is changed."""
+    """Low-rank changes to linear layers; `linears` holds name, inputs and outputs of each layer."""
 
     def __init__(self, rank: int, linears: Sequence[tuple[str, int, int]]) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Adapters(torch.nn.Module):
 
     @contextlib.contextmanager
     def over(self, encoder: Any) -> Iterator[None]:
-        """Let the encoder read with the adapters."""
+        """Apply the adapters to the encoder within the block."""
         layers = dict(encoder.named_modules())
         hooks = [layers[name].register_forward_hook(_adapter(down, up))
                  for name, down, up in zip(self.names, self.down, self.up, strict=True)]
@@ -41,7 +41,7 @@ class Adapters(torch.nn.Module):
                 hook.remove()
 
     def merge(self, encoder: Any) -> None:
-        """Add the adapters to the encoder's own weights, once and for all."""
+        """Add the adapters to the encoder's own weights."""
         layers = dict(encoder.named_modules())
         with torch.no_grad():
             for name, down, up in zip(self.names, self.down, self.up, strict=True):
@@ -49,7 +49,7 @@ class Adapters(torch.nn.Module):
 
 
 class Adapted(Adapters):
-    """The adapters, an embedding of the mask's own, and the head that tells masked words."""
+    """The adapters, an addend to the mask's embedding, and the head that predicts masked words."""
 
     def __init__(self, width: int, vocabulary: int, rank: int, linears: Sequence[tuple[str, int, int]]) -> None:
         super().__init__(rank, linears)
@@ -59,17 +59,17 @@ class Adapted(Adapters):
         self.bias = torch.nn.Parameter(torch.zeros(vocabulary))
 
     def expect(self, frequencies: Any) -> None:
-        """Begin with every token as likely as it is frequent."""
+        """Initialise the bias with the log frequencies of tokens."""
         with torch.no_grad():
             self.bias.copy_(torch.from_numpy(frequencies).log())
 
     def logits(self, states: Any, table: Any) -> Any:
-        """Score every token of the vocabulary for each state: (places, width) to (places, vocabulary)."""
+        """Return the scores over the vocabulary of each state: (places, width) to (places, vocabulary)."""
         return functional.linear(self.norm(functional.gelu(self.dense(states))), table, self.bias)
 
     @contextlib.contextmanager
     def masking(self, encoder: Any, mask: int) -> Iterator[None]:
-        """Let the encoder read with the adapters, and with an embedding of its own for the token `mask`."""
+        """Apply the adapters and the embedding of the token `mask` to the encoder within the block."""
         def marked(_: Any, ids: Any, embedded: Any) -> Any:
             return embedded + (ids[0] == mask)[..., None] * self.mask
 
@@ -90,20 +90,20 @@ def _adapter(down: Any, up: Any) -> Any:
 
 
 def linears(encoder: Any) -> list[tuple[str, int, int]]:
-    """The linear layers of an encoder that its token states go through: name, inputs, outputs."""
+    """Return name, inputs and outputs of the linear layers that token states pass."""
     return [(name, module.in_features, module.out_features) for name, module in encoder.named_modules()
             if isinstance(module, torch.nn.Linear) and not name.startswith("pooler")]
 
 
 class Merged(torch.nn.Module):
-    """The encoder with its adapters merged, and the head: what is read when nothing is trained any more.
+    """The encoder with its adapters merged, and the head.
 
-    Of a BERT the last layer is kept apart: behind its attention only the tokens that are asked for go on.
+    The last layer of a BERT is apart: behind its attention only the states of the masked tokens are computed.
     """
 
     def __init__(self, adapted: Adapted, encoder: Any, mask: int) -> None:
         super().__init__()
-        table = encoder.get_input_embeddings().weight.detach().clone()  # before the mask gets its own embedding
+        table = encoder.get_input_embeddings().weight.detach().clone()  # before the mask's embedding changes
         with torch.no_grad():
             encoder.get_input_embeddings().weight[mask] += adapted.mask
         adapted.merge(encoder)
@@ -115,16 +115,14 @@ class Merged(torch.nn.Module):
         self.last = encoder.encoder.layer.pop(-1) if kind == ("bert", "sdpa") else None
 
     def forward(self, rows: Any, places: Any, targets: Any, **inputs: Any) -> Any:
-        """Tell log p of the targets at these places of these rows."""
+        """Return log p of the targets at these places of these rows: (targets,)."""
         states = self.encoder(**inputs).last_hidden_state
         if self.last is None:
             states = states[rows, places]
         else:
             seen = inputs.get("attention_mask")
             attended, _ = self.last.attention.self(states, None if seen is None else seen[:, None, None].bool())
-            if len(rows) == 1:  # the product of a single row may differ in its last bits
-                rows, places = rows.repeat(2), places.repeat(2)
-            own = self.last.attention.output(attended[rows, places], states[rows, places])
-            states = self.last.output(self.last.intermediate(own), own)
+            masked = self.last.attention.output(attended[rows, places], states[rows, places])
+            states = self.last.output(self.last.intermediate(masked), masked)
         states = self.norm(functional.gelu(self.dense(states)))
         return log_likelihoods(self.decoder, states, torch.arange(len(targets), device=targets.device), targets)

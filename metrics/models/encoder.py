@@ -1,9 +1,8 @@
-"""An encoder: texts to vectors, each text read once in a run.
+"""An encoder: texts to vectors.
 
-Distinct texts are sorted by length and read in batches of a bounded number of tokens (batches.py); the states
-of a text are kept in a memory of bounded size (memory.py), from which every pooling is made. States hold the
-special tokens around a text, since a mean over tokens includes them, as sentence-transformers has it.
-A text that holds no token (empty, or only signs that the tokenizer drops) has the zero vector.
+Distinct texts are read once in a run, in batches of bounded size (batches.py); the states of their tokens are kept in a
+memory of bounded size (memory.py), from which every pooling is made. States include the special tokens around a text,
+since sentence-transformers takes its means over them too. A text without a token has the zero vector.
 """
 
 from __future__ import annotations
@@ -24,18 +23,23 @@ from metrics.models.tokens import Tokenized, Tokenizer
 from metrics.models.weights import Weights
 
 Pooling: TypeAlias = Literal["mean", "max", "cls"]
-POOLINGS: dict[str, Callable[[Vectors], Vectors]] = {
+_POOLINGS: dict[str, Callable[[Vectors], Vectors]] = {
     "mean": lambda states: states.mean(axis=0),
     "max": lambda states: states.max(axis=0),
     "cls": lambda states: states[0].copy(),
+    "mean and max": lambda states: np.concatenate([states.mean(axis=0), states.max(axis=0)]),
 }
+_COUNT_FROM_PAD = {
+    "camembert", "longformer", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl",
+}
+"""Networks whose first position is the one after the padding's."""
 Thing = TypeVar("Thing")
 BLOCK = 1 << 18
-"""How many characters are read at a time where only pooled vectors are kept: some four thousand utterances."""
+"""Characters read at a time where only pooled vectors are kept: some four thousand utterances."""
 
 
 class Encoder:
-    """A transformer that reads texts; `layer` 0 stands for its last, n for its n-th."""
+    """A transformer that reads texts; `layer` n is its n-th, 0 its last."""
 
     def __init__(self, weights: Weights, machine: Machine, memory: Memory, layer: int = 0) -> None:
         self.weights = weights
@@ -61,9 +65,9 @@ class Encoder:
     def tokenizer(self) -> Tokenizer:
         """The tokenizer, with the limit of the network's positions."""
         config = self.networks[0].config
-        positions = networks.positions(config)
         first = getattr(config, "pad_token_id", 0) or 0
-        return Tokenizer(self.weights, positions - (first + 1 if config.model_type in _COUNT_FROM_PAD else 0))
+        unused = first + 1 if config.model_type in _COUNT_FROM_PAD else 0
+        return Tokenizer(self.weights, networks.positions(config) - unused)
 
     @property
     def width(self) -> int:
@@ -71,80 +75,59 @@ class Encoder:
         return int(self.networks[0].config.hidden_size)
 
     def states(self, texts: Sequence[str]) -> list[Vectors]:
-        """The state of every token of each text, special tokens included: (tokens, width)."""
-        return self._all("states", texts, lambda missing: self._forward(self.tokenizer.texts(missing)))
+        """Return the state of every token of each text, special tokens included: (tokens, width)."""
+        return self._states("text", texts, self.tokenizer.texts)
 
     def sentences(self, texts: Sequence[str], pooling: Pooling = "mean") -> Vectors:
-        """One vector per text: (texts, width); zeros for a text without a token."""
-        return self._pooled("text", texts, pooling, self.states, sum(self.tokenizer.frame))
+        """Return one vector per text: (texts, width); zeros for a text without a token."""
+        return self._pooled("text", texts, pooling, self.tokenizer.texts, sum(self.tokenizer.frame))
 
     def means_and_maxima(self, texts: Sequence[str]) -> Vectors:
-        """Both pooled vectors of each text side by side, from one pass that nothing remembers: (texts, 2 · width).
-
-        For very many texts: no token states are held but those of the batch that is being read.
-        """
-        specials = sum(self.tokenizer.frame)
-        nothing = np.zeros(2 * self.width, np.float32)
-
-        def both(states: Vectors) -> Vectors:
-            return np.concatenate([states.mean(axis=0), states.max(axis=0)]) if len(states) > specials else nothing
-
-        pooled = self._forward(self.tokenizer.texts(texts), both)
-        return np.stack(pooled) if pooled else np.zeros((0, 2 * self.width), np.float32)
+        """Return the mean and the maximum of each text's states side by side: (texts, 2 · width)."""
+        return self._pooled("text", texts, "mean and max", self.tokenizer.texts, sum(self.tokenizer.frame))
 
     def pairs(self, pairs: Sequence[tuple[str, str]], pooling: Pooling = "cls", limit: int | None = None) -> Vectors:
-        """One vector per context and response, read as one sequence of up to `limit` tokens: (pairs, width)."""
-        return self._whole("pair", pairs, pooling, limit, lambda missing: self.tokenizer.pairs(missing, limit))
+        """Return one vector per context and response, read as one sequence of up to `limit` tokens: (pairs, width)."""
+        return self._pooled(f"pair {limit}", pairs, pooling, lambda missing: self.tokenizer.pairs(missing, limit))
 
     def dialogues(self, dialogues: Sequence[tuple[str, ...]], pooling: Pooling = "mean",
                   limit: int | None = None) -> Vectors:
-        """One vector per dialogue, read as one sequence with its last token between utterances: (dialogues, width)."""
-        return self._whole("dialogue", dialogues, pooling, limit, lambda missing: self.tokenizer.dialogues(
+        """Return one vector per dialogue, read as one sequence with the vocabulary's last token between utterances."""
+        return self._pooled(f"dialogue {limit}", dialogues, pooling, lambda missing: self.tokenizer.dialogues(
             missing, int(self.networks[0].config.vocab_size) - 1, limit))
 
     def embeddings(self) -> Vectors:
-        """The network's input embeddings: (vocabulary, width)."""
-        table = self.networks[0].get_input_embeddings().weight.detach()
-        vectors: Vectors = table.float().cpu().numpy()
-        return vectors
+        """Return the network's input embeddings: (vocabulary, width)."""
+        table: Vectors = self.networks[0].get_input_embeddings().weight.detach().float().cpu().numpy()
+        return table
 
-    def _all(self, kind: str, texts: Sequence[Text], read: Callable[[list[Text]], list[Vectors]]) -> list[Vectors]:
-        """What was read of each text before in this run, else now; each distinct text once."""
-        return self._memory.through((self._key, kind), texts, read)
+    def _states(self, kind: str, texts: Sequence[Text],
+                tokenized: Callable[[list[Text]], list[Tokenized]]) -> list[Vectors]:
+        return self._memory.through((self.weights.identity, self.layer, kind), texts,
+                                    lambda missing: self._forward(tokenized(missing)))
 
-    def _whole(self, kind: str, texts: Sequence[Text], pooling: Pooling, limit: int | None,
-               tokenized: Callable[[list[Text]], list[Tokenized]]) -> Vectors:
-        """One vector for each of several texts that are read as one sequence."""
-        def states(some: list[Text]) -> list[Vectors]:
-            return self._all(f"{kind}s {limit}", some, lambda missing: self._forward(tokenized(missing)))
-
-        return self._pooled(f"{kind} {limit}", texts, pooling, states, 0)
-
-    def _pooled(self, kind: str, texts: Sequence[Text], pooling: Pooling,
-                states: Callable[[list[Text]], list[Vectors]], specials: int) -> Vectors:
+    def _pooled(self, kind: str, texts: Sequence[Text], pooling: str,
+                tokenized: Callable[[list[Text]], list[Tokenized]], specials: int = 0) -> Vectors:
         def pooled(missing: list[Text]) -> list[Vectors]:
-            return [POOLINGS[pooling](read) if len(read) > specials else np.zeros(read.shape[1], np.float32)
-                    for read in states(missing)]
+            return [_POOLINGS[pooling](states if len(states) > specials else np.zeros((1, self.width), np.float32))
+                    for states in self._states(kind, missing, tokenized)]
 
         known: dict[Text, Vectors] = {}
         for block in blocks(dict.fromkeys(texts), lambda text: cast(
                 "tuple[str, ...]", (text,) if isinstance(text, str) else text)):
-            known |= zip(block, self._memory.through((self._key, pooling, kind), block, pooled), strict=True)
-        return np.stack([known[text] for text in texts]) if texts else np.zeros((0, self.width), np.float32)
+            known |= zip(block, self._memory.through((self.weights.identity, self.layer, kind, pooling), block, pooled),
+                         strict=True)
+        width = self.width * (2 if pooling == "mean and max" else 1)
+        return np.stack([known[text] for text in texts]) if texts else np.zeros((0, width), np.float32)
 
-    @property
-    def _key(self) -> tuple[str, int]:
-        return self.weights.identity, self.layer
-
-    def _forward(self, rows: Sequence[Tokenized], of: Callable[[Vectors], Vectors] = np.copy) -> list[Vectors]:
-        """What `of` makes of the states of each row, in the place of the batch they came in."""
-        read = [row for row in rows if row.ids]  # a model without special tokens has nothing to read in an empty text
-        forwards = [self._on(*worker, read, of) for worker in networks.workers(self.networks, self.machine)]
+    def _forward(self, rows: Sequence[Tokenized]) -> list[Vectors]:
+        """Return the states of each row."""
+        read = [row for row in rows if row.ids]  # without special tokens an empty text has no token
+        forwards = [self._on(*worker, read) for worker in networks.workers(self.networks, self.machine)]
         states = iter(self._batches.run([len(row.ids) for row in read], forwards))
-        return [next(states) if row.ids else of(np.zeros((0, self.width), np.float32)) for row in rows]
+        return [next(states) if row.ids else np.zeros((0, self.width), np.float32) for row in rows]
 
-    def _on(self, network: Any, device: str, rows: Sequence[Tokenized],
-            of: Callable[[Vectors], Vectors]) -> Forward[Vectors]:
+    def _on(self, network: Any, device: str, rows: Sequence[Tokenized]) -> Forward[Vectors]:
         import torch
 
         def forward(batch: Positions) -> list[Vectors]:
@@ -152,26 +135,20 @@ class Encoder:
             with torch.inference_mode():
                 states = network(**{name: torch.from_numpy(array).to(device) for name, array in inputs.items()})
                 read = states.last_hidden_state.float().cpu().numpy()
-            return [of(read[row, : len(rows[position].ids)]) for row, position in enumerate(batch)]
+            return [read[row, : len(rows[position].ids)].copy() for row, position in enumerate(batch)]
 
         return forward
 
 
-_COUNT_FROM_PAD = {
-    "camembert", "longformer", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl",
-}
-"""Kinds of networks whose first position is the one after the padding's."""
-
-
 def padded(rows: Sequence[Tokenized], pad: int) -> dict[str, npt.NDArray[np.int64]]:
-    """A batch as arrays (rows, longest); no mask where nothing is padded, which is the faster way."""
+    """Return a batch as arrays (rows, longest), without a mask where nothing is padded, which is faster."""
     sizes = np.array([len(row.ids) for row in rows])
     ids = np.full((len(rows), int(sizes.max())), pad, dtype=np.int64)
     types = np.zeros_like(ids)
-    for place, row in enumerate(rows):
-        ids[place, : len(row.ids)] = row.ids
+    for index, row in enumerate(rows):
+        ids[index, : len(row.ids)] = row.ids
         if row.types:
-            types[place, : len(row.ids)] = row.types
+            types[index, : len(row.ids)] = row.types
     inputs = {"input_ids": ids}
     if types.any():
         inputs["token_type_ids"] = types
@@ -181,14 +158,14 @@ def padded(rows: Sequence[Tokenized], pad: int) -> dict[str, npt.NDArray[np.int6
 
 
 def blocks(things: Iterable[Thing], texts: Callable[[Thing], Iterable[str]]) -> Iterator[list[Thing]]:
-    """The things in blocks of about BLOCK characters, by the texts that each holds."""
+    """Yield the things in blocks of about BLOCK characters, counted over the texts of each."""
     block: list[Thing] = []
-    held = 0
+    characters = 0
     for thing in things:
         block.append(thing)
-        held += sum(map(len, texts(thing)))
-        if held >= BLOCK:
+        characters += sum(map(len, texts(thing)))
+        if characters >= BLOCK:
             yield block
-            block, held = [], 0
+            block, characters = [], 0
     if block:
         yield block

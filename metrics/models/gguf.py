@@ -1,8 +1,7 @@
-"""Language models in GGUF files: dequantised once, and kept as a folder that transformers reads quickly.
+"""Language models in GGUF files: dequantised once into a folder of float16 weights that transformers reads quickly.
 
-The weights of a GGUF file have four bits or so; transformers unpacks them. The folder holds them as float16, the
-tokenizer, the chat template, and origin.json with the digests of the GGUF file and of the weights that were made from
-it. Both stand in a model's identity, so that scores of another conversion are others.
+origin.json in the folder holds the digests of the GGUF file and of the converted weights; the first is the model's
+digest, and the second shows whether the folder was changed.
 """
 
 from __future__ import annotations
@@ -20,11 +19,10 @@ from metrics.models.hub import quiet
 from metrics.models.resources import sha256
 
 ORIGIN = "origin.json"
-MARK = b"GGUF"
 
 
 def is_file(name: str) -> bool:
-    """Whether a model is named by its GGUF file."""
+    """Return True if the name of a model is that of a GGUF file."""
     return name.casefold().endswith(".gguf")
 
 
@@ -34,18 +32,15 @@ def convert(name: str, file: Path, folder: Path) -> None:
         if importlib.util.find_spec(package) is None:
             raise MissingResource(f"model {name}: a GGUF file is read by {package}, which is not installed; the extra "
                                   "[neural] brings it")
-    with file.open("rb") as stream:
-        if stream.read(4) != MARK:
-            raise MissingResource(f"model {name}: {file} is no GGUF file")
     from safetensors.torch import save_file
 
-    sys.stderr.write(f"{name}: {file.name} is being converted, once\n")
+    sys.stderr.write(f"{name}: converting {file.name}, once\n")
     try:
         with contextlib.nullcontext() if sys.stderr.isatty() else contextlib.redirect_stderr(io.StringIO()):
-            network, tokenizer = _loaded(file)  # shows a bar of its own
+            network, tokenizer = _loaded(file)  # shows a progress bar
     except MemoryError:
         raise
-    except Exception as error:  # a file can be cut anywhere, or be of a kind that transformers does not know
+    except Exception as error:  # every kind of broken file raises another one
         raise MissingResource(f"model {name}: {file} cannot be read as a language model "
                               f"({in_one_line(error)})") from error
     network.config.save_pretrained(folder)
@@ -60,7 +55,7 @@ def convert(name: str, file: Path, folder: Path) -> None:
 
 
 def origin(folder: Path) -> dict[str, str] | None:
-    """The digests of a converted folder: of the GGUF file and of the weights made from it; None for another folder."""
+    """Return the origin of a converted folder, None for any other folder."""
     try:
         noted = json.loads((folder / ORIGIN).read_text(encoding="utf-8"))
         return {key: str(noted[key]) for key in ("file", "sha256", "weights")}
@@ -69,12 +64,11 @@ def origin(folder: Path) -> dict[str, str] | None:
 
 
 def _loaded(file: Path) -> tuple[Any, Any]:
-    """The network and the tokenizer in a file, as transformers reads them."""
     import torch
     import transformers
 
     plain = {}
-    if hasattr(transformers, "GgufConfig"):  # since it can also compute on packed weights, it must be asked to unpack
+    if hasattr(transformers, "GgufConfig"):  # versions that can compute on packed weights must be told to unpack them
         plain = {"quantization_config": transformers.GgufConfig(gguf_file=file.name, dequantize=True)}
     with quiet():
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(file.parent), gguf_file=file.name)

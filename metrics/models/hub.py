@@ -1,8 +1,6 @@
-"""Models on the Hugging Face hub: what its cache on this machine holds, and fetching what it does not.
+"""Models on the Hugging Face hub: those in its cache on this machine, which other programs share, and fetching others.
 
-Only what is read is fetched: the files at the top of a repository that hold weights as safetensors, configuration or
-vocabulary. The cache is the one that every program of the hub shares (HF_HOME), so that a model which another program
-has fetched is found as well.
+Only the files at the top of a repository that hold weights as safetensors, configuration or vocabulary are fetched.
 """
 
 from __future__ import annotations
@@ -33,22 +31,21 @@ _REFUSALS = {
 
 
 def cached() -> Iterator[str]:
-    """The models in the cache, by the names that find them: NAME@REVISION where it is not the main branch."""
+    """Yield the names of the models in the cache, NAME@REVISION for another branch than main."""
+    from huggingface_hub import scan_cache_dir
     from huggingface_hub.constants import HF_HUB_CACHE
 
-    for folder in sorted(Path(HF_HUB_CACHE).glob("models--*")):
-        name = folder.name.removeprefix("models--").replace("--", "/")
-        commits = {path.parent.name for path in folder.glob("snapshots/*/config.json")}
-        refs = {str(path.relative_to(folder / "refs")): path.read_text(encoding="utf-8").strip()
-                for path in sorted(folder.glob("refs/**/*")) if path.is_file()}
-        for ref, commit in refs.items():
-            if commit in commits:
-                yield name if ref == "main" else f"{name}@{ref}"
-        yield from (f"{name}@{commit}" for commit in sorted(commits - set(refs.values())))
+    if not Path(HF_HUB_CACHE).is_dir():
+        return
+    for model in sorted(scan_cache_dir(HF_HUB_CACHE).repos, key=lambda repository: repository.repo_id):
+        for revision in sorted(model.revisions, key=lambda revision: revision.commit_hash):
+            if model.repo_type == "model" and any(file.file_name == "config.json" for file in revision.files):
+                for ref in sorted(revision.refs) or [revision.commit_hash]:
+                    yield model.repo_id if ref == "main" else f"{model.repo_id}@{ref}"
 
 
 def snapshot(name: str, revision: str) -> Path:
-    """The folder of a model in the cache, which may lack files; the hub is not asked."""
+    """Return the folder of a model in the cache, which may lack files, without asking the hub."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
@@ -64,16 +61,15 @@ def snapshot(name: str, revision: str) -> Path:
 
 
 def fetched(name: str, revision: str) -> Path:
-    """The folder of a model once the hub's files are there; MissingResource with the reason where they cannot be."""
+    """Fetch a model from the hub and return its folder; MissingResource with the reason if that fails."""
     from huggingface_hub import HfApi, snapshot_download
 
     try:
         info = HfApi().model_info(name, revision=revision or None, timeout=PATIENCE)
         names = [file.rfilename for file in info.siblings or ()]
-        readable = any(name.endswith(".safetensors") and "/" not in name for name in names)
-        if readable or not names:
+        if not names or any(name.endswith(".safetensors") and "/" not in name for name in names):
             return Path(snapshot_download(name, revision=revision or None, **_FILES))
-    except Exception as error:  # the hub's, the network's, the disk's: all end here
+    except Exception as error:  # of the hub, the network or the disk
         reason = _REFUSALS.get(type(error).__name__) or in_one_line(error)
         raise MissingResource(f"model {name!r} could not be fetched: {reason}") from error
     raise MissingResource(f"model {name!r}: the hub has no safetensors of it, and a pickle, which can run code, is not "
@@ -82,7 +78,7 @@ def fetched(name: str, revision: str) -> Path:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Without the bars and remarks of transformers: what is wrong here is an error."""
+    """Silence the progress bars and warnings of transformers within the block."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

@@ -1,4 +1,4 @@
-"""Networks from their files: transformers' and our own, on the machine's devices, in its precision."""
+"""Networks from files, transformers' and the project's, on the machine's devices and in its precision."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from metrics.models.reading import READING
 from metrics.models.weights import Weights
 
 NEAR = 0.01
-"""How far scores may lie apart by rounding."""
+"""Largest difference of scores by rounding."""
 
 PRIMITIVES = "64"
-"""How many kernels oneDNN keeps: there is one for every shape of batch, and most are not met again soon."""
+"""Kernels that oneDNN keeps; there is one for every shape of batch, and most shapes are rare."""
 
-MASKED = "down.", "up."
-"""How those of the masked language model begin that are adapters."""
 BODY, ADAPTERS, HEAD = "body.", "adapters.", "head."
-"""How the names of a transformer's trained weights begin, of the adapters to them, and of the head's behind it."""
+"""Prefixes of a checkpoint's weights: of the transformer, of adapters to it, of the head behind it."""
+MASKED = "down.", "up."
+"""Prefixes of the adapters in the checkpoint of the masked language model."""
 
 _NOT_NEEDED = ("pooler", "position_ids")
-"""Parts of a network that its files may lack: none of what is read goes through them."""
+"""Parts of a network that its files may lack; nothing is read through them."""
 
 
 def transformer(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> list[Any]:
-    """The network (`AutoModel`, ...) of these weights once per device, cut to its first `layers` where given."""
+    """Return the network (`AutoModel`, ...) of these weights once per device, cut to its first `layers` if any."""
     with READING.loads():
         return placed(loaded(kind, weights, machine, layers), machine)
 
 
 def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> Any:
-    """The network of these weights as PyTorch has it: to be trained, or to be changed before it is placed."""
+    """Return the network of these weights as plain PyTorch, to be trained or changed before it is placed."""
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", PRIMITIVES)
     import transformers
 
@@ -51,10 +51,10 @@ def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = N
             network, info = getattr(transformers, kind).from_pretrained(
                 str(weights.folder), config=config, local_files_only=True, use_safetensors=True,
                 dtype=machine.dtype(), output_loading_info=True,
-                ignore_mismatched_sizes=True)  # refused below, with what is wrong
+                ignore_mismatched_sizes=True)  # refused below
         except (MemoryError, BadOption):
             raise
-        except Exception as error:  # a folder can be wrong in many ways, each with an error of its own
+        except Exception as error:  # every kind of broken folder raises another one
             _check_causal(weights, config, kind)
             raise MissingResource(f"model {weights.name}: {weights.folder} cannot be loaded as {kind} "
                                   f"({in_one_line(error)})") from error
@@ -65,25 +65,25 @@ def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = N
         raise MissingResource(f"model {weights.name}: its weights lack {len(absent)} of the network's parts "
                               f"({sorted(absent)[0]:.80}); they belong to another kind of model")
     if any(key.startswith("pooler") for key in info["missing_keys"]):
-        network.pooler = None  # it would be one of random numbers
+        network.pooler = None  # its weights would be random
     return network if weights.trained is None else tuned(network, weights.trained)
 
 
 def _check_causal(weights: Weights, config: Any, kind: str) -> None:
-    """Refuse a model that should be a causal language model and is none by its configuration."""
-    own = next(iter(getattr(config, "architectures", None) or ()), "")
-    if kind == "AutoModelForCausalLM" and own and not ("Causal" in own or "LMHead" in own):
-        raise MissingResource(f"model {weights.name}: it is a {own}; --lm takes a causal language model, and an "
+    """Raise MissingResource if a causal language model is needed and the configuration names another architecture."""
+    name = next(iter(getattr(config, "architectures", None) or ()), "")
+    if kind == "AutoModelForCausalLM" and name and not ("Causal" in name or "LMHead" in name):
+        raise MissingResource(f"model {weights.name}: it is a {name}; --lm takes a causal language model, and an "
                               "encoder is for --encoder")
 
 
 def placed(network: Any, machine: Machine) -> list[Any]:
-    """The network once per device, with the linear layers of the precision; the one handed over is used up."""
+    """Return the network once per device, with packed linear layers on a processor; the argument is used up."""
     network.eval().requires_grad_(False)
     copies = [network, *(copy.deepcopy(network) for _ in machine.devices[1:])]
     if machine.kind == "cpu" and machine.precision in packed.PRECISIONS and packed.available():
-        return [packed.pack(each) for each in copies]
-    return [each.to(device) for each, device in zip(copies, machine.devices, strict=True)]
+        return [packed.pack(replica) for replica in copies]
+    return [replica.to(device) for replica, device in zip(copies, machine.devices, strict=True)]
 
 
 def _check_depth(weights: Weights, config: Any, layers: int) -> None:
@@ -92,13 +92,13 @@ def _check_depth(weights: Weights, config: Any, layers: int) -> None:
 
 
 def positions(config: Any) -> int:
-    """How many positions a network has; some say with 0 or less that there is no end."""
+    """Return how many positions a network has; 0 or less in a configuration means unlimited."""
     stated = int(getattr(config, "max_position_embeddings", 0) or 0)
     return stated if stated > 0 else 1 << 20
 
 
 def reads_one_way(network: Any, device: str) -> bool:
-    """Whether a token's scores are the same whatever follows it."""
+    """Return True if a token's scores do not depend on the tokens after it."""
     import torch
 
     with torch.inference_mode():
@@ -107,17 +107,17 @@ def reads_one_way(network: Any, device: str) -> bool:
 
 
 def workers(networks: list[Any], machine: Machine) -> list[tuple[Any, str]]:
-    """Who computes at the same time: each device its copy of a network; on the processor every core the same one."""
-    placed = list(zip(networks, machine.devices, strict=True))
+    """Return a network and device per worker: one for each device, or one for each core of the processor."""
+    pairs = list(zip(networks, machine.devices, strict=True))
     if machine.devices != ("cpu",):
-        return placed
+        return pairs
     import torch
 
-    return placed * int(torch.get_num_threads())
+    return pairs * int(torch.get_num_threads())
 
 
 def own(kind: Callable[..., Any], checkpoint: Checkpoint, machine: Machine) -> Any:
-    """A network of this project: `kind(**config)` with the weights of a checkpoint, on the first device."""
+    """Return `kind(**config)` with the weights of a checkpoint, on the first device."""
     from safetensors import SafetensorError
 
     try:
@@ -125,25 +125,25 @@ def own(kind: Callable[..., Any], checkpoint: Checkpoint, machine: Machine) -> A
         stored = checkpoint.weights()
         head = {name.removeprefix(HEAD): tensor for name, tensor in stored.items() if name.startswith(HEAD)}
         missing, foreign = network.load_state_dict(head or stored, strict=False)
-    except (TypeError, SafetensorError, RuntimeError) as error:  # other arguments, no weights, other shapes
+    except (TypeError, SafetensorError, RuntimeError) as error:  # of arguments, the file, or shapes
         raise _of_another(checkpoint, " ".join(str(error).split())) from error
-    if apart := sorted({*foreign, *(set(missing) & learned(network).keys())}):
-        raise _of_another(checkpoint, f"{len(apart)} names such as {apart[0]} are in one of the two only")
+    if unmatched := sorted({*foreign, *(set(missing) & learned(network).keys())}):
+        raise _of_another(checkpoint, f"{len(unmatched)} names such as {unmatched[0]} are in one of the two only")
     return network.to(machine.devices[0]).requires_grad_(False).eval()
 
 
 def begin(network: Any, checkpoint: Checkpoint) -> None:
-    """Let a training begin with the weights of a checkpoint, as far as it has those of that name and shape."""
-    own = learned(network)
+    """Initialise a network with the weights of a checkpoint that have the same name and shape."""
+    trainable = learned(network)
     shared = {name: tensor for name, tensor in checkpoint.weights().items()
-              if name in own and own[name].shape == tensor.shape}
+              if name in trainable and trainable[name].shape == tensor.shape}
     if not shared:
-        raise _of_another(checkpoint, "no weight of it has its place in the network that is to be trained")
+        raise _of_another(checkpoint, "none of its weights is part of the network that is to be trained")
     network.load_state_dict(shared, strict=False)
 
 
 def tuned(network: Any, checkpoint: Checkpoint) -> Any:
-    """The transformer with what was trained of it: its own weights, or the adapters added to them."""
+    """Return the transformer with the checkpoint's weights, or with its adapters merged."""
     from metrics.models.adapters import Adapters, linears
 
     if checkpoint.config["network"].get("separator"):
@@ -165,7 +165,7 @@ def tuned(network: Any, checkpoint: Checkpoint) -> Any:
 
 
 def own_heads(weights: Weights) -> dict[str, Any]:
-    """The heads of a BERT's pretraining, `seq_relationship.*` and `predictions.*`, where its files hold them."""
+    """Return the heads of a BERT's pretraining, `seq_relationship.*` and `predictions.*`, if its files hold them."""
     from safetensors import safe_open
 
     file = weights.folder / "model.safetensors"
@@ -174,11 +174,11 @@ def own_heads(weights: Weights) -> dict[str, Any]:
     with safe_open(file, "pt") as stored:
         return {name.removeprefix("cls.").replace("LayerNorm.gamma", "LayerNorm.weight").replace(
             "LayerNorm.beta", "LayerNorm.bias"): stored.get_tensor(name)
-            for name in stored.keys() if name.startswith("cls.")}  # noqa: SIM118, it is no dictionary
+            for name in stored.keys() if name.startswith("cls.")}  # noqa: SIM118, it is not a dictionary
 
 
 def separated(network: Any) -> Any:
-    """The transformer with one more token, which stands between utterances and begins as the mean of all others."""
+    """Return the transformer with one more token, to separate utterances, initialised with the mean of the others."""
     import torch
 
     network.resize_token_embeddings(network.config.vocab_size + 1, mean_resizing=False)
@@ -186,6 +186,12 @@ def separated(network: Any) -> Any:
     with torch.no_grad():
         table[-1] = table[:-1].mean(0)
     return network
+
+
+def log_likelihoods(output: Any, states: Any, rows: Any, tokens: Any) -> Any:
+    """Return log p of each token under the scores that the layer `output` gives of the state in its row: (tokens,)."""
+    scores = output(states).float()  # (states, vocabulary)
+    return scores[rows, tokens] - scores.logsumexp(-1)[rows]
 
 
 def _of_another(checkpoint: Checkpoint, problem: str) -> MissingResource:

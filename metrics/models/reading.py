@@ -1,7 +1,7 @@
-"""What networks do in this process, for those who wait or ask what a metric costs: no score depends on it.
+"""Counts of what networks do in this process, for progress and costs; no score depends on them.
 
-A metric that comes first loads a model and reads the texts that others find remembered. So that its cost does not say
-who came first, `loading` is not counted and `saved`, what the remembered texts took to read, is.
+A metric that runs first loads models and reads texts that later metrics find in memory. So that its cost does not
+depend on the order, `loading` is left out of it and `saved`, the seconds that remembered texts took, is added.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Reading:
-    """`tokens` since the process began, `trained` in steps of training; `done` of the `asked` since the last restart;
-    seconds `loading` and `saved`.
+    """`tokens` read and steps `trained` in this process; tokens `done` of those `asked` since the last restart; seconds
+    of `loading` and seconds `saved`.
     """
 
     tokens: int = 0
@@ -28,7 +28,7 @@ class Reading:
 
     @contextlib.contextmanager
     def loads(self) -> Iterator[None]:
-        """Count what the block takes as loading; a load within another is part of it."""
+        """Count the seconds of the block as loading, once where such blocks are nested."""
         if self._within:
             yield
             return
@@ -41,21 +41,21 @@ class Reading:
 
     @property
     def others(self) -> float:
-        """Seconds that belong to others: those of loading, less those that were saved."""
+        """Seconds to subtract from a metric's time: those of loading, less those saved."""
         return self.loading - self.saved
 
     def restart(self) -> None:
-        """Begin to count anew how much of what is asked for is done."""
+        """Reset the share of tokens done."""
         self.done = self.asked = 0
 
     def read(self, tokens: int) -> None:
-        """Count a batch that was read."""
+        """Count a batch."""
         self.tokens += tokens
         self.done += tokens
 
     @property
     def share(self) -> float:
-        """How much of what was asked for is read, from 0 to 1; 0 where nothing is."""
+        """Return the share of the requested tokens that is read; 0 where none was requested."""
         return self.done / self.asked if self.asked else 0.0
 
 

@@ -1,4 +1,4 @@
-"""Resources: the files that metrics read, such as WordNet, by name, wherever they lie on this machine."""
+"""Resources by name: the files that metrics read besides models, such as WordNet; and digests of files."""
 
 from __future__ import annotations
 
@@ -23,42 +23,36 @@ class Resource:
 
 
 def find(name: str, home: Path) -> Resource:
-    """The named resource, or MissingResource with what to do."""
+    """Return the named resource, or raise MissingResource with the command that fetches it."""
     if name not in LOCATIONS:
         raise MissingResource(f"no resource {name!r} is known; known: {', '.join(LOCATIONS)}")
     for path in LOCATIONS[name](home):
         if path.is_file():
-            return of_file(name, path)
+            return Resource(name, path, sha256(path))
     raise MissingResource(f"{name} is not on this machine: `harness fetch {name}`, or `harness import` a copy")
 
 
-def of_file(name: str, path: Path) -> Resource:
-    """The resource that a file is."""
-    return Resource(name, path, sha256(path))
-
-
 def _wordnet(home: Path) -> list[Path]:
-    inside = Path("corpora", "wordnet.zip")
     folders = [Path(entry) for entry in os.environ.get("NLTK_DATA", "").split(os.pathsep) if entry]
     folders += [Path.home() / "nltk_data", Path("/usr/share/nltk_data"), Path("/usr/local/share/nltk_data")]
-    return [resources.path(home, "wordnet"), *(folder / inside for folder in folders)]
+    return [resources.path(home, "wordnet"), *(folder / "corpora" / "wordnet.zip" for folder in folders)]
 
 
 LOCATIONS: dict[str, Callable[[Path], list[Path]]] = {
     "wordnet": _wordnet,
     "conceptnet": lambda home: [resources.path(home, "conceptnet")],
 }
-"""Where each resource may lie, best first."""
+"""Possible paths of each resource, in order of preference."""
 
 
 def sha256(path: Path) -> str:
-    """The sha256 of a file, computed once for as long as nobody writes to it."""
+    """Return the sha256 of a file, computed once until the file changes."""
     state = path.stat()
     return _digest(path, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
 
 
 def digest_of(root: Path, paths: Iterable[Path]) -> str:
-    """The sha256 over name and content of several files below a folder."""
+    """Return the sha256 over name and content of files below a folder."""
     lines = sorted(f"{path.relative_to(root).as_posix()} {sha256(path)}\n" for path in paths if path.is_file())
     return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 

@@ -6,24 +6,22 @@
     models.scorer(name)           scores of a checkpoint       metrics/models/scorer.py
     models.trained(name, kind)    a network trained here       metrics/models/checkpoint.py
     models.masked(encoder)        each token from the others   metrics/models/masked.py
-    models.resource(name)         data fetched or imported once, such as WordNet
+    models.resource(name)         data such as WordNet         metrics/models/resources.py
 
 An empty name stands for the model of the run (`--encoder`, `--lm`, `--vectors`), else for the embedded default. Each
-model is loaded once, when it is first used; the service owns device, precision, batches and what is remembered.
+model is loaded once, on first use.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from benchmarks.storage.digested import Store
 from metrics.errors import MissingResource
 from metrics.models import catalogue, checkpoint, resources, small_lm
 from metrics.models import weights as files
@@ -42,13 +40,11 @@ if TYPE_CHECKING:
     from metrics.models.vectors import WordVectors
 
 Loaded = TypeVar("Loaded")
-MEMORY = 1024 * MEBIBYTE
-"""How much of what was computed is remembered within a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which models stand for the ones that a metric does not name, and how they run."""
+    """The models of a run, for metrics that name none, and how to run them."""
 
     encoder: str = ""
     lm: str = ""
@@ -61,16 +57,15 @@ class Choice:
 
 @dataclass
 class Models:
-    """Finds and loads what metrics need, on the chosen device."""
+    """Finds and loads the models that metrics need, on the chosen device; `requested` notes their kinds and names."""
 
     home: Path
     choice: Choice = field(default_factory=Choice)
-    memory: Memory = field(default_factory=lambda: Memory(MEMORY))
+    memory: Memory = field(default_factory=lambda: Memory(1024 * MEBIBYTE))
 
     def __post_init__(self) -> None:
         self._loaded: dict[tuple[Any, ...], Any] = {}
         self.requested: set[tuple[str, str]] = set()
-        """The kinds and names requested since this was last emptied."""
 
     @functools.cached_property
     def machine(self) -> Machine:
@@ -78,31 +73,17 @@ class Models:
         choice = self.choice
         return machine(choice.device, choice.precision, choice.batch_tokens)
 
-    def _machine(self, kind: str, name: str) -> Machine:
-        """The same for one model, whose card may say what `auto` is on a processor."""
-        card = catalogue.cards().get(name or self.choice.lm) if kind == "lm" else None
-        if card is None or self.choice.precision != "auto" or self.machine.kind != "cpu":
-            return self.machine
-        return dataclasses.replace(self.machine, precision=card.precision)
-
     def encoder(self, name: str = "", layer: int = 0) -> Encoder:
-        """The encoder of that name; `layer` 0 is its last."""
+        """Return the encoder of that name; `layer` 0 is its last."""
         self.requested.add(("encoder", name))
         return self._encoder(name, layer)
 
-    def _encoder(self, name: str, layer: int = 0) -> Encoder:
-        from metrics.models.encoder import Encoder
-
-        weights = self._encoder_weights(name)
-        return self.once(("encoder", weights.identity, layer),
-                          lambda: Encoder(weights, self.machine, self.memory, layer))
-
     def lm(self, name: str = "") -> LanguageModel:
-        """The causal language model of that name."""
+        """Return the causal language model of that name."""
         self.requested.add(("lm", name))
         from metrics.models.causal import LanguageModel
 
-        weights = self._language_model(name)
+        weights = self._weights_of("lm", name)
 
         def load() -> LanguageModel:
             if weights.name == small_lm.SHOWN:
@@ -112,17 +93,16 @@ class Models:
         return self.once(("lm", weights.identity), load)
 
     def vectors(self, name: str = "") -> WordVectors:
-        """The word vectors in that file; without one, the encoder's input embeddings."""
+        """Return the word vectors in a file, or the encoder's input embeddings if neither metric nor run names one."""
         self.requested.add(("vectors", name))
         from metrics.models.vectors import from_encoder, from_file
 
         file = name or self.choice.vectors
-        if not file:
-            return self.once(("vectors", ""), lambda: from_encoder(self._encoder("")))
-        return self.once(("vectors", file), lambda: from_file(self._vector_file(file), self.home))
+        return self.once(("vectors", file), lambda: from_file(self._vector_file(file), self.home) if file else
+                         from_encoder(self._encoder("")))
 
     def trained(self, name: str, kind: Callable[..., Loaded], encoder: str = "") -> Loaded:
-        """The network `kind(**config)` with the weights of that name that were trained for this encoder."""
+        """Return the network `kind(**config)` with the weights of that name for this encoder."""
         from metrics.models import networks
 
         self.requested.add(("checkpoint", name))
@@ -140,7 +120,7 @@ class Models:
         return scorer.Scorer(network, self.encoder(network.encoder_name(encoder, name), network.depth))
 
     def masked(self, encoder: str = "") -> MaskedModel:
-        """The masked language model over this encoder, whose weights are the checkpoint `mlm`."""
+        """Return the masked language model over this encoder, with the weights of the checkpoint `mlm`."""
         from metrics.models.adapters import Adapted
         from metrics.models.masked import MaskedModel
 
@@ -150,36 +130,34 @@ class Models:
                           lambda: MaskedModel(read, head.to(self.machine.dtype()), trained.identity, self.memory))
 
     def checkpoint(self, name: str, encoder: str = "") -> Checkpoint:
-        """The weights of that name for this encoder, or MissingResource."""
-        absent = None
+        """Return the weights of that name for this encoder, or raise MissingResource."""
+        no_encoder = None
         try:
-            identity = self._encoder_weights(encoder).identity
-        except MissingResource as error:
-            identity, absent = "", error  # weights that read no encoder do without
+            identity = self._weights_of("encoder", encoder).identity
+        except MissingResource as error:  # some weights need no encoder
+            identity, no_encoder = "", error
         try:
-            trained: Checkpoint = self.once(("checkpoint", name, identity),
-                                           lambda: checkpoint.find(name, identity, self.home))
+            return self._checkpoint(name, identity)
         except MissingResource as error:
-            raise absent or error from error
-        return trained
+            raise no_encoder or error from error
 
     def resource(self, name: str) -> Resource:
-        """The named resource, or MissingResource with what to do."""
+        """Return the named resource, or raise MissingResource."""
         return resources.find(name, self.home)
 
     def identity(self, kind: str, name: str = "") -> str:
-        """What a score that used this model depends on: the name, the digests, how it is computed."""
+        """Return all that a score depends on when it uses this model: name, digests, precision."""
         if kind == "vectors" and (name or self.choice.vectors):
             file = self._vector_file(name or self.choice.vectors)
             return f"{file.name}@{file.digest[:12]}"
-        weights = self._language_model(name) if kind == "lm" else self._encoder_weights(name * (kind == "encoder"))
-        parts = [weights.identity] if kind != "vectors" else [f"input embeddings of {weights.identity}"]
+        weights = self._weights_of(kind, name)
+        parts = [weights.identity if kind != "vectors" else f"input embeddings of {weights.identity}"]
         if (precision := self._machine(kind, name).precision) != "fp32":
             parts.append(precision)
         return " ".join(parts)
 
     def display_name(self, kind: str, name: str = "") -> str:
-        """The model's name as a page shows it beside a score, with a precision other than fp32; empty if absent."""
+        """Return the model's name for a page, with a precision other than fp32; empty if the model is missing."""
         try:
             identity = self.identity(kind, name)
         except MissingResource:
@@ -188,91 +166,94 @@ class Models:
         return " ".join([name, *rest.split()[1:]])
 
     def parameters(self, kind: str, name: str = "") -> int:
-        """How many parameters a model has; 0 for word vectors from a file, and where the model is absent."""
+        """Return the number of parameters; 0 for word vectors in a file, and for a missing model."""
         if kind == "vectors" and (name or self.choice.vectors):
             return 0
         try:
-            weights = self._language_model(name) if kind == "lm" else self._encoder_weights(name * (kind == "encoder"))
+            weights = self._weights_of(kind, name)
         except MissingResource:
             return 0
         return files.parameters(weights.folder, "word_embeddings" if kind == "vectors" else "")
 
-    def _language_model(self, name: str) -> Weights:
-        model = name or self.choice.lm or small_lm.SHOWN
-        return small_lm.weights(self._small_lm()) if model == small_lm.SHOWN else self._weights(model, "lm")
-
-    def _encoder_weights(self, name: str) -> Weights:
-        """The files of an encoder; of `NAME+CHECKPOINT` with what was trained of it, NAME empty for that of the run."""
-        name = f"{self.choice.encoder or files.EMBEDDED}{name}" if name.startswith("+") or not name else name
-        base, plus, trained = name.rpartition("+")
-        if not plus or (files.is_path(name) and Path(name).expanduser().is_dir()):
-            return self._weights(name, "encoder")
-        weights = self._weights(base, "encoder")
-        return self.once(("tuned", base, trained),
-                          lambda: weights.tuned(checkpoint.find(trained, weights.identity, self.home)))
-
-    def _small_lm(self) -> Checkpoint:
-        """The language model that was trained here: the user's own, else the one that comes with this package."""
-        self.once(("installed",), _check_installed)
-        try:
-            trained: Checkpoint = self.once(("checkpoint", small_lm.NAME, ""),
-                                           lambda: checkpoint.find(small_lm.NAME, "", self.home))
-        except MissingResource as error:
-            raise MissingResource(f"{error}; or name another language model by --lm (gpt2, microsoft/DialoGPT-small, "
-                                  "a folder)") from error
-        return trained
-
-    def _weights(self, name: str, kind: str) -> Weights:
-        catalogue.check_kind(name, kind)
-        self.once(("installed",), _check_installed)
-        weights = self.once(("weights", name), lambda: self._found(name))
-        if isinstance(weights, str):
-            raise MissingResource(weights)
-        return weights
-
-    def _found(self, name: str) -> Weights | str:
-        """The model, or what is wrong: that is remembered as well, since a network takes its time to fail."""
-        try:
-            return files.find(name, self.home, download=self.choice.download)
-        except MissingResource as error:
-            return str(error)
-
-    def _vector_file(self, name: str) -> Resource:
-        if card := catalogue.cards().get(name):
-            catalogue.check_kind(name, "vectors")
-            file, digest = next(iter(card.files.items()))
-            path = catalogue.folder(card, self.home) / file
-            if not path.is_file():
-                raise MissingResource(f"word vectors {name!r} are not here; `harness fetch {name}` brings them "
-                                      f"({card.size / 1e6:.0f} MB)")
-            noted = self._with_noted_digest(path)
-            if noted.digest != digest:
-                catalogue.check_digests(card, path.parent, "home")
-            return dataclasses.replace(noted, name=name)
-        for path in (Path(name).expanduser(), self.home / "vectors" / name):
-            if path.is_file():
-                return self._with_noted_digest(path)
-        raise MissingResource(f"word vectors {name!r}: no such file, neither here nor in {self.home / 'vectors'}: "
-                              "put it there")
-
-    def _with_noted_digest(self, path: Path) -> Resource:
-        """A file that takes long to digest: its digest is noted in the home, by path, size and time of change."""
-        state = path.stat()
-        state_digest = hashlib.sha256(f"{path.resolve()} {state.st_size} {state.st_mtime_ns}".encode()).hexdigest()[:16]
-        store, key = Store(self.home / "vectors"), f"{state_digest}.sha256"
-        digest = store.get(key, bytes.decode)
-        if digest is None:
-            digest = resources.sha256(path)
-            store.put(key, digest.encode())
-        return Resource(path.name, path, digest)
-
     def once(self, key: tuple[Any, ...], load: Callable[[], Loaded]) -> Loaded:
-        """What was loaded under a key, loaded now if it was not."""
+        """Return the value under a key, loaded on first use."""
         if key not in self._loaded:
             with READING.loads():
                 self._loaded[key] = load()
         loaded: Loaded = self._loaded[key]
         return loaded
+
+    def _machine(self, kind: str, name: str) -> Machine:
+        """Return the machine for one model, whose card may name the precision of `auto` on a processor."""
+        card = catalogue.cards().get(name or self.choice.lm) if kind == "lm" else None
+        if card is None or self.choice.precision != "auto" or self.machine.kind != "cpu":
+            return self.machine
+        return dataclasses.replace(self.machine, precision=card.precision)
+
+    def _encoder(self, name: str, layer: int = 0) -> Encoder:
+        from metrics.models.encoder import Encoder
+
+        weights = self._weights_of("encoder", name)
+        return self.once(("encoder", weights.identity, layer),
+                          lambda: Encoder(weights, self.machine, self.memory, layer))
+
+    def _weights_of(self, kind: str, name: str) -> Weights:
+        """Return the files of a model; word vectors of no name are those of the run's encoder.
+
+        The encoder `NAME+CHECKPOINT` has trained weights on top; with an empty NAME it is the encoder of the run.
+        """
+        if kind == "lm":
+            model = name or self.choice.lm or small_lm.SHOWN
+            return small_lm.weights(self._small_lm()) if model == small_lm.SHOWN else self._weights(model, "lm")
+        name = name if kind == "encoder" else ""
+        if not name or name.startswith("+"):
+            name = f"{self.choice.encoder or files.EMBEDDED}{name}"
+        base, plus, trained = name.rpartition("+")
+        if not plus or (files.is_path(name) and Path(name).expanduser().is_dir()):
+            return self._weights(name, "encoder")
+        weights = self._weights(base, "encoder")
+        return self.once(("tuned", base, trained), lambda: weights.tuned(self._checkpoint(trained, weights.identity)))
+
+    def _weights(self, name: str, kind: str) -> Weights:
+        catalogue.check_kind(name, kind)
+        self.once(("installed",), _check_installed)
+
+        def find() -> Weights | str:  # failures are kept too, since asking the hub can take long
+            try:
+                return files.find(name, self.home, download=self.choice.download)
+            except MissingResource as error:
+                return str(error)
+
+        weights = self.once(("weights", name), find)
+        if isinstance(weights, str):
+            raise MissingResource(weights)
+        return weights
+
+    def _checkpoint(self, name: str, encoder: str) -> Checkpoint:
+        return self.once(("checkpoint", name, encoder), lambda: checkpoint.find(name, encoder, self.home))
+
+    def _small_lm(self) -> Checkpoint:
+        self.once(("installed",), _check_installed)
+        try:
+            return self._checkpoint(small_lm.NAME, "")
+        except MissingResource as error:
+            raise MissingResource(f"{error}; or name another language model by --lm (gpt2, microsoft/DialoGPT-small, "
+                                  "a folder)") from error
+
+    def _vector_file(self, name: str) -> Resource:
+        if card := catalogue.cards().get(name):
+            catalogue.check_kind(name, "vectors")
+            path = catalogue.folder(card, self.home) / next(iter(card.files))
+            if not path.is_file():
+                raise MissingResource(f"word vectors {name!r} are not here; `harness fetch {name}` brings them "
+                                      f"({card.size / 1e6:.0f} MB)")
+            self.once(("vector file", path), lambda: catalogue.check_digests(card, path.parent, "home"))
+            return Resource(name, path, resources.sha256(path))
+        for path in (Path(name).expanduser(), self.home / "vectors" / name):
+            if path.is_file():
+                return Resource(path.name, path, resources.sha256(path))
+        raise MissingResource(f"word vectors {name!r}: no such file, neither here nor in {self.home / 'vectors'}: "
+                              "put it there")
 
 
 def _check_installed() -> None:

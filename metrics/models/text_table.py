@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from metrics.models.memory import Vectors
-
-if TYPE_CHECKING:
-    from metrics.models.encoder import Encoder
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 
@@ -20,7 +17,7 @@ class TextTable:
     """The vectors of distinct texts; row 0 is zeros and stands for a missing or blank text."""
 
     def __init__(self, texts: Iterable[str], read: Callable[[Sequence[str]], Vectors]) -> None:
-        """`read` returns the mean and the maximum of the token states of each text, zeros for an empty one."""
+        """`read` is an encoder's `means_and_maxima`, or a cache of it."""
         self._read = read
         self._rows = {"": 0}
         self.vectors = read([""])
@@ -65,8 +62,3 @@ def padded(rows: Sequence[Rows]) -> Rows:
     for row, texts in enumerate(rows):
         filled[row, : len(texts)] = texts
     return filled
-
-
-def reading(encoder: Encoder) -> Callable[[Sequence[str]], Vectors]:
-    """Return the function by which an encoder fills a table."""
-    return lambda texts: np.hstack([encoder.sentences(texts, "mean"), encoder.sentences(texts, "max")])

@@ -188,7 +188,7 @@ class TrainingData:
         if self.read is not None:
             return self.read(texts)
         encoder = self.models.encoder(self.encoder)
-        return np.hstack([encoder.sentences(texts, "mean"), encoder.sentences(texts, "max")]).astype(np.float16)
+        return encoder.means_and_maxima(texts).astype(np.float16)
 
 
 def _is_held_out(dialogue: Dialogue) -> bool:

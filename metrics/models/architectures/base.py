@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from metrics.models.memory import Vectors
-from metrics.models.text_table import TextTable, reading
+from metrics.models.text_table import TextTable
 
 if TYPE_CHECKING:
     from metrics.column import Column
@@ -38,7 +38,7 @@ class Architecture(nn.Module):
     @classmethod
     def table(cls, encoder: Encoder, read: Callable[[Sequence[str]], Vectors] | None = None) -> Any:
         """Return a new store of what the encoder knows of texts, with a method `add`."""
-        return TextTable((), read or reading(encoder))
+        return TextTable((), read or encoder.means_and_maxima)
 
     def texts(self, reading: Any) -> Iterable[str]:
         """Return the texts of a reading that the encoder reads."""

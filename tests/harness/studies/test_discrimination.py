@@ -25,7 +25,7 @@ from metrics import registry  # noqa: E402
 from metrics.graph.dynaeval.dialogues import Turns  # noqa: E402
 from metrics.graph.dynaeval.network import DialogueGraph  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
-from metrics.models.text_table import TextTable, reading  # noqa: E402
+from metrics.models.text_table import TextTable  # noqa: E402
 
 DAILY = PARTS[2]
 SAID = ("do you like", "yes i like", "what is it that", "i know that")
@@ -71,7 +71,7 @@ def test_adjacent_is_cosim(tiny_encoder: Path, home: Path) -> None:
     models = Models(home, Choice(encoder=str(tiny_encoder)))
     turns = (Utterance("A", "hello there"), Utterance("B", "you like tea"), Utterance("A", "what"))
     items = [Item("three", turns, None), Item("two", turns[1:], None)]
-    table = TextTable((turn.text for turn in turns), reading(models.encoder()))
+    table = TextTable((turn.text for turn in turns), models.encoder().means_and_maxima)
     expected = registry.choose("cosim").metric.score(items, models)["cosim"]
     rows = [Turns(item.context) for item in items]
     np.testing.assert_allclose(adjacent(rows, table), expected, atol=1e-6)

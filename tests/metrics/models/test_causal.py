@@ -10,7 +10,6 @@ import pytest
 from metrics.errors import BadOption, MissingResource
 from metrics.models import causal, continuations
 from metrics.models.causal import LanguageModel
-from metrics.models.continuations import Following
 from metrics.models.service import Choice, Models
 from tests import tiny
 
@@ -87,15 +86,8 @@ def means(model: LanguageModel, befores: list[str], afters: list[str]) -> np.nda
                       for after in afters] for before in befores])
 
 
-def test_a_text_read_once_where_it_saves_enough_gives_what_each_pair_gives(model: LanguageModel) -> None:
-    found = model.after_each(BEFORES, AFTER)
-    assert found.shape == (5, 6)
-    np.testing.assert_allclose(found, means(model, BEFORES, AFTER), **CLOSE)
-    many = Following([1] * 32, [[[1], [2], [3]]])
-    few = Following([1] * 32, [[[1], [2]]])
-    assert many.units(together=True) == [many]
-    assert many.units(together=False) == [Following(many.start, [[after]]) for after in many.afters]
-    assert few.units(together=True) == [Following(few.start, [[[1]]]), Following(few.start, [[[2]]])]
+def test_a_text_read_once_gives_what_each_pair_gives(model: LanguageModel) -> None:
+    np.testing.assert_allclose(model.after_each(BEFORES, AFTER), means(model, BEFORES, AFTER), **CLOSE)
 
 
 @pytest.fixture
@@ -107,7 +99,7 @@ def counted(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         seen.append(len(states))
         return score(output, states, rows, tokens)
 
-    assert model._rows
+    assert model._in_pieces
     monkeypatch.setattr(continuations, "log_likelihoods", noted)
     return seen
 
@@ -115,12 +107,11 @@ def counted(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_scores_are_computed_for_what_follows_alone_and_within_their_bytes(
         model: LanguageModel, counted: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     model.after_each([CONTEXT], [f"{letter}b" for letter in tiny.LETTERS])
-    assert counted == [1 + 27], "all in one row, each letter once, after a pad"
+    assert counted == [27], "all in one row, each letter once"
     counted.clear()
     model.log_likelihoods([("x" * 30, " tea")])
-    assert counted == [1 + 4], "30 tokens before and 4 after, of which the last need not be read"
-    for batches in ("_batches", "_row_batches"):
-        vars(model).pop(batches)
+    assert counted == [4], "30 tokens before and 4 after, of which the last need not be read"
+    vars(model).pop("_batches")
     counted.clear()
     monkeypatch.setitem(causal.LOGITS, "cpu", 100 * 257 * 4)
     model.log_likelihoods([(f"{number} and on it goes", " a reply") for number in range(20)])

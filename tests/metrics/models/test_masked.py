@@ -81,14 +81,6 @@ def test_a_long_text_is_read_only_so_often(model: MaskedModel) -> None:
         model.log_likelihoods([("", text)], 0)
 
 
-def test_a_text_of_one_token_has_the_same_bits_alone_and_in_company(home: Path) -> None:
-    """The shipped weights on a processor; a matrix product of a single row may add in another order."""
-    pairs = [("", "yes"), ("", "no"), ("", "tea")]
-    together = Models(home, Choice(device="cpu")).masked().log_likelihoods(pairs)
-    [alone] = Models(home, Choice(device="cpu")).masked().log_likelihoods(pairs[:1])
-    assert alone.tobytes() == together[0].tobytes()
-
-
 def test_means_are_over_tokens_and_take_the_context_where_there_is_one(model: MaskedModel) -> None:
     items = [make_item("a", " i like tea ", context=("no", "hello there")), make_item("b", "tea", context=()),
              make_item("c", " ")]

