@@ -150,12 +150,3 @@ class TestShipped:
             ("when does the train leave?" + end, "i love pizza!")]))
         assert fluent > jumbled + 1
         assert answer > other
-
-    def test_company_changes_no_bit(self, home: Path) -> None:
-        """Many texts after the same beginning, and one of them alone: a run that went on where it stopped asks less."""
-        pairs = [("", f"i have {number} cats at home") for number in range(100)]
-        model = Models(home, Choice(device="cpu")).lm()
-        together = model.log_likelihoods([*pairs, ("how are you?" + model.end, "fine")])
-        for place in (0, 7, 99):
-            [alone] = Models(home, Choice(device="cpu")).lm().log_likelihoods([pairs[place]])
-            assert alone.tobytes() == together[place].tobytes()
