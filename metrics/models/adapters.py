@@ -16,8 +16,6 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from metrics.models.networks import log_likelihoods
-
 
 class Adapters(torch.nn.Module):
     """Low-rank changes to linear layers; `linears` holds name, inputs and outputs of each layer."""
@@ -114,8 +112,8 @@ class Merged(torch.nn.Module):
         kind = encoder.config.model_type, encoder.config._attn_implementation
         self.last = encoder.encoder.layer.pop(-1) if kind == ("bert", "sdpa") else None
 
-    def forward(self, rows: Any, places: Any, targets: Any, **inputs: Any) -> Any:
-        """Return log p of the targets at these places of these rows: (targets,)."""
+    def forward(self, rows: Any, places: Any, **inputs: Any) -> Any:
+        """Return the states that `decoder` scores, at these places of these rows: (places, width)."""
         states = self.encoder(**inputs).last_hidden_state
         if self.last is None:
             states = states[rows, places]
@@ -124,5 +122,4 @@ class Merged(torch.nn.Module):
             attended, _ = self.last.attention.self(states, None if seen is None else seen[:, None, None].bool())
             masked = self.last.attention.output(attended[rows, places], states[rows, places])
             states = self.last.output(self.last.intermediate(masked), masked)
-        states = self.norm(functional.gelu(self.dense(states)))
-        return log_likelihoods(self.decoder, states, torch.arange(len(targets), device=targets.device), targets)
+        return self.norm(functional.gelu(self.dense(states)))

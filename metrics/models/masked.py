@@ -1,9 +1,9 @@
-"""A masked language model: how likely each token of a text is, given all the others.
+"""A masked language model: the likelihood of each token of a text given all the others.
 
 Each token is masked in turn and predicted from the others (pseudo-log-likelihood, Salazar et al. 2020), after a
-context or alone; only tokens of the text itself are masked. A text of n tokens would thus be read n times. In a text of
-more than `copies` tokens several are masked at a time, `copies` tokens apart, so that it is read no more often and the
-cost grows with the length, not with its square. docs/metrics.md has how near that comes to one at a time.
+context or alone; only tokens of the text itself are masked. In a text of more than `copies` tokens several are masked
+at a time, `copies` tokens apart, so that it is read `copies` times and the cost grows with the length, not its square
+(docs/metrics.md compares the two).
 
 All likelihoods are natural logarithms. A text that is too long loses its end, a context its beginning
 (tokens.py). Weights are the checkpoint `mlm` (metrics/training/backbones), merged into a copy of the encoder.
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from metrics.models.adapters import Adapted
 
 COPIES = 8
-"""How often a text is read at most by default: one token in eight is masked then, near the share in training."""
+"""Most readings of a text by default; one token in eight is then masked, near the share in training."""
 
 Pair = tuple[str, str]
 Copy = tuple[int, int]
-"""A reading of a text: its position, and the first of its tokens that is masked."""
+"""The index of a text, and the first of its tokens that is masked."""
 
 
 class MaskedModel:
-    """An encoder that tells each token of a text from all the others."""
+    """An encoder that predicts each token of a text from all the others."""
 
     def __init__(self, encoder: Encoder, head: Adapted, weights: str, memory: Memory) -> None:
         self.encoder = encoder
@@ -51,7 +51,7 @@ class MaskedModel:
 
     @cached_property
     def mask(self) -> int:
-        """The number of the mask token."""
+        """The mask's token id."""
         return mask_of(self.encoder)
 
     @cached_property
@@ -65,9 +65,9 @@ class MaskedModel:
             return networks.placed(Merged(self._head, body, self.mask), machine)
 
     def log_likelihoods(self, pairs: Sequence[Pair], copies: int = COPIES) -> list[Vectors]:
-        """Tell log p of every token of each second text given the rest of it and the first: (tokens,).
+        """Return log p of every token of each second text given the rest of it and the first text, if any: (tokens,).
 
-        Where the first text is empty the second is read alone. Fewer `copies` are faster and less exact.
+        Fewer `copies` are faster and less exact.
         """
         if copies < 1:
             raise BadOption(f"copies={copies}: a text is read once or more often")
@@ -78,7 +78,7 @@ class MaskedModel:
     def _batches(self) -> Batches:
         machine = self.encoder.machine
         scores = 4 * len(self._head.bias) * len(networks.workers(self.networks, machine))
-        shortest = sum(self.encoder.tokenizer.frame) + 1  # of so many tokens one is scored over the vocabulary
+        shortest = sum(self.encoder.tokenizer.frame) + 1  # a copy of this length has one token to score
         tokens = max(1, min(machine.tokens, shortest * LOGITS[machine.kind] // scores))
         return Batches(tokens, even=machine.kind == "cpu")
 
@@ -89,7 +89,7 @@ class MaskedModel:
         return [next(after if context else alone) for context, _ in pairs]
 
     def _read(self, texts: Sequence[Tokenized], copies: int) -> list[Vectors]:
-        """Log p of every own token of each text; every copy is a row of a batch."""
+        """Return log p of every own token of each text; every copy is a row of a batch."""
         rows = [(text, first) for text, tokens in enumerate(texts) for first in range(min(copies, len(tokens.own)))]
         forwards = [self._on(*worker, texts, rows, copies)
                     for worker in networks.workers(self.networks, self.encoder.machine)]
@@ -104,23 +104,25 @@ class MaskedModel:
         import torch
 
         def forward(batch: Positions) -> list[Vectors]:
-            here = [rows[position] for position in batch]
-            inputs = padded([texts[text] for text, _ in here], self.encoder.tokenizer.pad)
-            places = [np.asarray(texts[text].own[first::copies]) for text, first in here]
-            masked = {"rows": np.repeat(np.arange(len(here)), [len(own) for own in places]),
-                     "places": np.concatenate(places)}
-            masked["targets"] = inputs["input_ids"][masked["rows"], masked["places"]]
-            inputs["input_ids"][masked["rows"], masked["places"]] = self.mask
+            chosen = [rows[position] for position in batch]
+            inputs = padded([texts[text] for text, _ in chosen], self.encoder.tokenizer.pad)
+            places = [np.asarray(texts[text].own[first::copies]) for text, first in chosen]
+            inputs["rows"] = np.repeat(np.arange(len(chosen)), list(map(len, places)))
+            inputs["places"] = np.concatenate(places)
+            masked = inputs["rows"], inputs["places"]
+            targets = inputs["input_ids"][masked]
+            inputs["input_ids"][masked] = self.mask
             with torch.inference_mode():
-                values = network(**{name: torch.from_numpy(array).to(device)
-                                    for name, array in (inputs | masked).items()}).cpu().numpy()
-            return [part.copy() for part in np.split(values, np.cumsum([len(own) for own in places])[:-1])]
+                states = network(**{name: torch.from_numpy(array).to(device) for name, array in inputs.items()})
+                values = networks.log_likelihoods(network.decoder, states, torch.arange(len(targets), device=device),
+                                                  torch.from_numpy(targets).to(device)).cpu().numpy()
+            return [part.copy() for part in np.split(values, np.cumsum(list(map(len, places)))[:-1])]
 
         return forward
 
 
 def mask_of(encoder: Encoder) -> int:
-    """The number of an encoder's mask, or BadOption where it has none."""
+    """Return the token id of an encoder's mask, or raise BadOption."""
     token = encoder.tokenizer.whole.mask_token_id
     if token is None:
         raise BadOption(f"encoder {encoder.name}: its tokenizer has no mask, so it cannot be a masked language model; "
@@ -130,16 +132,13 @@ def mask_of(encoder: Encoder) -> int:
 
 def log_likelihoods(items: Sequence[Item], model: MaskedModel, context: Literal["none", "last"] = "none",
                     copies: int = COPIES) -> list[Vectors]:
-    """Tell log p of every token of each response, alone or after the last utterance of its context, where there is one.
-
-    Empty for a response without a token.
-    """
+    """Return log p of every token of each response, alone or after the last utterance of its context, if any."""
     before = [item.context[-1].text.strip() if context == "last" and item.context else "" for item in items]
     return model.log_likelihoods([(said, reply(item).strip()) for said, item in zip(before, items, strict=True)],
                                  copies)
 
 
 def mean_log_likelihoods(items: Sequence[Item], model: MaskedModel) -> Column:
-    """Tell the mean log p per token of each response after the last utterance, at most 0; NaN without a token."""
+    """Return the mean log p per token of each response after the last utterance, at most 0; NaN without a token."""
     return np.array([values.mean(dtype=np.float64) if values.size else np.nan
                      for values in log_likelihoods(items, model, "last")], dtype=np.float64)
