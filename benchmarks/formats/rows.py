@@ -1,105 +1,161 @@
-"""The rows of a table, each with its place: .csv, .tsv, .jsonl, a list in JSON."""
+"""Rows of text files (CSV, TSV, JSON Lines) and of lists in JSON, each with its location for messages.
+
+Files may be hostile: one parser, Python's own and strict, decides where a quote ends, and lines are bounded.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from benchmarks.errors import BadRecord, nearest, not_utf8, raise_if_any
+from benchmarks.errors import BadRecord, nearest, raise_if_any
 
 Row: TypeAlias = tuple[str, dict[str, Any]]
 """Location of a row, for messages, and its values by column."""
 ENDINGS = (".csv", ".tsv", ".jsonl")
-SEPARATORS = re.compile("[,;\t]")
-FIELD = 1 << 20
-"""Characters of a field, at most."""
+LINE = 1 << 20
+"""Maximum characters of a line or field, so that no row needs more memory than a few times its size."""
+SURROGATE = re.compile("[\ud800-\udfff]")
+CSV_ERRORS = {"unexpected end of data": "a quote opens here that never closes",
+              "new-line character seen in unquoted field": "holds a carriage return that ends no line"}
+
+csv.field_size_limit(LINE)
+
+
+class Unreadable(Exception):
+    """A file or row that cannot be read: the line, 0 for the whole file, and the reason."""
+
+    def __init__(self, line: int, text: str) -> None:
+        super().__init__(text)
+        self.line, self.text = line, text
+
+
+@contextlib.contextmanager
+def located(file: str) -> Iterator[None]:
+    """Raise BadRecord with file and line where Unreadable is raised."""
+    try:
+        yield
+    except Unreadable as error:
+        raise BadRecord(f"{file}, line {error.line}" if error.line else file, None, "", error.text) from error
+
+
+def decoded(content: bytes) -> str:
+    """Decode UTF-8, with or without a byte order mark."""
+    if (position := content.find(b"\0")) >= 0:
+        raise Unreadable(content.count(b"\n", 0, position) + 1, "holds a null byte, which no text has")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line, byte = error.object.count(b"\n", 0, error.start) + 1, error.object[error.start]
+        raise Unreadable(line, f"is not UTF-8: the byte 0x{byte:02x}; save the file as UTF-8") from error
+
+
+def delimited(text: str, ending: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a CSV or TSV that are not empty, with the lines that they start on.
+
+    CSV is separated by the comma, semicolon or tab that comes first in its first line.
+    """
+    separator = re.search("[,;\t]", text.partition("\n")[0].strip()) if ending == ".csv" else None
+    reader = csv.reader(_lines(text), delimiter=separator[0] if separator else "," if ending == ".csv" else "\t",
+                        strict=True)
+    start = 1
+    try:
+        for row in reader:
+            if row:
+                yield start, row
+            start = reader.line_num + 1
+    except csv.Error as error:
+        reasons = (reason for begin, reason in CSV_ERRORS.items() if str(error).startswith(begin))
+        raise Unreadable(start, next(reasons, f"is no table: {error!s:.80}")) from error
+
+
+def _lines(text: str) -> Iterator[str]:
+    for number, line in enumerate(io.StringIO(text, newline="\n"), 1):
+        if len(line) > LINE:
+            raise Unreadable(number, f"a line is longer than {LINE:,} characters")
+        yield line
+
+
+def json_lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the JSON objects of a file, one per line, with their lines."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise Unreadable(number, f"is not JSON: {getattr(error, 'msg', error)}") from error
+            if not isinstance(value, dict):
+                raise Unreadable(number, "should be an object")
+            if "\\ud" in line.casefold() and not encodes(value):
+                raise Unreadable(number, "holds half of a surrogate pair, which is no text")
+            yield number, value
+
+
+def encodes(value: Any) -> bool:
+    """Return True if every text in a JSON value is valid UTF-8; JSON can hold lone surrogates."""
+    if isinstance(value, str):
+        return value.isascii() or not SURROGATE.search(value)
+    if isinstance(value, dict):
+        return all(encodes(key) and encodes(member) for key, member in value.items())
+    return not isinstance(value, list) or all(map(encodes, value))
 
 
 def read(file: Path, columns: Mapping[str, str]) -> list[Row]:
-    """The rows of a file, the columns that are listed under the names that they have here."""
-    return [(where, _renamed(where, _flat(row), columns)) for where, row in _of_file(file)]
+    """Return the rows of a table; `columns` maps the names that we use to those of the file."""
+    with located(file.name):
+        text, ending = decoded(file.read_bytes()), file.suffix.casefold()
+        rows = json_lines(text) if ending == ".jsonl" else _of_table(file.name, text, ending)
+        return [_row(f"{file.name}, line {number}", row, columns) for number, row in rows]
+
+
+def of_objects(objects: Any, file: str, columns: Mapping[str, str]) -> list[Row] | None:
+    """Return the rows of a list in JSON; None for records of the organisers: no `item`, and no mapped columns."""
+    if not isinstance(objects, list) or not (columns or any("item" in row for row in objects[:1])):
+        return None
+    for number, row in enumerate(objects, 1):
+        if not isinstance(row, dict):
+            raise BadRecord(f"{file}, object {number}", None, "", "should be an object")
+    return [_row(f"{file}, object {number}", row, columns) for number, row in enumerate(objects, 1)]
 
 
 def head(where: str) -> str:
-    """Where the column of a row would be named: in the head of a .csv or .tsv, else in the row."""
+    """Return the location of the columns of a row: the head of a .csv or .tsv, else the row itself."""
     file, _, _ = where.rpartition(", line ")
     return f"{file}, line 1" if file.casefold().endswith(ENDINGS[:2]) else where
 
 
-def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """The row, an object in it as columns of its own: `ratings.overall`; one that is a turn stays."""
-    return {column: value for name, whole in row.items() for column, value in (
-        ((f"{name}.{part}", value) for part, value in whole.items())
-        if isinstance(whole, dict) and not {"text", "content"} & whole.keys() else ((name, whole),))}
+def _of_table(file: str, text: str, ending: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    table = delimited(text.replace("\r\n", "\n").replace("\r", "\n"), ending)
+    _, names = next(table, (1, []))
+    if twice := next((name for name in names if name and names.count(name) > 1), ""):
+        raise BadRecord(f"{file}, line 1", None, twice, "is the name of two columns")
+    problems = []
+    for number, values in table:
+        if len(values) == len(names):
+            yield number, dict(zip(names, values, strict=True))
+        else:
+            problems.append(BadRecord(f"{file}, line {number}", None, "",
+                                      f"has {len(values)} values for {len(names)} columns"))
+    raise_if_any(problems)
 
 
-def of_objects(objects: Any, file: str, columns: Mapping[str, str]) -> list[Row] | None:
-    """The rows of a list in JSON; None where its objects are records of the organisers: no `item`, nothing mapped."""
-    if not isinstance(objects, list) or not (columns or any("item" in one for one in objects[:1])):
-        return None
-    rows = ((f"{file}, object {number}", one) for number, one in enumerate(objects, 1))
-    return [(where, _renamed(where, _flat(_checked(where, one)), columns)) for where, one in rows]
-
-
-def _renamed(where: str, row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    for own, theirs in columns.items():
-        if theirs not in row:
-            raise BadRecord(head(where), None, theirs, f"is missing, and the card says that it is the {own}; "
-                                                       f"{nearest(theirs, row)}")
-    renamed = set(columns.values())
-    return {name: value for name, value in row.items() if name not in renamed} | {
-        own: row[theirs] for own, theirs in columns.items()}
-
-
-def _of_file(path: Path) -> Iterator[Row]:
-    """The rows of a text file with the lines that they end on."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadRecord(path.name, None, "", not_utf8(error)) from error
-    ending = path.suffix.casefold()
-    if ending == ".jsonl":
-        for line, one in enumerate(text.splitlines(), 1):
-            if one.strip():
-                where = f"{path.name}, line {line}"
-                yield where, _object(where, one)
-        return
-    before = csv.field_size_limit(FIELD)
-    first = SEPARATORS.search(text.partition("\n")[0]) if ending == ".csv" else None
-    separator = first[0] if first else "," if ending == ".csv" else "\t"
-    problems = list[BadRecord]()
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    try:
-        if twice := next((name for name, times in Counter(reader.fieldnames or ()).items() if name and times > 1), ""):
-            raise BadRecord(f"{path.name}, line 1", None, twice, "is the name of two columns")
-        for row in reader:
-            where = f"{path.name}, line {reader.line_num}"
-            if None in row or None in row.values():
-                problems.append(BadRecord(where, None, "", "has more or fewer fields than the head"))
-            else:
-                yield where, dict(row)
-        raise_if_any(problems)
-    except csv.Error as error:
-        raise BadRecord(f"{path.name}, line {reader.line_num}", None, "", str(error)) from error
-    finally:
-        csv.field_size_limit(before)
-
-
-def _object(where: str, text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadRecord(where, None, "", f"is not JSON: {error}") from error
-    return _checked(where, value)
-
-
-def _checked(where: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise BadRecord(where, None, "", "should be an object")
-    return value
+def _row(where: str, row: dict[str, Any], columns: Mapping[str, str]) -> Row:
+    """Flatten objects in a row (`ratings.overall`), but for turns, and rename its columns."""
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, dict) and not {"text", "content"} & value.keys():
+            flat.update((f"{name}.{part}", entry) for part, entry in value.items())
+        else:
+            flat[name] = value
+    for ours, theirs in columns.items():
+        if theirs not in flat:
+            raise BadRecord(head(where), None, theirs, f"is missing, and the card says that it is the {ours}; "
+                                                       f"{nearest(theirs, flat)}")
+    renamed = {ours: flat[theirs] for ours, theirs in columns.items()}
+    return where, {name: value for name, value in flat.items() if name not in columns.values()} | renamed

@@ -136,7 +136,7 @@ high = 5
 """)
 BAD: tuple[tuple[str, str, str, str], ...] = (
     ("csv", "item,context,response,overall,fit\n,a,b,1,1\n", "", "tea.csv, line 2: field 'item': is missing"),
-    ("csv", "item,context,response,overall,fit\n1,a,b,1\n", "", "tea.csv, line 2: has more or fewer fields"),
+    ("csv", "item,context,response,overall,fit\n1,a,b,1\n", "", "tea.csv, line 2: has 4 values for 5 columns"),
     ("csv", "item,context,response,overall,fit\n1,a,b,good,1\n", "",
      "tea.csv, line 2: field 'overall': should hold a number, holds 'good'"),
     ("csv", "item,context,response,overall,fit\n1,a,b,1e9,1\n", "", "no vote"),
@@ -176,7 +176,7 @@ BAD: tuple[tuple[str, str, str, str], ...] = (
     ("csv", "", RATERS.replace("item =", "itme ="), "columns names 'itme', which is none of item, context"),
     ("csv", "item,context,overall,fit\n1,a,1,1\n", "", "field 'response': is missing; a turn-level table has it"),
     ("csv", "item,context,response,overall,fit\n", "", "tea.csv: holds no records"),
-    ("csv", 'item,context,response,overall,fit\n1,"a,b,1,1\n', "", "tea.csv, line 1: unexpected end of data"),
+    ("csv", 'item,context,response,overall,fit\n1,"a,b,1,1\n', "", "tea.csv, line 2: a quote opens here"),
     ("jsonl", "{}\n", "", "line 1: field 'item': is missing"),
     ("jsonl", '{"item": "1"\n', "", "line 1: is not JSON"),
     ("jsonl", "[]\n", "", "line 1: should be an object"),
@@ -222,16 +222,16 @@ def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.Capt
     assert main(["check", str(path)]) == 0
     assert "inferred" not in capsys.readouterr().out
     assert "look at this: the corpus talks holds the context of 3 of 5 items (60%)" in printed
-    for remark in ("1 item has no vote (tea.csv, line 16)", "1 response is empty (tea.csv, line 9)",
-                   "2 items repeat the dialogue and response of another one (tea.csv, line 13; tea.csv, line 16)",
+    for remark in ("1 item has no vote (tea.csv, line 14)", "1 response is empty (tea.csv, line 9)",
+                   "2 items repeat the dialogue and response of another one (tea.csv, line 11; tea.csv, line 14)",
                    "fit: 1 item has no vote on it, and votes on others (tea.csv, line 9)",
                    "fit: one vote per item"):
         assert f"look at this: {remark}" in printed
     table(tmp_path, "csv", [*rows, {**rows[0], "overall": "good"}, {**rows[0], "response": "Other."}, rows[0]])
     assert main(["check", str(path)]) == 1
     assert capsys.readouterr().out.splitlines() == [
-        "tea.csv, line 19: field 'overall': should hold a number, holds 'good'",
-        ("tea.csv, line 22: field 'response': differs from tea.csv, line 4, which is of item '1' too; "
+        "tea.csv, line 17: field 'overall': should hold a number, holds 'good'",
+        ("tea.csv, line 20: field 'response': differs from tea.csv, line 2, which is of item '1' too; "
          "two items need two ids")]
     assert main(["import", str(path)]) == 2
     assert "holds 'good'; 1 more record is wrong" in capsys.readouterr().err
@@ -239,8 +239,8 @@ def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.Capt
     path.write_text(card.replace("FORM", "csv") + 'dimension = "relevanse"\n')
     assert main(["check", str(path)]) == 0
     printed = capsys.readouterr().out
-    for remark in ("columns that mean nothing: weather", "5 places hold no vote (tea.csv, line 7, fit; tea",
-                   "1 row is equal to an earlier one, and counts as a vote of its own (tea.csv, line 22)",
+    for remark in ("columns that mean nothing: weather", "5 places hold no vote (tea.csv, line 5, fit; tea",
+                   "1 row is equal to an earlier one, and counts as a vote of its own (tea.csv, line 20)",
                    "no other dataset has the board 'relevanse'"):
         assert f"look at this: {remark}" in printed
     assert "did you mean 'relevance'?" in printed
@@ -257,16 +257,16 @@ def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.Capt
         write(tmp_path, form, "")
         (tmp_path / f"tea.{form}").write_bytes(head + "caf\u00e9".encode("latin-1"))
         assert main(["check", str(path)]) == 2
-        assert f"tea.{form}: is not UTF-8: the byte 0xe9 in line 2; save the file as UTF-8" in capsys.readouterr().err
+        assert f"tea.{form}, line 2: is not UTF-8: the byte 0xe9; save the file as UTF-8" in capsys.readouterr().err
 
 
 def test_an_empty_turn_is_left_out_and_its_line_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole = CARD.replace('"turn"', '"dialogue"')
     for form, content, card, place in (
-            ("csv", 'item,context,response,overall\n1,Hi,x,1\n2,"Hi\n\nTea?",y,2\n', CARD, "tea.csv, line 5"),
+            ("csv", 'item,context,response,overall\n1,Hi,x,1\n2,"Hi\n\nTea?",y,2\n', CARD, "tea.csv, line 3"),
             ("jsonl", json.dumps({"item": 1, "context": [{"role": "user", "text": "Hi"}, {"role": "bot", "text": ""}],
                                   "response": "x", "overall": 1}), CARD, "tea.jsonl, line 1"),
-            ("csv", 'item,dialogue,overall\n1,"user: Hi\nsystem:\nuser: x",3\n', whole, "tea.csv, line 4"),
+            ("csv", 'item,dialogue,overall\n1,"user: Hi\nsystem:\nuser: x",3\n', whole, "tea.csv, line 2"),
             ("json", json.dumps([{"dialogue_id": "d9", "annotations": {"overall": [1]}, "dialog": [
                 {"speaker": "A", "text": " "}, {"speaker": "B", "text": "x"}]}]), whole, "d9")):
         path = write(tmp_path, form, content, card.replace(', "fit"', ""))

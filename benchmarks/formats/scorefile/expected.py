@@ -1,4 +1,4 @@
-"""What a score file should hold: the items of some datasets, by id or by id and quality; and its empty template."""
+"""The scores that a file should hold: the items of datasets, by id or by id and quality; and its empty template."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -15,21 +16,23 @@ from typing import Literal
 from benchmarks.dataset import Dataset
 
 EVERY = ""
-"""In place of a quality: one score of an item for all of them."""
+"""Stands for a quality in scores that are for all of them."""
 BAR = "|"
-"""Between the id of an item and a quality, as the organisers write it."""
-
-SPARE = 1_000  # rows that any file may have, however little is expected
-LONGEST = 300  # characters of an unknown id that are compared with known ids
-ALIKE = 0.6  # similarity, 0 to 1, from which on a known id is suggested for an unknown one
+"""Separates id and quality, as the organisers write it."""
+SPARE = 1_000
+"""Rows that any file may have, however little is expected."""
+LONGEST = 300
+"""Characters of an unknown id that are compared with known ids."""
+ALIKE = 0.6
+"""Minimum similarity, from 0 to 1, of a suggested id."""
 
 
 @dataclass(frozen=True)  # without slots, for the cached properties
 class Expected:
-    """What a file should score: the ids of the items of each dataset, in its order, and its qualities.
+    """The ids of the items of each dataset, in its order, and its qualities.
 
-    `unrated` holds, by dataset and quality, the items that nobody rated where others were: they need no score.
-    Scores of items that are `elsewhere`, each with where that is, are passed over.
+    `unrated` holds, by dataset and quality, items without votes where others have some: they need no score. Scores of
+    items `elsewhere`, each with a description of the place, are passed over.
     """
 
     items: Mapping[str, tuple[str, ...]]
@@ -50,14 +53,14 @@ class Expected:
 
     @property
     def limit(self) -> int:
-        """Rows that a file may have."""
+        """Maximum rows of a file."""
         return 4 * len(self.names) + SPARE
 
     def nearest(self, name: str) -> str | None:
-        """The known id that was probably meant, among those that begin alike."""
+        """Return the most similar of the known ids that begin alike."""
         position = bisect_left(self._sorted, name)
-        beside = self._sorted[max(position - 3, 0) : position + 3]
-        similar = [(SequenceMatcher(None, name[:LONGEST], known).ratio(), known) for known in beside]
+        neighbours = self._sorted[max(position - 3, 0) : position + 3]
+        similar = [(SequenceMatcher(None, name[:LONGEST], known).ratio(), known) for known in neighbours]
         similarity, best = max(similar, default=(0.0, ""))
         return best if similarity >= ALIKE else None
 
@@ -67,31 +70,29 @@ class Expected:
 
 
 def key(name: str, quality: str) -> str:
-    """How an item is written for one quality, or for all of them."""
+    """Return the id of an item's score for one quality, or for all of them."""
     return f"{name}{BAR}{quality}" if quality else name
 
 
 def expected(datasets: Iterable[Dataset]) -> Expected:
-    """What a file should score that is for these datasets."""
-    by_name = {dataset.card.name: dataset for dataset in datasets}
-    unrated = {}
-    for name, dataset in by_name.items():
-        rated: dict[str, set[str]] = {}
+    """Return what a file for these datasets should score."""
+    items, qualities = {}, {}
+    unrated: dict[tuple[str, str], frozenset[str]] = {}
+    for dataset in datasets:
+        name = dataset.card.name
+        items[name] = tuple(item.id for item in dataset.items)
+        qualities[name] = tuple(quality.name for quality in dataset.card.qualities)
+        rated: defaultdict[str, set[str]] = defaultdict(set)
         for rating in dataset.ratings:
             if rating.votes:
-                rated.setdefault(rating.quality, set()).add(rating.item)
-        every = frozenset(item.id for item in dataset.items)
-        unrated.update({(name, quality): every - items for quality, items in rated.items() if items != every})
-    return Expected({name: tuple(item.id for item in dataset.items) for name, dataset in by_name.items()},
-                    {name: tuple(quality.name for quality in dataset.card.qualities)
-                     for name, dataset in by_name.items()}, unrated)
+                rated[rating.quality].add(rating.item)
+        unrated |= {(name, quality): frozenset(items[name]) - ids for quality, ids in rated.items()
+                    if len(ids) < len(items[name])}
+    return Expected(items, qualities, unrated)
 
 
 def template_keys(datasets: Iterable[Dataset], by: Literal["item", "quality"] | None = None) -> tuple[str, ...]:
-    """What is to be scored: as the organisers asked, by quality on development sets and by item on test sets.
-
-    An item that nobody rated on a quality that others were rated on needs no score for it.
-    """
+    """Return the ids of the expected scores: as in the challenge, by quality on development sets, else by item."""
     names: dict[str, None] = {}
     for dataset in datasets:
         per_quality = by == "quality" or (by is None and dataset.card.split == "dev")
@@ -103,8 +104,17 @@ def template_keys(datasets: Iterable[Dataset], by: Literal["item", "quality"] | 
     return tuple(names)
 
 
+def template(names: Sequence[str], ending: str) -> bytes:
+    """Return an empty score file, .csv or .tsv."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter="\t" if ending == ".tsv" else ",", lineterminator="\n")
+    writer.writerow(("dialogue_id", "score"))
+    writer.writerows((name, "") for name in names)
+    return text.getvalue().encode()
+
+
 def texts(datasets: Iterable[Dataset]) -> bytes:
-    """The items of datasets with what is said, for who scores elsewhere, as JSON Lines."""
+    """Return the items of datasets with their texts as JSON Lines, for scoring elsewhere."""
     rows = ({
         "dialogue_id": item.id, "dataset": dataset.card.name,
         "context": [{"speaker": turn.speaker, "text": turn.text} for turn in item.context],
@@ -112,12 +122,3 @@ def texts(datasets: Iterable[Dataset]) -> bytes:
         "references": [reference.text for reference in item.references], "facts": list(item.facts),
     } for dataset in datasets for item in dataset.items)
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
-
-
-def template(names: Sequence[str], ending: str) -> bytes:
-    """The empty file, as .csv or .tsv."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, delimiter="\t" if ending == ".tsv" else ",", lineterminator="\n")
-    writer.writerow(("dialogue_id", "score"))
-    writer.writerows((name, "") for name in names)
-    return text.getvalue().encode()

@@ -1,50 +1,37 @@
-"""The rows of a score file: ids with their numbers, decimal and finite.
-
-A file is a plain file of bounded size, CSV or TSV in UTF-8, with or without a byte order mark. The parser is Python's
-own, so that there is one answer to where a quote ends.
-"""
+"""Rows of a score file, which may be hostile: ids with their numbers, decimal and finite."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.errors import not_utf8
-from benchmarks.formats.scorefile.problems import LONGEST, Kind, Unreadable, listed, printable
+from benchmarks.formats.rows import Unreadable, decoded, delimited
+from benchmarks.formats.scorefile.problems import LONGEST, Kind, listed, printable
 
 FORMS = (".csv", ".tsv")
-"""The endings of the files that are read."""
 IDS = ("dialogue_id", "item", "id")
-"""What the column of ids is called: the first, or one of the others."""
+"""Names of the column of ids, best first."""
 SCORE = "score"
 BLANK = " \t"
-"""Characters stripped around an id or number."""
 RATINGS = "annotations."
-"""How the columns begin that hold the ratings of people in the organisers' own tables of results."""
-
-LIMIT = 256 << 20  # bytes of a file
-LINE = 1 << 20  # characters of a line, so that no row needs more memory than a few times its size
-DIGITS = 400  # characters of a number, far more than a float can tell apart
+"""Prefix of the columns with human ratings in the organisers' tables of results."""
+LIMIT = 256 << 20
+"""Maximum bytes of a file."""
+DIGITS = 400
+"""Maximum characters of a number, far more than a float can distinguish."""
 DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-CSV_ERRORS = {"unexpected end of data": "a quote opens here that never closes",
-              "new-line character seen in unquoted field": "holds a carriage return that ends no line"}
 
 Wrong = tuple[Kind, str]
-"""Reason why a value is not a score."""
+"""The reason why a value is not a score."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreRows:
-    """One id and one number a row (NaN where there is none, with the reason in `wrong`) and the line each stands on.
-
-    `broken` are the rows that could not be read.
-    """
+    """An id, a number (NaN where it is `wrong`) and a line per row; `broken` rows could not be read."""
 
     ids: Sequence[str]
     numbers: Sequence[float]
@@ -55,7 +42,7 @@ class ScoreRows:
 
 
 def opened(path: Path) -> tuple[str, bytes]:
-    """The ending of a file, which says its form, and its content; Unreadable where it is not safe to open."""
+    """Return the ending and the content of a plain file of bounded size; Unreadable for anything else."""
     ending = path.suffix.casefold()
     if ending not in FORMS:
         raise Unreadable(0, f"has none of the known endings; scores come as {', '.join(FORMS)}")
@@ -72,63 +59,42 @@ def opened(path: Path) -> tuple[str, bytes]:
 
 
 def rows(content: bytes, ending: str, limit: int, column: str = "") -> ScoreRows:
-    """The rows of a file, at most `limit`, the scores in a column where there is one of that name, else in `score`.
-
-    CSV is separated by the first of comma, semicolon and tab in its first line. Unreadable with the line where it
-    stops.
-    """
-    if (position := content.find(b"\0")) >= 0:
-        raise Unreadable(content.count(b"\n", 0, position) + 1, "holds a null byte, which no text has")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Unreadable(error.object.count(b"\n", 0, error.start) + 1, not_utf8(error)) from error
-    first = text.partition("\n")[0]
-    separator = next((sign for sign in ",;\t" if sign in first), ",") if ending == ".csv" else "\t"
-    reader = csv.reader(_lines(text), delimiter=separator, strict=True)
-    ids, values, lines, start = [], [], [], 1
+    """Return the rows of a file, at most `limit`; the scores are in `column` if the file has it, else in `score`."""
+    table = delimited(decoded(content), ending)
+    _, names = next(table, (1, []))
+    id_column, score_column = header(names, column)
+    ids: list[str] = []
+    numbers: list[float] = []
+    lines: list[int] = []
+    wrong: dict[int, Wrong] = {}
     broken: list[Unreadable] = []
-    try:
-        names = next(reader, [])
-        at_id, at_score = header(names, column)
-        start = reader.line_num + 1
-        for row in reader:
-            if len(row) == len(names):
-                ids.append(row[at_id].strip(BLANK))
-                values.append(number(row[at_score].strip(BLANK)))
-                lines.append(start)
-            elif row:  # not an empty line
-                broken.append(Unreadable(start, f"{len(row)} values for {len(names)} columns"))
-            if len(lines) + len(broken) > limit:
-                raise Unreadable(start, f"the file has more than {limit:,} rows, far more than there are scores "
-                                        "to give")
-            start = reader.line_num + 1
-    except csv.Error as error:
-        reasons = (reason for begin, reason in CSV_ERRORS.items() if str(error).startswith(begin))
-        raise Unreadable(start, next(reasons, f"is no table: {printable(str(error))}")) from error
-    return ScoreRows(ids, [math.nan if isinstance(value, tuple) else value for value in values],
-                     {row: value for row, value in enumerate(values) if isinstance(value, tuple)}, lines,
-                     tuple(name for place, name in enumerate(names) if place not in (at_id, at_score)), tuple(broken))
-
-
-def _lines(text: str) -> Iterator[str]:
-    for place, line in enumerate(io.StringIO(text, newline="\n"), 1):
-        if len(line) > LINE:
-            raise Unreadable(place, f"a line is longer than {LINE:,} characters")
-        yield line
+    for line, row in table:
+        if len(lines) + len(broken) >= limit:
+            raise Unreadable(line, f"the file has more than {limit:,} rows, far more than there are scores to give")
+        if len(row) != len(names):
+            broken.append(Unreadable(line, f"{len(row)} values for {len(names)} columns"))
+            continue
+        value = number(row[score_column].strip(BLANK))
+        if isinstance(value, tuple):
+            wrong[len(ids)] = value
+        ids.append(row[id_column].strip(BLANK))
+        numbers.append(math.nan if isinstance(value, tuple) else value)
+        lines.append(line)
+    extra = tuple(name for index, name in enumerate(names) if index not in (id_column, score_column))
+    return ScoreRows(ids, numbers, wrong, lines, extra, tuple(broken))
 
 
 def header(names: Sequence[str], column: str) -> tuple[int, int]:
-    """The places of the ids and of the scores, by their names; Unreadable where one is missing or named twice."""
+    """Return the indices of the columns of ids and scores; Unreadable if one is missing or ambiguous."""
     plain = [name.strip(BLANK).casefold() for name in names]
     wanted = column.strip(BLANK).casefold()
     if wanted.startswith(RATINGS):
         raise Unreadable(1, f"columns {RATINGS}* hold what people said, and are never read as scores")
     known, score = [name for name in IDS if name in plain], wanted if wanted in plain else SCORE
     if not known or score not in plain:
-        lacking = " and ".join([*(() if known else (IDS[0],)), *(() if score in plain else (column or SCORE,))])
-        how = "; say which holds the scores: --column NAME, or column = in challenge.toml" if known else ""
-        raise Unreadable(1, f"has no column {lacking}; it has: {listed(names) or 'none'}{how}")
+        missing = " and ".join([*(() if known else (IDS[0],)), *(() if score in plain else (column or SCORE,))])
+        remedy = "; say which holds the scores: --column NAME, or column = in challenge.toml" if known else ""
+        raise Unreadable(1, f"has no column {missing}; it has: {listed(names) or 'none'}{remedy}")
     if known[0] != IDS[0] and len(known) > 1:
         raise Unreadable(1, f"has the columns {' and '.join(known)}; call the one with the ids {IDS[0]}")
     for name in (known[0], score):
@@ -138,13 +104,13 @@ def header(names: Sequence[str], column: str) -> tuple[int, int]:
 
 
 def number(text: str) -> float | Wrong:
-    """The number that a text is; else what is wrong with it."""
-    plain = float(text) if len(text) <= DIGITS and DECIMAL.fullmatch(text) else math.nan
-    if math.isfinite(plain):
-        return plain
+    """Return the number in a text, or the reason why there is none."""
+    value = float(text) if len(text) <= DIGITS and DECIMAL.fullmatch(text) else math.nan
+    if math.isfinite(value):
+        return value
     if not text:
-        return "missing", "has no score: the place is empty"
-    if math.isinf(plain):
+        return "missing", "has no score: the cell is empty"
+    if math.isinf(value):
         return "infinite", f"its score {printable(text)} is more than a number can hold"
     if text.casefold().lstrip("+-") in {"inf", "infinity", "∞"}:
         return "infinite", f"its score is {text!a}; a finite number is wanted"

@@ -164,7 +164,7 @@ WRONG_RATINGS = [
     ("item,quality,vote\na,overall,nan\n", ("line 2", "vote", "'nan'")),
     ("item,quality,vote\na,overall,1e999\n", ("line 2", "vote")),
     ("item,quality,vote\na,overall,good\n", ("line 2", "vote", "'good'")),
-    ("item,quality,vote\na,overall\n", ("line 2", "fewer fields")),
+    ("item,quality,vote\na,overall\n", ("line 2", "2 values for 3 columns")),
     ("item,vote\na,4\n", ("no column quality",)),
     ("item,quality,vote\n", ("no votes",)),
     ("item,dialogue_id,quality,vote\na,b,overall,1\n", ("a column twice",)),
@@ -194,7 +194,7 @@ def test_what_is_wrong_with_private_ratings_is_named(tmp_path: Path) -> None:
     both.add(Dataset(make_card("other"), (make_item("a", "x"),), (), "imported"))
     good = "item,quality,vote\na,overall,4\n"
     for name, content, known, problem in [
-        ("r.csv", "item,quality,vote\n\udcff,overall,4\n", owners(), "is not UTF-8: the byte 0xff in line 2"),
+        ("r.csv", "item,quality,vote\n\udcff,overall,4\n", owners(), "line 2: is not UTF-8: the byte 0xff"),
         ("r.json", json.dumps([{"dialogue_id": "a"}]), owners(), "field 'annotations': is missing"),
         ("r.json", json.dumps([{"dialogue_id": "c", "annotations": {"overall": [4]}}]), owners(),
          r"r\.json: record c, field 'item'"),

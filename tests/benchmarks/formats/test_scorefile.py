@@ -175,11 +175,10 @@ TABLES = [
     (GOOD + '"toy_0"x,1\n', 5, "is no table"),
     (GOOD + "toy_0,1\rtoy_1,2\n", 5, "carriage return"),
     (GOOD + "toy_0\0,1\n", 5, "null byte"),
-    (GOOD.encode() + "été,1\n".encode("latin-1"), 5, "the byte 0xe9 in line 5; save the file as UTF-8"),
+    (GOOD.encode() + "été,1\n".encode("latin-1"), 5, "the byte 0xe9; save the file as UTF-8"),
     (GOOD.encode("utf-16"), 1, "a null byte"),
-    (b"\x80\x04\x95", 1, "is not UTF-8: the byte 0x80 in line 1"),
+    (b"\x80\x04\x95", 1, "is not UTF-8: the byte 0x80"),
     (GOOD + "x" * (1 << 20) + ",1\n", 5, "longer than 1,048,576 characters"),
-    (GOOD + "x" * 200_000 + ",1\n", 5, "field larger than field limit"),
     (GOOD + "toy_0,1\n" * 2000, 1038, "more than 1,036 rows"),
 ]
 
