@@ -1,7 +1,7 @@
-"""Corpora of dialogues to train metrics on, and what of them may be trained on.
+"""Corpora of dialogues to train metrics on.
 
-`load` gives the training splits alone, without what stands in an evaluation set (overlap.py) and without what another
-split of the corpus repeats. files.py has the format, docs/training.md the corpora.
+`load` returns the dialogues of the training splits that are not in an evaluation set (overlap.py) and not repeated by
+another split. The format of the files is in files.py, the corpora are described in docs/training.md.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ EVALUATED = "in an evaluation set"
 REPEATED = "also in another split"
 FORMAT = frozenset({"dialogue_id", "source", "split", "utterances", "duplicate_of_split"})
 TURN = frozenset({"speaker", "text"})
-HELD = ("valid", "val", "dev", "test", "eval")
-"""How the splits of a user's own file begin that are not trained on."""
+HELD_OUT = ("valid", "val", "dev", "test", "eval")
+"""Prefixes of the splits of a user's file that are not trained on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """A conversation between people, or its beginning; `labels` holds what else its corpus tells of it."""
+    """A conversation between people, or its beginning, with the labels of its corpus."""
 
     id: str
     corpus: str
@@ -39,7 +39,7 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The dialogues of a corpus that may be trained on, and how many were left out for which reason."""
+    """The dialogues of a corpus that may be trained on, and how many were left out for each reason."""
 
     card: CorpusCard
     digest: str
@@ -64,41 +64,40 @@ def path(name: str, home: Path) -> Path:
 
 
 def load(name: str, home: Path) -> Corpus:
-    """What may be trained on of a corpus in the home, or of a file of the same format."""
+    """Load the dialogues to train on from a corpus in the home, or from a file of the same format."""
     file = path(name, home)
     if not file.is_file():
         where = "`harness import FOLDER` takes it from a folder, `harness fetch --corpora` from its source"
         raise BenchmarkError(f"{file}: no such file" if name not in CARDS else f"{name} is not in {home}; {where}")
     content = files.read(file)
     chosen = CARDS.get(name) or _own_card(file, content.rows)
-    digests = [overlap.digests(turn["text"] for turn in row["utterances"]) for row in content.rows]
-    repeats = overlap.Contexts(digest for row, digest in zip(content.rows, digests, strict=True)
-                               if row["split"] not in chosen.training)
+    rows = [(row, overlap.digests(turn["text"] for turn in row["utterances"])) for row in content.rows]
+    repeats = overlap.Contexts(digests for row, digests in rows if row["split"] not in chosen.training)
     listed, evaluated = overlap.listed(home), overlap.evaluated(home)
     dialogues: list[Dialogue] = []
     left_out: Counter[str] = Counter()
-    for row, digest in zip(content.rows, digests, strict=True):
+    for row, digests in rows:
         if row["split"] not in chosen.training:
             continue
-        if row["dialogue_id"] in listed or evaluated.meet(digest):
+        if row["dialogue_id"] in listed or evaluated.meet(digests):
             left_out[EVALUATED] += 1
-        elif "duplicate_of_split" in row or repeats.meet(digest):
+        elif "duplicate_of_split" in row or repeats.meet(digests):
             left_out[REPEATED] += 1
         else:
             dialogues.append(_dialogue(row, chosen.name))
     if not dialogues:
-        why = "".join(f"; {many} left out, {reason}" for reason, many in left_out.items())
+        why = "".join(f"; {count} left out, {reason}" for reason, count in left_out.items())
         raise BenchmarkError(f"{file}: holds nothing to train on; its training splits are {', '.join(chosen.training)}"
                              f"{why}")
     return Corpus(chosen, content.digest, tuple(dialogues), dict(left_out))
 
 
 def _own_card(file: Path, rows: Iterable[Mapping[str, Any]]) -> CorpusCard:
-    """Make up the card of a user's own file."""
-    stem = files.plain_name(file)
-    splits = tuple(dict.fromkeys(str(row["split"]) for row in rows))
-    training = tuple(split for split in splits if not split.casefold().startswith(HELD))
-    return CorpusCard(stem, stem, training, "unknown", "unknown", f"a file of the user's: {file.name}")
+    """Return a card for a user's file."""
+    name = files.plain_name(file)
+    splits = dict.fromkeys(str(row["split"]) for row in rows)
+    training = tuple(split for split in splits if not split.casefold().startswith(HELD_OUT))
+    return CorpusCard(name, name, training, "unknown", "unknown", f"a file of the user's: {file.name}")
 
 
 def _dialogue(row: Mapping[str, Any], corpus: str) -> Dialogue:
@@ -106,5 +105,5 @@ def _dialogue(row: Mapping[str, Any], corpus: str) -> Dialogue:
     labels = {key: value for key, value in row.items() if key not in FORMAT}
     if any(len(turn) > len(TURN) for turn in turns):
         labels["utterances"] = tuple({key: turn[key] for key in turn if key not in TURN} for turn in turns)
-    spoken = tuple(Utterance(turn["speaker"], turn["text"]) for turn in turns)
-    return Dialogue(row["dialogue_id"], corpus, row["split"], spoken, labels)
+    utterances = tuple(Utterance(turn["speaker"], turn["text"]) for turn in turns)
+    return Dialogue(row["dialogue_id"], corpus, row["split"], utterances, labels)

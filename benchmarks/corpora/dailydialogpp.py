@@ -1,12 +1,12 @@
 """DailyDialog++ (Sai et al., 2020): contexts with replies that are relevant, random, and adversarially irrelevant.
 
-Its development and test parts are read from upstream's `dev.json` and `test.json` (folder `dataset`), an object a line,
+The development and test parts are read from upstream's `dev.json` and `test.json` (folder `dataset`), an object a line,
 
     {"context": [...], "positive_responses": [...], "random_negative_responses": [...],
      "adversarial_negative_responses": [...]}
 
 or from the corpus `dailydialog_pp`, whose rows hold the same with `utterances` and `split`. A context needs two
-relevant replies or more, since one is judged by the others.
+relevant replies, since one is judged by the others.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ CORPUS = "dailydialog_pp"
 Kind: TypeAlias = Literal["positive", "random", "adversarial"]
 FIELDS: dict[Kind, str] = {"positive": "positive_responses", "random": "random_negative_responses",
                            "adversarial": "adversarial_negative_responses"}
-"""The kinds of reply, and the field that holds each."""
+"""The field of each kind of reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A conversation so far, and the replies of each kind; `name` is its part and its place there."""
+    """A context with its replies by kind; `name` is its part and number."""
 
     name: str
     utterances: tuple[Utterance, ...]
@@ -42,40 +42,40 @@ class Context:
 
 
 def sources(home: Path) -> tuple[Path, ...]:
-    """Where the data may lie in the home: the folder of its files, and the corpus."""
+    """Return the places of the data in the home: the folder of upstream's files, and the corpus."""
     return home / "dailydialogpp", corpora.path(CORPUS, home)
 
 
 def holds(source: Path) -> bool:
-    """Whether there is a folder with both files, or a file, which is then a corpus."""
+    """Return True for a file, which is a corpus, or a folder with both of upstream's files."""
     return source.is_file() or all((source / f"{part}.json").is_file() for part in PARTS)
 
 
 def read(source: Path, part: Part, limit: int | None = None) -> tuple[Context, ...]:
-    """The contexts of a part, or the first so many, from a folder of the files or from the corpus."""
+    """Return the contexts of a part, or the first `limit` of them."""
     rows = files.objects(source / f"{part}.json") if source.is_dir() else _of_corpus(source, part)
-    contexts = tuple(_context(f"{part}_{number:05d}", place, row)
-                     for number, (place, row) in enumerate(itertools.islice(rows, limit)))
+    contexts = tuple(_context(f"{part}_{number:05d}", where, row)
+                     for number, (where, row) in enumerate(itertools.islice(rows, limit)))
     if not contexts:
         raise BadRecord(source, None, "", f"holds no context of the part {part}")
     return contexts
 
 
 def _of_corpus(source: Path, part: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for place, row in files.objects(source):
+    for where, row in files.objects(source):
         if row.get("split") == part:
             turns = row.get("utterances")
             texts = [turn.get("text") for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else turns
-            yield place, {**row, "context": texts}
+            yield where, {**row, "context": texts}
 
 
-def _context(name: str, place: str, row: Mapping[str, Any]) -> Context:
+def _context(name: str, where: str, row: Mapping[str, Any]) -> Context:
     for field in ("context", *FIELDS.values()):
         texts = row.get(field)
         if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
-            raise BadRecord(place, None, field, "should be a list of texts, one or more")
+            raise BadRecord(where, None, field, "should be a list of texts, one or more")
     if len(row[FIELDS["positive"]]) < 2:
-        raise BadRecord(place, None, FIELDS["positive"], "needs two or more, since one is judged by the others")
+        raise BadRecord(where, None, FIELDS["positive"], "needs two or more, since one is judged by the others")
     turns = tuple(Utterance(USER if (len(row["context"]) - number) % 2 else SYSTEM, text)
                   for number, text in enumerate(row["context"]))
     return Context(name, turns, {kind: tuple(row[field]) for kind, field in FIELDS.items()})

@@ -1,9 +1,7 @@
-"""The corpora: their cards, and their files, one JSON object a line, plain or gzipped, every line checked.
+"""Cards and files of the corpora, HOME/corpora/NAME.jsonl.gz: a JSON object per line, plain or gzipped.
 
-    HOME/corpora/NAME.jsonl.gz
-
-An object has `dialogue_id`, `split`, `utterances` (a list of objects with `speaker` and `text`), and whatever else the
-corpus says. A pair of query and reply, or of two sentences, is a dialogue of two utterances.
+An object has `dialogue_id`, `split`, `utterances` (a list of objects with `speaker` and `text`) and any labels. A pair
+of query and reply, or of two sentences, is a dialogue of two utterances.
 """
 
 from __future__ import annotations
@@ -19,17 +17,20 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from benchmarks.dataset import Source
 from benchmarks.errors import BadRecord, BenchmarkError
+from benchmarks.formats.records import value_of
+from benchmarks.formats.rows import decoded, json_lines, located
 from benchmarks.storage.files import walk, write_atomically
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 LIST = "evaluation_overlap"
-"""A list of dialogues, by id, that stand in evaluation sets; some collections of corpora come with it."""
+"""A list of the ids of dialogues in evaluation sets, which some collections of corpora have."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusCard:
-    """Description of a corpus; `training` are the splits that may be trained on."""
+    """Description of a corpus; `training` are the splits that may be trained on, `sources` its files."""
 
     name: str
     title: str
@@ -37,16 +38,17 @@ class CorpusCard:
     licence: str
     citation: str
     notes: str = ""
+    sources: tuple[Source, ...] = ()
 
 
-CARDS = {name: CorpusCard(**{**table, "name": name, "training": tuple(table["training"])}) for name, table in
-         tomllib.loads((files(__package__) / "cards.toml").read_text(encoding="utf-8")).items()}
-"""The card of each corpus, from cards.toml."""
+CARDS: dict[str, CorpusCard] = {
+    name: value_of(CorpusCard, {"name": name, **table}, name) for name, table in
+    tomllib.loads((files(__package__) / "cards.toml").read_text(encoding="utf-8")).items()}
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusFile:
-    """The rows of a file, and the sha256 of the file as it lies on disk."""
+    """The rows of a file, and its sha256."""
 
     rows: tuple[dict[str, Any], ...]
     digest: str
@@ -54,7 +56,7 @@ class CorpusFile:
 
 @dataclass(frozen=True, slots=True)
 class ImportedCorpus:
-    """A file that is a corpus, or the list of dialogues in evaluation sets, and how many rows it has."""
+    """A corpus file, or the list of dialogues in evaluation sets, and its number of rows."""
 
     name: str
     file: Path
@@ -62,31 +64,31 @@ class ImportedCorpus:
 
 
 def read(path: Path) -> CorpusFile:
-    """Read every dialogue of a file; the first bad line is named."""
+    """Read every dialogue of a file; the error names the first bad line."""
     content = _content(path)
-    rows = tuple(_dialogue(place, row) for place, row in _objects(path, content))
+    rows = tuple(_dialogue(where, row) for where, row in _objects(path, content))
     if not rows:
         raise BenchmarkError(f"{path}: holds no dialogue")
     return CorpusFile(rows, hashlib.sha256(content).hexdigest())
 
 
 def objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The JSON objects of a file, each with its file and line for error messages."""
+    """Yield the JSON objects of a file with their locations."""
     return _objects(path, _content(path))
 
 
 def ids(path: Path) -> Iterator[str]:
-    """Return the ids in a list of dialogues."""
-    for place, row in objects(path):
+    """Yield the ids in a list of dialogues."""
+    for where, row in objects(path):
         if not isinstance(row.get("dialogue_id"), str):
-            raise BadRecord(place, None, "dialogue_id", "should be text")
+            raise BadRecord(where, None, "dialogue_id", "should be text")
         yield row["dialogue_id"]
 
 
 def look(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
-    """Every corpus of a folder, or a single file, and why other files of lines are none.
+    """Return the corpora in a folder, or a file, and why other files are none.
 
-    A bad file is an error if its name is known or it is alone.
+    A bad file is an error if its name is known, or if it is the path.
     """
     corpora: dict[str, ImportedCorpus] = {}
     ignored = []
@@ -104,8 +106,13 @@ def look(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
 
 
 def plain_name(file: Path) -> str:
-    """The name of a corpus by that of its file."""
+    """Return the name of a corpus from that of its file."""
     return file.name.removesuffix(".gz").removesuffix(".jsonl")
+
+
+def stored(name: str, home: Path) -> Path:
+    """Return the path of a corpus, or of the list, in the home."""
+    return home / "corpora" / f"{name}.jsonl.gz"
 
 
 def keep(corpus: ImportedCorpus, home: Path) -> None:
@@ -115,15 +122,10 @@ def keep(corpus: ImportedCorpus, home: Path) -> None:
 
 
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows as a gzipped file that is the same for the same rows; the number of rows."""
+    """Write rows as a gzipped file, the same for the same rows; return their number."""
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
     _write(path, gzip.compress("".join(lines).encode(), mtime=0))
     return len(lines)
-
-
-def stored(name: str, home: Path) -> Path:
-    """Where a corpus, or the list, lies in the home."""
-    return home / "corpora" / f"{name}.jsonl.gz"
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -140,46 +142,30 @@ def _content(path: Path) -> bytes:
 
 def _objects(path: Path, content: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
-        text = (gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content).decode("utf-8-sig")
-    except (EOFError, zlib.error, OSError, UnicodeDecodeError) as error:
-        raise BenchmarkError(f"{path}: is not text, or damaged ({error!s:.100})") from error
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            place = f"{path}, line {number}"
-            try:
-                row = json.loads(line)
-                if "\\ud" in line or "\\uD" in line:
-                    json.dumps(row, ensure_ascii=False).encode()
-            except UnicodeEncodeError as error:
-                raise BadRecord(place, None, "", "holds half of a surrogate pair, which is no text") from error
-            except (ValueError, RecursionError) as error:
-                raise BadRecord(place, None, "", f"is not JSON ({getattr(error, 'msg', error)})") from error
-            if not isinstance(row, dict):
-                raise BadRecord(place, None, "", "should be an object")
-            yield place, row
+        plain = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
+    except (EOFError, zlib.error, OSError) as error:
+        raise BenchmarkError(f"{path}: is damaged ({error!s:.100})") from error
+    with located(str(path)):
+        for line, row in json_lines(decoded(plain)):
+            yield f"{path}, line {line}", row
 
 
-def _dialogue(place: str, row: dict[str, Any]) -> dict[str, Any]:
+def _dialogue(where: str, row: dict[str, Any]) -> dict[str, Any]:
     """Check one dialogue; a pair becomes a dialogue."""
-    if "utterances" not in row:
-        for first, second in (("query", "reply"), ("sentence1", "sentence2")):
-            if {first, second} <= row.keys():
-                two = [{"speaker": "A", "text": row.pop(first)}, {"speaker": "B", "text": row.pop(second)}]
-                row = {"dialogue_id": row.pop("id", place.rpartition(", ")[2]), **row, "utterances": two}
-                break
+    for first, second in (("query", "reply"), ("sentence1", "sentence2")):
+        if "utterances" not in row and {first, second} <= row.keys():
+            pair = [{"speaker": "A", "text": row.pop(first)}, {"speaker": "B", "text": row.pop(second)}]
+            row = {"dialogue_id": row.pop("id", where.rpartition(", ")[2]), **row, "utterances": pair}
     row.setdefault("split", "train")
     for field in ("dialogue_id", "split"):
         if not isinstance(row.get(field), str) or not row[field]:
-            raise BadRecord(place, None, field, "should be text, and not empty")
+            raise BadRecord(where, None, field, "should be text, and not empty")
     turns = row.get("utterances")
-    problem = ""
     if not isinstance(turns, list) or not turns:
-        problem = "should be a list of utterances, and not empty"
-    elif not all(isinstance(turn, dict) and isinstance(turn.get("text"), str) and isinstance(turn.get("speaker"), str)
-                 for turn in turns):
-        problem = "should hold objects with the texts speaker and text"
-    elif not any(turn["text"].strip() for turn in turns):
-        problem = "holds no utterance with text"
-    if problem:
-        raise BadRecord(place, None, "utterances", problem)
+        raise BadRecord(where, None, "utterances", "should be a list of utterances, and not empty")
+    if not all(isinstance(turn, dict) and isinstance(turn.get("text"), str) and isinstance(turn.get("speaker"), str)
+               for turn in turns):
+        raise BadRecord(where, None, "utterances", "should hold objects with the texts speaker and text")
+    if not any(turn["text"].strip() for turn in turns):
+        raise BadRecord(where, None, "utterances", "holds no utterance with text")
     return row

@@ -1,16 +1,12 @@
 """Overlap of a corpus with evaluation sets, found by content.
 
-A dialogue meets a context when it shares two of its utterances, which are half of it or more; or the only one, where it
-has only one. Utterances of fewer than 12 letters and digits do not count, nor do case, punctuation and spaces; of a
-conversation that has no others, all must be the same.
+A dialogue meets a context if they share at least two utterances that are half of the context, or its only one.
+Utterances of fewer than 12 letters and digits do not count, nor do case, punctuation and spaces; a conversation that
+has no others must be the same throughout.
 
-`overlap.npz` has the contexts of the ten public evaluation sets of the organisers' release, and those of the
-test part of DailyDialog++, as digests that give no text away. It is remade from the organisers' folder and the
-corpora, to the same bytes, by
-
-    python -m benchmarks.corpora.overlap human_evaluation_data corpora
-
-Evaluation sets in the home are added to it, as they are there.
+`overlap.npz` has the contexts of the ten public evaluation sets of the organisers' release and of the test part of
+DailyDialog++, as digests that reveal no text. It is made from the organisers' folder and the corpora, to the same
+bytes, by `python -m benchmarks.corpora.overlap human_evaluation_data corpora`. Evaluation sets in the home are added.
 """
 
 from __future__ import annotations
@@ -40,7 +36,7 @@ SHIPPED = "overlap.npz"
 
 
 class Contexts:
-    """Conversations that are not to be met, by the digests of their utterances."""
+    """A set of contexts, each the digests of its utterances."""
 
     def __init__(self, contexts: Iterable[frozenset[int]] = ()) -> None:
         self.known: set[frozenset[int]] = set()
@@ -48,7 +44,6 @@ class Contexts:
         self.add(contexts)
 
     def add(self, contexts: Iterable[frozenset[int]]) -> None:
-        """Add contexts, each the digests of its utterances; the same again is nothing new."""
         for context in contexts:
             if context not in self.known:
                 self.known.add(context)
@@ -56,32 +51,37 @@ class Contexts:
                     self._by_digest[digest].append(context)
 
     def meet(self, dialogue: frozenset[int]) -> bool:
-        """Whether a dialogue, by the digests of its utterances, is one of these, or holds half of one."""
+        """Return True if a dialogue meets any of the contexts."""
         return next(self.met(dialogue), None) is not None
 
     def met(self, dialogue: frozenset[int]) -> Iterator[frozenset[int]]:
-        """Those that a dialogue is, or holds half of."""
+        """Yield the contexts that a dialogue meets."""
         shared = Counter(context for digest in dialogue for context in self._by_digest.get(digest, ()))
         return (context for context, count in shared.items()
                 if count >= min(2, len(context)) and 2 * count >= len(context))
 
 
 def digests(texts: Iterable[str]) -> frozenset[int]:
-    """The digests of the utterances that are long enough to tell where they are from, or else of the whole."""
+    """Return the digests of the utterances that are long enough to be recognised, else of the whole conversation."""
     bare = [IGNORED.sub("", text.casefold()) for text in texts]
     long = [text for text in bare if len(text) >= LETTERS] or [str(bare)]
     return frozenset(int.from_bytes(hashlib.blake2b(text.encode(errors="replace"), digest_size=8).digest())
                      for text in long)
 
 
+def context_digests(dataset: Dataset) -> list[frozenset[int]]:
+    """Return the digests of the context of each item."""
+    return [digests(turn.text for turn in item.context) for item in dataset.items]
+
+
 def listed(home: Path) -> frozenset[str]:
-    """The ids of the dialogues that a list beside the corpora names."""
+    """Return the ids of dialogues in evaluation sets that a list in the home names."""
     path = corpus_files.stored(corpus_files.LIST, home)
     return frozenset(corpus_files.ids(path)) if path.is_file() else frozenset()
 
 
 def evaluated(home: Path) -> Contexts:
-    """The contexts of the evaluation sets: those that are known, and those in the home."""
+    """Return the contexts of the evaluation sets, shipped and in the home."""
     notes = ((name, store.note(home, name)) for name in registry.names())
     return _evaluated(home, tuple((name, note.items) for name, note in notes if note))
 
@@ -90,45 +90,43 @@ def evaluated(home: Path) -> Contexts:
 def _evaluated(home: Path, stored: tuple[tuple[str, str], ...]) -> Contexts:
     contexts = shipped()
     for name, _ in stored:
-        contexts.add(digests(turn.text for turn in item.context) for item in registry.load(name, home).items)
+        contexts.add(context_digests(registry.load(name, home)))
     return contexts
 
 
 def in_corpora(dataset: Dataset, home: Path) -> Iterator[tuple[str, int]]:
-    """Each corpus in the home, and of how many items of a dataset it holds the context."""
-    own = [digests(turn.text for turn in item.context) for item in dataset.items]
-    contexts = Contexts(own)
+    """Yield each corpus in the home, with the number of items whose context it holds."""
+    items = context_digests(dataset)
+    contexts = Contexts(items)
     for path in sorted((home / "corpora").glob("*.jsonl.gz")):
         name = corpus_files.plain_name(path)
         if name != corpus_files.LIST:
             met = {context for row in corpus_files.read(path).rows
                    for context in contexts.met(digests(turn["text"] for turn in row["utterances"]))}
-            yield name, sum(context in met for context in own)
+            yield name, sum(context in met for context in items)
 
 
 def shipped() -> Contexts:
-    """The contexts that come with the project."""
+    """Return the contexts that come with the project."""
     with as_file(files(__package__) / SHIPPED) as path, np.load(path) as table:
         known, members, sizes = (table[key] for key in ("digests", "members", "sizes"))
-    parts = np.split(known[members], np.cumsum(sizes)[:-1])
-    return Contexts(frozenset(part.tolist()) for part in parts)
+    return Contexts(frozenset(part.tolist()) for part in np.split(known[members], np.cumsum(sizes)[:-1]))
 
 
 def made(release: Path, corpora: Path) -> Contexts:
-    """The contexts of the organisers' release, and of DailyDialog++'s own test part."""
+    """Return the contexts of the organisers' release and of DailyDialog++'s test part."""
     contexts = Contexts()
     for name in registry.names():
         file = release / f"{name}_eval.json"
         if file.is_file():
-            items = official.parse(file, registry.card(name)).items
-            contexts.add(digests(turn.text for turn in item.context) for item in items)
+            contexts.add(context_digests(official.parse(file, registry.card(name))))
     rows = corpus_files.read(corpora / "dailydialog_pp.jsonl.gz").rows
     contexts.add(digests(turn["text"] for turn in row["utterances"]) for row in rows if row["split"] == "test")
     return contexts
 
 
 def save(contexts: Contexts, path: Path) -> None:
-    """Write contexts in an order of their own, so that the same contexts give the same bytes."""
+    """Write contexts in sorted order, so that the same contexts give the same bytes."""
     ordered = sorted(sorted(context) for context in contexts.known)
     known, members = np.unique(np.array([digest for context in ordered for digest in context], dtype=np.uint64),
                                return_inverse=True)

@@ -1,48 +1,31 @@
 """Sources of corpora, and the conversion of their files to the common format.
 
-A corpus has the addresses of its files and one small function over the folder they were put in, archives unpacked.
+The addresses are in cards.toml, and each corpus has a function over the folder of its files, with archives unpacked.
 Splits are upstream's; ids are upstream's, or the number in the split.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.corpora import files as corpus_files
-from benchmarks.dataset import Source
 from benchmarks.errors import BadRecord, FetchError, nearest
 from benchmarks.formats import official
 from benchmarks.sources import find
 from benchmarks.storage.fetch import downloaded
 
 CorpusRow = Mapping[str, Any]
-GITHUB = "https://raw.githubusercontent.com"
-PARLAI = "http://parl.ai/downloads"
-DAILYDIALOG = (f"{GITHUB}/Ls-Dai/Deep-Reinforcement-Learning-for-Dialogue-Generation-in-PyTorch/"
-               "bae51b16e3e8c0ce4ffd70b75ecfc40fbeb8e7ee/data")
-TOPICAL = f"{GITHUB}/alexa/Topical-Chat/7c939229cbcf6f55f6977b341a5a2f2fe982d53f/conversations"
-PLUSPLUS = f"{GITHUB}/iitmnlp/DailyDialog-plusplus/master/dataset"
-POSITIVES = f"{GITHUB}/iitmnlp/Dialogue-Evaluation-with-BERT/4ec8dc5c6669e56c7723e2b3b3e924e6ae380551/dataset"
 POSITIVE_ONLY = "data_with_contexts_and_positive_responses_only.json"
-
 ACTS = ("", "inform", "question", "directive", "commissive")
 EMOTIONS = ("no emotion", "anger", "disgust", "fear", "happiness", "sadness", "surprise")
 CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 REPLIES = ("positive_responses", "adversarial_negative_responses", "random_negative_responses")
 UNEXPECTED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusSource:
-    """The files of a corpus, and what reads them."""
-
-    files: tuple[Source, ...]
-    rows: Callable[[Path], Iterator[CorpusRow]]
+SOURCES = {name: card.sources for name, card in corpus_files.CARDS.items() if card.sources}
+"""The files of each corpus that can be fetched, by default those of training."""
 
 
 def fetch(name: str, home: Path) -> int:
@@ -50,8 +33,8 @@ def fetch(name: str, home: Path) -> int:
     if name not in SOURCES:
         raise FetchError(f"no corpus {name!r} that can be fetched; {nearest(name, SOURCES)}")
     try:
-        with downloaded(home, f"corpus-{name}", SOURCES[name].files) as folder:
-            rows = [row for row in SOURCES[name].rows(folder) if row["utterances"]]
+        with downloaded(home, f"corpus-{name}", SOURCES[name]) as folder:
+            rows = [row for row in READERS[name](folder) if row["utterances"]]
     except UNEXPECTED as error:
         problem = f"its files are not in the form expected of this source ({type(error).__name__}: {error})"
         raise BadRecord(name, None, "", " ".join(problem.split())) from error
@@ -61,7 +44,7 @@ def fetch(name: str, home: Path) -> int:
 
 
 def _row(corpus: str, name: str, split: str, turns: Iterable[tuple[str, str, CorpusRow]], **labels: Any) -> CorpusRow:
-    """Put a dialogue into the common form: whoever speaks first is A, and turns without text are dropped."""
+    """Return a dialogue in the common form: the first speaker is A, and turns without text are dropped."""
     letters: dict[str, str] = {}
     utterances = []
     for speaker, text, more in turns:
@@ -74,36 +57,35 @@ def _row(corpus: str, name: str, split: str, turns: Iterable[tuple[str, str, Cor
 
 
 def _alternating(texts: Iterable[str]) -> list[tuple[str, str, CorpusRow]]:
-    return [("AB"[place % 2], text, {}) for place, text in enumerate(texts)]
+    return [("AB"[number % 2], text, {}) for number, text in enumerate(texts)]
 
 
 def dailydialog(folder: Path) -> Iterator[CorpusRow]:
-    """Three archives, of which each has texts, acts and emotions in files of parallel lines."""
+    """Three archives with texts, acts and emotions in files of parallel lines."""
     for part, split in (("train", "train"), ("validation", "valid"), ("test", "test")):
         texts, acts, emotions = (find(folder, f"dialogues_{kind}{part}.txt").read_text("utf-8").splitlines()
                                  for kind in ("", "act_", "emotion_"))
         for number, (text, act, emotion) in enumerate(zip(texts, acts, emotions, strict=True)):
             turns = _alternating(turn for turn in text.split("__eou__") if turn.strip())
-            labels = [{"act": ACTS[int(number_of_act)], "emotion": EMOTIONS[int(number_of_emotion)]}
-                      for number_of_act, number_of_emotion in zip(act.split(), emotion.split(), strict=False)]
+            labels = [{"act": ACTS[int(turn_act)], "emotion": EMOTIONS[int(turn_emotion)]}
+                      for turn_act, turn_emotion in zip(act.split(), emotion.split(), strict=False)]
             if len(labels) == len(turns):
                 turns = [(who, said, label) for (who, said, _), label in zip(turns, labels, strict=True)]
             yield _row("dailydialog", f"dailydialog-{split}-{number:05d}", split, turns)
 
 
 def dailydialog_pp(folder: Path) -> Iterator[CorpusRow]:
-    """One JSON object a line: a context, and replies of each kind."""
+    """A JSON object per line: a context, and replies of each kind."""
     for split, pattern in (("train", "train.json"), ("train_positive_only", POSITIVE_ONLY), ("dev", "dev.json"),
                            ("test", "test.json")):
-        lines = [line for line in find(folder, pattern).read_text("utf-8").split("\n") if line.strip()]
-        for number, record in enumerate(map(json.loads, lines)):
+        for number, (_, record) in enumerate(corpus_files.objects(find(folder, pattern))):
             replies = {kind: record[kind] for kind in REPLIES if record.get(kind)}
             yield _row("dailydialog++", f"dailydialog++-{split}-{number}", split, _alternating(record["context"]),
                        **replies)
 
 
 def empatheticdialogues(folder: Path) -> Iterator[CorpusRow]:
-    """Unquoted columns, in which _comma_ stands for a comma; a conversation is a run of lines."""
+    """Unquoted columns with _comma_ for a comma; a conversation is a run of lines."""
     for split in ("train", "valid", "test"):
         lines = find(folder, f"{split}.csv").read_text("utf-8").split("\n")
         columns = lines[0].strip().split(",")
@@ -119,7 +101,7 @@ def empatheticdialogues(folder: Path) -> Iterator[CorpusRow]:
 
 
 def personachat(folder: Path) -> Iterator[CorpusRow]:
-    """Numbered lines, of which the first starts an episode: personas, then what one says and the other replies."""
+    """Numbered lines; line 1 starts an episode: personas, then pairs of a turn and its reply."""
     for split in ("train", "valid"):
         file = find(folder, f"{split}_both_original_no_cands.txt", f"{split}_self_original_no_cands.txt")
         for number, episode in enumerate(_episodes(file.read_text("utf-8").split("\n"))):
@@ -147,7 +129,7 @@ def _episodes(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def topical_chat(folder: Path) -> Iterator[CorpusRow]:
-    """One JSON object a split, from the id of a conversation to its content."""
+    """A JSON object per split, from the id of a conversation to its content."""
     for split in ("train", "valid_freq", "valid_rare", "test_freq", "test_rare"):
         for name, record in official.load_json(find(folder, f"{split}.json")).items():
             turns = ((turn["agent"], turn["message"], {"emotion": turn.get("sentiment"),
@@ -158,34 +140,15 @@ def topical_chat(folder: Path) -> Iterator[CorpusRow]:
 
 
 def wizard_of_wikipedia(folder: Path) -> Iterator[CorpusRow]:
-    """One JSON list a split; the seen topics are called random split, the unseen ones topic split."""
+    """A JSON list per split; seen topics are called random split, unseen ones topic split."""
     for split, stem in (("train", "train"), ("valid", "valid_random_split"), ("valid_unseen", "valid_topic_split"),
                         ("test", "test_random_split"), ("test_unseen", "test_topic_split")):
         for number, record in enumerate(official.load_json(find(folder, f"{stem}.json"))):
-            turns: list[tuple[str, str, CorpusRow]] = [(turn["speaker"].partition("_")[2], turn["text"], {})
-                                                 for turn in record["dialog"]]
-            yield _row("wizard_of_wikipedia", f"wow-{split}-{number:05d}", split, turns, topic=record["chosen_topic"])
+            yield _row("wizard_of_wikipedia", f"wow-{split}-{number:05d}", split,
+                       ((turn["speaker"].partition("_")[2], turn["text"], {}) for turn in record["dialog"]),
+                       topic=record["chosen_topic"])
 
 
-def _files(folder: str, *names: str) -> tuple[Source, ...]:
-    return tuple(Source(f"{folder}/{name}") for name in names)
-
-
-SOURCES = {
-    "dailydialog": CorpusSource(_files(DAILYDIALOG, "train.zip", "validation.zip", "test.zip"), dailydialog),
-    "dailydialog_pp": CorpusSource(
-        _files(PLUSPLUS, "train.json", "dev.json", "test.json") + _files(POSITIVES, POSITIVE_ONLY), dailydialog_pp),
-    "empatheticdialogues": CorpusSource(
-        (Source(f"{PARLAI}/empatheticdialogues/empatheticdialogues.tar.gz",
-                "240c492cb6199a315722f716bfcc14f13ea6605f1cec67349153b606be92f6f2"),), empatheticdialogues),
-    "personachat": CorpusSource(
-        (Source(f"{PARLAI}/convai2/convai2_fix_723.tgz",
-                "d0ae89defe2fd0b0a4221eaa642a457d7d40cef475f54798119c7f3b8dd9361d"),), personachat),
-    "topical_chat": CorpusSource(
-        _files(TOPICAL, "train.json", "valid_freq.json", "valid_rare.json", "test_freq.json", "test_rare.json"),
-        topical_chat),
-    "wizard_of_wikipedia": CorpusSource(
-        (Source(f"{PARLAI}/wizard_of_wikipedia/wizard_of_wikipedia.tgz",
-                "2a549627a83fea745efa2076a41d1c0078ad002ab2b54eae6a4e3d3d66ae24b7"),), wizard_of_wikipedia),
-}
-"""Those that training takes by default. The digests are those that ParlAI checks."""
+READERS: dict[str, Callable[[Path], Iterator[CorpusRow]]] = {
+    "dailydialog": dailydialog, "dailydialog_pp": dailydialog_pp, "empatheticdialogues": empatheticdialogues,
+    "personachat": personachat, "topical_chat": topical_chat, "wizard_of_wikipedia": wizard_of_wikipedia}
