@@ -27,7 +27,7 @@ FOLDER = "baselines"
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A row beside the table: its value by the rule of the challenge, or why there is none."""
+    """A row beside the table: its value by the rule of the challenge, or the reason why there is none."""
 
     name: str
     value: float
@@ -35,23 +35,23 @@ class Baseline:
     reason: str = ""
 
 
-def measured(rules: Rulebook, ground: Ground, home: Path, kept: Path) -> tuple[Baseline, ...]:
-    """Score every baseline; what a metric needs and this machine has not is said in its row."""
-    return (*_metrics(rules, ground, home, kept), *_files(rules, ground))
+def measured(rules: Rulebook, ground: Ground, home: Path, store: Path) -> tuple[Baseline, ...]:
+    """Score every baseline; the row of a metric says if this machine lacks something."""
+    return (*_metrics(rules, ground, home, store), *_files(rules, ground))
 
 
-def _metrics(rules: Rulebook, ground: Ground, home: Path, kept: Path) -> Iterator[Baseline]:
+def _metrics(rules: Rulebook, ground: Ground, home: Path, store: Path) -> Iterator[Baseline]:
     models = Models(home, Choice(download=False))
     for name in rules.baselines:
         chosen = registry.choose(name, seed=rules.seed)
         columns: dict[str, dict[Target, Vector]] = {}
         try:
             for field in ground.fields:
-                scores = Scorer(field.dataset, models, ScoreStore(kept)).scores(chosen.metric)
+                scores = Scorer(field.dataset, models, ScoreStore(store)).scores(chosen.metric)
                 points = correlate.item_scores(field.dataset, field.judged, {(chosen.label, chosen.suffix): scores})
                 for target in correlate.targets(points, field.judged):
                     for (_, column), values in zip(target.names, target.scores, strict=True):
-                        columns.setdefault(column, {})[field.name, target.quality] = values
+                        columns.setdefault(column, {})[target.key] = values
         except (MissingResource, CannotScore, MetricError) as error:
             yield Baseline(chosen.label, np.nan, {}, " ".join(str(error).split()))
             continue
@@ -59,22 +59,20 @@ def _metrics(rules: Rulebook, ground: Ground, home: Path, kept: Path) -> Iterato
 
 
 def _files(rules: Rulebook, ground: Ground) -> Iterator[Baseline]:
-    folder = rules.folder / FOLDER
-    paths = sorted(path for path in folder.glob("*") if path.suffix in FORMS) if folder.is_dir() else []
+    paths = sorted(path for path in (rules.folder / FOLDER).glob("*") if path.suffix in FORMS)
     for path, file in zip(paths, read(paths, ground.expected, [rules.column] * len(paths)), strict=True):
         if file.reasons:
             yield Baseline(path.stem, np.nan, {}, "; ".join(file.reasons))
         else:
-            columns = {target: file.scores.get(target, file.scores.get((target[0], EVERY)))
-                       for target in ground.targets}
-            yield _baseline(rules, ground, path.stem,
-                            {target: scores for target, scores in columns.items() if scores is not None})
+            yield _baseline(rules, ground, path.stem, {
+                target: file.scores[name] for target in ground.targets
+                if (name := target if target in file.scores else (target[0], EVERY)) in file.scores})
 
 
 def _baseline(rules: Rulebook, ground: Ground, name: str, scores: Mapping[Target, Vector]) -> Baseline:
-    people = ground.ratings_by_target
-    tables = {target: scores.get(target, np.full(len(human), np.nan))[None] for target, human in people.items()}
-    values = agreement(rules, ground, tables)[0]
-    row = dict(zip(ground.targets, map(float, values), strict=True))
+    tables = {(field.name, judged.quality.name): scores.get((field.name, judged.quality.name),
+                                                            np.full(len(judged.means), np.nan))[None]
+              for field in ground.fields for judged in field.judged}
+    row = dict(zip(ground.targets, agreement(rules, ground, tables)[0].tolist(), strict=True))
     (value,) = totals_under(rules, rules.rule, [row], ground)
     return Baseline(name, value, row, "" if np.isfinite(value) else "has no correlation in some target")

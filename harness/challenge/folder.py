@@ -1,15 +1,14 @@
-"""What `harness challenge rank` leaves in DIR/ranking: tables, pairs, audit log, exhibit and report.
+"""Write DIR/ranking, the files of `harness challenge rank`.
 
-    official.csv, rules.csv, submissions.csv, refused.csv   the tables, for machines
-    ranking.md, ranking.json                          the same in one file, as they are shown
-    targets.csv             the value of every submission in every target, with all digits
-    correlation.csv       Spearman between every two submissions
-    pairs.parquet         Williams' test of every two submissions in every target
-    audit.jsonl           what was decided about which file, and why, as lines that are only ever added to
-    report/               what `harness challenge publish` draws the boards from
+    official.csv, rules.csv, submissions.csv, refused.csv   the tables
+    ranking.md, ranking.json   all shown tables in one file
+    targets.csv         the value of every submission on every target, with all digits
+    correlation.csv     Spearman between every two submissions
+    pairs.parquet       Williams' test of every two submissions on every target
+    audit.jsonl         the decision about each file with its reason; lines are only added
+    report/             the input of the pages
 
-Two runs of the same thing say the same, so the second adds nothing to the audit log. The only times in it are the dates
-of submissions.
+The same challenge gives the same bytes; the only times in them are the dates of submissions.
 """
 
 from __future__ import annotations
@@ -37,14 +36,13 @@ from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
 
 
 def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
-    """Write everything once all of it is made; the same challenge gives the same bytes."""
+    """Make everything, then write it."""
     out.mkdir(parents=True, exist_ok=True)
     sweep(out)
     shown, made = exhibit(outcome), report(outcome, out / "statistics")
-    tables = {name: exhibits.csv_of(rows) for name, rows in {
-        **{f"{name}.csv": rows for name, rows in for_csv(outcome).items()},
-        "targets.csv": _targets(outcome), "correlation.csv": _correlation(outcome)}.items()}
-    _put(made, shown, tables | {"pairs.parquet": _pairs(outcome), "audit.jsonl": lengthened(outcome, out)}, out)
+    tables = {**for_csv(outcome), "targets": _targets(outcome), "correlation": _correlation(outcome)}
+    files = {f"{name}.csv": exhibits.csv_of(rows) for name, rows in tables.items()}
+    _put(made, shown, {**files, "pairs.parquet": _pairs(outcome), "audit.jsonl": lengthened(outcome, out)}, out)
     return made, shown
 
 
@@ -55,19 +53,18 @@ def write_published(made: Results, shown: Exhibit, out: Path) -> None:
                        for grid in shown.grids}, out)
 
 
-def _put(made: Results, shown: Exhibit, tables: Mapping[str, bytes], out: Path) -> None:
-    """Write the tables, what is shown of them, and the report, which is first made elsewhere."""
-    with tempfile.TemporaryDirectory() as name:
+def _put(made: Results, shown: Exhibit, files: Mapping[str, bytes], out: Path) -> None:
+    with tempfile.TemporaryDirectory() as name:  # nothing is changed until all can be written
         reports.write(made, Path(name))
-        files = {f"report/{path.name}": path.read_bytes() for path in Path(name).iterdir() if path.is_file()}
-    files |= {**tables, "ranking.md": exhibits.markdown(shown), "ranking.json": exhibits.encoded(shown)}
-    for name, content in sorted(files.items()):
+        parts = {f"report/{path.name}": path.read_bytes() for path in Path(name).iterdir() if path.is_file()}
+    parts |= {**files, "ranking.md": exhibits.markdown(shown), "ranking.json": exhibits.encoded(shown)}
+    for name, content in sorted(parts.items()):
         (out / name).parent.mkdir(exist_ok=True)
         write_atomically(out / name, content)
 
 
 def lengthened(outcome: Outcome, folder: Path) -> bytes:
-    """The log in a folder with what a ranking decided added, unless the last one there decided just the same."""
+    """Return the audit log of a folder with the decisions of a ranking, unless it ends with the same ones."""
     path = folder / "audit.jsonl"
     before = path.read_bytes() if path.is_file() else b""
     block = "".join(json.dumps(entry, ensure_ascii=False, default=str) + "\n" for entry in _decisions(outcome)).encode()
@@ -85,51 +82,49 @@ def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
         yield {"event": "dataset", "dataset": field.name, "items": len(field.dataset.items),
                "origin": field.dataset.origin, "fingerprint": field.dataset.fingerprint,
                "ratings": ratings_fingerprint(field.dataset.ratings), "private votes": field.joined,
-               "rated": {each.quality.name: each.rated for each in field.judged}}
+               "rated": {judged.quality.name: judged.rated for judged in field.judged}}
     for refused in sorted(outcome.refused, key=lambda submission: submission.name):
         yield {"event": "refused", "submission": refused.name, "sha256": refused.sha256, "why": list(refused.reasons)}
     for entry, total in zip(outcome.entries.entries, outcome.ranking.totals, strict=True):
-        yield {"event": "taken", "submission": entry.name, "file": entry.submission.path.name, "sha256": entry.sha256,
-               "date": entry.submission.about.date, "value": round(total, 9), "told": list(entry.told)}
+        yield {"event": "taken", "submission": entry.name, "file": entry.path.name, "sha256": entry.sha256,
+               "date": entry.about.date, "value": round(total, 9), "told": list(entry.told)}
     part = " on the public part" if outcome.ground.public else ""
     best = f"its best by the rule {rules.rule}{part}" if rules.counts == "best" else "its last"
-    for entry, place in zip(outcome.ranking.counting.entries, outcome.ranking.ranks[rules.rule], strict=True):
-        yield {"event": "counts", "team": entry.submission.team, "submission": entry.name, "why": best,
-               "value": round(place.value, 9), "rank": place.rank}
+    for entry, own in outcome.ranking.ranked(rules.rule):
+        yield {"event": "counts", "team": entry.team, "submission": entry.name, "why": best,
+               "value": round(own.value, 9), "rank": own.rank}
 
 
 def _targets(outcome: Outcome) -> Iterator[Sequence[object]]:
     yield ("team", "number", "sha256", *(f"{dataset}|{quality}" for dataset, quality in outcome.ground.targets))
-    for entry, row in zip(outcome.entries.entries, outcome.values, strict=True):
-        yield (entry.submission.team, entry.submission.number, entry.sha256, *map(float, row))
+    for entry, row in zip(outcome.entries.entries, outcome.values.tolist(), strict=True):
+        yield (entry.team, entry.number, entry.sha256, *row)
 
 
 def _correlation(outcome: Outcome) -> Iterator[Sequence[object]]:
     names = [entry.name for entry in outcome.entries.entries]
     yield ("submission", *names)
-    for name, row in zip(names, outcome.correlation, strict=True):
-        yield (name, *(round(float(value), 6) for value in row))
+    for name, row in zip(names, outcome.correlation.tolist(), strict=True):
+        yield (name, *(round(value, 6) for value in row))
 
 
 def _pairs(outcome: Outcome) -> bytes:
-    """Every pair of every target as columns: a row would be an object, and there are millions."""
+    """Write every pair of every target by column; there are millions."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     names = pa.array([entry.name for entry in outcome.entries.entries], pa.string())
-    upper = np.triu_indices(len(outcome.entries.entries), 1)
+    upper = np.triu_indices(len(names), 1)
+    ends = [pa.DictionaryArray.from_arrays(pa.array(end.astype(np.int32)), names) for end in upper]
+    index = pa.dictionary(pa.int32(), pa.string())
+    schema = pa.schema([("dataset", pa.string()), ("quality", pa.string()), ("first", index), ("second", index),
+                        ("n", pa.int64()), *((name, pa.float64()) for name in ("delta", "t", "p", "holm", "bh", "r"))])
     sink = io.BytesIO()
-    schema = pa.schema([("dataset", pa.string()), ("quality", pa.string()),
-                        ("first", pa.dictionary(pa.int32(), pa.string())),
-                        ("second", pa.dictionary(pa.int32(), pa.string())), ("n", pa.int64()),
-                        *((name, pa.float64()) for name in ("delta", "t", "p", "holm", "bh", "r"))])
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        for (dataset, quality), every in outcome.pairs.items():
-            tables = (every.delta, every.value, every.p, over_pairs(every.p, holm),
-                      over_pairs(every.p, benjamini_hochberg), every.r)
-            ends = [pa.DictionaryArray.from_arrays(pa.array(end.astype(np.int32)), names) for end in upper]
-            size = len(upper[0])
+        for target, tests in outcome.pairs.items():
+            columns = (tests.n, tests.delta, tests.value, tests.p, over_pairs(tests.p, holm),
+                       over_pairs(tests.p, benjamini_hochberg), tests.r)
             writer.write_table(pa.Table.from_arrays(
-                [pa.array([dataset] * size, pa.string()), pa.array([quality] * size, pa.string()), *ends,
-                 pa.array(every.n[upper]), *(pa.array(table[upper]) for table in tables)], schema=schema))
+                [*(pa.array([name] * len(upper[0]), pa.string()) for name in target), *ends,
+                 *(pa.array(column[upper]) for column in columns)], schema=schema))
     return sink.getvalue()

@@ -6,7 +6,7 @@ that share a letter are not significantly different by PERM-BOTH over whole cont
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from benchmarks.errors import nearest
 from harness.challenge.entries import Entries
 from harness.challenge.ground import Ground
 from harness.challenge.rulebook import FILE, Rulebook
+from harness.challenge.submissions import Submission
 from harness.errors import BadConfig
 from harness.run.compare import generator
 from harness.run.correlate import TargetData
@@ -55,6 +56,14 @@ class Ranking:
     clusters: Mapping[Target, tuple[int, ...]]
     tests: Mapping[Target, PairTests]
 
+    @property
+    def teams(self) -> list[str]:
+        return [entry.team for entry in self.counting.entries]
+
+    def ranked(self, rule: str) -> Iterator[tuple[Submission, Rank]]:
+        """Yield the submissions that count with their ranks under a rule."""
+        yield from zip(self.counting.entries, self.ranks[rule], strict=True)
+
 
 def ranked(rules: Rulebook, ground: Ground, entries: Entries, values: Array) -> Ranking:
     """Choose the submission of each team that counts, and rank these; every entry has a value on every target."""
@@ -93,10 +102,10 @@ def chosen_of(rules: Rulebook, ground: Ground, entries: Entries, values: Array,
     public_totals = totals_under(rules, rules.rule, public, ground)
     teams: dict[str, list[int]] = {}
     for index, entry in enumerate(entries.entries):
-        teams.setdefault(entry.submission.team, []).append(index)
+        teams.setdefault(entry.team, []).append(index)
 
     def preference(index: int) -> tuple[float, ...]:
-        submission = entries.entries[index].submission
+        submission = entries.entries[index]
         if rules.counts == "best":
             return public_totals[index], -submission.number
         first = rules.counts == "primary" and not submission.about.primary

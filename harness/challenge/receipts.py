@@ -1,9 +1,9 @@
-"""Submissions as they came in: `harness challenge receive` and `freeze`, and the log that they write.
+"""Receive submissions and freeze phases, with a log of both.
 
-`receipts.jsonl` has a line for each file that came, with the time by this machine's clock in UTC, the file's sha256 and
-what became of it, and one for each phase that was frozen. Lines are only ever added; each holds the sha256 of the line
-before, so that one that is changed or taken out is noticed. Where there are receipts, a ranking takes what they name,
-and of a frozen phase what lay there then, by the rules, ratings and data that were there.
+`receipts.jsonl` has a line for each received file, with the time in UTC by this machine's clock, the file's sha256 and
+the outcome, and a line for each frozen phase. Lines are only added, and each holds the sha256 of the line before, so
+that changed or missing lines are noticed. With receipts, a ranking takes only received files; of a frozen phase the
+files of that time, by the same rules, ratings and data.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from harness.errors import BadConfig
 
 FILE = "receipts.jsonl"
 STAGED = ".receiving"
-"""Where a file lies while it is looked at; rankings pass over it."""
+"""Folder of a file that is being checked; hidden from rankings."""
 SHOWN = ("folder", "title", "own", "ratings", "baselines", "final", "changed", "published")
-"""Settings that move no rank, and files, whose content is looked at instead."""
+"""Settings that change no rank, and files, whose content is compared instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class Log:
     last: str = ""
 
     def of(self, event: str, phase: str, team: str = "") -> list[Mapping[str, Any]]:
-        """The lines of an event in a phase, of one team or of all."""
+        """Return the lines of an event in a phase, by default of all teams."""
         return [line for line in self.lines if line["event"] == event and line["phase"] == phase
                 and team in ("", line.get("team"))]
 
     def receipts(self, phase: str) -> dict[str, Receipt] | None:
-        """What a ranking of the phase may take, by TEAM/N; None where no line says."""
+        """Return the receipts that a ranking of the phase may take, by TEAM/N; None without any."""
         lines = self.of("received", phase)
         times = {f"{line['team']}/{line['number']}": Receipt(_time(line), line["sha256"]) for line in lines}
         if frozen := self.of("frozen", phase):
@@ -55,13 +55,13 @@ class Log:
         return times if lines else None
 
     def refused(self, phase: str) -> tuple[Refused, ...]:
-        """What was refused when it came in, with the time."""
+        """Return the files that were refused at receipt, with the time."""
         return tuple(Refused(_refused(line["team"], number), (f"at receipt, {line['time']}: {'; '.join(line['why'])}",))
                      for number, line in enumerate(self.lines, start=1)
                      if (line["event"], line["phase"]) == ("refused", phase))
 
     def changed(self, rules: Rulebook, field: Ground) -> tuple[str, ...]:
-        """Which inputs of a ranking are others than when the phase was frozen; of a setting its two values."""
+        """Return the inputs of a ranking that changed since the freeze, settings with both values."""
         now, settings = inputs(rules, field), _settings(rules)
         return tuple(f"{name} ({value}, now {now[name]})" if name in settings else name
                      for line in self.of("frozen", rules.phase) for name, value in line.get("inputs", {}).items()
@@ -69,7 +69,7 @@ class Log:
 
 
 def read(folder: Path) -> Log:
-    """The log of a challenge; an error where a line is not as it was written."""
+    """Read the log of a challenge; raise BadConfig if a line was changed."""
     path = folder / FILE
     lines, last = list[Mapping[str, Any]](), ""
     for number, content in enumerate(path.read_bytes().splitlines() if path.is_file() else (), start=1):
@@ -91,7 +91,6 @@ def _time(line: Mapping[str, Any]) -> datetime.datetime:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Keep a second process from writing."""
     lock = folder / f"{FILE}.lock"
     try:
         lock.touch(exist_ok=False)
@@ -107,59 +106,59 @@ def _append(folder: Path, log: Log, line: Mapping[str, Any]) -> None:
     path = folder / FILE
     before = path.read_bytes() if path.is_file() else b""
     text = json.dumps({**line, "previous": log.last}, ensure_ascii=False) + "\n"
-    write_atomically(path, before + text.encode(errors="backslashreplace"))  # a name may hold what is no text
+    write_atomically(path, before + text.encode(errors="backslashreplace"))  # a name may not be valid text
 
 
 def inputs(rules: Rulebook, field: Ground) -> dict[str, str]:
-    """What a ranking of a phase is by and on: its settings, and the sha256 of what else there is."""
-    ratings = [ratings_fingerprint(one.dataset.ratings) for one in field.fields]
+    """Return the settings of a ranking, and the sha256 of its other inputs."""
+    ratings = [ratings_fingerprint(own.dataset.ratings) for own in field.fields]
     parts = {"qualities of the datasets": f"{field.targets}", rulebook.DRAWN_BY: rules.secret,
              "ratings": f"{field.ratings} {ratings}",
-             **{f"dataset {one.name}": one.dataset.fingerprint for one in field.fields}}
+             **{f"dataset {own.name}": own.dataset.fingerprint for own in field.fields}}
     return _settings(rules) | {name: hashlib.sha256(text.encode()).hexdigest() for name, text in parts.items()}
 
 
 def _settings(rules: Rulebook) -> dict[str, str]:
-    """The settings that may move a rank, as text."""
-    return {each.name: str(getattr(rules, each.name)) for each in fields(rules) if each.name not in SHOWN}
+    """Return the settings that may change a rank, as text."""
+    return {own.name: str(getattr(rules, own.name)) for own in fields(rules) if own.name not in SHOWN}
 
 
 def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
-    """Take the submissions of a phase as they are: nothing else is ranked from now on; how many there are."""
+    """Freeze the submissions of a phase, so that no other is ranked; return their number."""
     with _locked(folder):
         log, rules = read(folder), rulebook.read(folder, phase)
         if log.of("frozen", rules.phase):
             raise BadConfig(f"{rules.name}: is frozen already")
         listed = submissions.listed(rules, log.receipts(rules.phase))
-        if listed == submissions.ListedSubmissions():
+        if not any(listed):
             raise BadConfig(f"nobody has handed in{f' to the phase {rules.phase}' if rules.phase else ''}; to take "
                             "nothing more, set closes")
         field = ground.prepared(replace(rules, final=True), home)
-        taken = entries.taken(listed, field, rules)
+        taken = {entry.name: entry.sha256 for entry in entries.taken(listed, field, rules).whole.entries}
         _append(folder, log, {"event": "frozen", "time": now.isoformat(timespec="seconds"), "phase": rules.phase,
-                              "submissions": taken.digests, "inputs": inputs(rules, field)})
-    return len(taken.digests)
+                              "submissions": taken, "inputs": inputs(rules, field)})
+    return len(taken)
 
 
 def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "", column: str = "",
             now: datetime.datetime, dry: bool = False) -> tuple[str, tuple[str, ...]]:
-    """Take in a score file of a team: its name TEAM/N, or the reasons why it is refused; both are noted in the log.
+    """Receive a score file of a team; return its name TEAM/N, and the reasons if it is refused.
 
-    With `dry` nothing is kept and noted.
+    Both are logged. With `dry` nothing is kept or logged.
     """
     with _locked(folder):
-        log, every = read(folder), rulebook.phases(folder)
-        rules = (_meant(every, log, file, column, home, now.date()) if len(every) > 1 and not phase else
+        log, phases = read(folder), rulebook.phases(folder)
+        rules = (_phase_of(phases, log, file, column, home, now.date()) if len(phases) > 1 and not phase else
                  rulebook.read(folder, phase))
         number = 1 + max((line["number"] for line in log.of("received", rules.phase, team)), default=0)
         reasons = submissions.wrong_team(team, rules.inbox) or tuple(_not_now(rules, log, team, now))
-        while not reasons and (rules.inbox / team / str(number)).exists():  # by hand, or by one that was killed
+        while not reasons and (rules.inbox / team / str(number)).exists():  # by hand, or by a killed process
             number += 1
         name, digest = f"{team}/{number}", ""
         if not reasons:
             staged = folder / STAGED / team / str(number)
             try:
-                digest, reasons = _looked_at(staged, file, column, rules, home, now)
+                digest, reasons = _checked(staged, file, column, rules, home, now)
                 if not reasons and not dry:
                     (rules.inbox / team).mkdir(parents=True, exist_ok=True)
                     staged.rename(rules.inbox / team / str(number))
@@ -175,30 +174,31 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "",
 
 
 def _refused(team: str, line: int) -> str:
-    """The name of a file that was refused when it came in, by the line of the log; no submission has such a name."""
+    """Name a refused file by the line of the log; no submission has such a name."""
     return submissions.shown(f"{team}/refused-{line}")
 
 
-def _meant(phases: Sequence[Rulebook], log: Log, file: Path, column: str, home: Path, today: datetime.date) -> Rulebook:
-    """The only phase whose items a file scores; else the only one that is open, and of several that is not frozen.
+def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, home: Path, today: datetime.date,
+              ) -> Rulebook:
+    """Return the only phase whose items a file scores; else the only open one, preferably not frozen.
 
-    A file that scores none is refused with its reasons, by the first of those.
+    A file that scores no items is refused by the first of these.
     """
     datasets = {rules.phase: ground.loaded(rules, home) for rules in phases if rules.ready}
-    known = scorefile.expected(dataset for own in datasets.values() for dataset in own)
+    known = scorefile.expected(dataset for group in datasets.values() for dataset in group)
     scored = set(scorefile.read(file, known, whole=False, column=column or phases[0].column).datasets)
-    named = [rules for rules in phases if scored & {own.card.name for own in datasets.get(rules.phase, ())}]
-    if len(named) != 1:
-        named = [rules for rules in phases if (rules.opens or today) <= today <= (rules.closes or today)]
-        named = named or list(phases[-1:])
-        named = [rules for rules in named if not log.of("frozen", rules.phase)] or named[:1]
-    if len(named) != 1 and scored:
-        raise BadConfig(f"say which phase by --phase: {', '.join(rules.phase for rules in named)}")
-    return named[0]
+    candidates = [rules for rules in phases if scored & {own.card.name for own in datasets.get(rules.phase, ())}]
+    if len(candidates) != 1:
+        candidates = [rules for rules in phases if (rules.opens or today) <= today <= (rules.closes or today)]
+        candidates = candidates or list(phases[-1:])
+        candidates = [rules for rules in candidates if not log.of("frozen", rules.phase)] or candidates[:1]
+    if len(candidates) != 1 and scored:
+        raise BadConfig(f"say which phase by --phase: {', '.join(rules.phase for rules in candidates)}")
+    return candidates[0]
 
 
 def _not_now(rules: Rulebook, log: Log, team: str, now: datetime.datetime) -> Iterator[str]:
-    """Why nothing is taken from a team now."""
+    """Yield why nothing more is taken from a team now."""
     if log.of("frozen", rules.phase):
         yield "came after the phase was frozen"
     yield from submissions.wrong_date(now.date(), rules)
@@ -210,9 +210,9 @@ def _not_now(rules: Rulebook, log: Log, team: str, now: datetime.datetime) -> It
         yield f"a team may hand in {rules.per_day} a day (in UTC), and {team} has"
 
 
-def _looked_at(staged: Path, file: Path, column: str, rules: Rulebook, home: Path, now: datetime.datetime,
-               ) -> tuple[str, tuple[str, ...]]:
-    """Lay a file where it can be looked at as in a ranking; its digest, and what is wrong with it."""
+def _checked(staged: Path, file: Path, column: str, rules: Rulebook, home: Path, now: datetime.datetime,
+             ) -> tuple[str, tuple[str, ...]]:
+    """Check a staged copy of a file as a ranking does; return its digest, and the reasons to refuse it."""
     try:
         ending, content = scorefile.opened(file)
     except scorefile.Unreadable as error:
@@ -223,8 +223,7 @@ def _looked_at(staged: Path, file: Path, column: str, rules: Rulebook, home: Pat
     if column:
         write_atomically(staged / submissions.ABOUT, f"column = {json.dumps(column, ensure_ascii=False)}\n".encode())
     submission = submissions.submission(staged.parent, int(staged.name), rules, Receipt(now, digest))
-    if isinstance(submission, submissions.Refused):
+    if isinstance(submission, Refused):
         return digest, submission.reasons
-    taken = entries.taken(submissions.ListedSubmissions((submission,)), ground.prepared(rules, home, rated=False),
-                          rules)
-    return digest, tuple(reason for refused in taken.refused for reason in refused.reasons)
+    refused = entries.taken(([submission], []), ground.prepared(rules, home, rated=False), rules).refused
+    return digest, tuple(reason for own in refused for reason in own.reasons)

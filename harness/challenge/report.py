@@ -1,13 +1,13 @@
-"""A challenge as a report: submissions in place of metrics, so that every board and page can be drawn of it.
+"""A challenge as a report, with the counting submissions in place of metrics.
 
-It holds the submissions that count. Ratings, scores of single items and texts stay out of it. Contests are listed for
-submissions that stand at most NEAR places apart; their p is adjusted over all pairs of those that count. What depends
-on ratings and scores has DECIMALS decimals, or FIGURES figures: all digits would help to work out ratings.
+It holds no ratings, texts or scores of items. Comparisons are listed for submissions up to NEAR ranks apart; their p
+is adjusted over all pairs. Numbers are rounded to DECIMALS decimals or FIGURES figures, since all digits would help to
+reconstruct ratings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -29,16 +29,14 @@ FIGURES = 4
 """Significant figures of a p."""
 
 NEAR = 10
-"""Places between two submissions whose contest is listed; pairs.parquet has the others."""
+"""Maximum difference of ranks of a listed comparison; pairs.parquet has all."""
 
 
-def report(outcome: Outcome, kept: Path) -> Results:
-    """Everything that may be published of a challenge; reliability are kept in a folder for the next time."""
-    teams = [entry.submission.team for entry in outcome.ranking.counting.entries]
-    targets = list(outcome.ground.tables(teams, outcome.ranking.counting.scores))
-    draws, cache = Draws(outcome.rules.seed), Cache(kept)
-    reliability = [row for target in targets for row in compare.reliability(target, draws, cache)]
-    rules = outcome.rules
+def report(outcome: Outcome, cache: Path) -> Results:
+    """Return everything that may be published of a challenge."""
+    rules, draws = outcome.rules, Draws(outcome.rules.seed)
+    targets = list(outcome.ground.tables(outcome.ranking.teams, outcome.ranking.counting.scores))
+    reliability = [row for target in targets for row in compare.reliability(target, draws, Cache(cache))]
     statistics = [*dict.fromkeys((*correlate.DEFAULT, (rules.statistic, rules.level)))]
     correlations = tuple(row for target in targets for row in correlate.correlations(
         target, statistics, [row for row in reliability if (row.dataset, row.quality) == target.key]))
@@ -59,7 +57,7 @@ def report(outcome: Outcome, kept: Path) -> Results:
 
 
 def _dataset(field: RankedDataset, rule: str) -> DatasetEntry:
-    """A dataset on the board of the rule, with what is to be known of it."""
+    """Return the entry of a dataset, on the board of the rule."""
     notes = f"Private ratings joined: {field.joined} votes." if field.joined else ""
     return replace(entries.dataset_entry(field.dataset, field.judged), split=rule, notes=notes)
 
@@ -71,43 +69,36 @@ def _figures(p: float) -> float:
 def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
     levels = tuple(dict.fromkeys(field.dataset.card.level for field in outcome.ground.fields))
     for entry in outcome.ranking.counting.entries:
-        about, team = entry.submission.about, entry.submission.team
         yield MetricEntry(
-            name=team, title=about.name or f"{team}, submission {entry.submission.number}", family="submission",
-            columns=(team,), needs=(), levels=levels,
-            paper="", scope="item", trained_on="", signature=f"scores|{entry.name}|sha256={entry.sha256}")
+            name=entry.team, title=entry.about.name or f"{entry.team}, submission {entry.number}", family="submission",
+            columns=(entry.team,), needs=(), levels=levels, paper="", scope="item", trained_on="",
+            signature=f"scores|{entry.name}|sha256={entry.sha256}")
 
 
-def _ranking(outcome: Outcome, correlations: tuple[Correlation, ...]) -> Iterator[RankingRow]:
-    """The boards of the report, those by the statistic that ranks with the intervals and letters of the ranking."""
-    origin = outcome.ground.fields[0].dataset.kind
-    lettered = {rule: readable(places) for rule, places in outcome.ranking.ranks.items()}
-    teams = [entry.submission.team for entry in outcome.ranking.counting.entries]
-    for row in ranking(BoardId(outcome.rules.rule), origin, outcome.ground.targets, correlations):
-        if row.statistic != full_name(outcome.rules.statistic, outcome.rules.level):
-            yield replace(row, value=round(row.value, DECIMALS))
-        else:
-            place = outcome.ranking.ranks[row.rule][teams.index(row.column)]
-            yield replace(row, value=round(place.value, DECIMALS), rank=place.rank, low=place.low, high=place.high,
-                          letters=place.letters if lettered[row.rule] else "")
+def _ranking(outcome: Outcome, correlations: Sequence[Correlation]) -> Iterator[RankingRow]:
+    """Yield the boards; those by the statistic of the challenge have the intervals and letters of its ranking."""
+    rules, origin = outcome.rules, outcome.ground.fields[0].dataset.kind
+    ranks = {rule: {entry.team: own for entry, own in outcome.ranking.ranked(rule)} for rule in outcome.ranking.ranks}
+    lettered = {rule: readable(own) for rule, own in outcome.ranking.ranks.items()}
+    for row in ranking(BoardId(rules.rule), origin, outcome.ground.targets, correlations):
+        if row.statistic == full_name(rules.statistic, rules.level):
+            own = ranks[row.rule][row.column]
+            row = replace(row, value=own.value, rank=own.rank, low=own.low, high=own.high,
+                          letters=own.letters if lettered[row.rule] else "")
+        yield replace(row, value=round(row.value, DECIMALS))
 
 
 def _comparisons(outcome: Outcome) -> Iterator[Comparisons]:
-    """PERM-BOTH of submissions that stand near each other; Williams' test where another rule parts them."""
+    """Yield PERM-BOTH of submissions with near ranks; Williams' test if clusters follow another rule."""
     rules, chosen = outcome.rules, np.array(outcome.ranking.chosen)
-    teams = [entry.submission.team for entry in outcome.ranking.counting.entries]
-    for target, every in outcome.pairs.items():
-        pairs = PairTests(*(getattr(every, field.name)[np.ix_(chosen, chosen)] for field in fields(PairTests)))
+    for target, tests in outcome.pairs.items():
+        pairs = PairTests(*(getattr(tests, field.name)[np.ix_(chosen, chosen)] for field in fields(PairTests)))
         if target in outcome.ranking.tests and rules.clusters == "every":
             tests = replace(outcome.ranking.tests[target], n=pairs.n)
-            yield _near(compare.compared(*target, teams, rules.statistic, "perm-both", tests, rules.draws))
+            rows = compare.compared(*target, outcome.ranking.teams, rules.statistic, "perm-both", tests, rules.draws)
         else:
-            yield _near(compare.compared(*target, teams, "spearman", "williams", pairs))
-
-
-def _near(own: Comparisons) -> Comparisons:
-    """Those of submissions at most NEAR places apart, rounded."""
-    own = own.at(np.abs(own.better - own.worse) <= NEAR)
-    value, p, holm, bh = (np.array([_figures(each) for each in column], dtype=np.float64)
-                          for column in (own.value, own.p, own.holm, own.bh))
-    return replace(own, delta=own.delta.round(DECIMALS), value=value, p=p, holm=holm, bh=bh)
+            rows = compare.compared(*target, outcome.ranking.teams, "spearman", "williams", pairs)
+        rows = rows.at(np.abs(rows.better - rows.worse) <= NEAR)
+        value, p, holm, bh = (np.array([_figures(number) for number in column], dtype=np.float64)
+                              for column in (rows.value, rows.p, rows.holm, rows.bh))
+        yield replace(rows, delta=rows.delta.round(DECIMALS), value=value, p=p, holm=holm, bh=bh)

@@ -1,8 +1,8 @@
-"""Which folders are submissions: submissions/TEAM/N/ with one score file and, if wanted, a submission.toml.
+"""Find submissions: folders submissions/TEAM/N/ with one score file and optionally a submission.toml.
 
-Whatever lies there is taken to be hostile. Nothing is followed (links), unpacked (archives), run or loaded (pickles);
-names are plain or the folder is refused; sizes and numbers of files are looked at before anything is opened. What is
-refused is listed with its reasons, and costs nobody else anything; so does whatever error reading it ends in.
+All content is treated as hostile. Links are not followed, archives not unpacked, nothing is run; names are plain, and
+sizes and numbers of files are checked before a file is opened. A refused submission, whatever the error, is listed with
+its reasons and does not affect others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from benchmarks.formats import records
 from benchmarks.formats.records import Rule
@@ -29,26 +29,25 @@ from metrics import registry
 
 ABOUT = "submission.toml"
 TEAM = re.compile(r"[^\W_][\w .-]{0,39}")
-"""Begins with a letter or a digit, so that no table takes it for a formula, and holds nothing that marks text up."""
+"""Begins with a letter or digit, so that no spreadsheet reads a formula, and holds no markup."""
 
+NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 ALIKE = "looks like {}, the name of another team (case, alphabet, signs between words); rename one of them"
 GONE = "receipts.jsonl lists it, and it is not there: restore it, or leave it so where the team withdrew"
 UNRECEIVED = "has no receipt: hand it in by `harness challenge receive`, before the freeze"
 LIKE_LATIN = str.maketrans("авекмнорстухіјѕһԁԛԝαβεικνορτυχηζγ01ıi",
                            "abekmhopctyxljshdqwabelkvoptuxhzyolll")
-"""Letters of Cyrillic and Greek, small or capital, and signs that look like a Latin letter; i and l are one."""
+"""Cyrillic and Greek letters and digits that look like a Latin letter; i and l are the same."""
 
-NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 LARGEST = 1 << 26
-"""Bytes of a score file: ten times what 18,641 items with eleven qualities take."""
-
+"""Maximum bytes of a score file: ten times 18,641 items with eleven qualities."""
 TEAMS, FOLDERS, FILES = 5000, 1000, 20
-"""So many teams, submissions of a team and files of a submission are looked at."""
+"""Maximum of teams, submissions of a team, and files of a submission."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a team says of a submission."""
+    """The file submission.toml."""
 
     name: Annotated[str, Rule("one line of at most 80 characters that begins with a letter or digit", lambda name: (
         name.isprintable() and len(name) <= 80 and name[:1].isalnum()))] = ""
@@ -60,7 +59,7 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """When a submission came in, where that is known, and the sha256 of its file."""
+    """The time of receipt, if known, and the sha256 of the file."""
 
     time: datetime.datetime | None
     sha256: str
@@ -68,41 +67,37 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A folder that may be scored; `receipt` is what came in under its name, where such is kept."""
+    """A submission; `sha256` and `told`, remarks on its file, are there once that was read."""
 
     team: str
     number: int
     path: Path
     about: About
     receipt: Receipt | None = None
+    sha256: str = ""
+    told: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """TEAM/N, as it is listed."""
         return f"{self.team}/{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A submission, or the whole folder of a team, that cannot be taken, with every reason; `sha256` of its file."""
+    """A refused submission or folder of a team, with every reason."""
 
     name: str
     reasons: tuple[str, ...]
     sha256: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedSubmissions:
-    """What lies in the folder of submissions."""
-
-    submissions: tuple[Submission, ...] = ()
-    refused: tuple[Refused, ...] = ()
+Listed: TypeAlias = tuple[Sequence[Submission], Sequence[Refused]]
 
 
-def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> ListedSubmissions:
-    """Every submission in the order of teams and numbers, and every refused folder with its reasons.
+def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> Listed:
+    """Return submissions ordered by team and number, and refused ones.
 
-    Where there are `receipts`, by TEAM/N, a submission without one is refused, and one that they name must be there.
+    With `receipts`, by TEAM/N, submissions without one are refused, and so are missing ones with a receipt.
     """
     root = rules.inbox
     if root.is_symlink():
@@ -111,71 +106,126 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> Li
     if len(teams) > TEAMS:
         raise BadConfig(f"{root}: more than {TEAMS} teams")
     alike = _alike(entry.name for entry in teams)
-    every: list[Submission | Refused] = []
+    results: list[Submission | Refused] = []
     for entry in teams:
         try:
-            reason = _wrong_team(entry, alike)
-            every += ([Refused(shown(entry.name), (reason,))] if reason else
-                      _team(Path(entry.path), rules, receipts))
+            reason = (_no_folder(entry, "is no folder; submissions lie in submissions/TEAM/N/")
+                      or (ALIKE.format(shown(alike[entry.name])) if entry.name in alike else _wrong_name(entry.name)))
+            results += [Refused(shown(entry.name), (reason,))] if reason else _team(Path(entry.path), rules, receipts)
         except OSError as error:
-            every.append(Refused(shown(entry.name), (_unreadable(error),)))
-    every += [Refused(shown(name), (GONE,)) for name in receipts or () if not os.path.lexists(root / name)]
-    return ListedSubmissions(tuple(each for each in every if isinstance(each, Submission)),
-                             tuple(each for each in every if isinstance(each, Refused)))
+            results.append(Refused(shown(entry.name), (_unreadable(error),)))
+    results += [Refused(shown(name), (GONE,)) for name in receipts or () if not os.path.lexists(root / name)]
+    return ([result for result in results if isinstance(result, Submission)],
+            [result for result in results if isinstance(result, Refused)])
 
 
 def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
-    """How many were refused, in words."""
+    """Say how many were refused."""
     return f"{len(refused)} refused{f', {len(at_receipt)} more at receipt' if at_receipt else ''}"
 
 
 def shown(name: str) -> str:
-    """A name from outside as it may be printed: cut, and what is no plain character spelled out."""
+    """Make a foreign name printable and short."""
     plain = "".join(sign if sign.isprintable() else sign.encode("unicode_escape", "replace").decode()
                     for sign in name[:80])
     return plain + ("…" if len(name) > 80 else "")
 
 
-def _unreadable(error: Exception) -> str:
-    """Why something cannot be read, without the folders of this machine."""
-    return f"cannot be read: {shown(getattr(error, 'strerror', None) or type(error).__name__)}"
-
-
-def _entries_of(folder: Path, most: int) -> list[os.DirEntry[str]]:
-    """The entries by name but those that begin with a point, and no more than one above the limit."""
-    with os.scandir(folder) as entries:
-        listing = list(islice((entry for entry in entries if not entry.name.startswith(".")), most + 1))
-    return sorted(listing, key=lambda entry: entry.name)
-
-
-def _alike(names: Iterable[str]) -> dict[str, str]:
-    """Names that some file systems, and most readers, cannot tell apart, each with another of its likes."""
-    groups: dict[str, list[str]] = defaultdict(list)
-    for name in names:
-        groups[_skeleton(name)].append(name)
-    return {name: group[name == group[0]] for group in groups.values() if len(group) > 1 for name in group}
-
-
-def _skeleton(name: str) -> str:
-    """What the eye sees of a name: no case, no Unicode form, one sign for all that part words, Latin for its likes."""
-    plain = unicodedata.normalize("NFKC", name).casefold().translate(LIKE_LATIN)
-    return re.sub(r"[ ._-]+", " ", "".join(sign for sign in plain if unicodedata.category(sign) != "Cf")).strip()
-
-
 def wrong_team(name: str, inbox: Path) -> tuple[str, ...]:
-    """Why a team may not be called so, beside those that are there."""
+    """Return why a new team cannot have a name."""
     others = {entry.name for entry in _entries_of(inbox, TEAMS)} if inbox.is_dir() else set()
     other = _alike(sorted(others | {name})).get(name)
     return tuple(filter(None, [other and ALIKE.format(shown(other)), _wrong_name(name)]))
 
 
-def _wrong_team(entry: os.DirEntry[str], alike: Mapping[str, str]) -> str:
-    name = entry.name
+def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
+    """Yield why a submission of a day is refused."""
+    subject = f"the phase {rules.phase}" if rules.phase else "the challenge"
+    if rules.dated and date is None:
+        yield f"says in no {ABOUT} on which date it was made"
+    if date and rules.opens and date < rules.opens:
+        yield f"is of {date}, before {subject} opened on {rules.opens}"
+    if date and rules.closes and date > rules.closes:
+        yield f"is of {date}, after {subject} closed on {rules.closes}"
+
+
+def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None) -> Submission | Refused:
+    """Read a submission in the folder of a team, or refuse it."""
+    folder, about, reasons = team / str(number), About(), list[str]()
+    try:
+        entries = _entries_of(folder, FILES)
+        reasons = list(_wrong_files(entries))
+        if not reasons and any(entry.name == ABOUT for entry in entries):
+            with records.refused_as(BadConfig):
+                about = records.value_of(About, terms.table(folder / ABOUT, ABOUT), ABOUT)
+        if receipt and receipt.time:
+            about = replace(about, date=receipt.time.date())
+        reasons = reasons or list(wrong_date(about.date, rules))
+    except BadConfig as error:
+        reasons = [str(error)]
+    except Exception as error:  # a hostile file affects this submission only
+        reasons = [_unreadable(error)]
+    if reasons:
+        return Refused(shown(f"{team.name}/{number}"), tuple(reasons))
+    (path,) = (Path(entry.path) for entry in entries if entry.name != ABOUT)
+    return Submission(team.name, number, path, about, receipt)
+
+
+def _team(folder: Path, rules: Rulebook, receipts: Mapping[str, Receipt] | None) -> Iterator[Submission | Refused]:
+    entries = _entries_of(folder, FOLDERS)
+    if len(entries) > FOLDERS:
+        yield Refused(shown(folder.name), (f"holds more than {FOLDERS} entries",))
+        return
+    numbers = []
+    for entry in entries:
+        archive = entry.name.casefold().endswith((".zip", ".gz", ".tar", ".bz2", ".xz", ".7z"))
+        reason = _no_folder(entry, "is an archive, and none is unpacked: ask for the files" if archive
+                            else "is no folder; a submission is a folder named by a number")
+        if not (reason or NUMBER.fullmatch(entry.name)):
+            reason = "is no number of a submission: 1, 2, 3, ..."
+        if reason:
+            yield Refused(shown(f"{folder.name}/{entry.name}"), (reason,))
+        else:
+            numbers.append(int(entry.name))
+    most, taken = rules.submissions or len(numbers), 0
+    for number in sorted(numbers):
+        name = f"{folder.name}/{number}"
+        if receipts is not None and name not in receipts:
+            yield Refused(shown(name), (UNRECEIVED,))
+        elif taken == most:
+            yield Refused(shown(name), (f"a team may hand in {most}, and those with the lowest numbers are taken",))
+        else:
+            taken += 1
+            yield submission(folder, number, rules, receipts[name] if receipts else None)
+
+
+def _unreadable(error: Exception) -> str:
+    """Return why something cannot be read, without the folders of this machine."""
+    return f"cannot be read: {shown(getattr(error, 'strerror', None) or type(error).__name__)}"
+
+
+def _entries_of(folder: Path, most: int) -> list[os.DirEntry[str]]:
+    """Return the entries by name without hidden ones, at most one above the limit."""
+    with os.scandir(folder) as entries:
+        listing = list(islice((entry for entry in entries if not entry.name.startswith(".")), most + 1))
+    return sorted(listing, key=lambda entry: entry.name)
+
+
+def _no_folder(entry: os.DirEntry[str], reason: str) -> str:
+    """Return why an entry is no folder; "" if it is one."""
     if entry.is_symlink():
         return "is a link, which is not followed"
-    if not entry.is_dir(follow_symlinks=False):
-        return "is no folder; submissions lie in submissions/TEAM/N/"
-    return ALIKE.format(shown(alike[name])) if name in alike else _wrong_name(name)
+    return "" if entry.is_dir(follow_symlinks=False) else reason
+
+
+def _alike(names: Iterable[str]) -> dict[str, str]:
+    """Return names that look the same to readers or file systems, each with another one."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        plain = unicodedata.normalize("NFKC", name).casefold().translate(LIKE_LATIN)
+        visible = "".join(sign for sign in plain if unicodedata.category(sign) != "Cf")
+        groups[re.sub(r"[ ._-]+", " ", visible).strip()].append(name)
+    return {name: group[name == group[0]] for group in groups.values() if len(group) > 1 for name in group}
 
 
 def _wrong_name(name: str) -> str:
@@ -189,63 +239,7 @@ def _wrong_name(name: str) -> str:
     return ""
 
 
-def _team(folder: Path, rules: Rulebook, receipts: Mapping[str, Receipt] | None) -> list[Submission | Refused]:
-    entries = _entries_of(folder, FOLDERS)
-    if len(entries) > FOLDERS:
-        return [Refused(shown(folder.name), (f"holds more than {FOLDERS} entries",))]
-    wrong = {entry.name: reason for entry in entries if (reason := _wrong_folder(entry))}
-    numbers = sorted(int(entry.name) for entry in entries if entry.name not in wrong)
-    most = rules.submissions or len(numbers)
-    names = {number: f"{folder.name}/{number}" for number in numbers}
-    known = [number for number, name in names.items() if receipts is None or name in receipts]
-    surplus = f"a team may hand in {most}, and those with the lowest numbers are taken"
-    return [*(Refused(shown(f"{folder.name}/{name}"), (reason,)) for name, reason in wrong.items()),
-            *(submission(folder, number, rules, receipts[names[number]] if receipts else None)
-              for number in known[:most]),
-            *(Refused(shown(names[number]), (surplus,)) for number in known[most:]),
-            *(Refused(shown(name), (UNRECEIVED,)) for number, name in names.items() if number not in known)]
-
-
-def _wrong_folder(entry: os.DirEntry[str]) -> str:
-    if entry.is_symlink():
-        return "is a link, which is not followed"
-    if not entry.is_dir(follow_symlinks=False):
-        archive = entry.name.casefold().endswith((".zip", ".gz", ".tar", ".bz2", ".xz", ".7z"))
-        return ("is an archive, and none is unpacked: ask for the files" if archive
-                else "is no folder; a submission is a folder named by a number")
-    return "" if NUMBER.fullmatch(entry.name) else "is no number of a submission: 1, 2, 3, ..."
-
-
-def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None) -> Submission | Refused:
-    """The submission in a folder of a team, or why it is refused."""
-    try:
-        path, about, reasons = _looked_at(team / str(number), rules, receipt)
-    except BadConfig as error:
-        reasons = [str(error)]
-    except Exception as error:  # whatever a stranger's files bring about costs this submission alone
-        reasons = [_unreadable(error)]
-    if reasons:
-        return Refused(shown(f"{team.name}/{number}"), tuple(reasons))
-    return Submission(team.name, number, path, about, receipt)
-
-
-def _looked_at(folder: Path, rules: Rulebook, receipt: Receipt | None) -> tuple[Path, About, list[str]]:
-    """The score file, what the team says of it, and the reasons to refuse it."""
-    entries = _entries_of(folder, FILES)
-    if reasons := list(_wrong_files(entries)):
-        return folder, About(), reasons
-    about = About()
-    if any(entry.name == ABOUT for entry in entries):
-        table = terms.table(folder / ABOUT, ABOUT)
-        with records.refused_as(BadConfig):
-            about = records.value_of(About, table, ABOUT)
-    (path,) = (Path(entry.path) for entry in entries if entry.name != ABOUT)
-    if receipt and receipt.time:
-        about = replace(about, date=receipt.time.date())
-    return path, about, list(wrong_date(about.date, rules))
-
-
-def _wrong_files(entries: list[os.DirEntry[str]]) -> Iterator[str]:
+def _wrong_files(entries: Sequence[os.DirEntry[str]]) -> Iterator[str]:
     if len(entries) > FILES:
         yield f"holds more than {FILES} files; a submission is one score file and submission.toml"
         return
@@ -268,14 +262,3 @@ def _wrong_files(entries: list[os.DirEntry[str]]) -> Iterator[str]:
             scores += entry.name != ABOUT
     if scores != 1:
         yield f"holds {scores or 'no'} score file{'s' if scores else ''}; a submission is one"
-
-
-def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
-    """Why a submission of a day is not taken."""
-    what = f"the phase {rules.phase}" if rules.phase else "the challenge"
-    if rules.dated and date is None:
-        yield f"says in no {ABOUT} on which date it was made"
-    if date and rules.opens and date < rules.opens:
-        yield f"is of {date}, before {what} opened on {rules.opens}"
-    if date and rules.closes and date > rules.closes:
-        yield f"is of {date}, after {what} closed on {rules.closes}"

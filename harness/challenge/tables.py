@@ -1,15 +1,13 @@
-"""A challenge as an exhibit: its tables, the picture of how alike submissions are, and how to read them.
+"""The tables of a challenge, as rows for CSV and as an exhibit for pages.
 
-Each table is there as rows of numbers and texts, for the CSV files, and as a page shows them. In the CSV files a number
-is a number, an empty cell nothing, and no two columns share a name; a column that a rule has is called value_RULE,
-rank_RULE.
+In the CSV files numbers are plain, an empty cell is a missing value, and column names are unique (value_RULE, ...).
 """
 
 from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from harness.challenge.outcome import Outcome
 from harness.challenge.ranking import DIGITS, readable
@@ -26,67 +24,66 @@ RULES = {"dev": "by dataset: mean over datasets of the mean over their qualities
 KINDS = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements",
          "own": "ratings of the organiser's own"}
 DECIMALS = 4
-"""Of a value; targets.csv has them all."""
+"""Decimals of a value; targets.csv has all digits."""
 
 MOST = 30
-"""So many submissions stand in the picture of all pairs; correlation.csv has the others."""
+"""Maximum submissions in the picture of all pairs; correlation.csv has all."""
 
-LETTERS = 5
-"""The column of the letters in the official table."""
 SHORT = 26
-"""Characters of a label of the picture."""
+"""Maximum characters of a label of the picture."""
 
 Row = Sequence[object]
 
 
 def exhibit(outcome: Outcome) -> Exhibit:
-    """Everything that is shown of a challenge beside the boards of its report, the official table first."""
+    """Return the tables of a challenge with the picture of all pairs, the official table first."""
+    rules = outcome.rules
     return Exhibit(
-        name="challenge", kind="challenge", title=outcome.rules.name, lead=_lead(outcome),
-        command=f"harness challenge publish {shlex.quote(outcome.rules.folder.resolve().name)}"
-                f"{f' --phase {outcome.rules.phase}' if outcome.rules.phase else ''}",
-        grids=(official(outcome), *_others(outcome)), maps=tuple(_maps(outcome)),
-        remarks=tuple(_remarks(outcome)))
+        name="challenge", kind="challenge", title=rules.name, lead=_lead(outcome),
+        command=f"harness challenge publish {shlex.quote(rules.folder.resolve().name)}"
+                f"{f' --phase {rules.phase}' if rules.phase else ''}",
+        grids=(official(outcome), *_others(outcome)), maps=tuple(_maps(outcome)), remarks=tuple(_remarks(outcome)))
 
 
-def _lead(outcome: Outcome) -> str:
-    teams, entries = len(outcome.ranking.chosen), len(outcome.entries.entries)
-    targets = len(outcome.ground.targets)
-    return (f"{teams} team{'s' * (teams != 1)} with {entries} submission{'s' * (entries != 1)} on "
-            f"{len(outcome.ground.fields)} dataset{'s' * (len(outcome.ground.fields) != 1)} and "
-            f"{targets} target{'s' * (targets != 1)}; {counted(outcome.refused, outcome.at_receipt)}. Ranked "
-            f"{_rule(outcome.rules)}; of each team its {outcome.rules.counts} submission"
-            f"{' on the public part' if outcome.ground.public and outcome.rules.counts == 'best' else ''} counts."
-            f"{part_of(outcome.rules)} {_winner(outcome)}")
+def for_csv(outcome: Outcome) -> dict[str, list[Row]]:
+    """Return the rows of each table by its name, the headings first; empty tables have headings only."""
+    tables = {"official": _official(outcome), "rules": _rules(outcome), "clusters": _clusters(outcome),
+              "submissions": _submissions(outcome), "refused": _refused(outcome)}
+    return {name: [tuple(map(_rounded, row)) for row in rows] for name, rows in tables.items()}
 
 
-def _winner(outcome: Outcome) -> str:
-    """Who is first, whether a test tells that from who is second, and how it stands to the baselines."""
-    places = outcome.ranking.ranks[outcome.rules.rule]
-    teams = [entry.submission.team for entry in outcome.ranking.counting.entries]
-    first = [team for team, place in zip(teams, places, strict=True) if place.rank == 1]
-    said = f"{first[0]} is first" if len(first) == 1 else f"{' and '.join(first)} share the first place"
-    if len(first) == 1 < len(teams) and places[0].letters:
-        same = set(places[0].letters) & set(places[1].letters)
-        said += (f"; {test_of(outcome.rules).partition(';')[0]}, "
-                 f"{'does not tell' if same else 'tells'} it from {teams[1]}, the second")
-    known = [baseline for baseline in outcome.baselines if math.isfinite(baseline.value)]
-    if known:
-        best = max(known, key=lambda baseline: baseline.value)
-        above = "above" if places[0].value > best.value else "not above"
-        said += (f"; its value is {above} that of the best baseline, {best.name} ({best.value:.{DECIMALS}f}), which no "
-                 "test compares")
-    return f"{said}."
+def official(outcome: Outcome) -> Grid:
+    """Return the table of the challenge; letters are left out if there are too many."""
+    lettered = readable(outcome.ranking.ranks[outcome.rules.rule])
+    letters_head = ("letters",) if lettered else ()
+    head = ("team", "rank", "submission", "value", "95 % of the rank", *letters_head, "cluster",
+            *(f"{dataset}, {quality}" for dataset, quality in outcome.ground.targets))
+    rows = []
+    _, *numbers = _official(outcome)
+    for kind, team, submission, name, place, value, low, high, letters, cluster, note, *targets in numbers:
+        if kind == "baseline":
+            team, submission = f"{team} (baseline)", note
+        elif name:
+            submission = f"{submission}: {name}"
+        interval = low if low == high else f"{low} to {high}"
+        cells = (team, place, submission, value, interval, *((letters,) if lettered else ()), cluster)
+        rows.append((*map(_shown, cells), *(_shown(target, 3) for target in targets)))
+    return Grid("official", f"Official table, {_rule(outcome.rules)}", head, tuple(rows), _data(outcome))
 
 
-def _rule(rules: Rulebook) -> str:
-    """The rule of a challenge in words."""
-    said = ", ".join(f"{name} {weight:g}" for name, weight in rules.weights.items())
-    return f"by target: weighted mean over all targets ({said}; 1 else)" if said else RULES[rules.rule]
+def test_of(rules: Rulebook) -> str:
+    """Describe the test by which a submission is better, and how clusters follow from it."""
+    drawn = rules.level != "items" or rules.statistic not in ("spearman", "pearson")
+    wmt = rules.clusters == "wmt"
+    test = "these draws" if drawn else (f"PERM-BOTH over whole contexts, {rules.draws} draws, "
+                                        f"{'one-sided at 5 %' if wmt else 'adjusted by Holm'}")
+    return f"{test}; " + ("a new cluster begins where any submission of the one above is better" if wmt else
+                          "a cluster is parted from the next where every submission above is better than every one "
+                          "below")
 
 
 def part_of(rules: Rulebook) -> str:
-    """On which part of the ratings a phase is ranked; empty where there is one part and no freeze."""
+    """Describe the part of the ratings that a phase is ranked on; "" without parts and freeze."""
     share = f"{100 * rules.public:g} % of the contexts" if rules.public else ""
     if rules.final:
         changed = f" Changed since the freeze: {', '.join(rules.changed)}." if rules.changed else ""
@@ -94,11 +91,45 @@ def part_of(rules: Rulebook) -> str:
     return f" Provisional: ranked on the public ratings, those of {share}." if share else ""
 
 
+def _lead(outcome: Outcome) -> str:
+    rules, ground = outcome.rules, outcome.ground
+    part = " on the public part" if ground.public and rules.counts == "best" else ""
+    return (f"{_count(len(outcome.ranking.chosen), 'team')} with "
+            f"{_count(len(outcome.entries.entries), 'submission')} on "
+            f"{_count(len(ground.fields), 'dataset')} and {_count(len(ground.targets), 'target')}; "
+            f"{counted(outcome.refused, outcome.at_receipt)}. Ranked {_rule(rules)}; of each team its {rules.counts} "
+            f"submission{part} counts.{part_of(rules)} {_winner(outcome)}.")
+
+
+def _count(size: int, noun: str) -> str:
+    return f"{size} {noun}{'s' * (size != 1)}"
+
+
+def _winner(outcome: Outcome) -> str:
+    """Return the winner, whether its lead is significant, and its place beside the baselines."""
+    ranks, teams = outcome.ranking.ranks[outcome.rules.rule], outcome.ranking.teams
+    first = [team for team, own in zip(teams, ranks, strict=True) if own.rank == 1]
+    text = f"{first[0]} is first" if len(first) == 1 else f"{' and '.join(first)} share the first place"
+    if len(first) == 1 < len(teams) and ranks[0].letters:
+        verdict = "does not tell" if set(ranks[0].letters) & set(ranks[1].letters) else "tells"
+        text += f"; {test_of(outcome.rules).partition(';')[0]}, {verdict} it from {teams[1]}, the second"
+    baselines = [baseline for baseline in outcome.baselines if math.isfinite(baseline.value)]
+    if baselines:
+        best = max(baselines, key=lambda baseline: baseline.value)
+        text += (f"; its value is {'above' if ranks[0].value > best.value else 'not above'} that of the best baseline, "
+                 f"{best.name} ({best.value:.{DECIMALS}f}), which no test compares")
+    return text
+
+
+def _rule(rules: Rulebook) -> str:
+    weights = ", ".join(f"{name} {weight:g}" for name, weight in rules.weights.items())
+    return f"by target: weighted mean over all targets ({weights}; 1 else)" if weights else RULES[rules.rule]
+
+
 def _maps(outcome: Outcome) -> Iterator[HeatMap]:
-    chosen = list(outcome.ranking.chosen[:MOST])
-    names = tuple(outcome.entries.entries[place].submission.team for place in chosen)
-    if len(names) > 1:
-        labels = tuple(name if len(name) <= SHORT else name[:SHORT - 1] + "…" for name in names)
+    chosen, teams = list(outcome.ranking.chosen[:MOST]), outcome.ranking.teams[:MOST]
+    if len(teams) > 1:
+        labels = tuple(name if len(name) <= SHORT else name[:SHORT - 1] + "…" for name in teams)
         caption = ("Spearman between the scores of every two submissions, averaged over datasets: orange is −1, "
                    "white 0, blue 1. The numbers are in correlation.csv.")
         yield HeatMap.of("How alike the submissions are", labels, outcome.correlation[chosen][:, chosen], caption)
@@ -119,34 +150,17 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
     yield ("Equal values share a rank. Baselines stand where their value places them and have no rank. A refused "
            "submission is left out before anything is computed, so it moves nobody.")
     if outcome.ground.ratings:
-        yield ("The ratings are the organiser's: correlations and counts of them are shown, and no rating itself.")
+        yield "The ratings are the organiser's: correlations and counts of them are shown, and no rating itself."
 
 
-def test_of(rules: Rulebook) -> str:
-    """What says which submission is better, and how clusters follow from that."""
-    drawn = rules.level != "items" or rules.statistic not in ("spearman", "pearson")
-    test = ("these draws" if drawn else f"PERM-BOTH over whole contexts, {rules.draws} draws, one-sided at 5 %"
-            if rules.clusters == "wmt" else f"PERM-BOTH over whole contexts, {rules.draws} draws, adjusted by Holm")
-    return test + ("; a new cluster begins where any submission of the one above is better" if rules.clusters == "wmt"
-                   else "; a cluster is parted from the next where every submission above is better than every one "
-                        "below")
-
-
-def _undecided(places: Sequence[Rank]) -> Iterator[str]:
-    """Say so where the draws part little or nothing."""
-    if len(places) > 1 and max(place.cluster for place in places) == 1:
-        nobody = len({place.letters for place in places}) == 1
-        yield (f"{'No two' if nobody else 'Not all'} of the {len(places)} teams can be told apart: all are in one "
+def _undecided(ranks: Sequence[Rank]) -> Iterator[str]:
+    """Remark that few or no submissions differ significantly."""
+    if len(ranks) > 1 and max(own.cluster for own in ranks) == 1:
+        nobody = len({own.letters for own in ranks}) == 1
+        yield (f"{'No two' if nobody else 'Not all'} of the {len(ranks)} teams can be told apart: all are in one "
                "cluster. The order within it is not established; read the intervals of the ranks.")
-    if not readable(places):
+    if not readable(ranks):
         yield "Letters are left out here, being too many to compare; official.csv has them."
-
-
-def for_csv(outcome: Outcome) -> dict[str, list[Row]]:
-    """The rows of each table by its name, the headings first; each table is there even if nothing is in it."""
-    tables = {"official": _official(outcome), "rules": _rules(outcome), "clusters": _clusters(outcome),
-              "submissions": _submissions(outcome), "refused": _refused(outcome)}
-    return {name: [tuple(map(_rounded, row)) for row in rows] for name, rows in tables.items()}
 
 
 def _rounded(cell: object) -> object:
@@ -155,8 +169,13 @@ def _rounded(cell: object) -> object:
     return round(cell, DECIMALS) + 0 if math.isfinite(cell) else ""
 
 
+def _shown(cell: object, digits: int = DECIMALS) -> str:
+    """Format a cell for readers, with a dash if it is empty."""
+    return number(cell, digits) if isinstance(cell, float) else str(cell) or "–"
+
+
 def _data(outcome: Outcome) -> str:
-    """What the tables are on, in words."""
+    """Describe the data of the tables."""
     origins = {field.dataset.origin for field in outcome.ground.fields}
     kind = KINDS["sample" if origins == {"sample"} else "own" if outcome.rules.own or outcome.rules.ratings else "real"]
     statistic = full_name(outcome.rules.statistic, outcome.rules.level).capitalize()
@@ -164,92 +183,44 @@ def _data(outcome: Outcome) -> str:
 
 
 def _official(outcome: Outcome) -> Iterator[Row]:
-    """Ranks, intervals, letters, clusters and targets; baselines where they would stand."""
-    targets, ranking = outcome.ground.targets, outcome.ranking
+    """Yield ranks, intervals, letters, clusters and targets, with baselines at their value."""
+    targets = outcome.ground.targets
     yield ("kind", "team", "submission", "name", "rank", "value", "rank_low", "rank_high", "letters", "cluster", "note",
            *(f"{dataset}|{quality}" for dataset, quality in targets))
     rows: list[tuple[float, Row]] = []
-    for entry, place, values in zip(ranking.counting.entries, ranking.ranks[outcome.rules.rule], ranking.rows,
-                                    strict=True):
-        low, high = (f"{end:g}" if math.isfinite(place.low) else "" for end in (place.low, place.high))
-        rows.append((place.value, (
-            "submission", entry.submission.team, entry.submission.number, entry.submission.about.name, place.rank,
-            place.value, low, high, place.letters, place.cluster or "", "", *(values[target] for target in targets))))
+    for (entry, own), values in zip(outcome.ranking.ranked(outcome.rules.rule), outcome.ranking.rows, strict=True):
+        low, high = (f"{end:g}" if math.isfinite(own.low) else "" for end in (own.low, own.high))
+        rows.append((own.value, ("submission", entry.team, entry.number, entry.about.name, own.rank, own.value, low,
+                                 high, own.letters, own.cluster or "", "", *(values[target] for target in targets))))
     rows += [(baseline.value, ("baseline", baseline.name, "", "", "", baseline.value, "", "", "", "", baseline.reason,
                                *(baseline.row.get(target, math.nan) for target in targets)))
              for baseline in outcome.baselines]
     yield from (row for _, row in sorted(rows, key=lambda row: (math.isnan(row[0]), -round(row[0], DIGITS))))
 
 
-def official(outcome: Outcome) -> Grid:
-    """The table of the challenge."""
-    _, *rows = _official(outcome)
-    head = ("team", "rank", "submission", "value", "95 % of the rank", "letters", "cluster",
-            *(f"{dataset}, {quality}" for dataset, quality in outcome.ground.targets))
-    shown = [head, *map(_official_shown, rows)]
-    if not readable(outcome.ranking.ranks[outcome.rules.rule]):
-        shown = [(*row[:LETTERS], *row[LETTERS + 1:]) for row in shown]
-    return Grid("official", f"Official table, {_rule(outcome.rules)}", shown[0], tuple(shown[1:]), _data(outcome))
-
-
-def _official_shown(row: Row) -> tuple[str, ...]:
-    kind, team, submission, name, rank, value, low, high, letters, cluster, note, *targets = row
-    if kind == "baseline":
-        team, submission = f"{team} (baseline)", note
-    elif name:
-        submission = f"{submission}: {name}"
-    return (str(team), *map(_shown, (rank, submission, value, low if low == high else f"{low} to {high}", letters,
-                                     cluster)), *(_shown(target, 3) for target in targets))
-
-
 def _clusters(outcome: Outcome) -> Iterator[Row]:
-    """The cluster of each team on each target."""
+    """Yield the cluster of each team on each target."""
     clusters = outcome.ranking.clusters
     yield ("team", *(f"{dataset}|{quality}" for dataset, quality in clusters))
-    for at, entry in enumerate(outcome.ranking.counting.entries if clusters else ()):
-        yield (entry.submission.team, *(own[at] for own in clusters.values()))
+    if clusters:
+        yield from zip(outcome.ranking.teams, *clusters.values(), strict=True)
 
 
 def _rules(outcome: Outcome) -> Iterator[Row]:
-    every, points = outcome.ranking.ranks, outcome.ranking.points
-    yield ("team", *(name for rule in every for name in (f"value_{rule}", f"rank_{rule}")), "points_borda",
+    """Yield the values and ranks of the same submissions under every rule."""
+    ranks, points = outcome.ranking.ranks, outcome.ranking.points
+    yield ("team", *(name for rule in ranks for name in (f"value_{rule}", f"rank_{rule}")), "points_borda",
            "rank_borda")
-    borda = rank(dict(enumerate(points)))
-    for at, entry in enumerate(outcome.ranking.counting.entries):
-        yield (entry.submission.team,
-               *(cell for places in every.values() for cell in (places[at].value, places[at].rank)),
-               points[at], borda[at].rank)
-
-
-def _others(outcome: Outcome) -> Iterator[Grid]:
-    """The tables after the official one, as they are shown."""
-    data = _data(outcome)
-    _, *rows = _rules(outcome)
-    titles = {rule: RULES[rule].partition(":")[0] for rule in outcome.ranking.ranks}
-    titles |= {outcome.rules.rule: "weighted mean"} if outcome.rules.weights else {}
-    head = [name for title in titles.values() for name in (title, "rank")]
-    yield Grid("rules", "The same submissions under every rule", ("team", *head, "Borda", "rank"),
-               tuple((*map(_shown, row[:-2]), f"{row[-2]:g}", str(row[-1])) for row in rows), data)
-    heads, *rows = _clusters(outcome)
-    if rows and outcome.rules.weights:
-        yield Grid("clusters", "The cluster of each team on each target by itself", tuple(map(str, heads)),
-                   tuple(tuple(map(str, row)) for row in rows), data)
-    heads, *rows = _submissions(outcome)
-    yield Grid("submissions", "All submissions that were taken", (*map(str, heads[:-1]), "what the team says"),
-               tuple(tuple(map(_shown, row)) for row in rows), data)
-    heads, *rows = _refused(outcome)
-    if rows:
-        yield Grid("refused", "Refused submissions", tuple(map(str, heads)),
-                   tuple(tuple(map(str, row)) for row in rows), data)
+    borda = rank(dict(enumerate(points))).values()
+    for team, *row in zip(outcome.ranking.teams, *ranks.values(), borda, strict=True):
+        yield (team, *(cell for own in row for cell in (own.value, own.rank)))
 
 
 def _submissions(outcome: Outcome) -> Iterator[Row]:
     yield "team", "number", "name", "date", "value", "status", "description"
-    counting = set(outcome.ranking.chosen)
-    for place, (entry, total) in enumerate(zip(outcome.entries.entries, outcome.ranking.totals, strict=True)):
-        about = entry.submission.about
-        yield (entry.submission.team, entry.submission.number, about.name, about.date or "", total,
-               "counts" if place in counting else "taken", about.description.strip())
+    for index, (entry, total) in enumerate(zip(outcome.entries.entries, outcome.ranking.totals, strict=True)):
+        yield (entry.team, entry.number, entry.about.name, entry.about.date or "", total,
+               "counts" if index in outcome.ranking.chosen else "taken", entry.about.description)
 
 
 def _refused(outcome: Outcome) -> Iterator[Row]:
@@ -258,6 +229,24 @@ def _refused(outcome: Outcome) -> Iterator[Row]:
         yield submission.name, "; ".join(submission.reasons)
 
 
-def _shown(cell: object, digits: int = DECIMALS) -> str:
-    """A cell for readers: a number with its digits, and a dash where there is nothing."""
-    return number(cell, digits) if isinstance(cell, float) else str(cell) or "–"
+def _others(outcome: Outcome) -> Iterator[Grid]:
+    """Yield the tables after the official one."""
+    data = _data(outcome)
+
+    def grid(name: str, caption: str, head: Iterable[object], rows: Iterable[Row]) -> Grid:
+        return Grid(name, caption, tuple(map(str, head)), tuple(tuple(map(_shown, row)) for row in rows), data)
+
+    _, *rows = _rules(outcome)
+    titles = {rule: RULES[rule].partition(":")[0] for rule in outcome.ranking.ranks}
+    titles |= {outcome.rules.rule: "weighted mean"} if outcome.rules.weights else {}
+    yield grid("rules", "The same submissions under every rule",
+               ("team", *(name for title in (*titles.values(), "Borda") for name in (title, "rank"))),
+               [(*row[:-2], f"{row[-2]:g}", row[-1]) for row in rows])
+    head, *rows = _clusters(outcome)
+    if rows and outcome.rules.weights:
+        yield grid("clusters", "The cluster of each team on each target by itself", head, rows)
+    head, *rows = _submissions(outcome)
+    yield grid("submissions", "All submissions that were taken", (*head[:-1], "what the team says"), rows)
+    head, *rows = _refused(outcome)
+    if rows:
+        yield grid("refused", "Refused submissions", head, rows)

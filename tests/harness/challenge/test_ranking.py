@@ -196,7 +196,7 @@ def test_the_report_ranks_by_the_rule_of_the_challenge_and_rounds(root: Path, ho
     made, _ = folder.write(ranked, root / "ranking")
     assert {entry.split for entry in made.datasets} == {row.board for row in made.ranking} == {"dev"}
     (board, *_) = boards.overall_boards(made)["dev"]
-    assert [team for team, _ in board.columns] == [entry.submission.team for entry in ranked.ranking.counting.entries]
+    assert [team for team, _ in board.columns] == [entry.team for entry in ranked.ranking.counting.entries]
     values = [*(row.value for row in made.correlations), *(row.value for row in made.ranking),
               *(row.delta for own in made.comparisons for row in own), *(row.value for row in made.reliability)]
     assert all(value == round(value, 4) for value in values if np.isfinite(value))

@@ -94,7 +94,7 @@ def test_a_file_is_taken_when_its_phase_is_open_and_its_team_may(root: Path, hom
         ["refused"] + ["received"] * 2 + ["refused"] * 7 + ["received"] * 3 + ["refused", "received"])
     assert {path.name for path in (root / "submissions" / "development").iterdir()} == {"alpha", "gamma"}
     found = outcome.outcome(root, home, "development")
-    assert [(entry.name, entry.submission.about.date) for entry in found.entries.entries] == [
+    assert [(entry.name, entry.about.date) for entry in found.entries.entries] == [
         ("alpha/1", at("01-05").date()), ("alpha/2", at("01-05").date()), ("gamma/1", at("01-07").date())]
     assert found.ground.targets == (("first", "overall"),)
     assert found.entries.entries[0].told == ()  # scores of items of another phase are passed over
