@@ -1,53 +1,90 @@
-"""Flags that several commands share."""
+"""Flags that several commands share. The types of flags of `harness run` are those of its settings."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
-from benchmarks.dataset import SPLITS
+from harness.run.settings import Settings
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
 
 if TYPE_CHECKING:
     from metrics.models.service import Choice
 
-MANY = {"action": "append", "metavar": "NAME"}
-FLAGS: dict[str, dict[str, Any]] = {
-    "metric": {**MANY, "help": "metric: NAME[option=value,...], FILE.py, FOLDER/ or evaluate:|judge:|scores:NAME; "
-                               "repeatable"},
-    "dataset": {**MANY, "help": "dataset: its name or the path of a card (.toml); repeatable"},
-    "quality": {**MANY, "help": "quality or dimension; repeatable"},
-    "split": {"choices": SPLITS, "help": "only the datasets of one split"},
-    "data": {"choices": ("auto", "real", "sample"),
-             "help": "auto: imported or fetched data, else the sample (default)"},
-    "statistic": {"choices": (*STATISTIC_NAMES, "kendall-b"),
-                  "help": "partial: Spearman with the response length held constant; kendall: kendall-b (default: "
-                          "spearman)"},
-    "level": {"choices": LEVEL_NAMES, "help": "over all items, within contexts or systems, or over the means of "
-                                              "systems (default: items)"},
-    "ratings": {"type": Path, "metavar": "FILE", "help": "private ratings (.json or a table)"},
-    "seed": {"type": int, "metavar": "N", "help": "random seed (default: 0)"},
-    "encoder": {"metavar": "MODEL", "help": "sentence encoder of metrics that name none: hub id, NAME@REVISION or "
-                                            "folder (default: the embedded all-MiniLM-L6-v2)"},
-    "lm": {"metavar": "MODEL", "help": "causal language model, likewise (default: the small shipped one)"},
-    "vectors": {"metavar": "FILE", "help": "word2vec or GloVe vectors, text or binary (default: the encoder's input "
-                                           "embeddings)"},
-    "device": {"metavar": "DEVICE", "help": "auto, cpu, cuda, cuda:0,cuda:1 or mps (default: auto)"},
-    "precision": {"choices": ("auto", "fp32", "bf16", "fp16"),
-                  "help": "auto: bf16 on CUDA, else fp32, unless the model's card says otherwise (default)"},
-    "batch-tokens": {"type": int, "metavar": "N", "help": "tokens per batch, padding included (default: by device)"},
-    "offline": {"action": "store_true", "help": "do not download models"},
-    "out": {"type": Path, "metavar": "DIR", "help": "folder for scores, report and site (default: ./results)"}}
+FLAGS = {
+    "all": "all metrics on all datasets",
+    "metric NAME": "metric: NAME[option=value,...], FILE.py, FOLDER/ or evaluate:|judge:|scores:NAME; repeatable",
+    "with NAME": "additional metric, as for --metric; repeatable",
+    "dataset NAME": "dataset: its name or the path of a card (.toml); repeatable",
+    "quality NAME": "quality or dimension; repeatable",
+    "split": "only the datasets of one split",
+    "language CODE": "only datasets in this language (code; all: every translation too); repeatable",
+    "data": "auto: imported or fetched data, else the sample (default)",
+    "aggregate": "how turn scores are combined for a dialogue; repeatable (default: mean)",
+    "limit N": "only the first N items of each dataset, as a smoke test",
+    "sample N": "at most N items of each dataset, in whole contexts drawn by the seed across systems",
+    "ratings FILE": "private ratings (.json or a table)",
+    "seed N": "random seed (default: 0)",
+    "draws N": "resamples for the intervals of ranks (default: 1000; 0: none)",
+    "permutations N": "draws of PERM-BOTH for every pair of columns on the pages (default: 0); `harness report` "
+                      "draws its own",
+    "statistic": "partial: Spearman with the response length held constant; kendall: kendall-b (default: spearman)",
+    "level": "over all items, within contexts or systems, or over the means of systems (default: items)",
+    "examples N": "items of each dataset shown with texts where people and metrics disagree most (default: 6; 0: "
+                  "no texts in the results and pages)",
+    "encoder MODEL": "sentence encoder of metrics that name none: hub id, NAME@REVISION or folder (default: the "
+                     "embedded all-MiniLM-L6-v2)",
+    "lm MODEL": "causal language model, likewise (default: the small shipped one)",
+    "vectors FILE": "word2vec or GloVe vectors, text or binary (default: the encoder's input embeddings)",
+    "device DEVICE": "auto, cpu, cuda, cuda:0,cuda:1 or mps (default: auto)",
+    "precision": "auto: bf16 on CUDA, else fp32, unless the model's card says otherwise (default)",
+    "batch-tokens N": "tokens per batch, padding included (default: by device)",
+    "offline": "do not download models",
+    "executor WHERE": "local: this process; ray or ray:N: N workers of a Ray cluster, by default one per processor "
+                      "(default: local)",
+    "address ADDRESS": "address of a Ray cluster (default: start one on this machine)",
+    "gpus SHARE": "GPUs per worker of a Ray cluster, such as 1 or 0.25 (default: none)",
+    "timeout SECONDS": "time limit of one part, for --executor ray (default: none)",
+    "memory SIZE": "memory limit of one worker, such as 4GiB or 800MiB, for --executor ray (default: none)",
+    "store URL": "store of the scores: a folder or s3://... (default: OUT/scores)",
+    "out DIR": "folder for scores, report and site (default: ./results)",
+    "dry-run": "print the plan and exit",
+    "rescore": "ignore stored scores",
+    "reuse BUNDLE": "add the metrics of a bundle from `harness submit`, with its scores for the same items",
+    "json": "print one JSON object per correlation"}
+"""The help of each flag; behind its name stands the placeholder of its value."""
+CHOICES = {"statistic": (*STATISTIC_NAMES, "kendall-b"), "level": LEVEL_NAMES}
 RESULTS: dict[str, Any] = {"default": Path("results"), "help": "results of a run (default: ./results)"}
 """Changes to --out in commands that read results."""
 MODELS = ("encoder", "lm", "vectors", "device", "precision", "batch-tokens", "offline")
+WORKERS = ("executor", "address", "gpus", "timeout", "memory")
 
 
 def add(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
     """Add shared flags, None if absent; `changes` replace parts of their declarations."""
+    types = get_type_hints(Settings)
+    flags = {name: (metavar, text) for head, text in FLAGS.items() for name, _, metavar in [head.partition(" ")]}
     for name in names:
-        parser.add_argument(f"--{name}", **{"default": None, **FLAGS[name], **changes})
+        metavar, text = flags[name]
+        field = f"{name}_" if name == "with" else name.replace("-", "_")
+        declared = {"default": None, "help": text, **({"metavar": metavar} if metavar else {}),
+                    **({"choices": CHOICES[name]} if name in CHOICES else {}), **_of_type(types[field])}
+        parser.add_argument(f"--{name}", dest=field, **{**declared, **changes})
+
+
+def _of_type(hint: Any) -> dict[str, Any]:
+    """Return the declaration of a flag whose value has a type."""
+    if hint is bool:
+        return {"action": "store_true"}
+    if get_origin(hint) is tuple:
+        return {"action": "append", **_of_type(get_args(hint)[0])}
+    if get_origin(hint) is Literal:
+        return {"choices": get_args(hint)}
+    if isinstance(hint, UnionType) or type(None) in get_args(hint):
+        return _of_type(get_args(hint)[0])
+    return {} if hint is str else {"type": hint}
 
 
 def choice(args: argparse.Namespace) -> Choice:

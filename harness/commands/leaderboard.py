@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "out", **RESULTS)
     add(parser, "data", choices=("real", "sample"), help="kind of data (default: real if the run had any)")
     add(parser, "split", "ratings", *MODELS)
-    parser.add_argument("--json", action="store_true", default=None, help="print one JSON object per board")
+    add(parser, "json", help="print one JSON object per board")
     parser.set_defaults(config=None)
 
 

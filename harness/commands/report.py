@@ -35,14 +35,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "dataset", "quality", default=[], help="only this one; repeatable")
     add(parser, "metric", default=[], help="with --compare: this column or the columns of this metric instead of the "
                                            "best column; repeatable")
-    add(parser, "statistic", "level")
+    add(parser, "statistic", "level", action="store")
     parser.add_argument("--test", choices=TEST_NAMES,
                         help="test for --compare or --clusters (default: perm-both, which swaps whole contexts; "
                              "bootstrap for statistics other than spearman and pearson over items)")
-    parser.add_argument("--draws", type=int, metavar="N", default=0,
-                        help="resamples of contexts for BCa intervals instead of intervals by formula, and draws of "
-                             "the tests perm-both and bootstrap (default for tests: 1000)")
-    parser.add_argument("--json", action="store_true", help="one JSON object per correlation or comparison")
+    add(parser, "draws", default=0, help="resamples of contexts for BCa intervals instead of intervals by formula, and "
+                                         "draws of the tests perm-both and bootstrap (default for tests: 1000)")
+    add(parser, "json", default=False, help="print one JSON object per correlation or comparison")
 
 
 def run(args: argparse.Namespace) -> int:

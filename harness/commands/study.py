@@ -31,8 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "split")
     add(parser, "data", default="auto")
     add(parser, "seed", default=0)
-    parser.add_argument("--draws", type=int, default=400, metavar="N", help="bootstrap resamples (default: 400)")
-    parser.add_argument("--limit", type=int, metavar="N", help="only the first N items of each dataset, or N contexts")
+    add(parser, "draws", default=400, help="bootstrap resamples (default: 400)")
+    add(parser, "limit", help="only the first N items of each dataset, or N contexts")
     parser.add_argument("--from", dest="folder", type=Path, metavar="DIR",
                         help="dailydialogpp: folder with dev.json and test.json (default: in the home)")
     add(parser, "encoder", "lm", "vectors", "device", "offline")

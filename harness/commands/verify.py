@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.bundle import heading, reading
-from harness.commands._arguments import MODELS, add
+from harness.commands._arguments import MODELS, WORKERS, add
 from harness.commands._repetition import repeat
-from harness.commands.run import configure_workers
 from harness.errors import BadBundle, BadConfig
 from harness.verification import bundles
 from harness.verification.bundles import Checked
@@ -37,8 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="bundle: score again with the installed metrics of the same signature; auto: only "
                              "metrics without models (default)")
     parser.add_argument("--markdown", action="store_true", help="bundle: print Markdown, for a pull request")
-    add(parser, *MODELS)
-    configure_workers(parser)
+    add(parser, *MODELS, *WORKERS)
 
 
 def run(args: argparse.Namespace) -> int:
