@@ -2,11 +2,12 @@
 
 A folder holds `model.safetensors`, `config.json` (the network's arguments, and name and digest of the encoder it reads,
 or null where it reads none) and `card.json` (corpora, command, seed, steps, device, time, losses, correlations, and the
-sha256 of the other two). metrics/models/storage.py packs the weights.
+sha256 of the other two). The user's own lie in HOME/checkpoints/NAME/ENCODER, the shipped ones in
+metrics/checkpoints/NAME, or in a folder below it for another encoder than the embedded one. An encoder is identified by
+its digest, whatever its name.
 
-The user's own lie in HOME/checkpoints/NAME/ENCODER, the shipped ones in metrics/checkpoints/NAME, those for another
-encoder than the embedded one in a folder below it. An encoder is identified by its digest: the same files under
-another name are the same encoder.
+Weights are stored as float16 where it holds them. With `eight_bits` a large matrix is int8 with a float16 scale for
+each row, the row's largest number being 127 of it. All are read as float32; docs/training.md has the cost.
 """
 
 from __future__ import annotations
@@ -22,13 +23,19 @@ from typing import Any
 
 from benchmarks.storage.files import staged
 from metrics.errors import MetricError, MissingResource
-from metrics.models import storage
 
 SHIPPED = Path(__file__).parent.parent / "checkpoints"
 PACKAGE = "dialogue-harness-weights"
-"""What carries the shipped ones to where no checkout is; built from weights/."""
+"""The package that installs the shipped checkpoints; built from weights/."""
 WEIGHTS, CONFIG, CARD, CURVE = "model.safetensors", "config.json", "card.json", "curve.svg"
 NO_ENCODER = "no-encoder"
+
+SCALE = ".scale"
+"""Suffix of the name of a matrix's scales."""
+LARGE = 4_096
+"""Numbers in a matrix from which eight bits save space."""
+_STEPS = 127
+_LARGEST_FLOAT16 = 65504.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,49 +59,78 @@ class Checkpoint:
         return str((self.config["encoder"] or {}).get("name", ""))
 
     def weights(self) -> dict[str, Any]:
-        """The weights by name, as they are read."""
+        """Return the weights by name."""
         from safetensors.torch import load_file
 
-        return storage.unpacked(load_file(self.folder / WEIGHTS))
+        return unpacked(load_file(self.folder / WEIGHTS))
 
     @property
     def terms(self) -> str:
-        """How the terms of the corpora limit its use; empty where all let anybody use them for anything."""
+        """The limits that the licences of the corpora put on its use; empty for none."""
         licences = {corpus["licence"] for corpus in self.card.get("corpora", ())}
         limits = {"non-commercial": any(re.search("NC|non-commercial", licence) for licence in licences),
                   "not stated": any(licence in ("", "not stated") for licence in licences)}
-        return " or ".join(limit for limit, there in limits.items() if there)
+        return " or ".join(limit for limit, applies in limits.items() if applies)
 
     @property
     def size(self) -> int:
-        """How many bytes its files hold."""
+        """Bytes of its files."""
         return sum((self.folder / file).stat().st_size for file in (WEIGHTS, CONFIG, CARD))
 
 
-def find(name: str, encoder: str, home: Path) -> Checkpoint:
-    """Give the weights of that name for that encoder (its identity): the user's own in the home, else the shipped ones.
+def packed(weights: Mapping[str, Any], eight_bits: bool) -> dict[str, Any]:
+    """Return the tensors to store."""
+    import torch
 
-    MissingResource where there are none, where they belong to another encoder, or where a file was changed.
+    stored = {}
+    for name, tensor in weights.items():
+        tensor = tensor.detach().cpu().contiguous()
+        largest = tensor.abs().amax(-1, keepdim=True) if tensor.numel() and tensor.is_floating_point() else None
+        if largest is None or not float(largest.max()) <= _LARGEST_FLOAT16:  # integers, too large numbers, or NaN
+            stored[name] = tensor.clone()
+        elif not eight_bits or tensor.ndim < 2 or tensor.numel() < LARGE:
+            stored[name] = tensor.to(torch.float16)
+        else:
+            scale = (largest.float() / _STEPS).clamp(min=1e-7).half()
+            steps = (tensor.float() / scale.float()).round().clamp(-_STEPS, _STEPS)
+            stored |= {name: steps.to(torch.int8), name + SCALE: scale}
+    return stored
+
+
+def unpacked(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the weights of stored tensors."""
+    weights = {}
+    for name, tensor in stored.items():
+        if name + SCALE in stored:
+            weights[name] = tensor.float() * stored[name + SCALE].float()
+        elif not name.endswith(SCALE):
+            weights[name] = tensor.float() if tensor.is_floating_point() else tensor
+    return weights
+
+
+def find(name: str, encoder: str, home: Path) -> Checkpoint:
+    """Return the weights of that name for an encoder (its identity), the user's own before the shipped ones.
+
+    MissingResource if there are none, if they belong to another encoder, or if a file was changed.
     """
     encoders = []
     for folder in _folders(name, home):
         try:
             config = _json(name, folder / CONFIG)
         except MissingResource:
-            if folder.name in {name, NO_ENCODER, _short(encoder)}:
+            if folder.name in {name, NO_ENCODER, _digest_of(encoder)}:
                 raise
-            continue  # those of another encoder
+            continue  # the folder of another encoder
         belongs = _belongs(name, folder, config)
-        if belongs is None or _short(belongs) == _short(encoder):
+        if belongs is None or _digest_of(belongs) == _digest_of(encoder):
             return read(name, folder)
         encoders.append(belongs)
     if not encoders:
         raise MissingResource(f"weights {name} are not on this machine: `pip install {PACKAGE}` brings those of the "
                               f"project (docs/licences.md says on whose terms), `{command(name)}` trains your own")
-    named = encoder.rpartition("@")[0] or "ENCODER"
     known = ", ".join(dict.fromkeys(encoders))
     raise MissingResource(f"weights {name} belong to encoder {known}, the run has {encoder or 'none'}: train your own "
-                          f"with `{command(name)} --encoder {named}`")
+                          f"with `{command(name)} --encoder {encoder.rpartition('@')[0] or 'ENCODER'}`")
 
 
 def command(name: str) -> str:
@@ -105,73 +141,81 @@ def command(name: str) -> str:
 
 
 def read(name: str, folder: Path) -> Checkpoint:
-    """The checkpoint in a folder, once its files are seen to be whole."""
+    """Return the checkpoint in a folder once its files match its card."""
     config, card = _json(name, folder / CONFIG), _json(name, folder / CARD)
     _belongs(name, folder, config)
     for path, content, key in ((CONFIG, config, "network"), (CARD, card, "sha256")):
         if not isinstance(content.get(key), dict):
             raise _damaged(name, folder / path, f"does not hold {key!r}, an object")
-    digests = [_checked(name, folder / file, card["sha256"].get(file)) for file in (WEIGHTS, CONFIG)]
+    digests = []
+    for file in (WEIGHTS, CONFIG):
+        if not (folder / file).is_file():
+            raise _damaged(name, folder / file, "is missing")
+        digest, noted = _sha256(folder / file), str(card["sha256"].get(file))
+        if digest != noted:
+            raise _damaged(name, folder / file, f"was cut or changed: its sha256 begins with {digest[:12]}, its card "
+                                                f"says {noted[:12]}")
+        digests.append(digest)
     return Checkpoint(name, folder, hashlib.sha256("".join(digests).encode()).hexdigest(), config, card)
 
 
 def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], card: Mapping[str, Any],
          eight_bits: bool = False) -> Checkpoint:
-    """Write a checkpoint, all of it or nothing, in the place of the one that is there."""
+    """Write a checkpoint, in place of one in the folder, completely or not at all."""
     from safetensors.torch import save_file
 
     check_place(folder)
-    with staged(folder) as beside:
-        save_file(storage.packed(weights, eight_bits), beside / WEIGHTS)
-        (beside / WEIGHTS).chmod(0o644)
-        (beside / CONFIG).write_bytes(_text(config))
-        digests = {file: hashlib.sha256((beside / file).read_bytes()).hexdigest() for file in (WEIGHTS, CONFIG)}
-        (beside / CARD).write_bytes(_text({**card, "sha256": digests}))
+    with staged(folder) as new:
+        save_file(packed(weights, eight_bits), new / WEIGHTS)
+        (new / WEIGHTS).chmod(0o644)
+        (new / CONFIG).write_bytes(_text(config))
+        digests = {file: _sha256(new / file) for file in (WEIGHTS, CONFIG)}
+        (new / CARD).write_bytes(_text({**card, "sha256": digests}))
     return read(str(card.get("name", folder.name)), folder)
 
 
 def keep(source: Path, home: Path) -> Checkpoint:
-    """Take the weights in a folder, such as one that the hub sent, into the home; none by a name that is none."""
+    """Copy the checkpoint in a folder, such as a download, into the home."""
     name = str(_json(source.name, source / CARD).get("name", ""))
     if not re.fullmatch("[a-z0-9-]+", name):
         raise _damaged(source.name, source / CARD, "holds no name")
     weights = read(name, source)
     folder = place(name, _belongs(name, source, weights.config) or "", home)
     check_place(folder)
-    with staged(folder) as beside:
+    with staged(folder) as new:
         for file in (WEIGHTS, CONFIG, CARD):
-            shutil.copyfile(source / file, beside / file)
+            shutil.copyfile(source / file, new / file)
     return read(name, folder)
 
 
 def learned(network: Any) -> dict[str, Any]:
-    """What of a network is learned, by name: its parameters that require a gradient, each once, and its buffers."""
+    """Return the learned tensors of a network by name: parameters that require a gradient, once each, and buffers."""
     parameters = {name for name, _ in network.named_parameters(remove_duplicate=False)}
     trained = {name: parameter.detach() for name, parameter in network.named_parameters() if parameter.requires_grad}
-    return trained | {name: held for name, held in network.state_dict().items() if name not in parameters}
+    return trained | {name: buffer for name, buffer in network.state_dict().items() if name not in parameters}
 
 
 def check_place(folder: Path) -> None:
-    """Refuse a folder that holds anything but a checkpoint: it would be gone with the next one."""
+    """Raise MetricError if the folder holds anything but a checkpoint, since a checkpoint replaces the folder."""
     if folder.exists() and not folder.is_dir():
         raise MetricError(f"{folder}: is a file; a checkpoint is a folder")
-    held = {path.name for path in folder.iterdir()} if folder.exists() else set()
-    if foreign := sorted(held - {WEIGHTS, CONFIG, CARD, CURVE}):
+    files = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    if foreign := sorted(files - {WEIGHTS, CONFIG, CARD, CURVE}):
         raise MetricError(f"{folder}: holds {foreign[0]}, which is no part of a checkpoint; choose another folder")
 
 
 def place(name: str, encoder: str, home: Path) -> Path:
-    """Where the user's own weights of that name for an encoder lie; the encoder's identity is empty for none."""
-    return home / "checkpoints" / name / (_short(encoder) or NO_ENCODER)
+    """Return the folder of the user's own weights of that name for an encoder (its identity, empty for none)."""
+    return home / "checkpoints" / name / (_digest_of(encoder) or NO_ENCODER)
 
 
-def _short(encoder: str) -> str:
-    """What tells an encoder from others whatever it is called: the digests behind its name."""
+def _digest_of(encoder: str) -> str:
+    """Return the digests behind the name in an encoder's identity."""
     return encoder.rpartition("@")[2]
 
 
 def _folders(name: str, home: Path) -> Iterator[Path]:
-    """Where weights of a name can be, the user's own first."""
+    """Yield the folders that may hold weights of a name, the user's own first."""
     for root in (home / "checkpoints" / name, SHIPPED / name):
         if any((root / file).exists() for file in (WEIGHTS, CONFIG, CARD)):
             yield root
@@ -180,7 +224,7 @@ def _folders(name: str, home: Path) -> Iterator[Path]:
 
 
 def _belongs(name: str, folder: Path, config: Mapping[str, Any]) -> str | None:
-    """The identity of the encoder that weights belong to, or None."""
+    """Return the identity of the encoder that weights belong to, None for none."""
     encoder = config.get("encoder", "")
     if encoder is None:
         return None
@@ -189,18 +233,11 @@ def _belongs(name: str, folder: Path, config: Mapping[str, Any]) -> str | None:
     return str(encoder["identity"])
 
 
-def _read(name: str, path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise _damaged(name, path, "is missing") from error
-    except OSError as error:
-        raise _damaged(name, path, f"cannot be read ({error.strerror})") from error
-
-
 def _json(name: str, path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(_read(name, path))
+        content = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise _damaged(name, path, "is missing") from error
     except ValueError as error:
         raise _damaged(name, path, "is not JSON") from error
     if not isinstance(content, dict):
@@ -208,13 +245,8 @@ def _json(name: str, path: Path) -> dict[str, Any]:
     return content
 
 
-def _checked(name: str, path: Path, noted: object) -> str:
-    """The sha256 of a file, which must be what the card says."""
-    digest = hashlib.sha256(_read(name, path)).hexdigest()
-    if digest != noted:
-        raise _damaged(name, path, f"was cut or changed: its sha256 begins with {digest[:12]}, "
-                                   f"its card says {str(noted)[:12]}")
-    return digest
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _damaged(name: str, path: Path, problem: str) -> MissingResource:

@@ -1,7 +1,7 @@
-"""Which device and which precision: what `--device` and `--precision` mean here.
+"""Device and precision, from `--device` and `--precision`.
 
 `auto` is the first CUDA device, else Apple's, else the processor; on CUDA it computes in bf16, elsewhere in fp32.
-torch is loaded only where an accelerator may be present, so that a run which scores nothing need not load it.
+torch is loaded only where an accelerator may be present.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 DEVICE = re.compile(r"auto|mps|cpu(,cpu)*|cuda(:\d+)?(,cuda:\d+)*")
 
 TOKENS = {"cpu": 2_048, "mps": 8_192, "cuda": 65_536}
-"""How many tokens a batch may hold, padding included, by default."""
+"""Most tokens in a batch by default, padding included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where networks run: one device or several of a kind, and the precision they compute in."""
+    """The devices of one kind that networks run on, and their precision."""
 
     devices: tuple[str, ...] = ("cpu",)
     precision: str = "fp32"
@@ -38,18 +38,18 @@ class Machine:
 
     @property
     def kind(self) -> str:
-        """The device's type: cpu, cuda or mps."""
+        """The kind of the devices: cpu, cuda or mps."""
         return self.devices[0].partition(":")[0]
 
     def dtype(self) -> Any:
-        """The type that weights are held in."""
+        """Return the type of the weights."""
         import torch
 
         return {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.precision, torch.float32)
 
 
 def machine(device: str = "auto", precision: str = "auto", tokens: int | None = None) -> Machine:
-    """The requested device and precision, made definite; MetricError where this machine lacks them."""
+    """Return the requested devices and precision, `auto` resolved; MetricError if this machine lacks them."""
     if not DEVICE.fullmatch(device):
         raise MetricError(f"--device should be auto, cpu, cuda, cuda:N, cuda:N,cuda:M or mps, not {device!r}")
     if precision not in PRECISIONS:
@@ -62,14 +62,14 @@ def machine(device: str = "auto", precision: str = "auto", tokens: int | None = 
         raise MetricError(f"device {device} names a device twice")
     if precision == "auto":
         precision = "bf16" if kind == "cuda" else "fp32"
-    for one in devices:
-        _check(one)
+    for name in devices:
+        _check(name)
     return Machine(devices, precision, tokens or TOKENS[kind])
 
 
 @contextlib.contextmanager
 def on_one_core() -> Iterator[None]:
-    """Have torch take one thread: those of a small network mostly wait for each other, and sum in another order."""
+    """Let torch use one thread within the block, since the threads of a small network mostly wait for each other."""
     import torch
 
     cores = torch.get_num_threads()
@@ -81,7 +81,7 @@ def on_one_core() -> Iterator[None]:
 
 
 def _check(device: str) -> None:
-    """Refuse a device that torch does not find; cpu needs no torch."""
+    """Raise MetricError if torch does not find the device."""
     if device == "cpu":
         return
     try:
@@ -95,17 +95,17 @@ def _check(device: str) -> None:
 
 
 def _best() -> str:
-    if not (_in_sight() and importlib.util.find_spec("torch")):
+    if not (_may_have_accelerator() and importlib.util.find_spec("torch")):
         return "cpu"
     import torch
 
     if torch.cuda.is_available():
-        return f"cuda:{os.environ.get('LOCAL_RANK', 0)}"  # of several processes each has one of its own
+        return f"cuda:{os.environ.get('LOCAL_RANK', 0)}"  # set where several processes share the machine
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def _in_sight() -> bool:
-    """Whether an accelerator may be here: a driver's file on Linux; elsewhere only torch can tell."""
+def _may_have_accelerator() -> bool:
+    """Return False if this machine surely has no accelerator: a Linux without a driver's file, an Intel Mac."""
     system = platform.system()
     if system == "Linux":
         return any(Path(name).exists() for name in ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd"))

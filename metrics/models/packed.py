@@ -1,9 +1,7 @@
-"""Linear layers for the processor with their weights laid out in advance, as oneDNN's kernels read them.
+"""Linear layers for the processor with weights packed in advance for oneDNN's kernels (docs/decisions/0011).
 
-PyTorch hands a linear layer to its general matrix product, which lays the weights out anew at each call and adds the
-bias in a pass of its own. The same product on weights that are laid out once, bias and GELU included, is what
-`torch.compile` would choose; it is taken here directly, since it needs no compiler. Results are those of fp32 up to
-the order of additions.
+PyTorch's own layer packs the weights at each call and adds the bias in a separate pass. The kernel used here, bias and
+GELU included, is the one that `torch.compile` would choose; it needs no compiler.
 """
 
 from __future__ import annotations
@@ -11,14 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 PRECISIONS = ("fp32", "bf16")
-"""Those with such kernels; where the processor cannot multiply bf16, they are slow."""
+"""The precisions with such kernels."""
 
 ROWS = 2_048
-"""The number of rows that the layout is chosen for; any other works as well."""
+"""The number of rows that the layout is optimised for."""
 
 
 def available() -> bool:
-    """Whether this build of torch has the kernels."""
+    """Return True if this build of torch has the kernels."""
     import torch
 
     return torch.backends.mkldnn.is_available() and all(
@@ -26,9 +24,9 @@ def available() -> bool:
 
 
 def pack(network: Any) -> Any:
-    """The network with every linear layer packed, and the GELU between two of them fused into the first.
+    """Return the network with every linear layer packed and the GELU behind a layer fused into it.
 
-    A layer in bf16 that gives scores over a vocabulary stays as it is: single rows of it are read in fp32.
+    An output layer in bf16 is left alone, since rows of it are read in fp32.
     """
     import torch
 
@@ -45,11 +43,11 @@ def pack(network: Any) -> Any:
 
 
 _BETWEEN = {"dense": "intermediate_act_fn", "dense_h_to_4h": "act"}
-"""Layers that an activation follows, and where it is: BERT's and GPT-NeoX's."""
+"""Layers of BERT and GPT-NeoX that an activation follows, and the attribute that holds it."""
 
 
 def _gelu(activation: Any) -> str:
-    """How an activation computes the GELU: exactly (`none`), or by `tanh`; empty for any other activation."""
+    """Return the approximation of a GELU, `none` or `tanh`; empty for any other activation."""
     import torch
 
     if isinstance(activation, torch.nn.GELU):

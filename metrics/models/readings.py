@@ -1,4 +1,4 @@
-"""Readings: the texts, pairs and dialogues that a scorer reads, made from items and from training dialogues."""
+"""Readings: the texts, pairs and dialogues that a scorer reads, made from items."""
 
 from __future__ import annotations
 

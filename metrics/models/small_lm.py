@@ -1,16 +1,11 @@
-"""The language model that comes with this package: its weights in eight bits, and how they become a model.
+"""The language model that comes with this package, a GPT-NeoX with tied embeddings.
 
-A checkpoint holds its matrices in eight bits (storage.py), and in its config the tokenizer's pieces. Whoever
-reads it gets what any other model is read from: a folder with config.json, tokenizer and model.safetensors in float32
-(metrics/models/weights.py), for as long as it takes to load.
+A checkpoint holds its matrices in eight bits (checkpoint.py), and in its config the tokenizer's pieces. To load it, it
+is expanded into a temporary folder that transformers reads.
 
-Corpora write the same words in different ways: `don ’ t`, `do n't`, `Don't`, with spaces before marks or without. What
-differs so is made equal before a text is cut, so that a model is not surprised by the habits of a corpus. What is left
-are 70 signs: lower-case letters, digits, the marks of ASCII, ▁ for a space and \ufffd for any other sign. Words are cut
-into pieces by byte-pair encoding (Sennrich et al., 2016), learned without regard to chance.
-
-The network is a GPT-NeoX: rotary positions, attention and feed-forward side by side, input embeddings that are the
-output's as well.
+Corpora write the same words in different ways: `don ’ t`, `do n't`, `Don't`, with or without spaces before marks. These
+spellings are made equal first; 70 characters are left: lower-case letters, digits, ASCII punctuation, ▁ for a space and
+\ufffd for any other character. Words are cut into pieces by byte-pair encoding (Sennrich et al., 2016).
 """
 
 from __future__ import annotations
@@ -33,11 +28,10 @@ if TYPE_CHECKING:
     from metrics.models.causal import LanguageModel
 
 NAME, SHOWN = "lm", "dialogue-lm"
-"""What the checkpoint is called, and the model in signatures and on pages."""
-
+"""The names of the checkpoint, and of the model in signatures and on pages."""
 
 END = "<|endoftext|>"
-"""The token that ends a turn; it stands twice between two dialogues, and once before whatever is read alone."""
+"""The token that ends a turn; two stand between dialogues, and one before a text without a context."""
 
 SPACE, OTHER = "▁", "\ufffd"
 SIGNS = "".join(sign for sign in map(chr, range(33, 127)) if sign == sign.lower()) + SPACE + OTHER
@@ -54,13 +48,13 @@ _WORDS = rf"{SPACE}?[a-z]+|'(?:{_ENDINGS})(?![a-z])|{SPACE}?[0-9]|{SPACE}?[^{SPA
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """What a tokenizer has learned: which two pieces become one, in order."""
+    """The merges that a tokenizer has learned, in order: pairs of pieces that become one."""
 
     merges: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def learned(cls, texts: Sequence[str], size: int) -> Pieces:
-        """Learn so many pieces, the signs and the end token included, from texts."""
+        """Learn `size` pieces from texts, the characters and the end token included."""
         from tokenizers import trainers
 
         tokenizer = cls().tokenizer()
@@ -71,22 +65,22 @@ class Pieces:
 
     @classmethod
     def read(cls, text: str) -> Pieces:
-        """The pieces as `written` wrote them."""
+        """Parse the pieces that `written` wrote."""
         pairs = [line.partition(" ") for line in text.splitlines()]
         return cls(tuple((first, second) for first, _, second in pairs))
 
     def written(self) -> str:
-        """One line for each two pieces that become one."""
+        """Return one line per merge."""
         return "\n".join(f"{first} {second}" for first, second in self.merges)
 
     @property
     def numbers(self) -> dict[str, int]:
-        """Every piece and its number; the end of a text is 0."""
+        """The id of every piece; END is 0."""
         pieces = dict.fromkeys([END, *SIGNS, *(first + second for first, second in self.merges)])
         return {piece: number for number, piece in enumerate(pieces)}
 
     def tokenizer(self) -> Any:
-        """The tokenizer, of the library `tokenizers`."""
+        """Return the tokenizer, of the library `tokenizers`."""
         from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
         tokenizer = Tokenizer(models.BPE(self.numbers, list(self.merges)))
@@ -100,27 +94,27 @@ class Pieces:
 
 
 def weights(checkpoint: Checkpoint) -> Weights:
-    """The checkpoint as the files of a model: name, digests, origin."""
+    """Return the checkpoint as the files of a model."""
     digests = checkpoint.card["sha256"]
     origin = "this package" if checkpoint.folder.is_relative_to(SHIPPED) else "home"
     return Weights(SHOWN, checkpoint.folder, digests[WEIGHTS], digests[CONFIG], origin)
 
 
 def load(checkpoint: Checkpoint, machine: Machine, memory: Memory) -> LanguageModel:
-    """The language model of a checkpoint, network and tokenizer loaded."""
+    """Load the language model of a checkpoint."""
     from metrics.models.causal import LanguageModel
 
     files = weights(checkpoint)
     with tempfile.TemporaryDirectory() as folder:
         expand(checkpoint, Path(folder))
         model = LanguageModel(dataclasses.replace(files, folder=Path(folder)), machine, memory)
-        model.tokenizer  # noqa: B018 - reads the network, too; nothing is looked up in the folder from now on
+        model.tokenizer  # noqa: B018 - loads network and tokenizer while the folder exists
     model.weights = files
     return model
 
 
 def expand(checkpoint: Checkpoint, folder: Path) -> None:
-    """Write a checkpoint as a folder that transformers reads: config.json, tokenizer, weights in float32."""
+    """Write a checkpoint as config.json, tokenizer and weights in float32 for transformers."""
     import safetensors
     from safetensors.torch import save_file
     from transformers import PreTrainedTokenizerFast
@@ -139,7 +133,7 @@ def expand(checkpoint: Checkpoint, folder: Path) -> None:
 
 
 def configuration(vocabulary: int, width: int, layers: int, heads: int, positions: int) -> Any:
-    """The network's configuration, as transformers has it."""
+    """Return the network's configuration."""
     from transformers import GPTNeoXConfig
 
     return GPTNeoXConfig(

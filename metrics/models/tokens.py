@@ -1,8 +1,7 @@
-"""Texts as the numbers a model reads: one text, a pair of context and response, or a dialogue.
+"""Texts as token ids: one text, a pair of context and response, or a dialogue.
 
-All tokenizers here are the fast ones of `tokenizers`. A text that is too long keeps its beginning; of a pair the
-context keeps its end, because what was said last is what the response answers. Half of a surrogate pair, which no
-encoding of Unicode knows, is read as the sign for what cannot be shown (U+FFFD).
+A text that is too long keeps its beginning; of a pair the context keeps its end, since the response answers the last
+utterance. Half of a surrogate pair is read as the replacement character (U+FFFD).
 """
 
 from __future__ import annotations
@@ -21,10 +20,7 @@ _UNBOUNDED = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Tokenized:
-    """One text as a model reads it: its numbers, and for a pair which of the two each belongs to.
-
-    `own` are the places of the text itself between the special tokens; of a pair those of the second text.
-    """
+    """The token ids of a text, and the types of a pair's tokens; `own` are the positions of its (second) text."""
 
     ids: list[int]
     types: list[int] | None = None
@@ -32,57 +28,57 @@ class Tokenized:
 
 
 class Tokenizer:
-    """A model's own tokenizer, with the special tokens where the model expects them."""
+    """A model's fast tokenizer, with the special tokens where the model expects them."""
 
     def __init__(self, weights: Weights, longest: int) -> None:
-        """`longest` is how many positions the model has."""
+        """`longest` is the number of the model's positions."""
         from transformers import AutoTokenizer
 
         try:
             self.whole: Any = AutoTokenizer.from_pretrained(str(weights.folder), local_files_only=True)
             self._fast: Any = self.whole.backend_tokenizer
-        except Exception as error:  # transformers raises what it likes for a folder without a tokenizer
+        except Exception as error:  # every kind of broken tokenizer raises another one
             raise MissingResource(f"model {weights.name}: {weights.folder} holds no tokenizer that can be used "
                                   f"({in_one_line(error)})") from error
         self._fast.no_padding()
         self._fast.no_truncation()
         self.limit = min(longest, self.whole.model_max_length or _UNBOUNDED, _sentence_limit(weights.folder))
         self._single, self._pair = self._template("a"), self._template("a", "a")
-        if len(self._single) != 2 or len(self._pair) != 3:  # it read nothing in the letter a
+        if len(self._single) != 2 or len(self._pair) != 3:  # it has no token for the letter a
             raise MissingResource(f"model {weights.name}: the tokenizer in {weights.folder} reads no text")
 
     @property
     def pad(self) -> int:
-        """The number that fills a batch; never attended to."""
+        """The token id that fills a batch."""
         token = self.whole.pad_token_id
         return int(token if token is not None else self.whole.eos_token_id or 0)
 
     @property
     def specials(self) -> frozenset[int]:
-        """The numbers of the special tokens."""
+        """The ids of the special tokens."""
         return frozenset(self.whole.all_special_ids)
 
     @property
     def frame(self) -> tuple[int, int]:
-        """How many special tokens stand before a text and after it."""
+        """The number of special tokens before and after a text."""
         return len(self._single[0]), len(self._single[-1])
 
     def plain(self, texts: Sequence[str]) -> list[list[int]]:
-        """The numbers of each text alone, without special tokens, of any length."""
+        """Return the token ids of each text without special tokens, of any length."""
         encodings = self._fast.encode_batch_fast([sound(text) for text in texts], add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
     def texts(self, texts: Sequence[str], limit: int | None = None) -> list[Tokenized]:
-        """Each text between its special tokens, cut at its end."""
+        """Return each text between its special tokens, cut at its end."""
         before, after = self._single
-        room = self._room if limit is None else max(0, min(self._room, limit - sum(self.frame)))
+        room = max(0, min(limit or self.limit, self.limit) - sum(self.frame))
         return [Tokenized([*before, *ids[:room], *after], own=range(len(before), len(before) + len(ids[:room])))
                 for ids in self.plain(texts)]
 
     def pairs(self, pairs: Sequence[tuple[str, str]], limit: int | None = None) -> list[Tokenized]:
-        """Each context and response as one sequence; the context loses its beginning first, then the response its end.
+        """Return each context and response as one sequence; where both are long, each keeps half of the room.
 
-        Neither part is driven out: where both are long, each keeps half of the room.
+        The context loses its beginning first, then the response its end.
         """
         before, between, after = self._pair
         room = max(0, min(limit or self.limit, self.limit) - len(before) - len(between) - len(after))
@@ -98,25 +94,21 @@ class Tokenizer:
 
     def dialogues(self, dialogues: Sequence[Sequence[str]], separator: int,
                   limit: int | None = None) -> list[Tokenized]:
-        """Each dialogue as one sequence, `separator` behind every utterance; it loses its beginning."""
+        """Return each dialogue as one sequence, `separator` behind every utterance; it loses its beginning."""
         before, after = self._single
         room = max(0, min(limit or self.limit, self.limit) - sum(self.frame))
         ids = iter(self.plain([text for texts in dialogues for text in texts]))
         whole = [[number for _ in texts for number in (*next(ids), separator)] for texts in dialogues]
         return [Tokenized([*before, *row[max(0, len(row) - room):], *after]) for row in whole]
 
-    @property
-    def _room(self) -> int:
-        return max(0, self.limit - sum(self.frame))
-
     def _types_of(self, first: int, second: int) -> list[int] | None:
-        """Which part each number of a pair belongs to, for a model with such an input."""
+        """Return the types of a pair's tokens for a model with such an input."""
         if "token_type_ids" not in self.whole.model_input_names or not any(self._types):
             return None
         return [self._types[0]] * first + [self._types[1]] * second
 
     def _template(self, *parts: str) -> list[list[int]]:
-        """The special tokens before, between and after the parts, read off an example."""
+        """Return the special tokens before, between and after the parts of an example."""
         encoding = self._fast.encode(*parts)
         runs: list[list[int]] = [[]]
         last: int | None = None
@@ -134,7 +126,7 @@ class Tokenizer:
 
 
 def sound(text: str) -> str:
-    """The text with every half of a surrogate pair joined to its other half, or replaced."""
+    """Return the text with every half of a surrogate pair joined to its other half, or replaced."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -143,7 +135,7 @@ def sound(text: str) -> str:
 
 
 def _sentence_limit(folder: Path) -> int:
-    """How many tokens a sentence encoder was made for, where its folder says so."""
+    """Return the most tokens that a sentence encoder was made for, as its folder says."""
     try:
         return int(json.loads((folder / "sentence_bert_config.json").read_text(encoding="utf-8"))["max_seq_length"])
     except (OSError, ValueError, KeyError, TypeError):

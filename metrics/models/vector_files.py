@@ -1,8 +1,8 @@
 """The files of word vectors: word2vec's text and binary, GloVe's text, gzipped or not; NumPy's with an index beside it.
 
 word2vec writes `COUNT WIDTH` in the first line, GloVe does not. A vector is the last `width` fields of its line, since
-words of the GloVe files hold spaces. A word that is not UTF-8 is kept but never looked up; a line without a sign is
-passed over. Whatever else does not fit is refused with file and line.
+words of the GloVe files hold spaces. A word that is not UTF-8 is never looked up; blank lines are skipped. Any other
+deviation is refused with file and line.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from metrics.errors import MissingResource
 from metrics.models.memory import Vectors
 
 Entries: TypeAlias = Iterator[tuple[bytes, Vectors]]
-"""Words with their vectors, as they lie in a file."""
+"""Words with their vectors, in the order of the file."""
 
 _CHUNK = 1 << 20
 _WIDEST = 1 << 16
-_CONTROL_WITHIN = 4096
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _GZIPPED = b"\x1f\x8b"
 
 
 def entries(path: Path) -> Entries:
-    """What a file holds, in whichever format, or MissingResource where it holds something else."""
+    """Yield the words and vectors of a file in any of the formats; MissingResource for other content."""
     if path.suffix == ".npy":
         yield from _rows(path)
         return
@@ -40,8 +39,7 @@ def entries(path: Path) -> Entries:
     with io.BufferedReader(gzip.open(path) if zipped else path.open("rb", 0), _CHUNK) as stream:
         first = stream.readline(_CHUNK)
         fields = first.split()
-        headed = len(fields) == 2 and all(field.isdigit() for field in fields)
-        if not headed:
+        if len(fields) != 2 or not all(field.isdigit() for field in fields):
             if _CONTROL.search(first) or not _width(fields):
                 raise _refused(path, "line 1", "neither word2vec nor GloVe; no pickle, zip or fastText .bin is read")
             yield from _text(itertools.chain([first], stream), 1, _width(fields), path)
@@ -49,36 +47,32 @@ def entries(path: Path) -> Entries:
         count, width = map(int, fields)
         if not (count and 0 < width <= _WIDEST):
             raise _refused(path, "line 1", f"{count} vectors of {width} numbers, which cannot be")
-        if ".bin" in path.suffixes or _CONTROL.search(stream.peek(_CONTROL_WITHIN)):
+        if ".bin" in path.suffixes or _CONTROL.search(stream.peek(4096)):
             yield from _binary(stream, count, width, path)
-        else:
-            yield from _counted(_text(stream, 2, width, path), count, path)
+            return
+        number = 0
+        for entry in _text(stream, 2, width, path):
+            number += 1
+            yield entry
+        if number != count:
+            raise _refused(path, "line 1", f"it announces {count} vectors and holds {number}; fetch it again, or mend "
+                                           "the line")
 
 
 def _rows(path: Path) -> Entries:
-    """The rows of a NumPy file, whose words are the column of the one Parquet file beside it."""
+    """Yield the rows of a NumPy file, whose words are the column of the one Parquet file beside it."""
     import pyarrow.parquet
 
     indices = list(path.parent.glob("*.parquet"))
     try:
         table = np.load(path, mmap_mode="r", allow_pickle=False)
         words = pyarrow.parquet.read_table(indices[0]).column(0).to_pylist() if len(indices) == 1 else []
-    except (ValueError, OSError, EOFError) as error:  # Arrow's errors are these as well
+    except (ValueError, OSError, EOFError) as error:  # Arrow's errors are subclasses
         raise _refused(path, "with its index", f"cannot be read ({' '.join(str(error).split()):.120})") from error
     if table.ndim != 2 or len(words) != len(table):
         raise _refused(path, "with its index", f"{table.shape} numbers, and {len(words)} words in the .parquet beside")
     for word, vector in zip(words, table, strict=True):
         yield str(word).encode(), np.array(vector, dtype=np.float32)
-
-
-def _counted(entries: Entries, count: int, path: Path) -> Entries:
-    count_read = 0
-    for entry in entries:
-        count_read += 1
-        yield entry
-    if count_read != count:
-        raise _refused(path, "line 1",
-                       f"it announces {count} vectors and holds {count_read}; fetch it again, or mend the line")
 
 
 def _text(lines: Iterable[bytes], start: int, width: int, path: Path) -> Entries:
@@ -96,36 +90,34 @@ def _text(lines: Iterable[bytes], start: int, width: int, path: Path) -> Entries
 
 
 def _binary(stream: IO[bytes], count: int, width: int, path: Path) -> Entries:
-    """Each word ends at a space; its vector follows, and a line feed where word2vec itself wrote it, not gensim."""
-    held, at, size = b"", 0, 4 * width
+    """Yield words up to a space and the vectors behind them; word2vec, unlike gensim, writes a line feed in between."""
+    held, start, size = b"", 0, 4 * width
     for number in range(1, count + 1):
-        space = held.find(b" ", at)
-        if not 0 <= space < len(held) - size:
-            held, at = held[at:] + stream.read(_CHUNK + size), 0
+        space = held.find(b" ", start)
+        while not 0 <= space < len(held) - size and (more := stream.read(_CHUNK)):
+            held, start = held[start:] + more, 0
             space = held.find(b" ")
         if not 0 <= space < len(held) - size:
             raise _refused(path, f"word {number} of {count}", "cut short; fetch it again")
-        word, vector = held[at:space].lstrip(b"\n"), np.frombuffer(held, "<f4", width, space + 1)
+        word, vector = held[start:space].lstrip(b"\n"), np.frombuffer(held, "<f4", width, space + 1)
         if _CONTROL.search(word) or not np.isfinite(vector).all():
             raise _refused(path, f"word {number} of {count}", "no word and finite numbers; does a word hold a space?")
         yield word, vector
-        at = space + 1 + size
-    if (held[at:] + stream.read(_CHUNK)).strip(b"\n"):
+        start = space + 1 + size
+    if (held[start:] + stream.read(_CHUNK)).strip(b"\n"):
         raise _refused(path, f"word {count} of {count}", "the file goes on after its last word; fetch it again")
 
 
 def _width(fields: list[bytes]) -> int:
-    """How many numbers end a line that begins with a word."""
-    numbers = itertools.takewhile(_is_number, reversed(fields[1:]))
-    return sum(1 for _ in numbers)
-
-
-def _is_number(field: bytes) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
+    """Return how many numbers end a line that begins with a word."""
+    width = 0
+    for field in reversed(fields[1:]):
+        try:
+            float(field)
+        except ValueError:
+            break
+        width += 1
+    return width
 
 
 def _refused(path: Path, where: str, problem: str) -> MissingResource:

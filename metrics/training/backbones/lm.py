@@ -23,8 +23,8 @@ from torch.nn import functional
 
 from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
+from metrics.models.checkpoint import packed, unpacked
 from metrics.models.small_lm import END, Pieces, configuration
-from metrics.models.storage import packed, unpacked
 from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 Tokens = npt.NDArray[np.uint16]
