@@ -21,7 +21,7 @@ from harness.run.plan import Plan
 from harness.run.prepare import UNSAID, choice, prepare
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, settings
-from harness.run.workspace import Workers, Workspace, open_workspace
+from harness.run.workspace import Workspace, open_workspace
 from harness.scoring import pairs
 from harness.scoring.progress import LOG
 from leaderboard import site
@@ -108,7 +108,7 @@ def _first_board(plan: Plan, work: Workspace, requested: Settings) -> None:
         return
     draws = dataclasses.replace(plan.draws, ranks=0, quick=True)
     in_process = open_workspace(plan, work.home, requested.out, choice=choice(requested),
-                                workers=Workers(store=requested.store))
+                                requested=dataclasses.replace(requested, executor="local"))
     results = run_plan(dataclasses.replace(plan, chosen=quick, draws=draws, examples=0), in_process)
     if not results.correlations:
         return

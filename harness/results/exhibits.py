@@ -1,9 +1,6 @@
 """Exhibits on disk: the findings of a study in OUT/studies/NAME/exhibit.json, shown by the pages.
 
-    Exhibit -> encoded -> exhibit.json; markdown(exhibit) and csv_of(rows) write it for readers and spreadsheets
-    gathered(OUT) -> the exhibits that are there, and a line for each file that is none
-
-A file is from outside, whoever wrote it: it is read as texts and numbers and nothing else.
+A file may be from anyone: it is read as texts and numbers and nothing else.
 """
 
 from __future__ import annotations
@@ -58,8 +55,8 @@ def _read(path: Path, name: str) -> Exhibit:
         raise Refused("its kind is not study")
     if any(not grid.head or {len(row) for row in grid.rows} - {len(grid.head)} for grid in exhibit.grids):
         raise Refused("a row of a table is not as long as its head")
-    if any(not 0 < len(one.labels) <= MOST or [*map(len, one.values)] != [len(one.labels)] * len(one.labels)
-           for one in exhibit.maps):
+    if any(not 0 < len(heat.labels) <= MOST or [*map(len, heat.values)] != [len(heat.labels)] * len(heat.labels)
+           for heat in exhibit.maps):
         raise Refused(f"a heat map is no square of 1 to {MOST} labels")
     return exhibit
 

@@ -1,7 +1,4 @@
-"""Heat maps of correlations as SVG: orange for -1, white for 0, blue for 1, and the number.
-
-The picture has a title and a description for those who do not see it; every square says itself what it is.
-"""
+"""Heat maps of correlations as SVG, with a description: orange for -1, white for 0, blue for 1, and the number."""
 
 from __future__ import annotations
 
@@ -19,41 +16,41 @@ SQUARE, LABEL, TITLE = 36, 230, 50
 
 
 def drawn(title: str, maps: Sequence[HeatMap]) -> str:
-    """The maps below one another."""
-    heights = [TITLE + LABEL + SQUARE * len(one.labels) for one in maps]
-    width, height = LABEL + SQUARE * max(len(one.labels) for one in maps) + 20, sum(heights) + 20
-    parts = [f'<g transform="translate(0 {sum(heights[:place])})">\n{_map(one)}</g>\n'
-             for place, one in enumerate(maps)]
-    told = escape(" ".join(one.told for one in maps))
+    """Draw maps below one another."""
+    heights = [TITLE + LABEL + SQUARE * len(heat.labels) for heat in maps]
+    width, height = LABEL + SQUARE * max(len(heat.labels) for heat in maps) + 20, sum(heights) + 20
+    parts = [f'<g transform="translate(0 {sum(heights[:index])})">\n{_map(heat)}</g>\n'
+             for index, heat in enumerate(maps)]
+    told = escape(" ".join(heat.told for heat in maps))
     return (f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {width} {height}" width="{width}" '
             f'height="{height}" role="img" tabindex="0" aria-label="{told}" font-family="system-ui, sans-serif" '
             f'font-size="12">\n<title>{escape(title)}</title>\n<desc>{told}</desc>\n'
             f'<rect width="100%" height="100%" fill="#ffffff"/>\n{"".join(parts)}</svg>\n')
 
 
-def _map(one: HeatMap) -> str:
+def _map(heat: HeatMap) -> str:
     top = TITLE + LABEL
-    lines = [f'<text x="10" y="30" font-size="15" font-weight="600">{escape(one.title)}</text>']
-    for i, label in enumerate(one.labels):
+    lines = [f'<text x="10" y="30" font-size="15" font-weight="600">{escape(heat.title)}</text>']
+    for i, label in enumerate(heat.labels):
         middle = i * SQUARE + SQUARE / 2
         lines.append(f'<text x="{LABEL - 8}" y="{top + middle + 4}" text-anchor="end">{escape(label)}</text>')
         lines.append(f'<text transform="translate({LABEL + middle + 4} {top - 8}) rotate(-90)">{escape(label)}</text>')
-        lines += [_square(one, i, j) for j in range(len(one.labels))]
+        lines += [_square(heat, i, j) for j in range(len(heat.labels))]
     return "\n".join(lines) + "\n"
 
 
-def _square(one: HeatMap, i: int, j: int) -> str:
-    value = one.values[i][j]
+def _square(heat: HeatMap, i: int, j: int) -> str:
+    value = heat.values[i][j]
     x, y = LABEL + j * SQUARE, TITLE + LABEL + i * SQUARE
     shown = number(math.nan if value is None else value)
-    return (f'<g><title>{escape(f"{one.labels[i]} and {one.labels[j]}: {shown}")}</title>'
+    return (f'<g><title>{escape(f"{heat.labels[i]} and {heat.labels[j]}: {shown}")}</title>'
             f'<rect x="{x}" y="{y}" width="{SQUARE}" height="{SQUARE}" fill="{colour(value)}" stroke="#ffffff"/>'
             f'<text x="{x + SQUARE / 2}" y="{y + SQUARE / 2 + 4}" text-anchor="middle">{shown}</text></g>')
 
 
 def colour(value: float | None) -> str:
-    """The colour of a value from -1 to 1; grey where there is none."""
+    """Return the colour of a value from -1 to 1, or grey."""
     if value is None:
         return "#eeeeee"
     end, share = FOR if value > 0 else AGAINST, min(1.0, abs(value))
-    return "#" + "".join(f"{round(zero + share * (one - zero)):02x}" for zero, one in zip(NOTHING, end, strict=True))
+    return "#" + "".join(f"{round(zero + share * (full - zero)):02x}" for zero, full in zip(NOTHING, end, strict=True))

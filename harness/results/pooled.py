@@ -1,9 +1,4 @@
-"""One answer for a board, or for a dimension of it: which of two columns leads over all its targets, and whether that
-is established; and how much a column reaches of what the raters' reliability allows.
-
-Computed from the correlations and item scores of results when asked for, or kept by a run from the same scores; two
-columns take a fraction of a second.
-"""
+"""Tests of two columns over all targets of a board or dimension, and the share of the raters' reliability reached."""
 
 from __future__ import annotations
 
@@ -24,7 +19,7 @@ from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.significance import holm
 
 Target: TypeAlias = tuple[str, str]
-"""Dataset and quality, by name."""
+"""Dataset and quality."""
 
 STATISTIC, RELIABILITY = "spearman", "split-half"
 FOLLOWING = 5
@@ -45,11 +40,11 @@ class Lead:
 
     @property
     def verdict(self) -> str:
-        """Describe the lead with interval, p and verdict."""
-        own = self.difference
-        p = "p < .001" if own.p < 0.001 else f"p = {_short(own.p)}"
-        return (f"by {_short(own.value)} [{_short(own.low)}, {_short(own.high)}], {p}: "
-                f"{'established' if own.established else 'not established'}")
+        """The lead in words, with interval and p."""
+        lead = self.difference
+        p = "p < .001" if lead.p < 0.001 else f"p = {_short(lead.p)}"
+        return (f"by {_short(lead.value)} [{_short(lead.low)}, {_short(lead.high)}], {p}: "
+                f"{'established' if lead.established else 'not established'}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,33 +85,34 @@ class Pool:
         weight = weights([dataset for dataset, _ in targets], rule)
         means = {column: float(weight @ [values[target] for target in targets])
                  for column, values in self.columns.items() if targets and values.keys() >= set(targets)}
-        return dict(sorted(means.items(), key=lambda own: (-own[1], own[0])))
+        return dict(sorted(means.items(), key=lambda mean: (-mean[1], mean[0])))
 
     def leads(self, targets: Sequence[Target], families: Iterable[Sequence[ColumnKey]], rule: str = "dev",
               ) -> list[Lead]:
         """Test each first column against its second over the targets, by PERM-BOTH.
 
-        p is adjusted by Holm over all that follow the first. A column that lacks a value on some target has a NaN.
+        p is adjusted by Holm over all columns of a family after the first. A column without a value on some target has
+        NaN.
         """
         wanted = list(families)
-        if not wanted:  # a column alone leads nobody
+        if not wanted:
             return []
         names = list(dict.fromkeys(name for family in wanted for name in family))
-        places = [[names.index(name) for name in family] for family in wanted]
+        indices = [[names.index(name) for name in family] for family in wanted]
         scores = [self._scores(target, names) for target in targets]
-        drawn = functools.partial(_drawn, scores, places, rule, self.seed)
-        held = [digest(*(table for one in scores for table in (one.human, one.scores[own], one.context)))
-                for own in places]
-        rows = self.cache.rows("leads", [rule, self.seed, *targets], held, drawn) if self.cache else drawn(
-            range(len(places)))
+        drawn = functools.partial(_drawn, scores, indices, rule, self.seed)
+        keys = [digest(*(table for target in scores for table in (target.human, target.scores[family], target.context)))
+                for family in indices]
+        rows = self.cache.rows("leads", [rule, self.seed, *targets], keys, drawn) if self.cache else drawn(
+            range(len(indices)))
         tested = [Difference(*row) for row in rows.tolist()]
-        return [Lead(second, first, Difference(-own.value, -own.high, -own.low, own.p)) if own.value < 0
-                else Lead(first, second, own) for (first, second, *_), own in zip(wanted, tested, strict=True)]
+        return [Lead(second, first, Difference(-lead.value, -lead.high, -lead.low, lead.p)) if lead.value < 0
+                else Lead(first, second, lead) for (first, second, *_), lead in zip(wanted, tested, strict=True)]
 
     def reached(self, targets: Sequence[Target], column: ColumnKey, rule: str = "dev") -> float:
         """Return the mean share of the raters' reliability, over the targets where it is known."""
-        values, reliability = (np.array([own.get(target, math.nan) for target in targets], dtype=np.float64)
-                               for own in (self.columns.get(column, {}), self.reliability))
+        values, reliability = (np.array([known.get(target, math.nan) for target in targets], dtype=np.float64)
+                               for known in (self.columns.get(column, {}), self.reliability))
         return share_reached(values, reliability, weights([dataset for dataset, _ in targets], rule))
 
     def _usable(self) -> Iterable[tuple[DatasetEntry, QualityEntry]]:
@@ -132,7 +128,7 @@ class Pool:
         """Return the ratings of a target and the scores of columns, without those fitted on it."""
         dataset, quality = target
         points = self.points[dataset]
-        dimension = next(one.dimension for one in self.entries[dataset].qualities if one.name == quality)
+        (dimension,) = (entry.dimension for entry in self.entries[dataset].qualities if entry.name == quality)
 
         def scores(name: ColumnKey) -> Vector:
             known = target in self.columns.get(name, ())
@@ -143,21 +139,21 @@ class Pool:
 
 
 def _drawn(every: Sequence[TargetScores], families: Sequence[Sequence[int]], rule: str, seed: int,
-           some: Sequence[int]) -> Array:
-    """Return difference, interval and p of the first two columns of each family: (families, 4)."""
-    leads = {families[place][0] for place in some}
-    used = sorted({column for place in some for column in families[place]}, key=lambda own: (own not in leads, own))
-    families = [[used.index(column) for column in families[place]] for place in some]
+           chosen: Sequence[int]) -> Array:
+    """Return difference, interval and p of the first two columns of each chosen family: (families, 4)."""
+    leads = {families[family][0] for family in chosen}
+    used = sorted({column for family in chosen for column in families[family]},
+                  key=lambda column: (column not in leads, column))
+    families = [[used.index(column) for column in families[family]] for family in chosen]
     scores = [replace(target, scores=target.scores[used]) for target in every]
     items = sum({target.dataset: len(target.human) for target in scores}.values())
     draws = max(FEWEST, min(DRAWS, AFFORDED // max(items, 1)))
-    intervals = differences(scores, [(own[0], own[1]) for own in families], np.random.default_rng(seed), rule,
+    intervals = differences(scores, [(family[0], family[1]) for family in families], np.random.default_rng(seed), rule,
                             min(RESAMPLES, draws), STATISTIC)
     weight = weights([target.dataset for target in scores], rule)
-    p = all_pairs(scores, weight[None], np.random.default_rng(seed), draws, STATISTIC,
-                  leads=len(leads))[0].p
-    return np.array([[one.value, one.low, one.high, holm(p[own[0], own[1:]])[0]]
-                     for one, own in zip(intervals, families, strict=True)])
+    p = all_pairs(scores, weight[None], np.random.default_rng(seed), draws, STATISTIC, leads=len(leads))[0].p
+    return np.array([[lead.value, lead.low, lead.high, holm(p[family[0], family[1:]])[0]]
+                     for lead, family in zip(intervals, families, strict=True)])
 
 
 def _short(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Comparisons of columns on a target, and how far people agree on it."""
+"""Comparisons of columns on a target, and the agreement of its raters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STATISTICS = ("spearman", "pearson")
 
 
 def comparisons(target: TargetData, draws: Draws, cache: Cache) -> Iterator[Comparisons]:
-    """Every pair of columns by Williams' test and, with draws, by PERM-BOTH over contexts for Spearman."""
+    """Test every pair of columns by Williams' test and, with draws, by PERM-BOTH over contexts for Spearman."""
     human, names = target.judged.means, labels(target.names)
     for statistic in STATISTICS:
         tests = all_pairs_by_formula(human, target.scores, statistic)
@@ -48,32 +48,31 @@ def _permuted(target: TargetData, draws: Draws, cache: Cache) -> PairTests:
 
 
 def reliability(target: TargetData, draws: Draws, cache: Cache) -> tuple[Reliability, ...]:
-    """How far the people agree: one against the others, half against half, and Krippendorff's alpha."""
+    """Return the agreement of the raters: one against the others, half against half, and Krippendorff's alpha."""
     votes = among_people.votes(target.judged.votes)
-    place = (target.dataset, target.quality)
 
     def drawn() -> list[list[object]]:
         by_method = {
-            "leave-one-out": among_people.leave_one_out(votes, spearmans, generator(draws.seed, *place)),
-            correlate.RELIABILITY: among_people.split_half(votes, spearmans, generator(draws.seed, *place)),
+            "leave-one-out": among_people.leave_one_out(votes, spearmans, generator(draws.seed, *target.key)),
+            correlate.RELIABILITY: among_people.split_half(votes, spearmans, generator(draws.seed, *target.key)),
             "alpha-ordinal": among_people.alpha(votes, "ordinal"),
             "alpha-interval": among_people.alpha(votes, "interval"),
         }
         return [[method, agreement.value, agreement.items, agreement.note] for method, agreement in by_method.items()]
 
-    key = [*place, draws.seed, votes.table.shape, digest(votes.table)]
-    return tuple(Reliability(*place, *row) for row in cache.get("reliability", key, drawn))
+    key = [*target.key, draws.seed, votes.table.shape, digest(votes.table)]
+    return tuple(Reliability(*target.key, *row) for row in cache.get("reliability", key, drawn))
 
 
 def generator(seed: int, dataset: str, quality: str) -> np.random.Generator:
-    """Randomness of a target's own, the same whatever other targets there are."""
-    own = hashlib.sha256(f"{dataset}\0{quality}".encode()).digest()[:8]
-    return np.random.default_rng([seed, int.from_bytes(own, "big")])
+    """Return a generator for a target, independent of other targets."""
+    digest_of_target = hashlib.sha256(f"{dataset}\0{quality}".encode()).digest()[:8]
+    return np.random.default_rng([seed, int.from_bytes(digest_of_target, "big")])
 
 
 def compared(dataset: str, quality: str, names: Sequence[str], statistic: str, test: str,
              tests: PairTests, permutations: int = 0) -> Comparisons:
-    """The tests of every two columns, p adjusted over all pairs of the target; pairs without p are left out."""
+    """Return the tests of every two columns, p adjusted over all pairs of the target, without pairs that have no p."""
     first, second = np.triu_indices(len(names), 1)
     known = np.isfinite(tests.p[first, second])
     first, second = first[known], second[known]

@@ -17,23 +17,24 @@ import numpy as np
 
 from benchmarks.dataset import Dataset, Item, Quality
 from harness.results.cache import Cache, digest
-from harness.results.item_scores import on_quality, plain
+from harness.results.item_scores import ColumnKey, on_quality, plain
 from harness.results.rows import Correlation, DatasetEntry, ItemScores, Reliability
 from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import estimates
 from harness.statistics.panel import Array, Codes, Panel, Vector, alike, codes, panel
 from harness.statistics.reliability import disattenuated
 from metrics.column import of_quality, split_quality
+from metrics.text.words import words
 
 DEFAULT = tuple((name, estimates.ITEMS) for name in estimates.DEFAULT)
 """The statistics of every run, each with its level."""
 RELIABILITY = "split-half"
-"""The ceiling that corrects a correlation for attenuation: it is of the mean of all votes, as the panels are."""
+"""The reliability that corrects a correlation for attenuation: of the mean of all votes, as the panels are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A quality of a dataset with its votes and their mean per item, in the order of the items; NaN where none."""
+    """A quality of a dataset with its votes and their mean per item, in the order of the items; NaN if missing."""
 
     quality: Quality
     votes: tuple[tuple[float, ...], ...]
@@ -41,27 +42,29 @@ class Judged:
 
     @property
     def rated(self) -> int:
-        """How many items have votes."""
+        """Number of items with votes."""
         return int(np.isfinite(self.means).sum())
 
     @property
     def usable(self) -> bool:
-        """Whether any metric could correlate: three ratings that are not all the same."""
+        """True if a correlation is defined: at least three ratings that are not all equal."""
         rated = self.means[np.isfinite(self.means)]
         return rated.size >= 3 and bool(np.ptp(rated) > 0)
 
 
 def judged(dataset: Dataset, wanted: Iterable[Quality]) -> tuple[Judged, ...]:
-    """The mean ratings of each wanted quality, joined to the items by id."""
+    """Return the mean ratings of each quality, joined to the items by id."""
     votes = {(rating.item, rating.quality): rating.votes for rating in dataset.ratings}
-    by_quality = {quality: tuple(votes.get((item.id, quality.name), ()) for item in dataset.items)
-                  for quality in wanted}
-    return tuple(Judged(quality, each, np.array([float(np.mean(own)) if own else np.nan for own in each]))
-                 for quality, each in by_quality.items())
+
+    def of_quality(quality: Quality) -> Judged:
+        by_item = tuple(votes.get((item.id, quality.name), ()) for item in dataset.items)
+        return Judged(quality, by_item, np.array([float(np.mean(votes)) if votes else np.nan for votes in by_item]))
+
+    return tuple(map(of_quality, wanted))
 
 
 def rated(points: ItemScores, entry: DatasetEntry) -> tuple[Judged, ...]:
-    """The mean ratings of a dataset from its results, which keep no votes."""
+    """Return the mean ratings of a dataset from its results, which keep no votes."""
     known = {quality.name: quality for quality in entry.qualities}
     return tuple(Judged(Quality(name, known[name].low, known[name].high, known[name].dimension), (), means)
                  for name, means in points.human.items())
@@ -69,9 +72,9 @@ def rated(points: ItemScores, entry: DatasetEntry) -> tuple[Judged, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TargetData:
-    """One quality of a dataset with the scores (columns, items) of every column: all that statistics need.
+    """A quality of a dataset with the scores (columns, items) of every column: all that statistics need.
 
-    `words` is how long each item is, which a partial correlation holds constant; `conversation` is of each item, where
+    A partial correlation holds `words` per item constant; `conversation` numbers the conversation of each item if
     some contexts are of the same one.
     """
 
@@ -86,7 +89,7 @@ class TargetData:
 
     @property
     def quality(self) -> str:
-        """The quality's name."""
+        """Name of the quality."""
         return self.judged.quality.name
 
     @property
@@ -96,11 +99,11 @@ class TargetData:
 
     @property
     def units(self) -> Codes:
-        """Which items are swapped and drawn as one: those of a context, or of a conversation."""
+        """Groups of items that are swapped and drawn together: contexts, or conversations."""
         return self.context if self.conversation is None else self.conversation
 
     def values(self, statistic: str, level: str) -> Vector | None:
-        """The statistic of every column where it is known for many at once; NaN where a column has none."""
+        """Return the statistic of every column if it can be computed for all at once; NaN if a column has none."""
         of_rows = estimates.STATISTICS[statistic].of_rows
         if of_rows is None or level != estimates.ITEMS:
             return None
@@ -110,23 +113,23 @@ class TargetData:
         return values
 
     def panel(self, row: int) -> Panel:
-        """The panel of one column."""
+        """Return the panel of a column."""
         return panel(self.scores[row], self.judged.means, self.system, self.context, self.words,
                      self.conversation)
 
 
 def item_scores(dataset: Dataset, qualities: Collection[Judged], scored: Mapping[tuple[str, str], Scores],
                 aggregations: Iterable[str] = ("mean",)) -> ItemScores:
-    """The ratings and every selected column of a dataset; `scored` has metric label and column suffix as its key."""
-    ways, scores = frozenset(aggregations), dict[tuple[str, str], Vector]()
-    for (label, suffix), own in scored.items():
-        aligned = _aligned(dataset, own)
+    """Return the ratings and every selected column of a dataset, from scores by metric label and column suffix."""
+    ways, scores = frozenset(aggregations), dict[ColumnKey, Vector]()
+    for (label, suffix), metric_scores in scored.items():
+        aligned = _aligned(dataset, metric_scores)
         for name in aligned:
             if _wanted(name, aligned, ways):
                 scores[label, name + suffix] = aligned[name]
-                for dimension in (one.quality.dimension for one in qualities):
-                    if of_quality(name, dimension) in aligned:
-                        scores[label, of_quality(name + suffix, dimension)] = aligned[of_quality(name, dimension)]
+                for dimension in (judged.quality.dimension for judged in qualities):
+                    if (other := of_quality(name, dimension)) in aligned:
+                        scores[label, of_quality(name + suffix, dimension)] = aligned[other]
     contexts, of_conversations = codes(item.context for item in dataset.items), conversations(dataset.items)
     return ItemScores(
         dataset=dataset.card.name, items=tuple(item.id for item in dataset.items),
@@ -137,7 +140,7 @@ def item_scores(dataset: Dataset, qualities: Collection[Judged], scored: Mapping
 
 
 def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetData]:
-    """One target per quality, with the scores of every column for it."""
+    """Return one target per quality, with the scores of every column for it."""
     names = tuple(plain(points.scores))
     system, words = codes(points.systems), points.words.astype(np.float64)
 
@@ -145,15 +148,15 @@ def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetD
         scores = [on_quality(points.scores, name, dimension) for name in names]
         return np.array(scores, dtype=np.float64).reshape(len(names), len(points.items))
 
-    shared = table("") if len(names) == len(points.scores) else None  # no column has scores of its own for a quality
-    for one in qualities:
-        scores = table(one.quality.dimension) if shared is None else shared
-        yield TargetData(points.dataset, one, names, scores, system, points.contexts, words, points.conversations)
+    shared = table("") if len(names) == len(points.scores) else None  # if no column is for one quality
+    for judged in qualities:
+        scores = table(judged.quality.dimension) if shared is None else shared
+        yield TargetData(points.dataset, judged, names, scores, system, points.contexts, words, points.conversations)
 
 
 def correlations(target: TargetData, statistics: Sequence[tuple[str, str]] = DEFAULT,
                  reliability: Iterable[Reliability] = (), cache: Cache | None = None) -> Iterator[Correlation]:
-    """Every statistic, each at its level, for every column; corrected for rater unreliability where that is known."""
+    """Return every statistic at its level for every column, corrected for rater unreliability if that is known."""
     ceiling = next((row.value for row in reliability if row.method == RELIABILITY), math.nan)
     make = functools.partial(_estimates, target, statistics)
     if cache:
@@ -162,25 +165,29 @@ def correlations(target: TargetData, statistics: Sequence[tuple[str, str]] = DEF
     else:
         rows = make(range(len(target.names)))
     for row, (metric, column) in enumerate(target.names):
-        for (statistic, level), own in zip(statistics, rows[row].reshape(-1, 6).tolist(), strict=True):
-            n, value, p, low, high, epsilon = own
+        for (statistic, level), numbers in zip(statistics, rows[row].reshape(-1, 6).tolist(), strict=True):
+            n, value, p, low, high, epsilon = numbers
             note = estimates.estimate(target.panel(row), statistic, level, value).note if math.isnan(value) else ""
             yield Correlation(target.dataset, target.quality, metric, column, estimates.full_name(statistic, level),
                               int(n), value, p, low, high, note, disattenuated(value, ceiling), epsilon)
 
 
 def _estimates(target: TargetData, statistics: Sequence[tuple[str, str]], columns: Sequence[int]) -> Array:
-    """The numbers of some columns: n, value, p, interval and threshold of each statistic, one after the other."""
-    own = replace(target, names=tuple(target.names[place] for place in columns), scores=target.scores[list(columns)])
-    known = [(*one, own.values(*one)) for one in statistics]
-    made = [[estimates.estimate(items, statistic, level, None if values is None else float(values[row]))
-             for statistic, level, values in known] for row, items in enumerate(map(own.panel, range(len(columns))))]
-    return np.array([[number for one in row for number in (one.n, one.value, one.p, one.low, one.high, one.epsilon)]
-                     for row in made], dtype=np.float64)
+    """Return n, value, p, interval and threshold of each statistic, one after the other, for some columns."""
+    chosen = replace(target, names=tuple(target.names[column] for column in columns), scores=target.scores[[*columns]])
+    values = {statistic: chosen.values(*statistic) for statistic in statistics}
+    table = []
+    for row in range(len(columns)):
+        items = chosen.panel(row)
+        made = (estimates.estimate(items, *statistic, None if known is None else float(known[row]))
+                for statistic, known in values.items())
+        table.append([number for estimate in made for number in (
+            estimate.n, estimate.value, estimate.p, estimate.low, estimate.high, estimate.epsilon)])
+    return np.array(table, dtype=np.float64)
 
 
 def _aligned(dataset: Dataset, scores: Scores) -> dict[str, Vector]:
-    """The columns in the order of the dataset's items, joined by id."""
+    """Return the columns in the order of the dataset's items, joined by id."""
     if scores.items == tuple(item.id for item in dataset.items):
         return dict(scores.columns)
     place = {name: number for number, name in enumerate(scores.items)}
@@ -189,9 +196,9 @@ def _aligned(dataset: Dataset, scores: Scores) -> dict[str, Vector]:
 
 
 def _wanted(column: str, columns: Collection[str], ways: frozenset[str]) -> bool:
-    """Whether a column was selected: turns together in one of the ways, or scores that are of no turns."""
+    """Return True for a column of a selected aggregation, or of no turns; columns for one quality follow the plain."""
     if split_quality(column, columns)[1]:
-        return False  # it stands for the plain one on its quality
+        return False
     plain, _, way = column.rpartition(":")
     if way in AGGREGATIONS and plain in columns:  # a column of another library can be named so by itself
         return way in ways
@@ -199,24 +206,19 @@ def _wanted(column: str, columns: Collection[str], ways: frozenset[str]) -> bool
 
 
 def conversations(items: Sequence[Item]) -> Codes:
-    """Which conversation each item is of: one whose context begins with another's context and response continues it."""
+    """Return the conversation of each item; it goes on where a context begins with another context and its response."""
     contexts = [tuple(turn.text for turn in item.context) for item in items]
-    answered = {(*own, item.response.text) for own, item in zip(contexts, items, strict=True) if item.response}
-    first = dict[tuple[str, ...], tuple[str, ...]]()  # the context with which the conversation of each begins
-    for own in sorted(set(contexts), key=len):
-        earlier = next((own[:size - 1] for size in range(len(own), 0, -1) if own[:size] in answered), own)
-        first[own] = first.get(earlier, own)
-    return codes(first[own] for own in contexts)
+    answered = {(*context, item.response.text) for context, item in zip(contexts, items, strict=True) if item.response}
+    first = dict[tuple[str, ...], tuple[str, ...]]()  # the context with which each conversation begins
+    for context in sorted(set(contexts), key=len):
+        sizes = range(len(context), 0, -1)
+        earlier = next((context[:size - 1] for size in sizes if context[:size] in answered), context)
+        first[context] = first.get(earlier, context)
+    return codes(first[context] for context in contexts)
 
 
 def lengths(items: Sequence[Item]) -> Codes:
-    """How many words each item has."""
-    return np.fromiter(map(_words, items), dtype=np.int64, count=len(items))
-
-
-def _words(item: Item) -> int:
-    """Words of the response, as the metric `length` counts them, or of the whole dialogue."""
-    from metrics.text.words import words
-
-    turns = item.context if item.response is None else (item.response,)
-    return sum(len(words(turn.text, item.language)) for turn in turns)
+    """Return the words of each response, as the metric `length` counts them, or of the whole dialogue."""
+    turns = (item.context if item.response is None else (item.response,) for item in items)
+    return np.array([sum(len(words(turn.text, item.language)) for turn in read)
+                     for item, read in zip(items, turns, strict=True)], dtype=np.int64)

@@ -54,13 +54,10 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
 
 def training_entries(chosen: Sequence[Chosen], models: Models) -> tuple[TrainingEntry, ...]:
     """Return the trained weights on this machine that the metrics of a run read, by name."""
-    readers: dict[str, list[str]] = {}
-    used: dict[str, Checkpoint] = {}
-    for one in chosen:
-        for weights in _weights(one.metric, models):
-            used[weights.identity] = weights
-            readers.setdefault(weights.identity, []).append(one.label)
-    return tuple(training_entry(used[key], tuple(readers[key])) for key in sorted(used))
+    read = [(weights, pick.label) for pick in chosen for weights in _weights(pick.metric, models)]
+    used = {weights.identity: weights for weights, _ in read}
+    return tuple(training_entry(used[identity], tuple(label for weights, label in read if weights.identity == identity))
+                 for identity in sorted(used))
 
 
 def untrained(chosen: Sequence[Chosen], models: Models) -> tuple[str, ...]:
@@ -69,13 +66,13 @@ def untrained(chosen: Sequence[Chosen], models: Models) -> tuple[str, ...]:
         models.encoder()
     except MissingResource:
         return ()
-    return tuple(one.label for one in chosen
-                 if any(len(list(_weights(each, models))) < len(checkpoints(each))
-                        for each in _inputs(one.metric) or [one.metric]))
+    return tuple(pick.label for pick in chosen
+                 if any(len(list(_weights(part, models))) < len(checkpoints(part)) for part in _parts(pick.metric)))
 
 
-def _inputs(metric: Metric) -> list[Metric]:
-    return [own.chosen.metric for own in metric.made_of()] if isinstance(metric, Composite) else []
+def _parts(metric: Metric) -> list[Metric]:
+    """Return the inputs of a composition, or the metric itself."""
+    return [part.chosen.metric for part in metric.made_of()] if isinstance(metric, Composite) else [metric]
 
 
 def _weights(metric: Metric, models: Models) -> Iterator[Checkpoint]:
@@ -101,33 +98,33 @@ def training_entry(weights: Checkpoint, readers: tuple[str, ...] = ()) -> Traini
 
 def _trained_on(metric: Metric, models: Models) -> str:
     """Return the training corpora of a metric, and for a composition the datasets it was fitted on."""
-    sources = list(dict.fromkeys(filter(None, (one.card.trained_on for one in (metric, *_inputs(metric))))))
-    if isinstance(metric, Composite) and metric.learns:
-        names = ", ".join(composites.sources(metric, models))
+    sources = [part.card.trained_on for part in (metric, *_parts(metric))]
+    if isinstance(metric, Composite) and metric.learns and (names := ", ".join(composites.sources(metric, models))):
         each = "" if metric.in_sample else ", for each of these on the others"
-        sources += [f"weights on ratings of {names}{each}"] if names else []
-    return "; ".join(sources)
+        sources.append(f"weights on ratings of {names}{each}")
+    return "; ".join(dict.fromkeys(filter(None, sources)))
 
 
 def _fitted_on(metric: Metric) -> str:
     """Return what a metric or its inputs were fitted on; ratings take precedence."""
-    learns = ("ratings" if metric.learns else "") if isinstance(metric, Composite) else metric.card.fitted_on
-    own = {learns, *map(_fitted_on, _inputs(metric))}
-    return next((level for level in ("ratings", "dialogues") if level in own), "")
+    if not isinstance(metric, Composite):
+        return metric.card.fitted_on
+    levels = {"ratings" if metric.learns else "", *map(_fitted_on, _parts(metric))}
+    return next((level for level in ("ratings", "dialogues") if level in levels), "")
 
 
 def _parameters(metric: Metric, models: Models) -> int:
     """Count the parameters of the networks behind a metric, each network once."""
-    parts = _inputs(metric) or [metric]
-    networks = {(kind, options(one).get(kind, "")) for one in parts for kind in one.card.models}
-    trained = {weights.folder for one in (metric, *parts) for weights in _weights(one, models)}
+    parts = _parts(metric)
+    networks = {(kind, options(part).get(kind, "")) for part in parts for kind in part.card.models}
+    trained = {weights.folder for part in (metric, *parts) for weights in _weights(part, models)}
     return sum(models.parameters(kind, str(name)) for kind, name in networks) + sum(map(parameters, trained))
 
 
 def _models(metric: Metric, models: Models) -> tuple[str, ...]:
     """Return the display names of the models on this machine that a metric reads."""
-    shown = (models.display_name(kind, options(one).get(kind, "")) for one in _inputs(metric) or [metric]
-             for kind in one.card.models)
+    shown = (models.display_name(kind, options(part).get(kind, "")) for part in _parts(metric)
+             for kind in part.card.models)
     return tuple(dict.fromkeys(filter(None, shown)))
 
 

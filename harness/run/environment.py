@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import platform
 import subprocess
@@ -19,28 +20,17 @@ PACKAGES = (
 
 
 def facts(seed: int, device: str, options: Mapping[str, Any], command: str) -> Run:
-    """Return version, commit, packages and platform."""
-    return Run(
-        version=harness.__version__,
-        commit=commit(),
-        seed=seed,
-        device=device,
-        options=options,
-        python=platform.python_version(),
-        platform=platform.platform(),
-        packages=packages(),
-        command=command,
-    )
+    """Return the facts needed to repeat a run."""
+    return Run(version=harness.__version__, commit=commit(), seed=seed, device=device, options=options,
+               python=platform.python_version(), platform=platform.platform(), packages=packages(), command=command)
 
 
 def packages() -> dict[str, str]:
     """Return the installed packages that affect scores, with their versions."""
     versions = {}
     for name in PACKAGES:
-        try:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
     return versions
 
 

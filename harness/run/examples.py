@@ -1,14 +1,15 @@
 """Examples: the items of a dataset on which people and metrics disagree most.
 
-An item's place is its rank among the items that people rated, from 0, the lowest, to 1, the highest; equals share the
-middle of theirs. Of the metrics it is the median over the first column of each. Half of the examples stand higher with
-people than with metrics, the furthest apart first, and then half the reverse; a response is shown once. Behind them
-stand, for each metric, the item that it alone places furthest below people, and the one furthest above.
+Items are compared by rank among the rated items, scaled from 0 to 1, ties sharing their mean; the rank by metrics is
+the median over the first column of each. Half of the examples rank higher with people than with metrics, the largest
+differences first, then half the reverse; a response is shown once. Then follow, for each metric, the items that it
+ranks furthest below and above people.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,35 +17,33 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Dataset, Item, Utterance
-from harness.results.item_scores import labels
+from harness.results.item_scores import ColumnKey, labels, on_quality
 from harness.results.rows import Correlation, Example, ItemScores
 from harness.run.correlate import Judged
 from harness.statistics.ranks import ranks
-from metrics.column import of_quality
 
 EVERY = "all qualities"
 OVERALL = "overall"
 UTTERANCES, SIGNS, COLUMNS = 4, 400, 6
-"""How much of an item is shown: the last of its context, each text cut, and the columns that agree best with people."""
+"""Limits of an example: last utterances of the context, characters of a text, columns that agree best with people."""
 
-Places = npt.NDArray[np.float64]
-Key = tuple[str, str]
+Ranks = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """What people say of each item: the rating to show, NaN where there is none, and its place."""
+    """The rating to show of each item, NaN if there is none, and its rank."""
 
     quality: str
     dimension: str
-    rating: Places
-    places: Places
+    rating: Ranks
+    ranks: Ranks
 
 
 def find(dataset: Dataset, qualities: Iterable[Judged], points: ItemScores, correlations: Iterable[Correlation],
          metrics: Collection[str], number: int) -> tuple[Example, ...]:
-    """The examples of a dataset, at most `number`; none where nothing was rated, or `metrics` has no metric of it."""
-    usable = [one for one in qualities if one.usable]
+    """Return at most `number` examples of a dataset and those of each metric; none without ratings or scores."""
+    usable = [judged for judged in qualities if judged.usable]
     if not usable or number < 1:
         return ()
     people = _people(usable)
@@ -57,29 +56,31 @@ def find(dataset: Dataset, qualities: Iterable[Judged], points: ItemScores, corr
     columns = _shown(points, people, list(judges), correlations)
     together = (_example(dataset.items[row], points.dataset, people, row, float(median[row]),
                          [(name, float(judges[key][row])) for key, name in columns])
-                for ahead, count in ((people.places - median, number - number // 2),
-                                     (median - people.places, number // 2))
+                for ahead, count in ((people.ranks - median, number - number // 2),
+                                     (median - people.ranks, number // 2))
                 for row in _distinct(dataset.items, ahead, count))
-    alone = (replace(_example(dataset.items[row], points.dataset, people, row, float(own[row]), ()), metric=metric)
-             for (metric, _), own in judges.items() for ahead in (people.places - own, own - people.places)
-             for row in _distinct(dataset.items, ahead, 1))
-    return (*together, *alone)
+    by_metric = (replace(_example(dataset.items[row], points.dataset, people, row, float(ranked[row]), ()),
+                         metric=metric)
+                 for (metric, _), ranked in judges.items() for ahead in (people.ranks - ranked, ranked - people.ranks)
+                 for row in _distinct(dataset.items, ahead, 1))
+    return (*together, *by_metric)
 
 
 def _people(usable: Sequence[Judged]) -> People:
-    """The quality of dimension `overall`, the only one, or the mean over all."""
-    chosen = next((one for one in usable if one.quality.dimension == OVERALL), usable[0] if len(usable) == 1 else None)
-    if chosen:
-        return People(chosen.quality.name, chosen.quality.dimension, chosen.means, places(chosen.means))
-    scales = {(one.quality.low, one.quality.high) for one in usable}
-    ratings = _mean([one.means for one in usable])
+    """Return the quality of dimension `overall`, the only one, or the mean over all."""
+    overall = [judged for judged in usable if judged.quality.dimension == OVERALL]
+    if overall or len(usable) == 1:
+        chosen = (overall or usable)[0]
+        return People(chosen.quality.name, chosen.quality.dimension, chosen.means, scaled_ranks(chosen.means))
+    scales = {(judged.quality.low, judged.quality.high) for judged in usable}
+    ratings = _mean([judged.means for judged in usable])
     if len(scales) > 1 or None in scales.pop():
         ratings = np.full_like(ratings, math.nan)
-    return People(EVERY, "", ratings, _mean([places(one.means) for one in usable]))
+    return People(EVERY, "", ratings, _mean([scaled_ranks(judged.means) for judged in usable]))
 
 
-def places(values: npt.NDArray[np.floating]) -> Places:
-    """The place of each value, 0 to 1, NaN where it is missing or where no two differ."""
+def scaled_ranks(values: npt.NDArray[np.floating]) -> Ranks:
+    """Return the rank of each value from 0 to 1, NaN if it is missing or no two differ."""
     table = np.full(len(values), np.nan)
     present = np.isfinite(values)
     if present.sum() > 1 and np.ptp(values[present]) > 0:
@@ -87,38 +88,34 @@ def places(values: npt.NDArray[np.floating]) -> Places:
     return table
 
 
-def _judges(points: ItemScores, people: People, metrics: Collection[str]) -> dict[Key, Places]:
-    """Where the first column of each metric puts the items, as it is used for the quality."""
-    rated, judges, seen = np.isfinite(people.places), dict[Key, Places](), set[str]()
-    for (metric, column), plain in points.scores.items():
-        if metric in metrics and metric not in seen:
-            seen.add(metric)
-            values = points.scores.get((metric, of_quality(column, people.dimension)), plain)
-            own = places(np.where(rated, values, np.nan))
-            if np.isfinite(own).any():
-                judges[metric, column] = own
-    return judges
+def _judges(points: ItemScores, people: People, metrics: Collection[str]) -> dict[ColumnKey, Ranks]:
+    """Return the ranks of the items by the first column of each metric, or its column for the quality."""
+    first: dict[str, ColumnKey] = {}
+    for key in points.scores:
+        first.setdefault(key[0], key)
+    ranked = {key: scaled_ranks(np.where(np.isfinite(people.ranks), on_quality(points.scores, key, people.dimension),
+                                         np.nan)) for metric, key in first.items() if metric in metrics}
+    return {key: judged for key, judged in ranked.items() if np.isfinite(judged).any()}
 
 
-def _shown(points: ItemScores, people: People, judges: Sequence[Key],
-           correlations: Iterable[Correlation]) -> list[tuple[Key, str]]:
-    """The judges that agree best with people, by Spearman on the quality or its mean over all, with their labels."""
-    values_of: dict[Key, list[float]] = {key: [] for key in judges}
+def _shown(points: ItemScores, people: People, judges: Sequence[ColumnKey],
+           correlations: Iterable[Correlation]) -> list[tuple[ColumnKey, str]]:
+    """Return the columns with the highest Spearman on the quality, or mean over all, with their labels."""
+    values: dict[ColumnKey, list[float]] = defaultdict(list)
     for row in correlations:
-        key = row.metric, row.column
-        if row.statistic == "spearman" and key in values_of and people.quality in {row.quality, EVERY}:
-            values_of[key].append(row.value if math.isfinite(row.value) else -1.0)
-    values = {key: sum(own) / len(own) for key, own in values_of.items() if own}
-    best = sorted(values, key=lambda key: (-values[key], key))[:COLUMNS]
+        if row.statistic == "spearman" and people.quality in {row.quality, EVERY}:
+            values[row.metric, row.column].append(row.value if math.isfinite(row.value) else -1.0)
+    means = {key: sum(values[key]) / len(values[key]) for key in judges if key in values}
+    best = sorted(means, key=lambda key: (-means[key], key))[:COLUMNS]
     names = dict(zip(points.scores, labels(list(points.scores)), strict=True))
     return [(key, names[key]) for key in best]
 
 
-def _distinct(items: Sequence[Item], ahead: Places, number: int) -> Iterator[int]:
-    """So many items where one side is ahead, the furthest first and equals by id; no text twice."""
+def _distinct(items: Sequence[Item], ahead: Ranks, number: int) -> Iterator[int]:
+    """Yield items where one side is ahead, the furthest first and ties by id; no text twice."""
     taken: set[Utterance | tuple[Utterance, ...]] = set()
     rows = np.flatnonzero(ahead > 0)
-    if number == 1:  # as for every metric: no more than the furthest need be put in order
+    if number == 1:  # for every metric: sort the furthest only
         rows = rows[ahead[rows] >= ahead[rows].max(initial=0) - 1e-8]
     order = [(-round(float(ahead[row]), 9), items[row].id, row) for row in rows.tolist()]
     for _, _, row in sorted(order):
@@ -134,18 +131,18 @@ def _example(item: Item, dataset: str, people: People, row: int, metrics: float,
         dataset=dataset, quality=people.quality, item=item.id, system=item.system or "",
         context=tuple(_cut(turn.text) for turn in item.context[-UTTERANCES:]),
         response=_cut(item.response.text) if item.response else "", rating=float(people.rating[row]),
-        people=float(people.places[row]), metrics=metrics,
-        columns=tuple((name, place) for name, place in columns if math.isfinite(place)))
+        people=float(people.ranks[row]), metrics=metrics,
+        columns=tuple((name, rank) for name, rank in columns if math.isfinite(rank)))
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= SIGNS else f"{text[:SIGNS - 1].rstrip()}…"
 
 
-def _mean(rows: Sequence[npt.NDArray[np.float64]]) -> Places:
-    """The mean of each item over the qualities that it has; NaN where it has none."""
+def _mean(rows: Sequence[npt.NDArray[np.float64]]) -> Ranks:
+    """Return the mean of each item over its rated qualities; NaN if it has none."""
     table = np.array(rows)
     present = np.isfinite(table)
-    means = np.full(table.shape[1], math.nan)
-    np.divide(np.where(present, table, 0).sum(axis=0), present.sum(axis=0), out=means, where=present.any(axis=0))
+    with np.errstate(invalid="ignore"):  # 0 / 0
+        means: Ranks = np.where(present, table, 0).sum(axis=0) / present.sum(axis=0)
     return means

@@ -1,7 +1,6 @@
-"""Any statistic at any level, and any test of two columns, from the item scores of results: no metric runs again.
+"""Any statistic at any level, and any test of two columns, from the item scores of results, without running metrics.
 
-`harness report --statistic X --level Y --test Z` shows them; `harness run --statistic X --level Y` keeps the
-correlations with the others.
+`harness report --statistic X --level Y --test Z` prints them.
 """
 
 from __future__ import annotations
@@ -28,10 +27,7 @@ BY_FORMULA = ("spearman", "pearson", "kendall")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A statistic at a level, and how many resamples of contexts an interval or a test draws; 0 for none.
-
-    `one_sided` is for PERM-BOTH.
-    """
+    """A statistic at a level, and the resamples of contexts for an interval or test; `one_sided` is for PERM-BOTH."""
 
     statistic: str = "spearman"
     level: str = "items"
@@ -41,33 +37,32 @@ class Request:
 
     @property
     def name(self) -> str:
-        """What the statistic is called in the results."""
+        """Name of the statistic in the results."""
         return full_name(self.statistic, self.level)
 
     @property
     def resampled(self) -> str | Statistic:
-        """The statistic as the bootstrap takes it."""
+        """The statistic as the bootstrap takes it, by name if it is computed for all columns at once."""
         quick = self.statistic in QUICK and self.level == "items"
         return self.statistic if quick else at_level(self.statistic, self.level)
 
 
 def correlations(
         target: TargetData, request: Request, reliability: Iterable[Reliability] = ()) -> Iterator[Correlation]:
-    """Every column of a target by the requested statistic, with the interval of the bootstrap where draws are."""
-    own = [row for row in reliability if (row.dataset, row.quality) == (target.dataset, target.quality)]
-    for number, row in enumerate(correlate.correlations(target, [(request.statistic, request.level)], own)):
+    """Return every column of a target by the requested statistic, with draws its bootstrap interval."""
+    agreement = [row for row in reliability if (row.dataset, row.quality) == target.key]
+    for number, row in enumerate(correlate.correlations(target, [(request.statistic, request.level)], agreement)):
         if request.draws and not row.note:
-            rng = generator(request.seed, target.dataset, target.quality)
+            rng = generator(request.seed, *target.key)
             interval = bootstrap(target.panel(number), request.resampled, rng, request.draws)
-            yield replace(row, low=interval.low, high=interval.high)
-        else:
-            yield row
+            row = replace(row, low=interval.low, high=interval.high)
+        yield row
 
 
 def comparisons(target: TargetData, request: Request, test: str) -> Comparisons:
-    """Every two columns of a target by the requested statistic and test."""
+    """Compare every two columns of a target by the requested statistic and test."""
     human, scores, context = target.judged.means, target.scores, target.context
-    rng, permutations = generator(request.seed, target.dataset, target.quality), 0
+    rng, permutations = generator(request.seed, *target.key), 0
     if test == "bootstrap":
         tests = paired_bootstrap(human, scores, target.system, context, request.resampled, rng, request.draws,
                                  target.words, target.conversation)
@@ -84,7 +79,7 @@ def comparisons(target: TargetData, request: Request, test: str) -> Comparisons:
 
 
 def restated(results: Results, request: Request, test: str, wanted: Callable[[str, str], bool]) -> Results:
-    """The results with the requested statistic alone, and with its comparisons by a test where one is named."""
+    """Return results with the requested statistic only, and with its comparisons if a test is named."""
     by_formula = BY_FORMULA[:2] if test == "williams-contexts" else BY_FORMULA
     if test in ("williams-contexts", *FORMULAS) and (request.level != "items" or request.statistic not in by_formula):
         raise BadConfig(f"--test {test} is for {', '.join(by_formula)} over items; --test bootstrap compares by "
@@ -100,7 +95,7 @@ def restated(results: Results, request: Request, test: str, wanted: Callable[[st
 
 
 def beside(results: Results, statistic: str, wanted: Callable[[str, str], bool]) -> Iterator[Comparisons]:
-    """Williams' test by row and by context of every two columns, to stand beside another test of the same statistic."""
+    """Return Williams' test of every two columns over items and over contexts, to print beside another test."""
     for target in _targets(results, wanted):
         for test in ("williams", "williams-contexts"):
             yield comparisons(target, Request(statistic), test)

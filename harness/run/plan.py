@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,8 +26,8 @@ from metrics.registry import Chosen
 class Selection:
     """Selected datasets, qualities and metrics; empty means all. `beside` are additional metrics.
 
-    Of `languages`, "all" are those of the split more, unless datasets or a split are chosen. `limit` is for the
-    first items of each dataset, `sample` for about as many by `sampled`.
+    The language "all" selects the split more, unless datasets or a split are named. `limit` takes the first items of
+    each dataset, `sample` draws about as many by `sampled`.
     """
 
     metrics: tuple[str, ...] = ()
@@ -55,8 +55,7 @@ class Selection:
 class Draws:
     """Number of random draws for rank intervals and for PERM-BOTH; 0 disables them.
 
-    `quick` computes correlations only: no comparisons, no reliability. `statistics` are those that are computed beside
-    the default ones, each at a level.
+    `quick` computes correlations only: no comparisons, no reliability. `statistics` are additional, each with a level.
     """
 
     seed: int = 0
@@ -68,11 +67,11 @@ class Draws:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The request of a run: every metric on every dataset, and what to compute from the scores.
+    """The request of a run: every metric on every dataset, and the statistics of their scores.
 
-    `broken` are plug-ins that were not named in the selection and cannot be loaded, with the reason. `examples` is how
-    many items of a dataset are kept with their texts, `ratings` a file of private ratings, `command` what is repeated
-    to get the same results, `reused` what is taken from a bundle.
+    `broken` are plug-ins that were not named in the selection and cannot be loaded, with the reason. `examples` is the
+    number of items of a dataset to keep with their texts, `ratings` a file of private ratings, `command` repeats the
+    run, `reused` are scores from a bundle.
     """
 
     selection: Selection
@@ -136,7 +135,7 @@ def _in(card: DatasetCard, selection: Selection) -> bool:
 def _choose(selection: Selection) -> tuple[tuple[Chosen, ...], tuple[tuple[str, str], ...]]:
     """Return the named metrics, else all, and the plug-ins that cannot be loaded with the reason."""
     chosen: dict[str, Chosen] = {}
-    places: dict[str, str] = {}
+    sources: dict[str, str] = {}
     broken = []
     for name in (*(selection.metrics or metrics.names()), *selection.beside):
         try:
@@ -145,27 +144,22 @@ def _choose(selection: Selection) -> tuple[tuple[Chosen, ...], tuple[tuple[str, 
             if name in (*selection.metrics, *selection.beside):
                 raise
             broken.append((name, str(error)))
-        else:
-            own = pick.metric.card.name
-            if places.setdefault(own, _place(name)) != _place(name):
-                raise BadConfig(f"two different metrics are named {own!r}, {name} is one of them; rename one of them")
-            if chosen.setdefault(pick.label, pick).metric != pick.metric:
-                raise BadConfig(f"{name}: another metric of this run is called {pick.label!r} as well; rename the "
-                                "folder or file that it reads")
-    return tuple(chosen[label] for label in sorted(chosen)), tuple(broken)  # so that their order changes nothing
-
-
-def _place(requested: str) -> str:
-    """Return the registered name of a metric, or the path of its file."""
-    name = metrics.split(requested)[0]
-    return str(Path(name).expanduser().resolve()) if metrics.is_path(name) else name
+            continue
+        metric, source = pick.metric.card.name, metrics.split(name)[0]
+        source = str(Path(source).expanduser().resolve()) if metrics.is_path(source) else source
+        if sources.setdefault(metric, source) != source:
+            raise BadConfig(f"two different metrics are named {metric!r}, {name} is one of them; rename one of them")
+        if chosen.setdefault(pick.label, pick).metric != pick.metric:
+            raise BadConfig(f"{name}: another metric of this run is called {pick.label!r} as well; rename the "
+                            "folder or file that it reads")
+    return tuple(chosen[label] for label in sorted(chosen)), tuple(broken)
 
 
 def load(card: DatasetCard, home: Path, selection: Selection) -> Dataset | None:
     """Load the dataset of a card, cut or sampled; None if it has no data of the selected kind."""
     try:
         dataset = datasets.sample(card) if selection.data == "sample" else datasets.load(card.name, home)
-    except UnknownDataset:  # one of the user's own, which is not imported and has no sample
+    except UnknownDataset:  # a dataset of the user that is not imported
         return None
     if selection.data == "real" and dataset.origin == "sample":
         return None
@@ -189,24 +183,24 @@ def sampled(items: Sequence[Item], size: int, seed: str) -> tuple[Item, ...]:
 
     The next context is always one of the system with the fewest items so far. A smaller sample is part of a larger.
     """
-    contexts: dict[object, list[int]] = {}
-    for place, item in enumerate(items):
-        contexts.setdefault(item.context, []).append(place)
+    contexts: dict[object, list[int]] = defaultdict(list)
+    for index, item in enumerate(items):
+        contexts[item.context].append(index)
     shuffled = list(contexts.values())
     random.Random(seed).shuffle(shuffled)  # noqa: S311 - nothing secret
-    waiting: dict[str, list[list[int]]] = {}
-    for places in shuffled:
-        for system in {items[place].system or "" for place in places}:
-            waiting.setdefault(system, []).append(places)
+    waiting: dict[str, list[list[int]]] = defaultdict(list)
+    for context in shuffled:
+        for system in {items[index].system or "" for index in context}:
+            waiting[system].append(context)
     chosen, counts = set[int](), Counter[str]()
     while systems := [system for system, left in waiting.items() if left]:
-        places = waiting[min(systems, key=lambda system: (counts[system], system))].pop()
-        if places[0] not in chosen:
-            if chosen and len(chosen) + len(places) > size:
+        context = waiting[min(systems, key=lambda system: (counts[system], system))].pop()
+        if context[0] not in chosen:
+            if chosen and len(chosen) + len(context) > size:
                 break
-            chosen.update(places)
-            counts.update(items[place].system or "" for place in places)
-    return tuple(items[place] for place in sorted(chosen))
+            chosen.update(context)
+            counts.update(items[index].system or "" for index in context)
+    return tuple(items[index] for index in sorted(chosen))
 
 
 def _matching(qualities: Sequence[Quality], wanted: Sequence[str]) -> tuple[Quality, ...]:

@@ -13,15 +13,13 @@ from harness.errors import BadConfig
 from harness.run import plan, reuse
 from harness.run.plan import Plan, Selection
 from harness.run.settings import Settings, command_line, home_folder, statistics_beside
-from harness.run.workspace import Workers, Workspace, open_workspace
-from harness.scoring.progress import LOG
+from harness.run.workspace import Workspace, bytes_of, open_workspace
 from metrics import registry
 from metrics.models.service import Choice
 
 UNSAID = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "gpus", "store", "timeout",
           "memory"}
 """Settings that change no number; the command in the results omits them."""
-SIZES = {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 def prepare(requested: Settings) -> tuple[Plan, Workspace]:
@@ -40,7 +38,7 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
         seed=requested.seed, aggregations=requested.aggregate or ("mean",), data=requested.data)
     made = plan.make(selection, draws, examples=requested.examples, rescore=requested.rescore,
                      ratings=requested.ratings, command=command(requested))
-    work = open_workspace(made, home, requested.out, choice=choice(requested), workers=workers(requested))
+    work = open_workspace(made, home, requested.out, choice=choice(requested), requested=requested)
     if requested.reuse:
         reused = reuse.take(requested.reuse, made.chosen, selection.aggregations, work.models)
         made = dataclasses.replace(made, reused=reused)
@@ -74,6 +72,7 @@ def check(requested: Settings) -> None:
              f"--executor {requested.executor!r:.40}: should be local, ray, or ray:N for N workers (at most 1024)")):
         if wrong:
             raise BadConfig(message)
+    bytes_of(requested.memory)
 
 
 def choice(requested: Settings) -> Choice:
@@ -81,23 +80,6 @@ def choice(requested: Settings) -> Choice:
         encoder=requested.encoder, lm=requested.lm, vectors=requested.vectors, device=requested.device,
         precision=requested.precision, batch_tokens=requested.batch_tokens,
         download=not (requested.offline or requested.dry_run))
-
-
-def size(text: str) -> int | None:
-    """Parse a size such as 4GiB into bytes; None if it is invalid."""
-    matched = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)", text.strip())
-    number = float(matched[1]) * SIZES.get(matched[2].upper(), 0) if matched else 0.0
-    return int(number) if 1 <= number < float("inf") else None
-
-
-def workers(requested: Settings) -> Workers:
-    """Return the executor of the settings, with its limits."""
-    memory = size(requested.memory) if requested.memory else 0
-    if memory is None:
-        raise BadConfig(f"--memory {requested.memory!r:.40}: should be a size with its unit, such as 4GiB or 800MiB")
-    executor = "local" if requested.dry_run else requested.executor  # which starts no cluster
-    return Workers(executor, requested.address, requested.gpus, requested.store, requested.timeout, memory,
-                   requested.out / LOG)
 
 
 def command(requested: Settings) -> str:

@@ -25,6 +25,7 @@ from harness.run.workspace import Workspace
 from harness.scoring import composites
 from metrics.errors import MissingResource
 from metrics.metric import signature
+from metrics.models import resources
 from metrics.registry import Chosen
 
 FILE = "state.json"
@@ -36,31 +37,31 @@ PASSING = {".pyc", ".part"}
 
 def inputs(plan: Plan, work: Workspace, options: Mapping[str, Any], out: Path) -> str:
     """Return the digest of everything that decides the results of a plan."""
-    root = Path(__file__).resolve().parents[2]
-    stored = {card.name: _dataset(work.home, card.name) for card in plan.cards}
     parts = {
-        "code": dict(_digests(root, *PACKAGES)), "datasets": stored,
-        "metrics": [[one.label, *map(str, _signed(one, work))] for one in plan.chosen],
+        "code": _digests(Path(__file__).resolve().parents[2], *PACKAGES),
+        "datasets": {card.name: _dataset(work.home, card.name) for card in plan.cards},
+        "metrics": [[chosen.label, *map(str, _signed(chosen, work))] for chosen in plan.chosen],
         "options": {name: str(value) for name, value in options.items()}, "installed": _installed(),
         "environment": str(facts(plan.selection.seed, str(work.models.machine), {}, plan.command)),
         "reused": plan.reused.digest,
-        "ratings": _digest(plan.ratings.read_bytes()) if plan.ratings else "",
-        "studies": dict(_digests(out, "studies"))}
-    return _digest(json.dumps(parts, sort_keys=True).encode())
+        "ratings": hashlib.sha256(plan.ratings.read_bytes()).hexdigest() if plan.ratings else "",
+        "studies": _digests(out, "studies")}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def printed(out: Path, state: str) -> str | None:
     """Return the text printed by the run that made these results; None if inputs or outputs differ."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         noted = json.loads((out / FILE).read_bytes())
-        if noted["inputs"] == state and noted["outputs"].items() <= _outputs(out).items():  # others may score there too
+        outputs = _digests(out, *OUTPUTS)  # some may be of another run in the same store
+        if noted["inputs"] == state and noted["outputs"].items() <= outputs.items():
             return str(noted["printed"])
     return None
 
 
 def note(out: Path, state: str, text: str) -> None:
     """Record inputs, outputs and printed text of the results in a folder."""
-    content = {"inputs": state, "outputs": _outputs(out), "printed": text}
+    content = {"inputs": state, "outputs": _digests(out, *OUTPUTS), "printed": text}
     write_atomically(out / FILE, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
 
 
@@ -69,38 +70,31 @@ def forget(out: Path) -> None:
     (out / FILE).unlink(missing_ok=True)
 
 
-def _outputs(out: Path) -> dict[str, str]:
-    return dict(_digests(out, *OUTPUTS))
+def _digests(root: Path, *folders: str) -> dict[str, str]:
+    """Return the digests of the files below some folders, by path."""
+    return {str(path.relative_to(root)): resources.sha256(path) for folder in folders
+            for path in (root / folder).rglob("*") if path.suffix not in PASSING and path.is_file()}
 
 
-def _digests(root: Path, *folders: str) -> Iterator[tuple[str, str]]:
-    """Yield the files below some folders with the digests of their contents."""
-    for folder in folders:
-        for path in sorted((root / folder).rglob("*")):
-            if path.suffix not in PASSING and path.is_file():
-                with path.open("rb") as stream:
-                    yield str(path.relative_to(root)), hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _dataset(home: Path, name: str) -> dict[str, str]:
-    """Return the record and the files of a dataset in the home; empty for the bundled sample, which is code."""
+def _dataset(home: Path, name: str) -> object:
+    """Return the record of a dataset in the home with its files; empty for the bundled sample, which is code."""
     try:
         stored = datasets.note(home, name)
     except BadStore as error:
-        return {name: str(error)}
-    return {} if stored is None else {name: str(stored), **dict(_digests(home / "datasets", stored.folder))}
+        return str(error)
+    return [str(stored), _digests(home / "datasets", stored.folder)] if stored else ""
 
 
 def is_signed(chosen: Chosen, work: Workspace) -> bool:
     """Return True if no model or resource of a metric is known to be missing before scoring."""
-    return not any(isinstance(one, MissingResource) for one in _signed(chosen, work))
+    return not any(isinstance(part, MissingResource) for part in _signed(chosen, work))
 
 
 def _signed(chosen: Chosen, work: Workspace) -> Iterator[str | MissingResource]:
     """Yield the signatures of a metric and its inputs, or what they lack on this machine."""
-    for one in (chosen, *composites.parts([chosen])):
+    for part in (chosen, *composites.parts([chosen])):
         try:
-            yield signature(one.metric, work.models)
+            yield signature(part.metric, work.models)
         except MissingResource as error:
             yield error
 
@@ -109,7 +103,3 @@ def _installed() -> list[str]:
     """List the installed packages with their versions: a missing one may have been added."""
     folders = [path for path in map(Path, sys.path) if path.is_dir()]
     return sorted({entry.name for folder in folders for entry in folder.iterdir() if entry.suffix == ".dist-info"})
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,30 +12,14 @@ from pathlib import Path
 from harness.errors import BadConfig
 from harness.results.cache import Cache
 from harness.run.plan import Plan, load_named
+from harness.run.settings import Settings
 from harness.scoring.cluster import Cluster, Setup
 from harness.scoring.pairs import measured_costs
-from harness.scoring.progress import RunProgress
+from harness.scoring.progress import LOG, RunProgress
 from harness.scoring.store import ScoreStore
 from metrics.models.service import Choice, Models
 
-
-@dataclass(frozen=True, slots=True)
-class Workers:
-    """The executor with its limits, the store, and the log of events."""
-
-    executor: str = "local"
-    address: str = ""
-    gpus: float = 0.0
-    store: str = ""
-    timeout: float = 0.0
-    memory: int = 0
-    log: Path | None = None
-
-    @property
-    def count(self) -> int:
-        """Requested workers; 0 means as many as a Ray cluster has room for."""
-        kind, _, number = self.executor.partition(":")
-        return 1 if kind == "local" else int(number or 0)
+SIZES = {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +36,35 @@ class Workspace:
 
 
 def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None = None,
-                   workers: Workers | None = None) -> Workspace:
-    """Open the workspace of a plan, its stores under `out`; BadConfig for a missing device."""
-    choice, workers = choice or Choice(), workers or Workers()
+                   requested: Settings | None = None) -> Workspace:
+    """Open the workspace of a plan, its stores under `out`; BadConfig for a missing device.
+
+    Executor, store and log are those of the settings; without settings this process scores and writes no log.
+    """
+    choice, settings = choice or Choice(), requested or Settings()
     models = Models(home, choice)
     machine = models.machine  # checked before anything is scored
-    store = ScoreStore(workers.store or out / "scores")
-    progress = RunProgress(workers.log)  # its clock starts here: a cluster takes seconds to start
+    store = ScoreStore(settings.store or out / "scores")
+    progress = RunProgress(out / LOG if requested else None)  # its clock starts here: a cluster takes seconds to start
     executor: Cluster | None = None
-    if workers.executor != "local":
-        if workers.store.startswith("memory://"):
-            raise BadConfig(f"--store {workers.store}: other processes cannot see it; use --executor local")
-        if machine.kind != "cpu" and not workers.gpus:
+    if settings.executor != "local" and not settings.dry_run:
+        if settings.store.startswith("memory://"):
+            raise BadConfig(f"--store {settings.store}: other processes cannot see it; use --executor local")
+        if machine.kind != "cpu" and not settings.gpus:
             raise BadConfig("--executor ray: give the GPUs per worker, --gpus 1 or a share such as 0.25, or "
                             "--device cpu")
         setup = Setup(functools.partial(load_named, home=home.absolute(), selection=plan.selection), home.absolute(),
-                      store.files.place, choice, machine.precision, plan.selection.seed, workers.memory)
-        executor = Cluster(setup, workers.address, workers.count, workers.gpus, workers.timeout)
+                      store.files.place, choice, machine.precision, plan.selection.seed, bytes_of(settings.memory))
+        count = int(settings.executor.partition(":")[2] or 0)  # 0: as many as the cluster has room for
+        executor = Cluster(setup, settings.address, count, settings.gpus, settings.timeout)
     return Workspace(home, store, Cache(out / "statistics"), models, progress,
                      measured_costs(out, plan.chosen, models), executor)
+
+
+def bytes_of(size: str) -> int:
+    """Parse a size such as 4GiB; BadConfig if it is invalid, 0 if it is empty."""
+    matched = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)", size.strip())
+    number = float(matched[1]) * SIZES.get(matched[2].upper(), 0) if matched else 0.0
+    if size and not 1 <= number < math.inf:
+        raise BadConfig(f"--memory {size!r:.40}: should be a size with its unit, such as 4GiB or 800MiB")
+    return int(number)

@@ -55,10 +55,10 @@ def test_people_ahead_come_first_then_metrics_and_each_has_those_it_alone_places
 
 
 def test_equals_share_a_place_and_the_missing_have_none() -> None:
-    found = examples.places(np.array([2.0, NAN, 1.0, 2.0, 5.0]))
+    found = examples.scaled_ranks(np.array([2.0, NAN, 1.0, 2.0, 5.0]))
     assert found.tolist() == pytest.approx([0.5, NAN, 0.0, 0.5, 1.0], nan_ok=True)
-    assert np.isnan(examples.places(np.array([3.0, 3.0, NAN]))).all(), "where no two differ there are no places"
-    assert np.isnan(examples.places(np.array([3.0]))).all()
+    assert np.isnan(examples.scaled_ranks(np.array([3.0, 3.0, NAN]))).all(), "where no two differ there are no places"
+    assert np.isnan(examples.scaled_ranks(np.array([3.0]))).all()
 
 
 def test_who_has_places_and_judges() -> None:
