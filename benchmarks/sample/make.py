@@ -1,8 +1,8 @@
 """Make the bundled sample: nineteen files in the organisers' format, the same to the byte each time.
 
-Run as `python -m benchmarks.sample.make [FOLDER]`; without a folder it writes to `benchmarks/sample/data`.
-Each set has a generator of its own, seeded by the set's name, so that changing one leaves the others alone. What a
-system answers in a conversation is the same in every set, so that it is read once.
+Run as `python -m benchmarks.sample.make [FOLDER]`; the default folder is `benchmarks/sample/data`. Each set has a
+generator seeded by its name, so that changing one leaves the others alone. A system answers a conversation alike in
+every set, so that the answer is read once.
 """
 
 from __future__ import annotations
@@ -16,9 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.sample.dialogues import dialogue_rows
-from benchmarks.sample.raters import Crowd, scales
-from benchmarks.sample.texts import LEVELS, TABLES, Short, long_conversations, reply, short_conversations
+from benchmarks.sample.raters import Crowd
+from benchmarks.sample.texts import (
+    DIALOGUE_LEVELS,
+    REPLY_LEVELS,
+    SAYINGS,
+    TABLES,
+    Long,
+    Short,
+    garble,
+    long_conversations,
+    pick,
+    reply,
+    short_conversations,
+)
 
 SEED = 20212838  # from 20210700 on, the first by which sets so small grade the systems as promised
 DATA = Path(__file__).parent / "data"
@@ -30,7 +41,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TurnSet:
-    """How one turn-level set is made, as tables.toml has it."""
+    """The recipe of a turn-level set, from tables.toml."""
 
     name: str
     held_out: bool
@@ -48,13 +59,13 @@ class TurnSet:
     clean: bool = False
 
 
-DEV, TEST = ([TurnSet(name, split == "test", **own) for name, own in TABLES["sets"][split].items()]
+DEV, TEST = ([TurnSet(name, split == "test", **table) for name, table in TABLES["sets"][split].items()]
              for split in ("dev", "test"))
 
 
 def make(folder: Path) -> list[Path]:
     """Write all nineteen files to a folder and return their paths; test conversations occur in no development set."""
-    rngs = {name: generator(name) for name in ("fed-dial", "persona-see", "pool", *(one.name for one in DEV + TEST))}
+    rngs = {name: generator(name) for name in ("fed-dial", "persona-see", "pool", *(entry.name for entry in DEV + TEST))}
     files = {recipe.name: turn_rows(recipe, rngs[recipe.name]) for recipe in DEV}
     for name, kind in (("fed-dial", "partner"), ("persona-see", "stranger")):
         files[name] = dialogue_rows(name, long_conversations(kind), rngs[name])
@@ -73,84 +84,79 @@ def make(folder: Path) -> list[Path]:
 
 
 def generator(name: str) -> np.random.Generator:
-    """The generator of a set, or of what a system answers in a conversation, which is the same in every set."""
+    """Return the generator of a set, or of a system's answer in a conversation."""
     return np.random.default_rng([SEED, *name.encode("ascii")])
 
 
 def number_pool(pool: Sequence[Sequence[Row]], rng: np.random.Generator) -> None:
-    """Number the rows of all test sets over one common pool; the sets mix, each keeps its order."""
-    places = rng.permutation(np.repeat(np.arange(len(pool)), [len(rows) for rows in pool]))
-    rows = [iter(of_set) for of_set in pool]
-    for number, place in enumerate(places):
-        next(rows[int(place)])["dialogue_id"] = f"dstc10-task5.1_{number:05d}"
+    """Number the rows of all test sets over one pool; the sets mix, each keeps its order."""
+    order = rng.permutation(np.repeat(np.arange(len(pool)), [len(rows) for rows in pool]))
+    rows = [iter(set_rows) for set_rows in pool]
+    for number, index in enumerate(order):
+        next(rows[int(index)])["dialogue_id"] = f"dstc10-task5.1_{number:05d}"
 
 
 def turn_rows(recipe: TurnSet, rng: np.random.Generator) -> list[Row]:
-    """The rows of a turn-level set, without ids: every system answers in every conversation of its kinds."""
+    """Return the rows of a turn-level set, without ids: every system answers every conversation of its kinds."""
     every = [talk for talk in short_conversations() if talk.held_out == recipe.held_out]
     talks = [talk for kind in recipe.kinds for talk in every if talk.kind == kind]
-    crowd, judged_on = Crowd.draw(*recipe.raters, rng), scales(recipe.name, TABLES["reply"]["weights"])
+    crowd = Crowd.draw(recipe.name, TABLES["reply"]["weights"], recipe.raters, rng)
     judged = [(talk, system) for talk in talks for system in recipe.systems]
     free = [at for at, (_, system) in enumerate(judged) if system not in ("fitting", "paraphrase")]
-    holes = dict(zip((free[int(at)] for at in rng.permutation(len(free))[:len(recipe.empty)]), recipe.empty,
+    empty = dict(zip((free[int(at)] for at in rng.permutation(len(free))[:len(recipe.empty)]), recipe.empty,
                      strict=True))
     rows = []
     for at, (talk, system) in enumerate(judged):
         response: str | None = reply(system, talk, every, generator(f"{talk.name} {system}"))
-        if at in holes:
-            response = None if holes[at] == "null" else holes[at]
+        if at in empty:
+            response = None if empty[at] == "null" else empty[at]
         row = describe(recipe, talk, system, response)
-        votes = crowd.votes(judged_on, LEVELS[system if response else "empty"], rng)
-        row["annotations"] = {name: [round(sum(given) / len(given), 2)] if name in recipe.mean_of else given
-                              for name, given in votes.items()}
+        votes = crowd.votes(REPLY_LEVELS[system if response else "empty"], rng)
+        row["annotations"] = {name: [round(sum(values) / len(values), 2)] if name in recipe.mean_of else values
+                              for name, values in votes.items()}
         rows.append(row)
     if recipe.contest:
         add_win_ratios(rows, len(recipe.systems), rng)
     return rows
 
 
-def cleaned(recipe: TurnSet, rows: Sequence[Row], rng: np.random.Generator) -> list[Row]:
-    """The rows without those that raters dispute, where a set is published so; a few lose their votes."""
-    rows_left = [row for row in rows
-                 if not recipe.clean or np.ptp(row["annotations"]["appropriateness"]) < SPREAD]
-    for at in rng.permutation(len(rows_left))[: recipe.unrated]:
-        del rows_left[int(at)]["annotations"]
-    return rows_left
-
-
 def describe(recipe: TurnSet, talk: Short, system: str, response: str | None) -> Row:
-    """A row without its votes, with the spelling, blanks and marks of the real file of that name."""
+    """Return a row without votes, with the spelling, blanks and marks of the real file of that name."""
     fed, topical, persona = (recipe.name == name for name in ("fed-turn", "topical-usr", "persona-usr"))
-    turns = talk.turns[-recipe.last_turns :]
     speakers = {"U": "User: ", "S": "System: "} if fed else {"U": "", "S": ""}
+    lines = [speakers[speaker] + text for speaker, text in talk.turns[-recipe.last_turns :]]
     row: Row = {"dialogue_id": ""}
     if recipe.system_key:
         row[recipe.system_key] = system
-    row["context"] = (" \n " if topical else "\n").join(speakers[speaker] + text for speaker, text in turns)
-    if topical:
-        row["context"] += " "
+    row["context"] = " \n ".join(lines) + " " if topical else "\n".join(lines)
     if recipe.facts:
         row["fact"] = "\n".join(f"your persona: {fact}" if talk.kind == "persona" else fact for fact in talk.facts)
-    row["response"] = response
+    row["response"] = f"System: {response}" if fed else response
+    if topical and system == "fitting":
+        row["response"] = f"{response} \n"
     if recipe.references == 1:
         row["reference"] = [talk.replies[0] + (" \n" if topical else "\n" if persona else "")]
     elif recipe.references:
         row["reference"] = [reply for reply in talk.replies if reply != response][: recipe.references]
-    if fed:
-        row["response"] = f"System: {response}"
-    if topical and system == "fitting":
-        row["response"] = f"{response} \n"
     return row
 
 
-def add_win_ratios(rows: Sequence[Row], block: int, rng: np.random.Generator) -> None:
-    """Give every row its share of won comparisons; two rows get something that is not a number.
+def cleaned(recipe: TurnSet, rows: Sequence[Row], rng: np.random.Generator) -> list[Row]:
+    """Return the rows, without disputed ones if the set is published so; a few lose their votes."""
+    agreed = [row for row in rows if not recipe.clean or np.ptp(row["annotations"]["appropriateness"]) < SPREAD]
+    for at in rng.permutation(len(agreed))[: recipe.unrated]:
+        del agreed[int(at)]["annotations"]
+    return agreed
 
-    Each reply meets the others to its context, and JUDGES raters say which of the two they prefer.
+
+def add_win_ratios(rows: Sequence[Row], block: int, rng: np.random.Generator) -> None:
+    """Add to every row its share of won comparisons; two rows get a value that is no number.
+
+    Each reply meets the others to its context, and JUDGES raters prefer one of the two.
     """
     for first in range(0, len(rows), block):
         rivals = rows[first : first + block]
-        levels = (LEVELS[row["model"] if row["response"] else "empty"] for row in rivals)
+        levels = (REPLY_LEVELS[row["model"] if row["response"] else "empty"] for row in rivals)
         worth = [0.6 * level["relevance"] + 0.4 * level["content"] for level in levels]
         wins = np.zeros(len(rivals))
         for left in range(len(rivals)):
@@ -164,6 +170,51 @@ def add_win_ratios(rows: Sequence[Row], block: int, rng: np.random.Generator) ->
         rows[int(at)]["win_ratio"] = value
 
 
+def dialogue_rows(name: str, talks: Sequence[Long], rng: np.random.Generator) -> list[Row]:
+    """Return the rows of a dialogue-level set, without ids, as the real file of that name spells them."""
+    fed = name == "fed-dial"
+    crowd = Crowd.draw(name, TABLES["dialogue"]["weights"], (3, 5) if fed else (1, 1), rng)
+    key, human = ("dialog", "human") if fed else ("dialogue", "human_evaluator")
+    rows = []
+    for talk in talks:
+        for construction, levels in DIALOGUE_LEVELS.items():
+            turns = [{"speaker": human if speaker == "H" else "model", "text": text}
+                     for speaker, text in changed(construction, talk, talks, rng)]
+            rows.append({"dialogue_id": "", "model": construction, key: turns, "annotations": crowd.votes(levels, rng)})
+    if fed:
+        drop_recovery_votes(rows, rng)
+    return rows
+
+
+def drop_recovery_votes(rows: Sequence[Row], rng: np.random.Generator) -> None:
+    """Drop votes on error recovery, mostly where the model made no error; one list becomes empty."""
+    for row in rows:
+        chance = 0.45 if row["model"] == "engaged" else 0.85
+        votes = row["annotations"]["Error recovery"]
+        row["annotations"]["Error recovery"] = [vote for vote in votes if rng.random() < chance] or votes[:1]
+    flawless = next(row for row in reversed(rows) if row["model"] == "engaged")
+    flawless["annotations"]["Error recovery"] = []
+
+
+def changed(construction: str, talk: Long, every: Sequence[Long], rng: np.random.Generator) -> list[tuple[str, str]]:
+    """Return a conversation as a construction changes the model's turns: the slip, or two of each three."""
+    turns, (at, slip) = list(talk.turns), talk.slip
+    if construction in {"contradicting", "recovering"}:
+        turns[at] = ("M", slip)
+    if construction == "recovering":
+        turns[at + 2] = ("M", f"{pick(SAYINGS['apologies'], rng)} {turns[at + 2][1]}")
+    if construction in {"engaged", "contradicting", "recovering"}:
+        return turns
+    model_turns = [index for index, (speaker, _) in enumerate(turns) if speaker == "M"]
+    texts = {"generic": SAYINGS["generic"], "repetitive": [turns[index][1] for index in model_turns[:2]],
+             "off-topic": [text for other in every if other is not talk for who, text in other.turns if who == "M"]}
+    for number, index in enumerate(model_turns):
+        if number % 3:
+            text = pick(texts[construction], rng) if construction in texts else garble(turns[index][1], rng)
+            turns[index] = ("M", text)
+    return turns
+
+
 if __name__ == "__main__":
-    for made in make(Path(sys.argv[1]) if len(sys.argv) > 1 else DATA):
-        print(made)
+    for path in make(Path(sys.argv[1]) if len(sys.argv) > 1 else DATA):
+        print(path)
