@@ -1,6 +1,6 @@
-"""Datasets: items, and the ratings that people gave them."""
+"""Datasets: items and their human ratings."""
 
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-"""Numpy's products in one thread, read when it is imported: several add in another order, and mostly wait."""
+"""Read when numpy is imported: products in several threads add in another order, and mostly wait."""

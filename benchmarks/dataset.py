@@ -1,7 +1,7 @@
-"""The types of a benchmark: items, and the ratings that people gave them.
+"""The types of a benchmark: items, and their human ratings.
 
-Items carry no ratings, so no metric can peek. The two join by item id, never by position.
-A fingerprint names the content of the items alone: new ratings leave every score valid.
+Items carry no ratings, so no metric can peek. The two join by item id, never by position. A fingerprint covers the
+items only, so new ratings leave every score valid.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 Split = Literal["dev", "test", "own", "more"]
-"""Of the challenge; a dataset of one's own; or a public one beside those of the challenge."""
+"""Parts of the challenge; a dataset of the user; a public one beside the challenge."""
 SPLITS: tuple[Split, ...] = get_args(Split)
 Level = Literal["turn", "dialogue"]
 Origin = Literal["sample", "imported", "fetched"]
@@ -25,7 +25,7 @@ USER = "user"
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One turn. `speaker` is "system" for whoever is judged, "user" for the other, else the name given."""
+    """A turn; `speaker` is "system" for the judged side, "user" for the other, or a name."""
 
     speaker: str
     text: str
@@ -33,7 +33,7 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A reply that a person gave or approved; `weight` is deltaBLEU's, from -1 to 1."""
+    """A reply written or approved by a person; `weight` is deltaBLEU's, from -1 to 1."""
 
     text: str
     weight: float = 1.0
@@ -56,7 +56,7 @@ class Item:
 
     @property
     def utterances(self) -> tuple[Utterance, ...]:
-        """All utterances: the context, then the response if there is one."""
+        """The context, then the response if there is one."""
         return self.context if self.response is None else (*self.context, self.response)
 
     @property
@@ -84,7 +84,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """All votes on one quality of one item; without votes the rating is missing, never zero."""
+    """The votes on a quality of an item; without votes the rating is missing, never zero."""
 
     item: str
     quality: str
@@ -108,13 +108,11 @@ class Quality:
 
     @property
     def scale(self) -> str:
-        """Its scale in words."""
         if self.low is None and self.high is None:
             return "scale not known"
         return " to ".join("?" if end is None else f"{end:g}" for end in (self.low, self.high))
 
     def takes(self, vote: float) -> bool:
-        """Return True if a vote is on the scale, or the scale is unknown."""
         return (self.low is None or self.low <= vote) and (self.high is None or vote <= self.high)
 
     def off_scale(self, vote: float) -> str:
@@ -124,9 +122,9 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where files come from; `by_hand` means registration stands before them.
+    """The address of a file; `by_hand` if it requires a registration.
 
-    `form` names the module of benchmarks/sources that reads them, "official" and "mirror" the organisers' own format.
+    `form` names the module of benchmarks/sources that reads it; "official" and "mirror" are the organisers' format.
     """
 
     url: str
@@ -139,9 +137,8 @@ class Source:
 class DatasetCard:
     """Description of a dataset, available without its data.
 
-    `rated_by` is the field of its records that holds the votes. Datasets that were made of the same conversations share
-    a name in `dialogues`: who learns from one of them knows the others. `language` is that of its items, unless
-    they say theirs.
+    `rated_by` is the field of the records with the votes. Datasets made of the same conversations share a name in
+    `dialogues`: weights learned on one of them know the others. `language` is the default of the items.
     """
 
     name: str
@@ -167,7 +164,7 @@ class DatasetCard:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A card with its items and ratings. `origin` says where they came from; pages never mix origins."""
+    """A card with its items and ratings; pages never mix samples with imported or fetched data."""
 
     card: DatasetCard
     items: tuple[Item, ...]
@@ -199,14 +196,10 @@ def fingerprint(items: Iterable[Item]) -> str:
     """Return the sha256 of the items in their order."""
     digest = hashlib.sha256()
     for item in items:
-        record = [
-            item.id,
-            [(turn.speaker, turn.text) for turn in item.context],
-            None if item.response is None else (item.response.speaker, item.response.text),
-            [(reference.text, reference.weight) for reference in item.references],
-            item.facts,
-            item.system,
-            *(() if item.language == "en" else (item.language,)),
-        ]
+        record = [item.id, [(turn.speaker, turn.text) for turn in item.context],
+                  None if item.response is None else (item.response.speaker, item.response.text),
+                  [(reference.text, reference.weight) for reference in item.references], item.facts, item.system]
+        if item.language != "en":
+            record.append(item.language)
         digest.update(json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n")
     return digest.hexdigest()

@@ -1,7 +1,7 @@
-"""Secrets of whoever runs the harness, kept out of what it writes and of what a metric's process is given.
+"""The user's secrets, which reach neither output nor the process of a metric.
 
-A secret is the value of an environment variable that is named as secrets are, or an address with a password. One that
-is written in another way, or that stands in no variable, is not found.
+A secret is the value of an environment variable with a name like a key's, or an address with a password. A secret that
+is encoded, or in no variable, is not recognised.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import os
 import re
 
 SHORTEST = 8
-"""Characters from which on a value is struck out; a shorter one is a word rather than a secret."""
+"""Minimum length of a value that is removed; a shorter one is a word rather than a secret."""
 
 _SECRET = re.compile(r"(^|_)(KEYS?|TOKENS?|AUTH|PAT)(_|$)|SECRET|PASSW|CREDENTIAL|APIKEY", re.IGNORECASE)
 _LOGIN = re.compile(r"//[^/\s:@]*:[^/\s@]*@")
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Whether a variable looks like a key or a password."""
+    """Return True if a variable looks like a key or a password."""
     return bool(_SECRET.search(name) or _LOGIN.search(value))
 
 

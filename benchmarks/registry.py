@@ -60,13 +60,13 @@ def load(name: str, home: Path) -> Dataset:
 def sample(chosen: DatasetCard) -> Dataset:
     """Return the bundled sample of a dataset, with simulated raters."""
     data = files("benchmarks") / "sample" / "data"
-    for stem in stems(chosen.name):
-        if (data / f"{stem}.json").is_file():
-            with as_file(data / f"{stem}.json") as path:
+    for name in file_names(chosen.name):
+        if (data / name).is_file():
+            with as_file(data / name) as path:
                 return official.parse(path, chosen, origin="sample")
     raise UnknownDataset(f"{chosen.name} is not in the home, and the bundled sample has no such dataset")
 
 
-def stems(name: str) -> tuple[str, str]:
+def file_names(name: str) -> tuple[str, str]:
     """Return the organisers' file names for a dataset, best first: the challenge scored the cleaned one."""
-    return f"{name}_clean_eval", f"{name}_eval"
+    return f"{name}_clean_eval.json", f"{name}_eval.json"

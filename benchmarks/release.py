@@ -1,6 +1,6 @@
-"""A copy of the organisers' `human_evaluation_data`: a folder, a zip, or one file of it.
+"""A copy of the organisers' `human_evaluation_data`: a folder, a zip, or a file of it.
 
-Every file is parsed before the first is kept, so that a bad one leaves the home as it was.
+Every file is parsed before the first is stored, so that a bad one leaves the home as it was.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WORDNET = "wordnet.zip"
 
 @dataclass(frozen=True, slots=True)
 class ImportedDataset:
-    """A dataset of a release, its file and remarks."""
+    """A dataset of a release, the name of its file, and remarks."""
 
     file: str
     dataset: Dataset
@@ -45,17 +45,18 @@ class Release:
 
 
 def read(path: Path, required: bool = True) -> Release:
-    """Read every dataset of a folder, zip or file; with `required`, at least one."""
+    """Read every dataset of a folder, zip or file; `required` asks for at least one."""
     if not path.exists():
         raise BenchmarkError(f"{path}: no such file or folder")
     with _opened(path) as (folder, files):
         by_name = {file.name: file for file in reversed(files)}
-        datasets = {name: by_name[f"{stem}.json"] for name in registry.names()
-                    for stem in reversed(registry.stems(name)) if f"{stem}.json" in by_name}
+        parsed = {}
+        for name in registry.names():
+            if file := next((by_name[known] for known in registry.file_names(name) if known in by_name), None):
+                parsed[file] = official.parse(file, registry.card(name))
         wordnet = by_name.get(WORDNET)
-        parsed = {file: official.parse(file, registry.card(name)) for name, file in datasets.items()}
         more = tuple(xdial.translations(files, registry.built_in()))
-        if required and not (datasets or wordnet or more):
+        if required and not (parsed or wordnet or more):
             expected = ", ".join(f"{name}_eval.json" for name in registry.names()[:3])
             raise BenchmarkError(f"{path}: holds no file of the organisers' release ({expected}, ...), and no corpus")
         if wordnet:
@@ -71,7 +72,7 @@ def read(path: Path, required: bool = True) -> Release:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Path, Sequence[Path]]]:
-    """Return the folder to search and its files, best first."""
+    """Yield the folder to search and its files, best first."""
     if path.is_dir():
         yield path, walk(path)
     elif path.name == WORDNET or (path.suffix != ".zip" and not zipfile.is_zipfile(path)):

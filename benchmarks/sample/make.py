@@ -65,7 +65,8 @@ DEV, TEST = ([TurnSet(name, split == "test", **table) for name, table in TABLES[
 
 def make(folder: Path) -> list[Path]:
     """Write all nineteen files to a folder and return their paths; test conversations occur in no development set."""
-    rngs = {name: generator(name) for name in ("fed-dial", "persona-see", "pool", *(entry.name for entry in DEV + TEST))}
+    names = ("fed-dial", "persona-see", "pool", *(recipe.name for recipe in DEV + TEST))
+    rngs = {name: generator(name) for name in names}
     files = {recipe.name: turn_rows(recipe, rngs[recipe.name]) for recipe in DEV}
     for name, kind in (("fed-dial", "partner"), ("persona-see", "stranger")):
         files[name] = dialogue_rows(name, long_conversations(kind), rngs[name])
