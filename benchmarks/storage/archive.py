@@ -1,9 +1,9 @@
 """Unpack untrusted zip and tar archives.
 
-Members are plain files and folders below the target, or the archive is refused: absolute paths, "..", drive letters,
-backslashes, links, devices, sparse files, encrypted or repeated members. Sizes are counted while unpacking and never
-taken from headers, and so is how much each compressed byte has grown to. All goes to a folder beside the target that
-is renamed at the end, so a refused or broken archive leaves nothing.
+Members are plain files and folders below the target, or the archive is refused: no absolute paths, "..", drive letters,
+backslashes, links, devices, sparse files, encrypted or repeated members. Sizes and the growth per compressed byte are
+counted while unpacking, never taken from headers. All goes to a temporary folder that is renamed at the end, so a
+refused or broken archive leaves nothing.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from typing import IO, Any
 
 from benchmarks.errors import BadArchive
 
-LIMIT = 4 << 30  # bytes that an archive may hold in all
-MEMBERS = 100_000  # members that it may have
-FLOOR = 1 << 20  # bytes from which on the growth is looked at
-GROWTH = 200  # bytes that a compressed byte may grow to: text stays below 50, a bomb is near 1000
-CHUNK = 1 << 13  # bytes read at once, which is also how much a decompressor takes in
+LIMIT = 4 << 30  # bytes of all members
+MEMBERS = 100_000  # number of members
+FLOOR = 1 << 20  # bytes before the growth is checked
+GROWTH = 200  # bytes per compressed byte: text stays below 50, a bomb is near 1000
+CHUNK = 1 << 13  # bytes read at once, which is also the input of a decompressor
 UNREADABLE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, gzip.BadGzipFile, EOFError,
               RuntimeError, ValueError)
 
@@ -44,7 +44,7 @@ class _Refused(Exception):
 
 @dataclass(slots=True)
 class _Meter:
-    """Count the bytes read and unpacked, and stop at the limits."""
+    """Counts the bytes read and unpacked, and stops at the limits."""
 
     limit: int
     packed: int = 0
@@ -63,10 +63,7 @@ class _Meter:
 
 
 class _Counted:
-    """A stream of which is counted what is read: the archive, or what a decompressor gives of it.
-
-    Of a tar that is with its headers, which can be bombs as well.
-    """
+    """A stream whose bytes are counted as they are read; for a tar this includes headers, which can be bombs too."""
 
     def __init__(self, stream: IO[bytes], count: Callable[[int], None]) -> None:
         self._stream, self._count = stream, count
@@ -80,24 +77,23 @@ class _Counted:
 
 def unpack(archive: Path, folder: Path, *, limit: int = LIMIT) -> None:
     """Unpack a zip or tar into a new folder, atomically."""
+    part = None
     try:
-        beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
-    except OSError as error:
-        raise BadArchive(f"{archive}: cannot be unpacked into {folder.parent}: {error.strerror}") from error
-    try:
-        beside.chmod(0o755)
+        part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
+        part.chmod(0o755)
         with archive.open("rb") as stream:
-            _fill(beside, _members(archive, stream, _Meter(limit)))
-        beside.replace(folder)
+            _fill(part, _members(archive, stream, _Meter(limit)))
+        part.replace(folder)
     except _Refused as error:
         raise BadArchive(f"{archive}: {error}") from error
     except UNREADABLE as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise BadArchive(f"{archive}: cannot be read to its end ({reason:.120})") from error
     except OSError as error:
-        raise BadArchive(f"{archive}: cannot be unpacked: {error.strerror or error}") from error
+        raise BadArchive(f"{archive}: cannot be unpacked into {folder}: {error.strerror or error}") from error
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        if part:
+            shutil.rmtree(part, ignore_errors=True)
 
 
 def _members(archive: Path, stream: IO[bytes], meter: _Meter) -> Iterator[Member]:
@@ -140,7 +136,7 @@ def _tar_members(stream: Any, meter: _Meter) -> Iterator[Member]:
                 raise _Refused(name, "is a link, a device or a sparse file")
             yield name, opened.extractfile(member)
         meter.member = ""
-        while grown.read(CHUNK):  # so that the checksum behind the last member is looked at
+        while grown.read(CHUNK):  # reaches the checksum behind the last member
             pass
 
 
@@ -148,26 +144,23 @@ def _fill(folder: Path, members: Iterator[Member]) -> None:
     """Write the members into a folder, each name only once."""
     names: set[str] = set()
     for name, content in members:
+        parts = [part for part in name.split("/") if part not in {"", "."}]
         if not name:
             raise _Refused("", "has a member without a name")
-        parts = [part for part in name.split("/") if part not in {"", "."}]
         if ".." in parts or name.startswith("/") or re.search(r"^[A-Za-z]:|\\|\0", name):
             raise _Refused(name, "is not a path with plain slashes below the folder")
         if len(names) >= MEMBERS:
             raise _Refused(name, f"the archive has more than {MEMBERS} members")
-        if "/".join(parts) in names:
+        target = folder.joinpath(*parts)
+        if "/".join(parts) in names or (content is not None and target.exists()):
             raise _Refused(name, "occurs twice")
         names.add("/".join(parts))
-        target = folder.joinpath(*parts)
         try:
             (target if content is None else target.parent).mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
             raise _Refused(name, "is both a file and a folder") from error
         if content is not None:
-            try:
-                with target.open("xb") as stream:
-                    shutil.copyfileobj(content, stream, CHUNK)
-            except FileExistsError as error:
-                raise _Refused(name, "occurs twice") from error
+            with target.open("xb") as stream:
+                shutil.copyfileobj(content, stream, CHUNK)
     if not names:
         raise _Refused("", "is empty")

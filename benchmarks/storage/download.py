@@ -1,8 +1,8 @@
 """Download a file over http or https, resuming after a broken connection.
 
-What has come so far lies in `.NAME.part`, with a note of the server's ETag and length beside it. The next attempt, or
-the next run, asks for the rest on the condition that nothing changed (RFC 9110: Range, If-Range). A server that sends
-all of it again, or another length, starts the file afresh. Redirects stay on the web.
+Received bytes lie in `.NAME.part`, beside a note of the server's ETag and length. The next attempt, or the next run,
+requests the rest on condition that nothing changed (RFC 9110: Range, If-Range). A server that sends all of it again, or
+another length, starts the file afresh. Redirects stay on the web.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from benchmarks.errors import ChecksumDiffers, FetchError, Offline
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 ATTEMPTS, PAUSE, TIMEOUT = 5, 0.5, 30.0
 EVERY = 10.0
-"""Seconds between two lines on a download, where there is no terminal with a bar."""
+"""Seconds between two lines of progress without a terminal."""
+LINE = "{desc}: {n_fmt} of {total_fmt}B, {rate_fmt}, {remaining} left\n"
 
 
 class TryAgain(Exception):
@@ -91,7 +92,7 @@ def reach(url: str) -> None:
 
 def _forget(*paths: Path) -> None:
     for path in paths:
-        with contextlib.suppress(OSError):  # a folder that takes nothing also gives nothing back
+        with contextlib.suppress(OSError):  # a folder that cannot be written
             path.unlink(missing_ok=True)
 
 
@@ -101,12 +102,12 @@ def _attempt(url: str, part: Path, note: Path) -> None:
         known = _Note(**json.loads(note.read_bytes()))
     except (OSError, ValueError, TypeError):
         known = _Note("")
-    have = part.stat().st_size if known.url == url and part.exists() else 0
-    if have and have == known.length:
+    size = part.stat().st_size if known.url == url and part.exists() else 0
+    if size and size == known.length:
         return
     headers = {"User-Agent": "dialogue-harness", "Accept-Encoding": "identity"}
-    if have:
-        headers["Range"] = f"bytes={have}-"
+    if size:
+        headers["Range"] = f"bytes={size}-"
         if known.tag and not known.tag.startswith("W/"):
             headers["If-Range"] = known.tag
     with _opened(url, headers) as answer:
@@ -114,7 +115,7 @@ def _attempt(url: str, part: Path, note: Path) -> None:
         new = _Note(url, answer.headers.get("ETag") or "", total)
         if answer.status_code != http.HTTPStatus.PARTIAL_CONTENT:
             start = 0
-        elif start != have or new != known:
+        elif start != size or new != known:
             raise Changed("changed while it was downloaded")
         note.write_text(json.dumps(asdict(new)), encoding="utf-8")
         _copy(answer, part, start, total)
@@ -161,28 +162,18 @@ def _extent(answer: httpx2.Response) -> tuple[int, int]:
 
 
 def _copy(answer: httpx2.Response, part: Path, start: int, total: int) -> None:
+    """Append the response to the file, showing a bar on a terminal and lines elsewhere."""
     from tqdm import tqdm
 
+    lines: dict[str, Any] = {"mininterval": EVERY, "delay": EVERY, "bar_format": LINE}
     with part.open("r+b" if start else "wb") as stream, tqdm(
         desc=part.name[1:-5], total=None if total < 0 else total, initial=start, unit="B", unit_scale=True,
-        disable=not sys.stderr.isatty(), leave=False,
+        leave=False, **({} if sys.stderr.isatty() else lines),
     ) as bar:
         stream.seek(start)
-        began = said = time.monotonic()
         for chunk in answer.iter_raw():
             stream.write(chunk)
             bar.update(len(chunk))
-            if bar.disable and time.monotonic() - said > EVERY:
-                said = time.monotonic()
-                sys.stderr.write(f"{part.name[1:-5]}: {_rate(stream.tell(), start, total, said - began)}\n")
-
-
-def _rate(size: int, start: int, total: int, seconds: float) -> str:
-    """Describe the progress: size, speed and time left."""
-    speed = (size - start) / seconds
-    left = f" of {total / 1e6:,.0f}" if total > 0 else ""
-    rest = f", about {max(total - size, 0) / speed:,.0f} s left" if total > 0 else ""
-    return f"{size / 1e6:,.0f}{left} MB, {speed / 1e6:,.1f} MB/s{rest}"
 
 
 def _reason(error: Exception) -> str:

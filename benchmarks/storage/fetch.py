@@ -1,13 +1,12 @@
-"""Fetch public data from their sources: datasets by their cards, and resources such as WordNet.
+"""Fetch public data: datasets by the sources on their cards, in order, and resources such as WordNet.
 
-The sources of a card are tried in their order; the raw files of one are converted by the module of its family. What
-was downloaded is kept under HOME/downloads until it is converted, so that a run that was cut goes on.
-A dataset that only the organisers give away is not fetched but imported.
+Raw files are converted by the module of their form in benchmarks/sources. Downloads stay under HOME/downloads until
+they are converted, so that an interrupted run continues. Datasets behind a registration are imported instead.
 
-The mirror is a Hugging Face dataset with the organisers' files. Scripts written for it read
-DSTC_11_Track_4/metadata/dev/en/NAME/NAME_eval.json. It was first uploaded as one archive, later as a folder: the file
-in the folder is tried, then the member of the archive, of which only that part is downloaded. That its records are
-those of the organisers is verified against scripts that read them, not against a stored copy.
+The mirror is a Hugging Face dataset with the organisers' files, made for DSTC11 Track 4; it has the development sets
+but dstc6. Scripts written for it read DSTC_11_Track_4/metadata/dev/en/NAME/NAME_eval.json. It was first uploaded as one
+archive, later as a folder: the file in the folder is tried, then the member of the archive, of which only that part is
+downloaded. That its records are the organisers' is verified against scripts that read them, not a stored copy.
 """
 
 from __future__ import annotations
@@ -29,20 +28,18 @@ from benchmarks.storage import resources
 from benchmarks.storage.archive import unpack
 from benchmarks.storage.download import download, reach
 
-MIRROR = "https://huggingface.co/datasets/mario-rc/dstc11.t4"
-"""Made for DSTC11 Track 4, it holds the organisers' files of the development sets but dstc6."""
 RESOURCES = {
     "wordnet": Source("https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/wordnet.zip"),
     "conceptnet": Source("https://s3.amazonaws.com/conceptnet/downloads/2019/edges/conceptnet-assertions-5.7.0.csv.gz"),
 }
-"""Resources that are fetched with the datasets."""
 LARGE = ("conceptnet",)
 """Resources fetched only by name, since they are large and rarely needed."""
 HINT = "import a copy instead: `harness import FOLDER|ZIP`"
+MIRROR = "https://huggingface.co/datasets/mario-rc/dstc11.t4"
 COMMIT = "83460a4ac5567b780f5aa37980d9022eec4d4a1e"
 """Revision of the mirror that has the archive."""
 LARGEST = 1 << 29
-"""Bytes of a file of the mirror; the largest of the release is a tenth of it."""
+"""Maximum bytes of a file of the mirror, ten times the largest of the release."""
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2")
 
 
@@ -64,20 +61,19 @@ def fetch_resource(name: str, home: Path) -> Path:
     """Fetch a resource into the home, and check it."""
     if name not in RESOURCES:
         raise FetchError(f"no resource {name!r}; {nearest(name, RESOURCES)}")
-    url, target = RESOURCES[name].url, resources.path(home, name)
+    url = RESOURCES[name].url
     try:
         with workplace(home, name) as folder:
             file = download(url, folder / file_name(url))
             if name == resources.CONCEPTNET:
                 if not resources.keep_edges([file], home):
                     raise BadArchive(f"{url}: holds no edge between two English terms")
-                return target
-            resources.check_wordnet(file, url)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            file.replace(target)
+            else:
+                resources.check_wordnet(file, url)
+                resources.write(home, name, file.read_bytes())
     except Offline as error:
         raise _gave_up(name, [error]) from error
-    return target
+    return resources.path(home, name)
 
 
 def needs_registration(card: DatasetCard) -> bool:
@@ -101,7 +97,7 @@ def _from(source: Source, card: DatasetCard, home: Path) -> Dataset:
 
 
 def mirrored(name: str, folder: Path) -> Path:
-    """Fetch the file of one dataset from the mirror, through the Hugging Face library and its cache."""
+    """Fetch the file of a dataset from the mirror, through the Hugging Face library and its cache."""
     from huggingface_hub import HfFileSystem, constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
@@ -109,7 +105,7 @@ def mirrored(name: str, folder: Path) -> Path:
     offline = "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else ""
     try:
         if not offline:
-            reach(constants.ENDPOINT)  # the library itself would try again for half a minute
+            reach(constants.ENDPOINT)  # the library itself would try for half a minute
     except Offline as error:
         offline = str(error)
     try:
@@ -128,7 +124,7 @@ def mirrored(name: str, folder: Path) -> Path:
                 return path
     except BenchmarkError:
         raise
-    except Exception as error:  # what the library raises depends on its version and on its transport
+    except Exception as error:  # the errors of the library depend on its version and transport
         reason = " ".join(str(error).split()) or type(error).__name__
         raise FetchError(f"{MIRROR}: {reason:.160}") from error
     raise FetchError(f"{MIRROR}: its archive holds no {name}_eval.json, or one too large")
@@ -161,12 +157,12 @@ def workplace(home: Path, name: str) -> Iterator[Path]:
     finally:
         if not any(folder.glob(".*.part")):
             shutil.rmtree(folder, ignore_errors=True)
-        with contextlib.suppress(OSError):  # it is not there, or holds another download
+        with contextlib.suppress(OSError):  # missing, or used by another download
             folder.parent.rmdir()
 
 
 def file_name(url: str) -> str:
-    """Return the file name for an address."""
+    """Return the file name of an address."""
     return Path(unquote(urlsplit(url).path)).name.lstrip(".") or "file"
 
 

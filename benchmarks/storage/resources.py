@@ -3,9 +3,8 @@
     HOME/resources/nltk_data/corpora/wordnet.zip    WordNet, in the layout of NLTK
     HOME/resources/conceptnet.tsv.gz                head, relation, tail, weight; tab separated, a line each
 
-Edges of ConceptNet are read from files of these four columns, and from those of ConceptNet 5 (`/a/...`, relation,
-`/c/en/head/...`, `/c/en/tail/...`, JSON with the weight), of which the edges between English terms are kept. Several
-files become one.
+Edges of ConceptNet are read from such files, and from those of ConceptNet 5 (`/a/...`, relation, `/c/en/head/...`,
+`/c/en/tail/...`, JSON with the weight), of which the edges between English terms count. Several files become one.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ CONCEPTNET = "conceptnet"
 PATHS = {"wordnet": "nltk_data/corpora/wordnet.zip", CONCEPTNET: "conceptnet.tsv.gz"}
 SUFFIXES = (".tsv", ".tsv.gz", ".csv", ".csv.gz")
 NAMES = ("conceptnet", "assertions", "association", "edges")
-"""What stands in the name of a file with edges that is taken out of a folder."""
+"""Parts of the names of files with edges in a folder."""
 ENGLISH = "/c/en/"
 
 Edge: TypeAlias = tuple[str, str, str, float]
@@ -35,6 +34,14 @@ Edge: TypeAlias = tuple[str, str, str, float]
 def path(home: Path, name: str) -> Path:
     """Return the path of a resource in the home."""
     return home / "resources" / PATHS[name]
+
+
+def write(home: Path, name: str, content: bytes) -> Path:
+    """Write a resource into the home."""
+    target = path(home, name)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(target, content)
+    return target
 
 
 def check_wordnet(file: Path, source: str) -> None:
@@ -50,7 +57,7 @@ def check_wordnet(file: Path, source: str) -> None:
 
 
 def edge_files(where: Path) -> list[Path]:
-    """The files with edges in a folder, by their names and first lines, or the file itself if it is such a file."""
+    """Return the files with edges in a folder, by their names and first lines, or the file itself."""
     files = ([file for file in sorted(where.rglob("*")) if any(name in file.name.casefold() for name in NAMES)]
              if where.is_dir() else [where])
     return [file for file in files if file.is_file() and file.name.endswith(SUFFIXES)
@@ -70,7 +77,7 @@ def _opened(file: Path) -> TextIO:
 
 
 def read_edges(file: Path) -> Iterator[Edge]:
-    """The edges between English terms; a line that is no edge is passed over, as lists in use have some."""
+    """Yield the edges between English terms; other lines are skipped, as lists in use have some."""
     try:
         with _opened(file) as lines:
             yield from (edge for edge in map(_edge, lines) if edge is not None and edge[0] and edge[2])
@@ -83,14 +90,12 @@ def keep_edges(files: Sequence[Path], home: Path) -> int:
     lines = dict.fromkeys(f"{head}\t{relation}\t{tail}\t{weight:g}\n"
                           for file in files for head, relation, tail, weight in read_edges(file))
     if lines:
-        target = path(home, CONCEPTNET)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(target, gzip.compress("".join(lines).encode(), 6, mtime=0))
+        write(home, CONCEPTNET, gzip.compress("".join(lines).encode(), 6, mtime=0))
     return len(lines)
 
 
 def _edge(line: str) -> Edge | None:
-    """An edge, with an empty end where ConceptNet has a term that is not English; None for a line that is no edge."""
+    """Return an edge, with empty ends for terms that are not English; None for any other line."""
     columns = line.rstrip("\r\n").split("\t")
     try:
         if len(columns) == 4:

@@ -11,7 +11,6 @@ from benchmarks.corpora import files
 from benchmarks.corpora.files import ImportedCorpus
 from benchmarks.release import Release
 from benchmarks.storage import resources, store
-from benchmarks.storage.files import write_atomically
 from harness import own
 from harness.contract.dataset import about
 
@@ -51,9 +50,7 @@ def _keep_release(read: Release, home: Path) -> None:
         store.save_own(dataset, home)
         print(f"{dataset.card.name:<22} {len(dataset.items):>6} items, {dataset.card.title}")
     if read.wordnet:
-        target = resources.path(home, "wordnet")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(target, read.wordnet)
+        resources.write(home, "wordnet", read.wordnet)
         print(f"wordnet            {len(read.wordnet):>6} bytes")
     for name in read.ignored:
         print(f"ignored, not a dataset of the collection: {name}")
