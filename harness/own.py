@@ -1,19 +1,19 @@
-"""Datasets of one's own: a card in TOML, and beside it a file of items and ratings.
+"""Datasets of your own: a card in TOML, and beside it a file of items and ratings.
 
     name = "tea-talk"              small letters, digits and hyphens
     file = "tea.csv"               the organisers' JSON, or a table (.csv, .tsv, .jsonl)
     level = "turn"                 or "dialogue"
     language = "en"
-    size = 300                     how many items the file holds, so that one which lacks some is refused
+    size = 300                     number of items in the file; a file with another number is refused
     title = "Tea talk"
     licence = "CC BY 4.0"
     citation = "Who made it, and where it is described"
-    columns = {context = "history"}    where the file's columns have other names
+    columns = {context = "history"}    other names of the file's columns
     qualities = ["overall"]        or a [[quality]] each: name, low, high, columns where each rater has one, and
                                    dimension to share a board with others
 
-A scale that is not given is what the votes span; `harness check` prints what it inferred as lines for the card. A
-quality without a dimension stands alone. Such a dataset is of the split `own`: its boards are beside those of the
+The votes span a scale that the card leaves open; `harness check` prints the inferred lines for the card. A quality
+without a dimension has a board of its own. Such a dataset is of the split `own`: its boards are beside those of the
 challenge, never in their averages.
 """
 
@@ -72,90 +72,94 @@ class CardTable:
 
 @dataclass(frozen=True, slots=True)
 class OwnDataset:
-    """A card, where its items and ratings are, and which columns of the file hold what."""
+    """A card, the file of its items and ratings, and the columns of that file."""
 
     card: DatasetCard
     file: Path
     columns: Mapping[str, str] = field(default_factory=dict)
     votes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def read(self) -> tuple[Dataset, tuple[str, ...], dict[str, str]]:
-        """The dataset, its size taken from the file, what a person should look at there, and where each item stands."""
-        records, listed = self._content()
-        if self.card.size and len(records) != self.card.size:
-            raise BadConfig(f"{self.file.name}: size is {len(records)}, and {self.card.size} in the card")
-        dataset = official.dataset(records, self.card, "imported", self.file.name)
+    def read(self) -> Dataset:
+        """Return the dataset of the file; scales that the card leaves open stay open."""
+        return self._dataset(self._content()[0])
+
+    def scaled(self) -> tuple[Dataset, tuple[str, ...]]:
+        """Return the dataset, with size and open scales taken from the file, and remarks for a person to check."""
+        from harness.contract import dataset as contract  # it imports what scores, and a report needs only names
+
+        items, table = self._content()
+        dataset = self._dataset(items)
+        places = {record.id: record.file if table else record.id for record in items}
+        empty = [places[record.id] for record in items if official.has_empty_turn(record)]
+        remarks = (*([f"a turn among others is empty, and left out{rated_table.which(empty)}"] if empty else ()),
+                   *(rated_table.remarks(table, self.votes) if table else ()))
+        qualities = tuple(self._scale(quality, dataset, table) for quality in self.card.qualities)
+        dataset = replace(dataset, card=replace(dataset.card, qualities=qualities))
+        return dataset, (*remarks, *contract.remarks(dataset, places))
+
+    def _content(self) -> tuple[list[Record], list[rows.Row] | None]:
+        """Return the records of the file, and the rows that they are made of; None for the organisers' records."""
+        if not self.file.is_file():
+            raise BadConfig(f"{self.file}: no such file; it should hold the items and ratings of {self.card.name!r}")
+        ending = self.file.suffix.casefold()
+        if ending not in (*rows.ENDINGS, ".json"):
+            raise BadConfig(f"{self.file}: should end on {', '.join(rows.ENDINGS)} or .json; save a spreadsheet as "
+                            ".csv")
+        objects = official.load_json(self.file) if ending == ".json" else None
+        table = (rows.read(self.file, self.columns) if objects is None else
+                 rows.of_objects(objects, self.file.name, self.columns))
+        if table is None:
+            items = list(official.records_of(objects, self.file.name))
+            official.check_level(items, self.card.level)
+            return items, None
+        return rated_table.records(table, self.card.level, self.votes, self.card.qualities), table
+
+    def _dataset(self, items: list[Record]) -> Dataset:
+        if self.card.size and len(items) != self.card.size:
+            raise BadConfig(f"{self.file.name}: size is {len(items)}, and {self.card.size} in the card")
+        dataset = official.dataset(items, self.card, "imported", self.file.name)
         scales = {quality.name: quality for quality in self.card.qualities}
         raise_if_any([  # of the organisers' records; a table has named the line
             BadRecord(self.file.name, rating.item, f"annotations.{rating.quality}", problem)
             for rating in dataset.ratings for vote in rating.votes
             if (problem := scales[rating.quality].off_scale(vote))])
-        places = {record.id: record.file if listed else record.id for record in records}
-        empty = [places[record.id] for record in records if official.has_empty_turn(record)]
-        return replace(dataset, card=replace(self.card, size=len(dataset.items))), (
-            *([f"a turn among others is empty, and left out{rated_table.which(empty)}"] if empty else ()),
-            *(rated_table.remarks(listed, self.votes) if listed else ())), places
+        return replace(dataset, card=replace(self.card, size=len(dataset.items)))
 
-    def _content(self) -> tuple[list[Record], list[rows.Row] | None]:
-        """The records of the file, and the rows that they are made of; none where it holds the organisers' records."""
-        if not self.file.is_file():
-            raise BadConfig(f"{self.file}: no such file; it should hold the items and ratings of {self.card.name!r}")
-        if self.file.suffix.casefold() not in (*rows.ENDINGS, ".json"):
-            raise BadConfig(f"{self.file}: should end on {', '.join(rows.ENDINGS)} or .json; save a spreadsheet as "
-                            ".csv")
-        if self.file.suffix.casefold() != ".json":
-            listed = rows.read(self.file, self.columns)
-        else:
-            objects = official.load_json(self.file)
-            if (from_json := rows.of_objects(objects, self.file.name, self.columns)) is None:
-                records = list(official.records_of(objects, self.file.name))
-                official.check_level(records, self.card.level)
-                return records, None
-            listed = from_json
-        return rated_table.records(listed, self.card.level, self.votes, self.card.qualities), listed
+    def _scale(self, quality: Quality, dataset: Dataset, table: list[rows.Row] | None) -> Quality:
+        """Take an open end of a scale from the votes; refuse a quality without votes."""
+        votes = [vote for rating in dataset.ratings if rating.quality == quality.name for vote in rating.votes]
+        if not votes:
+            raise BadConfig(f"{self.file.name}: holds no vote on {quality.name!r}; it has "
+                            f"{', '.join(rated_table.names(table or ())) or 'no ratings'}")
+        return replace(quality, low=min(votes) if quality.low is None else quality.low,
+                       high=max(votes) if quality.high is None else quality.high)
 
     def inferred(self, dataset: Dataset) -> tuple[str, ...]:
-        """The lines that would fix in the card what was taken from the file; none where it says all."""
-        if self.card.size and all(None not in (own.low, own.high) for own in self.card.qualities):
+        """Return lines for the card that fix size and scales as the file has them; none where the card has all."""
+        if self.card.size and all(None not in (quality.low, quality.high) for quality in self.card.qualities):
             return ()
-        rows = []
+        tables = []
         for quality in dataset.card.qualities:
-            own: dict[str, Any] = {"name": quality.name}
+            values: dict[str, Any] = {"name": quality.name}
             if quality.low is not None and quality.high is not None and quality.low < quality.high:
-                own |= {"low": _plain(quality.low), "high": _plain(quality.high)}
-            if quality.dimension != alone(quality.name, self.card.name):
-                own["dimension"] = quality.dimension
+                values |= {name: int(end) if end == int(end) else end
+                           for name, end in (("low", quality.low), ("high", quality.high))}
+            if quality.dimension != unshared(quality.name, self.card.name):
+                values["dimension"] = quality.dimension
             if self.votes[quality.name] != (quality.name,):
-                own["columns"] = self.votes[quality.name]
-            said = (f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in own.items())
-            rows.append(f"{{{', '.join(said)}}}")
-        return f"size = {dataset.card.size}", f"qualities = [{', '.join(rows)}]"
-
-    def scaled(self) -> tuple[Dataset, tuple[str, ...]]:
-        """The dataset, open scales of its card taken from the votes, and what a person should look at in its file."""
-        from harness.contract import dataset as contract  # it imports what scores, and a report needs names alone
-
-        dataset, remarks, places = self.read()
-        votes = {quality.name: [vote for rating in dataset.ratings if rating.quality == quality.name
-                                for vote in rating.votes] for quality in self.card.qualities}
-        if empty := next((name for name, given in votes.items() if not given), None):
-            here = rated_table.names(self._content()[1] or ())
-            raise BadConfig(f"{self.file.name}: holds no vote on {empty!r}; it has "
-                            f"{', '.join(here) or 'no ratings'}")
-        qualities = tuple(replace(quality, low=min(votes[quality.name]) if quality.low is None else quality.low,
-                                  high=max(votes[quality.name]) if quality.high is None else quality.high)
-                          for quality in self.card.qualities)
-        dataset = replace(dataset, card=replace(dataset.card, qualities=qualities))
-        return dataset, (*remarks, *contract.remarks(dataset, places))
+                values["columns"] = self.votes[quality.name]
+            settings = (f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
+            tables.append(f"{{{', '.join(settings)}}}")
+        return f"size = {dataset.card.size}", f"qualities = [{', '.join(tables)}]"
 
 
 def is_path(name: str) -> bool:
-    """Whether a dataset is named by a path."""
+    """Return True if a dataset is named by a path."""
     return name.endswith(".toml") or bool({"/", "\\"} & set(name))
 
 
 def card_of(name: str) -> Path | None:
-    """The card that a path names, itself or the only one in a folder; None where it is no such path."""
+    """Return the path of a card, itself or the only one in a folder; None for another path."""
     path = Path(name).expanduser()
     if name.endswith(".toml"):
         return path
@@ -164,7 +168,7 @@ def card_of(name: str) -> Path | None:
 
 
 def _cards(folder: Path) -> Iterator[tuple[Path, str]]:
-    """The cards in a folder, and the names of their datasets."""
+    """Yield the cards in a folder, and the names of their datasets."""
     for path in sorted(folder.glob("*.toml")):
         with contextlib.suppress(OSError, ValueError):
             table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -173,7 +177,7 @@ def _cards(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def name_of(name: str) -> str:
-    """The name of a dataset that is named by its name or by a path."""
+    """Return the name of a dataset that is named by its name or by a path."""
     if card := card_of(name):
         return read_card(card).card.name
     if is_path(name) or name.endswith(rows.ENDINGS):
@@ -183,19 +187,19 @@ def name_of(name: str) -> str:
 
 
 def read_card(path: Path) -> OwnDataset:
-    """Read the card in a file."""
-    own = of_table(terms.table(path, str(path)), path.parent, str(path), "own")
-    if not is_name(own.card.name):
-        raise BadConfig(f"{path}: name should be small letters, digits and hyphens, not {own.card.name!r:.60}")
-    if own.card.name in registry.built_in():
-        raise BadConfig(f"{path}: the project has a dataset {own.card.name!r}; choose another name")
-    return own
+    dataset = of_table(terms.table(path, str(path)), path.parent, str(path), "own")
+    name = dataset.card.name
+    if not is_name(name):
+        raise BadConfig(f"{path}: name should be small letters, digits and hyphens, not {name!r:.60}")
+    if name in registry.built_in():
+        raise BadConfig(f"{path}: the project has a dataset {name!r}; choose another name")
+    return dataset
 
 
 def of_table(values: Mapping[str, Any], folder: Path, where: str, split: Split) -> OwnDataset:
     """Read the dataset that a table of settings describes."""
     if isinstance(values.get("qualities"), list):
-        named = [{"name": each} if isinstance(each, str) else each for each in values["qualities"]]
+        named = [{"name": quality} if isinstance(quality, str) else quality for quality in values["qualities"]]
         values = {**values, "qualities": named}
     with records.refused_as(BadConfig):
         table: CardTable = records.value_of(CardTable, values, where)
@@ -210,29 +214,23 @@ def of_table(values: Mapping[str, Any], folder: Path, where: str, split: Split) 
                             f"high = {quality.high:g}")
     if unknown := sorted(table.columns.keys() - set(rated_table.COLUMNS)):
         raise BadConfig(f"{where}: columns names {unknown[0]!r}, which is none of {', '.join(rated_table.COLUMNS)}")
-    unshared = split == "own"  # a quality shares a board only if the card says so
     card = DatasetCard(
         name=table.name, title=table.title or table.name, split=table.split or split, level=table.level,
         language=table.language, size=table.size, licence=table.licence, citation=table.citation, sources=(),
         qualities=tuple(Quality(quality.name, quality.low, quality.high, quality.dimension or (
-            alone(quality.name, table.name) if unshared else "")) for quality in qualities))
+            unshared(quality.name, table.name) if split == "own" else "")) for quality in qualities))
     votes = {quality.name: quality.columns or (quality.name,) for quality in qualities}
     return OwnDataset(card, folder / table.file, table.columns, votes)
 
 
-def alone(quality: str, dataset: str) -> str:
-    """The dimension of a quality that shares no board."""
+def unshared(quality: str, dataset: str) -> str:
+    """Return the dimension of a quality that shares no board."""
     return f"{quality} of {dataset}"
 
 
 def find(name: str, folder: Path) -> Path | None:
-    """The card of a dataset by its name in a folder, or in the folder NAME there."""
-    return next((path for path, own in _cards(folder) if own == name), card_of(str(folder.absolute() / name)))
-
-
-def _plain(number: float) -> float:
-    """A whole number without its decimal point."""
-    return int(number) if number == int(number) else number
+    """Return the card of a dataset by its name in a folder, or in the folder NAME there."""
+    return next((path for path, dataset in _cards(folder) if dataset == name), card_of(str(folder.absolute() / name)))
 
 
 def keep(path: Path, home: Path) -> tuple[Dataset, tuple[str, ...]]:
@@ -245,7 +243,7 @@ def keep(path: Path, home: Path) -> tuple[Dataset, tuple[str, ...]]:
 
 
 def named(names: Iterable[str], home: Path) -> tuple[str, ...]:
-    """The names of datasets; one that is named by a path is kept in the home first."""
+    """Return the names of datasets; one that is named by a path is kept in the home first."""
     cards = {name_of(name): card_of(name) for name in names}
     for card in filter(None, cards.values()):
         keep(card, home)

@@ -143,7 +143,7 @@ def _partial(field: RankedDataset, rated: set[str]) -> Iterator[str]:
 def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
     """Load the datasets of a challenge, without its private ratings."""
     datasets = [*(registry.load(registry.card(name).name, home) for name in rules.datasets),
-                *(own.read()[0] for own in rules.own)]
+                *(own.read() for own in rules.own)]
     for what, groups in (("kind of data (the bundled sample, or real)", {dataset.kind for dataset in datasets}),
                          ("split (dev or test)", {dataset.card.split for dataset in datasets})):
         if len(groups) > 1:
