@@ -4,8 +4,7 @@
     findings(trial)          -> Finding ...      a line each: ok, BROKEN, or a note
     demand(metric)                               for a test: BrokenContract with every broken line
 
-The checks are in checks.py, the items that metrics break on in hard.py. `harness check` tries them
-in a process of their own (process.py), so that a metric may crash or hang.
+`harness check` tries the checks in a process of their own (process.py), so that a metric may crash or hang.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from harness.contract.checks import CHECKS
 from harness.contract.trial import Broken, Finding, Trial
 from harness.errors import HarnessError
 from harness.run.settings import home_folder
-from metrics.errors import CannotScore, MetricError, MissingResource
+from metrics.errors import CannotScore, MetricError, MissingResource, in_one_line
 from metrics.metric import Metric
 from metrics.models.memory import Memory
 from metrics.models.service import Models
@@ -50,7 +49,7 @@ def tried(name: str, trial: Trial) -> Finding:
     except (Broken, MetricError) as error:
         finding = Finding(name, "BROKEN", str(error))
     except BaseException as error:  # SystemExit as well; a metric is foreign code
-        finding = Finding(name, "BROKEN", f"raises {type(error).__name__}: {error}")
+        finding = Finding(name, "BROKEN", f"raises {in_one_line(error)}")
     return dataclasses.replace(finding, check=name, text=" ".join(finding.text.split()))
 
 

@@ -21,7 +21,7 @@ from metrics.metric import Column, as_metric, signature
 Check = Callable[[Trial], Finding]
 SEED = 7
 BATCHES = (1, 7, 64)
-OTHERS = "not asked: the card says that a score depends on the other items of the dataset"
+OTHERS = "not tried: the card says that a score depends on the other items of the dataset"
 
 
 def speed(trial: Trial) -> Finding:
@@ -35,19 +35,19 @@ def speed(trial: Trial) -> Finding:
     return Finding("", "note", f"{items / max(time.perf_counter() - start, 1e-9):,.0f} items per second over {items}")
 
 
-def card(trial: Trial) -> Finding:
+def complete_card(trial: Trial) -> Finding:
     """The card is complete, and the signature is one line."""
     as_metric(type(trial.metric))
-    own = trial.metric.card
-    if lacking := [name for name in ("title", "family") if not getattr(own, name)]:
+    card = trial.metric.card
+    if lacking := [name for name in ("title", "family") if not getattr(card, name)]:
         raise Broken(f"the card has no {' and no '.join(lacking)}")
-    if not (own.paper or own.notes):
+    if not (card.paper or card.notes):
         raise Broken("the card has neither a paper nor notes: say what the metric measures")
     signed = signature(trial.metric, trial.models)
     if not signed.isprintable():
         raise Broken(f"its signature is not one line of printable signs: {signed!r:.100}")
-    return Finding("", "ok", f"{own.name}, columns {', '.join(own.columns)}, levels {', '.join(own.levels)}, needs "
-                             f"{', '.join((*own.needs, *own.resources, *own.models)) or 'nothing'}")
+    return Finding("", "ok", f"{card.name}, columns {', '.join(card.columns)}, levels {', '.join(card.levels)}, needs "
+                             f"{', '.join((*card.needs, *card.resources, *card.models)) or 'nothing'}")
 
 
 def sample(trial: Trial) -> Finding:
@@ -60,7 +60,7 @@ def sample(trial: Trial) -> Finding:
         reason = reasons[0] if reasons else f"every value is NaN on {', '.join(scored)}"
         raise Broken(f"scores no item at all: {reason}")
     if same := [name for name in trial.metric.card.columns if _constant(scores[name] for scores in scored.values())]:
-        return Finding("", "note", f"{', '.join(same)}: the same for every item, which agrees with nobody")
+        return Finding("", "note", f"{', '.join(same)}: the same for every item, so it cannot agree with anyone")
     return Finding("", "ok", f"{numbers} of {values} values are numbers, on {', '.join(scored)}")
 
 
@@ -74,8 +74,8 @@ def case(items: Sequence[Item], level: Level, trial: Trial) -> Finding:
     """Odd items get a score or NaN, alone or as dialogues of 1 to 500 utterances."""
     dataset = hard.dataset(items, level)
     if lacking := score.unmet(trial.metric, dataset):
-        what = "item" if level == "turn" else "dialogue"
-        return Finding("", "note", f"not scored: no {what} has {lacking}, which the card needs")
+        kind = "item" if level == "turn" else "dialogue"
+        return Finding("", "note", f"not scored: no {kind} has {lacking}, which the card needs")
     scored = int(np.any([np.isfinite(column) for column in trial.scored(dataset).values()], axis=0).sum())
     return Finding("", "ok", f"{scored} of {len(items)} items have a number, the others NaN" if scored < len(items) else
                    f"{scored} {'items have' if scored > 1 else 'item has'} a number")
@@ -102,18 +102,18 @@ def permuted(trial: Trial) -> Finding:
     """Permuting the items permutes the scores."""
     dataset, scores = trial.hard
     order = np.random.default_rng(SEED).permutation(len(dataset.items))
-    items = [dataset.items[place] for place in order]
+    items = [dataset.items[index] for index in order]
     after = trial.scored(hard.dataset(items))
     return Finding("", "ok", trial.compare(items, {name: column[order] for name, column in scores.items()}, after,
                                            "in another order"))
 
 
-def alone(trial: Trial) -> Finding:
-    """An item scores alone as among others, unless the card has scope="dataset"."""
+def standalone(trial: Trial) -> Finding:
+    """An item scores the same by itself as among others, unless the card has scope="dataset"."""
     if trial.metric.card.scope == "dataset":
         return Finding("", "note", OTHERS)
     dataset, scores = trial.hard
-    return Finding("", "ok", trial.compare(dataset.items, scores, trial.apart(dataset, 1), "alone"))
+    return Finding("", "ok", trial.compare(dataset.items, scores, trial.scored_in_batches(dataset, 1), "alone"))
 
 
 def batched(trial: Trial) -> Finding:
@@ -121,7 +121,7 @@ def batched(trial: Trial) -> Finding:
     if trial.metric.card.scope == "dataset":
         return Finding("", "note", OTHERS)
     dataset, whole = trial.first
-    texts = [trial.compare(dataset.items, whole, trial.apart(dataset, size), f"in batches of {size}")
+    texts = [trial.compare(dataset.items, whole, trial.scored_in_batches(dataset, size), f"in batches of {size}")
              for size in BATCHES]
     return Finding("", "ok", "; ".join(dict.fromkeys(texts)))
 
@@ -170,14 +170,14 @@ def _no_network() -> Iterator[set[str]]:
 
 
 CHECKS: dict[str, Check] = {
-    "card": card,
+    "card": complete_card,
     "sample": sample,
     "speed": speed,
-    **{what: functools.partial(case, items, "turn") for what, items in hard.cases().items()},
+    **{name: functools.partial(case, items, "turn") for name, items in hard.cases().items()},
     "whole dialogues": functools.partial(case, hard.dialogues(), "dialogue"),
     "what is missing": missing,
     "permuted items": permuted,
-    "an item alone": alone,
+    "an item alone": standalone,
     "batches of 1, 7 and 64": batched,
     "repeated runs": repeated,
     "network off": offline,

@@ -1,4 +1,4 @@
-"""Remarks on a dataset of one's own, before a correlation on it is believed."""
+"""Remarks on a dataset of your own, for a person to check before a correlation is believed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def about(dataset: Dataset, more: Sequence[str] = ()) -> Iterator[str]:
     card = dataset.card
     yield (f"{card.name}: {_count(len(dataset.items), 'item')} of the level {card.level}, language {card.language}; "
            f"licence: {card.licence}")
-    boards = {known.dimension for one in registry.built_in().values() for known in one.qualities}
+    boards = {known.dimension for built_in in registry.built_in().values() for known in built_in.qualities}
     for quality in card.qualities:
         votes = sum(len(rating.votes) for rating in dataset.ratings if rating.quality == quality.name)
         yield (f"{quality.name}: {_count(votes, 'vote')}, {quality.scale}, on the board "
@@ -45,32 +45,32 @@ def about(dataset: Dataset, more: Sequence[str] = ()) -> Iterator[str]:
 
 
 def remarks(dataset: Dataset, places: Mapping[str, str]) -> Iterator[str]:
-    """Return remarks for a person to check; `places` tells where each item stands in the file."""
+    """Return remarks for a person to check; `places` names each item's line in the file."""
     items = {item.id: item for item in dataset.items}
-    said: dict[tuple[Utterance, ...], str] = {}
+    first: dict[tuple[Utterance, ...], str] = {}
     rated = {rating.item for rating in dataset.ratings if rating.votes}
     unrated = [name for name in items if name not in rated]
     empty = [item.id for item in dataset.items if item.response and not item.response.text]
     foreign = [item.id for item in dataset.items if item.language == "en" and _foreign(item)]
-    repeated = [item.id for item in dataset.items if item.id != said.setdefault(item.utterances, item.id)]
-    for names, one, many in (
-            (foreign, "item is mostly in letters that are not Latin, and of the language en; say another by language",
-             "items are mostly in letters that are not Latin, and of the language en; say another by language"),
-            (unrated, "item has no vote", "items have no vote"), (empty, "response is empty", "responses are empty"),
-            (repeated, "item repeats the dialogue and response of another one",
-             "items repeat the dialogue and response of another one")):
+    repeated = [item.id for item in dataset.items if item.id != first.setdefault(item.utterances, item.id)]
+    latin = "mostly in letters that are not Latin, and of the language en; name another by language"
+    repeat = "the dialogue and response of another one"
+    for names, singular, plural in (
+            (foreign, f"item is {latin}", f"items are {latin}"), (unrated, "item has no vote", "items have no vote"),
+            (empty, "response is empty", "responses are empty"),
+            (repeated, f"item repeats {repeat}", f"items repeat {repeat}")):
         if names:
-            yield f"{_count(len(names), one, many)}{which([places.get(name, name) for name in names])}"
+            yield f"{_count(len(names), singular, plural)}{which([places.get(name, name) for name in names])}"
     for quality in dataset.card.qualities:
         voted = {rating.item for rating in dataset.ratings if rating.quality == quality.name and rating.votes}
         if lacking := [places.get(name, name) for name in items if name in rated - voted]:
-            how_many = _count(len(lacking), "item has no vote", "items have no vote")
-            yield f"{quality.name}: {how_many} on it, and votes on others{which(lacking)}"
+            count = _count(len(lacking), "item has no vote", "items have no vote")
+            yield f"{quality.name}: {count} on it, and votes on others{which(lacking)}"
         votes = [rating.votes for rating in dataset.ratings if rating.quality == quality.name and rating.votes]
-        if quality.low == quality.high or len({sum(own) / len(own) for own in votes}) == 1:
+        if quality.low == quality.high or len({sum(given) / len(given) for given in votes}) == 1:
             yield f"{quality.name}: every item has the same rating, so nothing can correlate with it"
-        if all(len(own) == 1 for own in votes):
-            yield f"{quality.name}: one vote per item, so how far raters agree is not known"
+        if all(len(given) == 1 for given in votes):
+            yield f"{quality.name}: one vote per item, so the agreement of raters is not known"
 
 
 def _foreign(item: Item) -> bool:
@@ -79,5 +79,5 @@ def _foreign(item: Item) -> bool:
     return 2 * sum(sign > LATIN for sign in letters) > len(letters)
 
 
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
+def _count(number: int, singular: str, plural: str = "") -> str:
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"

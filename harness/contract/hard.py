@@ -1,11 +1,12 @@
 """Items that metrics break on, by difficulty.
 
-Each odd text stands as a response, as a reference and in a context, beside a plain item, so that a case can be scored
-whatever a metric needs.
+Each odd text is a response, a reference and a context in turn, with plain texts in the other fields, so that a case can
+be scored by any metric.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -30,10 +31,10 @@ FACTS = ("I like tea.",)
 
 def hard(text: str, name: str = "") -> tuple[Item, ...]:
     """Return items with an odd text as response, reference or context."""
-    good, said = "a good reply to you", "hello there"
-    parts = {"response": (text, good, said), "reference": (good, text, said), "context": (good, good, text)}
-    return tuple(item(f"{name}{part}", response, (reference,), (before,))
-                 for part, (response, reference, before) in parts.items())
+    good, before = "a good reply to you", "hello there"
+    parts = {"response": (text, good, before), "reference": (good, text, before), "context": (good, good, text)}
+    return tuple(item(f"{name}{part}", response, (reference,), (context,))
+                 for part, (response, reference, context) in parts.items())
 
 
 def item(name: str, response: str, references: Sequence[str] = ("a good reply to you",),
@@ -45,28 +46,29 @@ def item(name: str, response: str, references: Sequence[str] = ("a good reply to
 
 def cases() -> dict[str, tuple[Item, ...]]:
     """Return the items by difficulty."""
-    found = {what: tuple(one for place, text in enumerate(texts) for one in hard(text, f"{what} {place + 1} as "))
-             for what, texts in TEXTS.items()}
-    said, user = (Utterance(SYSTEM, "hello there"),), (Utterance(USER, "what now ?"),)
-    return found | {
-        "no references": (Item("without references", user, said[0], (), FACTS), item("blank reference", "well", (" ",)),
+    odd = {name: tuple(case for number, text in enumerate(texts, 1) for case in hard(text, f"{name} {number} as "))
+           for name, texts in TEXTS.items()}
+    response, context = Utterance(SYSTEM, "hello there"), (Utterance(USER, "what now ?"),)
+    return odd | {
+        "no references": (Item("without references", context, response, (), FACTS),
+                          item("blank reference", "well", (" ",)),
                           item("several references", "well", ("a good reply", "", "another reply"))),
-        "no context": (Item("without context", (), said[0], (Reference("hello"),), FACTS),
+        "no context": (Item("without context", (), response, (Reference("hello"),), FACTS),
                        item("blank context", "well", context=(" ",))),
-        "nothing but a response": (Item("bare", (), said[0]),),
+        "nothing but a response": (Item("bare", (), response),),
         "one utterance": (item("one utterance before", "well", context=("hi",)),),
         "500 utterances": (item("500 utterances", "well", context=("what now ?", "not much .") * 249 + ("and ?",)),),
     }
 
 
 def awkward() -> Dataset:
-    """Return one dataset of all, with a plain item."""
-    return dataset((item("plain", "yes , i like tea"), *(one for case in cases().values() for one in case)))
+    """Return one dataset of all items and a plain one."""
+    return dataset((item("plain", "yes , i like tea"), *itertools.chain.from_iterable(cases().values())))
 
 
 def dialogues() -> tuple[Item, ...]:
     """Return dialogues of one, two and 500 utterances, and one between named people."""
-    turns = tuple(Utterance((USER, SYSTEM)[place % 2], f"line {place} is here") for place in range(500))
+    turns = tuple(Utterance((USER, SYSTEM)[index % 2], f"line {index} is here") for index in range(500))
     return (Item("one", turns[:1], None), Item("two", turns[:2], None), Item("all", turns, None),
             Item("people", (Utterance("Ann", "hi"), Utterance("Bob", "hello you there")), None))
 

@@ -1,4 +1,4 @@
-"""A metric on trial: its scores, its exceptions, and the agreement of two ways of scoring."""
+"""The scores and exceptions of a metric under test, and the comparison of two ways of scoring."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.dataset import Dataset, Item
 from harness.contract import hard
 from harness.errors import BadScores
 from harness.scoring import score
-from metrics.errors import CannotScore, MetricError, MissingResource, line_of
+from metrics.errors import CannotScore, MetricError, MissingResource, in_one_line, line_of
 from metrics.metric import Column, Metric
 from metrics.models.service import Models
 
@@ -32,7 +32,7 @@ ScoredColumns = Mapping[str, Column]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The outcome of one check: it holds, it is broken, or a remark."""
+    """The outcome of one check: passed, broken, or a remark."""
 
     check: str
     state: State
@@ -59,7 +59,7 @@ class Trial:
     @property
     def scorable(self) -> list[Dataset]:
         """Return the datasets of the sample that the metric can score; CannotScore if there are none."""
-        scorable = [one for one in self.sample if not score.unmet(self.metric, one)]
+        scorable = [dataset for dataset in self.sample if not score.unmet(self.metric, dataset)]
         if not scorable:
             raise CannotScore(f"no item of the sample has {' and '.join(self.metric.card.needs)}")
         return scorable
@@ -98,11 +98,11 @@ class Trial:
         except BadScores as error:
             raise Broken(str(error)) from error
         except BaseException as error:  # SystemExit as well
-            raised = f"raises {type(error).__name__}: {' '.join(str(error).split())[:200]}{line_of(error, self.metric)}"
-            raise Broken(f"{raised}{self._culprit(dataset)}") from error
+            where = f"{line_of(error, self.metric)}{self._culprit(dataset)}"
+            raise Broken(f"raises {in_one_line(error, 200)}{where}") from error
 
-    def apart(self, dataset: Dataset, size: int) -> ScoredColumns:
-        """Score a dataset so many items at a time; NaN where a batch is refused."""
+    def scored_in_batches(self, dataset: Dataset, size: int) -> ScoredColumns:
+        """Score a dataset in batches of a size; NaN where a batch is refused."""
         columns: dict[str, Column] = {}
         for start in range(0, len(dataset.items), size):
             part = Dataset(dataset.card, dataset.items[start : start + size], (), dataset.origin)
@@ -113,11 +113,10 @@ class Trial:
         return columns
 
     def compare(self, items: Sequence[Item], before: ScoredColumns, after: ScoredColumns, how: str) -> str:
-        """Describe the agreement of two scorings; Broken if they differ by more than rounding."""
         return compared([item.id for item in items], before, after, how, self.tolerance)
 
     def _culprit(self, dataset: Dataset) -> str:
-        """Find the first item that crashes the metric alone."""
+        """Return the first item that crashes the metric when scored by itself."""
         if len(dataset.items) == 1:
             return f" for item {dataset.items[0].id!r}"
         for item in dataset.items:
@@ -132,8 +131,8 @@ class Trial:
 
 def compared(ids: Sequence[str], before: ScoredColumns, after: ScoredColumns, how: str,
              tolerance: float = TOLERANCE) -> str:
-    """Describe the agreement of two scorings; Broken if they differ by more than rounding."""
-    furthest, where = 0.0, ""
+    """Describe the difference of two scorings; Broken if it is more than rounding."""
+    largest, where = 0.0, ""
     for name, column in before.items():
         other = after.get(name, np.full(len(column), np.nan))
         gap = np.abs(column - other)
@@ -143,6 +142,6 @@ def compared(ids: Sequence[str], before: ScoredColumns, after: ScoredColumns, ho
         worst = int(np.argmax(np.where(np.isnan(gap), np.inf, gap - room)))
         if not gap[worst] <= room[worst]:
             raise Broken(f"item {ids[worst]!r} has {name} {column[worst]:.9g}, and {other[worst]:.9g} {how}")
-        if gap.max() > furthest:
-            furthest, where = float(gap.max()), ids[int(np.argmax(gap))]
-    return f"equal within rounding: at most {furthest:.1g} apart (item {where!r})" if furthest else "exactly equal"
+        if gap.max() > largest:
+            largest, where = float(gap.max()), ids[int(np.argmax(gap))]
+    return f"equal within rounding: at most {largest:.1g} apart (item {where!r})" if largest else "exactly equal"

@@ -28,7 +28,6 @@ from harness.scoring.store import ScoreStore, Span
 from metrics import registry
 from metrics.errors import MetricError
 from metrics.metric import Metric
-from metrics.models.reading import READING
 from metrics.models.service import Choice, Models
 
 TICK = 0.5
@@ -80,14 +79,14 @@ class Worker:
             return StoreError(f"node {socket.gethostname()}: {error}")
         return None
 
-    def score(self, name: str, requested: str, key: str, span: Span) -> tuple[float, int, Exception | None]:
-        """Score and store a part; return the seconds, the tokens read and the error."""
-        start, tokens = time.monotonic(), READING.tokens
+    def score(self, name: str, requested: str, key: str, span: Span) -> tuple[float, Exception | None]:
+        """Score and store a part; return the seconds and the error."""
+        start = time.monotonic()
         try:
             error = self._score(name, requested, key, span)
         except (BenchmarkError, HarnessError, OSError) as raised:  # of the home or the store, not the metric
             error = StoreError(f"node {socket.gethostname()}: {raised}")
-        return time.monotonic() - start, READING.tokens - tokens, error
+        return time.monotonic() - start, error
 
     def _score(self, name: str, requested: str, key: str, span: Span) -> Exception | None:
         if self._dataset is None or self._dataset.card.name != name:
@@ -180,13 +179,13 @@ class Cluster:
         except self._ray.exceptions.RayError as error:
             yield from self._lost(call, _cause(error))
             return
-        seconds, tokens, refusal = value if call.part else (0.0, 0, value)
+        seconds, refusal = value if call.part else (0.0, value)
         if isinstance(refusal, StoreError):
             raise refusal
         self._failed = 0
         self._idle.append((call.worker, call.actor))
         if call.part:
-            yield Result(call.part, seconds, refusal, tokens, call.worker)
+            yield Result(call.part, seconds, refusal, call.worker)
 
     def _lost(self, call: _Call, reason: str) -> Iterator[Result]:
         self._failed += call.part is None

@@ -25,7 +25,6 @@ from harness.scoring.score import score_part
 from harness.scoring.store import ScoreStore, Span, cut
 from metrics.errors import CannotScore, MetricError, MissingResource, line_of
 from metrics.metric import Metric
-from metrics.models.reading import READING
 from metrics.models.service import Models
 
 SMALLEST, LARGEST = 64, 16_384
@@ -65,7 +64,6 @@ class Result:
     part: Part
     seconds: float
     error: Exception | None = None
-    tokens: int = 0
     worker: int = 0
     lost: str = ""
 
@@ -93,12 +91,10 @@ class Local:
             if stopping():
                 return
             progress.part_began(part.name)
-            start, tokens = time.monotonic(), READING.tokens
+            start = time.monotonic()
             error = score_span(part.pair.chosen.metric, self.dataset, part.span, part.pair.signature, self.models,
                                self.store)
-            seconds = time.monotonic() - start
-            progress.reading_seconds += seconds if READING.tokens > tokens else 0.0
-            yield Result(part, seconds, error)
+            yield Result(part, time.monotonic() - start, error)
 
 
 def cut_pairs(pairs: Iterable[Pair], store: ScoreStore, workers: int = 1) -> list[Part]:
@@ -195,9 +191,7 @@ def score_span(metric: Metric, dataset: Dataset, span: Span, key: str, models: M
 def _report(result: Result, tried: int, progress: RunProgress) -> None:
     refused = isinstance(result.error, CannotScore | MissingResource)
     outcome = "refused" if refused else "crashed" if result.error else "lost" if result.lost else "scored"
-    end = time.monotonic()
-    progress.part_ended(result.part.name, end - result.seconds, end, outcome, worker=result.worker,
-                        tokens=result.tokens)
+    progress.part_ended(result.part.name, result.seconds, outcome, result.worker)
     if result.lost:
         dataset, metric, (first, last) = result.part.name
         progress.say(f"{dataset}: a worker was lost at {metric}, items {first} to {last - 1}: {result.lost}; "

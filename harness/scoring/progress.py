@@ -82,11 +82,6 @@ class RunProgress:
     metrics: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     """Seconds of workers per metric, lost parts included."""
     stages: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    workers: set[int] = field(default_factory=set)
-    tokens: int = 0
-    """Tokens read by workers."""
-    reading_seconds: float = 0.0
-    """Seconds of the parts that read tokens."""
     items: int = 0
     planned: int = 0
     waiting: dict[Part, float] = field(default_factory=dict)
@@ -96,7 +91,7 @@ class RunProgress:
     running: tuple[Part, float] | None = None
     """The part that this process is scoring, and its start."""
     _stage: tuple[str, str, float] = ("", "", 0.0)
-    _before: int = field(default_factory=lambda: READING.tokens)
+    _tokens: int = field(default_factory=lambda: READING.tokens)
     _depth: int = 0
     _showing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
@@ -128,15 +123,11 @@ class RunProgress:
         READING.restart()
         self.running = part, time.monotonic()
 
-    def part_ended(self, part: Part, start: float, end: float, outcome: str, *, worker: int = 0, tokens: int = 0,
-                   ) -> None:
-        """Note the end of a part; start and end by the monotonic clock, outcome scored, refused, crashed or lost."""
+    def part_ended(self, part: Part, seconds: float, outcome: str, worker: int = 0) -> None:
+        """Note the end of a part; the outcome is scored, refused, crashed or lost."""
         dataset, metric, span = part
-        seconds, items = end - start, span[1] - span[0]
-        self.workers.add(worker)
+        items = span[1] - span[0]
         self.metrics[metric] += seconds
-        self.tokens += tokens
-        self.reading_seconds += seconds if tokens else 0.0
         self.running = None
         if outcome != "lost":
             self.waiting.pop(part, None)
@@ -144,7 +135,7 @@ class RunProgress:
             self.items += items
             self.speeds[metric] = seconds / max(1, items)
         self._log({"event": "part", "worker": worker, "dataset": dataset, "metric": metric, "items": list(span),
-                   "seconds": round(seconds, 6), "outcome": outcome}, end)
+                   "seconds": round(seconds, 6), "outcome": outcome})
 
     @contextlib.contextmanager
     def stage(self, name: str, dataset: str = "") -> Iterator[None]:
@@ -154,10 +145,10 @@ class RunProgress:
         try:
             yield
         finally:
-            end = time.monotonic()
             self._stage = before
-            self.stages[name] += end - start
-            self._log({"event": "stage", "stage": name, "dataset": dataset, "seconds": round(end - start, 6)}, end)
+            seconds = time.monotonic() - start
+            self.stages[name] += seconds
+            self._log({"event": "stage", "stage": name, "dataset": dataset, "seconds": round(seconds, 6)})
 
     def say(self, text: str, stack: str = "") -> None:
         """Log a message for the user, with its traceback in the log file only."""
@@ -170,8 +161,8 @@ class RunProgress:
         text = f"{self.planned - len(self.waiting)}/{self.planned} parts"
         spent = max(self.stages[SCORING] + time.monotonic() - start, 1e-9)
         if name == SCORING:
-            speed = (self.tokens_read, "tokens") if self.tokens_read else (self.items, "items")
-            text += f"  {speed[0] / spent:,.0f} {speed[1]}/s"
+            tokens = READING.tokens - self._tokens
+            text += f"  {tokens / spent:,.0f} tokens/s" if tokens else f"  {self.items / spent:,.0f} items/s"
         left, complete = self._left()
         if left:
             text += f"  {'about' if complete else 'at least'} {duration(left / self.at_once)} left"
@@ -194,21 +185,13 @@ class RunProgress:
             total += max(0.0, seconds - spent) if waiting == part else seconds
         return total, complete
 
-    @property
-    def tokens_read(self) -> int:
-        """Tokens read by networks, here or by workers."""
-        return self.tokens + (READING.tokens - self._before)
-
     def summary(self) -> str:
         """Return the time by stage and by metric."""
         took = time.monotonic() - self.started
         text = f"time: {duration(took)} in all; {_listed(self.stages, len(self.stages))}"
         if self.metrics:
-            by = f" by {len(self.workers)} workers" if len(self.workers) > 1 else ""
+            by = f" by {self.at_once} workers" if self.at_once > 1 else ""
             text += f"\nscoring{by}: {_listed(self.metrics, SLOWEST)}"
-        if self.reading_seconds:
-            speed = self.tokens_read * self.at_once / self.reading_seconds
-            text += f"\nread: {self.tokens_read:,} tokens, {speed:,.0f} tokens/s"
         return text
 
     def _show(self) -> None:
@@ -218,10 +201,10 @@ class RunProgress:
         else:
             self.terminal.line(text)
 
-    def _log(self, event: Mapping[str, Any], moment: float | None = None) -> None:
+    def _log(self, event: Mapping[str, Any]) -> None:
         if self.log is None:
             return
-        at = round((moment or time.monotonic()) - self.started, 6)
+        at = round(time.monotonic() - self.started, 6)
         try:
             with self.log.open("a", encoding="utf-8", errors="backslashreplace") as stream:
                 stream.write(json.dumps({"at": at, **event}, ensure_ascii=False) + "\n")

@@ -86,7 +86,7 @@ def test_a_run_ends_where_no_worker_can_score(
 
 def test_a_dataset_that_has_gone_ends_the_run(tmp_path: Path, home: Path) -> None:
     worker = Worker(dataclasses.replace(setup(home, tmp_path), load=lambda name: None))
-    _, _, error = worker.score("esl", "length", "length|r1", (0, 1))
+    _, error = worker.score("esl", "length", "length|r1", (0, 1))
     assert isinstance(error, StoreError)
 
 

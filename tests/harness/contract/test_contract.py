@@ -128,7 +128,7 @@ def test_what_is_no_breach_is_a_note_or_ok(home: Path) -> None:
     ranks = made(lambda items: {"odd": np.full(len(items), float(len(items)))}, scope="dataset")
     silent = made(refuses)
     for name, metric, state, part in (
-            ("sample", of_each(lambda item: 1.0), "note", "agrees with nobody"),
+            ("sample", of_each(lambda item: 1.0), "note", "cannot agree with anyone"),
             ("sample", of_each(lambda item: len(item.context)), "ok", ""),
             ("sample", silent, "BROKEN", "scores no item at all: no such language"),
             ("repeated runs", silent, "note", ""),
