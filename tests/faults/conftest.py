@@ -1,4 +1,4 @@
-"""What the tests of faults share: the report of a run that nothing disturbs."""
+"""The report of an undisturbed run, for comparison."""
 
 import functools
 from collections.abc import Callable
@@ -9,25 +9,24 @@ import pytest
 from harness.cli import main
 from tests.faults.runs import QUICK, report
 
-LEFT_OPEN = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-"""Ray leaves its files to be closed by the collector, in whichever test that comes."""
-
-Whole = Callable[..., dict[str, bytes]]
+Reports = Callable[..., dict[str, bytes]]
 
 
 @pytest.fixture(scope="session")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Whole:
-    """Makes the report of a run that nothing disturbs, once for each list of flags."""
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Reports:
+    """Return a function that makes the report of an undisturbed run, once for each list of flags."""
     @functools.cache
-    def made(*argv: str) -> dict[str, bytes]:
+    def report_of(*argv: str) -> dict[str, bytes]:
         folder: Path = tmp_path_factory.mktemp("undisturbed")
         assert main(["run", *argv, *QUICK, "--home", str(folder / "home"), "--out", str(folder / "out")]) == 0
         return report(folder / "out")
 
-    return made
+    return report_of
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Ignore the files that Ray leaves to be closed by the garbage collector, in whichever test that happens."""
     for item in items:
         if item.get_closest_marker("faults"):
-            item.add_marker(pytest.mark.filterwarnings(*LEFT_OPEN))
+            item.add_marker(pytest.mark.filterwarnings(
+                "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"))

@@ -24,13 +24,13 @@ from harness.scoring.parts import Part
 from harness.scoring.progress import RunProgress
 from metrics import registry
 from metrics.models.service import Choice
-from tests.faults.conftest import Whole
-from tests.faults.runs import QUICK, begun, metric, report, words
+from tests.faults.conftest import Reports
+from tests.faults.runs import QUICK, flags, metric, report, start
 
 pytestmark = pytest.mark.faults
 
 RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
-SAME = [*words("--metric", ("length", "bleu", "distinct")), *words("--dataset", ("persona-usr", "fed-dial")),
+SAME = [*flags("--metric", ("length", "bleu", "distinct")), *flags("--dataset", ("persona-usr", "fed-dial")),
         "--limit", "40"]
 
 
@@ -47,7 +47,7 @@ class Broken(Worker):
 
 
 @RAY
-def test_the_report_is_that_of_one_process(tmp_path: Path, undisturbed: Whole) -> None:
+def test_the_report_is_that_of_one_process(tmp_path: Path, undisturbed: Reports) -> None:
     store = tmp_path / "elsewhere"
     assert main(["run", *SAME, *QUICK, "--executor", "ray:2", "--store", f"file://{store}",
                  "--out", str(tmp_path / "out")]) == 0
@@ -126,8 +126,8 @@ def scoring(tmp_path: Path, seconds: float, executor: str) -> tuple[subprocess.P
     marks.mkdir()
     does = f"(Path(__file__).with_name('marks') / items[0].id).touch()\ntime.sleep({seconds})"
     argv = ["--metric", metric(tmp_path, "slow", does), "--limit", "10", *QUICK,
-            *words("--dataset", ("esl", "ncm", "humod")), "--out", str(tmp_path / "out")]
-    process = begun(*argv, "--executor", executor, start_new_session=True)
+            *flags("--dataset", ("esl", "ncm", "humod")), "--out", str(tmp_path / "out")]
+    process = start(*argv, "--executor", executor, start_new_session=True)
     end = time.monotonic() + 90
     while not list(marks.iterdir()):
         assert process.poll() is None, process.communicate()

@@ -1,4 +1,4 @@
-"""Files that are cut short, flipped, emptied or left half-written: noticed, set aside, made anew; the same report."""
+"""Damaged and half-written files are noticed, moved aside and made again; the report is the same."""
 
 import json
 import os
@@ -13,128 +13,118 @@ from benchmarks import registry
 from benchmarks.storage import store
 from harness.cli import main
 from harness.scoring import parts as loop
-from tests.faults.conftest import Whole
-from tests.faults.runs import QUICK, left_behind, metric, report, rows, scored, words
+from tests.faults.conftest import Reports
+from tests.faults.runs import QUICK, flags, left_behind, metric, report, rows, scored
 
 pytestmark = pytest.mark.faults
 
-ARGV = [*words("--metric", ("length", "bleu")), *words("--dataset", ("persona-zhao", "esl"))]
+ARGV = [*flags("--metric", ("length", "bleu")), *flags("--dataset", ("persona-zhao", "esl"))]
 
-Damage = Callable[[Path], object]
-DAMAGES: dict[str, Damage] = {
+
+def flip(path: Path) -> None:
+    """Flip a bit in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 16
+    path.write_bytes(content)
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
     "cut short": lambda path: path.write_bytes(path.read_bytes()[:-7]),
-    "a bit flipped": lambda path: path.write_bytes(flipped(path.read_bytes())),
+    "a bit flipped": flip,
     "emptied": lambda path: path.write_bytes(b""),
-    "overwritten by something else": lambda path: path.write_bytes(os.urandom(3000)),
+    "overwritten": lambda path: path.write_bytes(os.urandom(3000)),
 }
-SOME = ("cut short", "a bit flipped")
 
 
-def flipped(content: bytes) -> bytes:
-    """The same but for one bit in its middle."""
-    middle = len(content) // 2
-    return content[:middle] + bytes([content[middle] ^ 16]) + content[middle + 1:]
-
-
-@pytest.mark.parametrize("how", SOME)
-def test_a_damaged_part_is_scored_again(how: str, tmp_path: Path, undisturbed: Whole,
-                                        capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of four parts of a metric that raises once, three are kept; one of them is damaged."""
+def test_a_damaged_part_is_scored_again(tmp_path: Path, undisturbed: Reports, capfd: pytest.CaptureFixture[str],
+                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of four parts of a metric that raises once, three are stored; one of them is damaged."""
     does = "if items[0].id == 'persona-zhao_00016' and times('raised') < 1:\n    raise OSError('busy')"
     argv, out = [*ARGV, "--metric", metric(tmp_path, "toy", does)], tmp_path / "out"
-    whole = undisturbed(*argv)  # which met the part whole, and so did not raise
+    expected = undisturbed(*argv)  # scores the dataset as one part, and so does not raise
     monkeypatch.setattr(loop, "LARGEST", 8)
     assert main(["run", *argv, *QUICK, "--out", str(out)]) == 1
     parts = sorted(out.rglob("toy*.shard"))
     assert len(parts) == 3
-    DAMAGES[how](parts[1])
+    flip(parts[1])
     assert main(["run", *argv, *QUICK, "--out", str(out)]) == 0
     assert f"damaged, moved aside and scored again: {parts[1]}" in capfd.readouterr().err
-    assert scored(out).keys() == {("persona-zhao", "toy", place) for place in range(8, 24)}
-    assert report(out) == whole
+    assert scored(out).keys() == {("persona-zhao", "toy", index) for index in range(8, 24)}
+    assert report(out) == expected
     assert left_behind(out) == []
 
 
-def test_damaged_scores_are_scored_again(tmp_path: Path, undisturbed: Whole,
-                                         capfd: pytest.CaptureFixture[str]) -> None:
-    again = ["run", *ARGV, *QUICK, "--out", str(tmp_path / "out")]
-    assert main(again) == 0
+def test_damaged_scores_and_statistics_are_made_again(tmp_path: Path, undisturbed: Reports,
+                                                      capfd: pytest.CaptureFixture[str]) -> None:
+    argv, out = ["run", *ARGV, *QUICK, "--out", str(tmp_path / "out")], tmp_path / "out"
+    assert main(argv) == 0
     for damage in DAMAGES.values():
-        path = next((tmp_path / "out" / "scores").rglob("bleu-*.parquet"))
-        damage(path)
+        scores = next((out / "scores").rglob("bleu-*.parquet"))
+        for path in (scores, *(out / "statistics").iterdir()):
+            if path.is_file():
+                damage(path)
         capfd.readouterr()
-        assert main(again) == 0
-        printed, said = capfd.readouterr()
-        assert f"damaged, moved aside and scored again: {path}" in said
+        assert main(argv) == 0
+        printed, errors = capfd.readouterr()
+        assert f"damaged, moved aside and scored again: {scores}" in errors
         assert "1 scored, 2 kept from before" in printed
-        assert report(tmp_path / "out") == undisturbed(*ARGV)
+        assert report(out) == undisturbed(*ARGV)
 
 
-def test_damaged_statistics_are_computed_again(tmp_path: Path, undisturbed: Whole) -> None:
-    again = ["run", *ARGV, *QUICK, "--out", str(tmp_path / "out")]
-    assert main(again) == 0
-    kept = sorted((tmp_path / "out" / "statistics").iterdir())
-    for damage in DAMAGES.values():
-        for path in kept:
-            damage(path)
-        assert main(again) == 0
-        assert scored(tmp_path / "out") == {}
-        assert report(tmp_path / "out") == undisturbed(*ARGV)
-
-
-def test_a_damaged_report_is_refused_and_made_again(tmp_path: Path, undisturbed: Whole,
+def test_a_damaged_report_is_refused_and_made_again(tmp_path: Path, undisturbed: Reports,
                                                     capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     assert main(["run", *ARGV, *QUICK, "--out", str(out)]) == 0
-    commands = (("report", "--out", str(out)), ("publish", "--out", str(out), "--site", str(tmp_path / "site")))
+    shown, published = ["report", "--out", str(out)], ["publish", "--out", str(out), "--site", str(tmp_path / "site")]
     for how, damage in DAMAGES.items():
-        whole = dict(undisturbed(*ARGV))
+        contents = dict(undisturbed(*ARGV))
         capsys.readouterr()
-        assert main([*commands[0]]) == 0
+        assert main(shown) == 0
         answer = capsys.readouterr().out
         if how == "a bit flipped":
-            del whole["report.json"]  # a word of it that is another is not noticed
-        for name, content in whole.items():
+            del contents["report.json"]  # another letter in a word is not noticed
+        for name, content in contents.items():
             damage(out / "report" / name)
-            for argv in commands:
-                status, (shown, said) = main([*argv]), capsys.readouterr()
-                assert status == 2 or (argv is commands[0] and shown == answer), (name, said)
+            for argv in (shown, published):
+                status, (printed, errors) = main(argv), capsys.readouterr()
+                assert status == 2 or (argv is shown and printed == answer), (name, errors)
                 if status:
-                    assert "\n" not in said.strip()
-                    assert str(out / "report") in said
+                    assert "\n" not in errors.strip()
+                    assert str(out / "report") in errors
             (out / "report" / name).write_bytes(content)
     (out / "report" / "report.json").write_bytes(b"")
     assert main(["run", *ARGV, *QUICK, "--out", str(out)]) == 0
     assert report(out) == undisturbed(*ARGV)
 
 
-@pytest.mark.parametrize("how", SOME)
+@pytest.mark.parametrize("how", ["cut short", "a bit flipped"])
 def test_a_damaged_dataset_fails_alone(how: str, tmp_path: Path, home: Path,
                                        capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["run", *words("--metric", ("length", "bleu")), *words("--dataset", ("persona-zhao", "esl")), *QUICK[2:],
-            "--out", str(tmp_path / "out")]
+    out = tmp_path / "out"
+    argv = ["run", *ARGV, *QUICK[2:], "--out", str(out)]
     store.save(registry.sample(registry.card("esl")), home)
+
+    def others() -> list[str]:
+        return [repr(row) for row in rows(out, "correlations") if row.dataset == "persona-zhao"]
+
     assert main(argv) == 0
-    before = [repr(row) for row in rows(tmp_path / "out", "correlations") if row.dataset == "persona-zhao"]
-    files = [path for path in (home / "datasets").rglob("*") if path.is_file() and path.stat().st_size]
-    named = 0
-    for path in files:
+    before, failures = others(), 0
+    for path in [path for path in (home / "datasets").rglob("*") if path.is_file() and path.stat().st_size]:
         content = path.read_bytes()
         DAMAGES[how](path)
         capsys.readouterr()
-        status, said = main(argv), capsys.readouterr().err
-        assert status in {0, 1}, said
-        assert "Traceback" not in said
-        now = [repr(row) for row in rows(tmp_path / "out", "correlations") if row.dataset == "persona-zhao"]
-        assert now == before
-        failed = json.loads(report(tmp_path / "out")["report.json"])["failures"]
+        status, errors = main(argv), capsys.readouterr().err
+        assert status in {0, 1}, errors
+        assert "Traceback" not in errors
+        assert others() == before
+        failed = json.loads(report(out)["report.json"])["failures"]
         assert [row["dataset"] for row in failed] == ["esl"] * status
-        named += status
+        failures += status
         path.write_bytes(content)
-    assert named >= 3, "the note and the two tables"
+    assert failures >= 3, "the note and the two tables"
 
 
-def test_times_that_do_not_read_change_nothing(tmp_path: Path, undisturbed: Whole) -> None:
+def test_unreadable_timings_are_ignored(tmp_path: Path, undisturbed: Reports) -> None:
     for content in (b"\xff\xfe", b"[]]", b"{}", b"[1]", b'[{"dataset": 1}]'):
         out = tmp_path / content.hex()
         (out / "report").mkdir(parents=True)
@@ -143,16 +133,15 @@ def test_times_that_do_not_read_change_nothing(tmp_path: Path, undisturbed: Whol
         assert report(out) == undisturbed(*ARGV)
 
 
-def test_what_a_dead_process_left_half_written_is_removed(tmp_path: Path, undisturbed: Whole) -> None:
+def test_half_written_files_are_removed(tmp_path: Path, undisturbed: Reports) -> None:
     out = tmp_path / "out"
     argv = ["run", *ARGV, *QUICK, "--out", str(out)]
     assert main(argv) == 0
     writer = ("import os, sys; from pathlib import Path; from benchmarks.storage import files\n"
               "os.replace = Path.replace = lambda *names: os.kill(os.getpid(), 9)\n"
               "files.write_atomically(Path(sys.argv[1]) / 'half.json', b'[1, 2')")
-    folders = [out / "scores", out / "statistics", out / "report", out / "site"]
-    for folder in folders:
-        assert subprocess.run([sys.executable, "-c", writer, str(folder)], check=False).returncode == -9
+    for folder in ("scores", "statistics", "report", "site"):
+        assert subprocess.run([sys.executable, "-c", writer, str(out / folder)], check=False).returncode == -9
     assert len(left_behind(out)) == 4
     assert main(argv) == 0
     assert left_behind(out) == []

@@ -14,12 +14,12 @@ import pytest
 from harness.cli import main
 from harness.results import tables
 from harness.results.rows import Correlation
-from tests.faults.conftest import Whole
-from tests.faults.runs import QUICK, begun, metric, report, rows, scored, words
+from tests.faults.conftest import Reports
+from tests.faults.runs import QUICK, flags, metric, report, rows, scored, start
 
 pytestmark = pytest.mark.faults
 
-GOOD = [*words("--metric", ("length", "distinct")), "--dataset", "esl", "--limit", "20"]
+GOOD = [*flags("--metric", ("length", "distinct")), "--dataset", "esl", "--limit", "20"]
 
 CRASHES = (
     ("raises an error", "raise ValueError('no such word')", "ValueError: no such word"),
@@ -67,7 +67,7 @@ def check(cases: Sequence[tuple[str, str, str]], tmp_path: Path, whole: dict[str
     """Run them all beside metrics that are well, which they do not touch; each fails for its reason; their names."""
     files = [metric(tmp_path, f"toy{number}", does) for number, (_, does, _) in enumerate(cases)]
     names, out = [f"toy{number}" for number in range(len(cases))], tmp_path / "out"
-    assert main(["run", *GOOD, *words("--metric", files), *QUICK, *more, "--out", str(out)]) == 1
+    assert main(["run", *GOOD, *flags("--metric", files), *QUICK, *more, "--out", str(out)]) == 1
     failed = failures(out)
     assert failed.keys() == set(names)
     for name, (what, _, error) in zip(names, cases, strict=True):
@@ -77,10 +77,10 @@ def check(cases: Sequence[tuple[str, str, str]], tmp_path: Path, whole: dict[str
 
 
 @pytest.mark.parametrize("executor", ["local", pytest.param("ray:2", marks=RAY)])
-def test_what_a_metric_breaks_is_its_own(executor: str, tmp_path: Path, undisturbed: Whole) -> None:
+def test_what_a_metric_breaks_is_its_own(executor: str, tmp_path: Path, undisturbed: Reports) -> None:
     check(CRASHES, tmp_path, undisturbed(*GOOD), "--executor", executor)
     out = tmp_path / "out"
-    files = words("--metric", [str(path) for path in sorted(tmp_path.glob("toy*.py"))])
+    files = flags("--metric", [str(path) for path in sorted(tmp_path.glob("toy*.py"))])
     assert main(["run", *GOOD, *files, *QUICK, "--executor", executor, "--out", str(out)]) == 1
     assert scored(out) == {}, "a second run tries those that failed, and scores no other again"
 
@@ -89,12 +89,12 @@ def test_what_a_metric_breaks_is_its_own(executor: str, tmp_path: Path, undistur
 @pytest.mark.parametrize(("cases", "more"), [(DEATHS, ()), (OVER, ("--timeout", "3", "--memory", "1500MiB"))],
                          ids=["dying", "limits"])
 def test_a_metric_that_costs_its_worker_fails_alone(
-        cases: Sequence[tuple[str, str, str]], more: tuple[str, ...], tmp_path: Path, undisturbed: Whole) -> None:
+        cases: Sequence[tuple[str, str, str]], more: tuple[str, ...], tmp_path: Path, undisturbed: Reports) -> None:
     check(cases, tmp_path, undisturbed(*GOOD), "--executor", "ray:2", *more)
 
 
 @RAY
-def test_a_metric_that_dies_twice_is_scored(tmp_path: Path, undisturbed: Whole) -> None:
+def test_a_metric_that_dies_twice_is_scored(tmp_path: Path, undisturbed: Reports) -> None:
     does = "if times('died') < 2:\n    os.kill(os.getpid(), signal.SIGKILL)"
     argv = [*GOOD, "--metric", metric(tmp_path, "toy", does)]
     (tmp_path / "died").write_text("...")
@@ -105,7 +105,7 @@ def test_a_metric_that_dies_twice_is_scored(tmp_path: Path, undisturbed: Whole) 
     assert set(scored(tmp_path / "out").values()) == {1}
 
 
-def test_what_failed_alone_is_scored_by_the_next_run(tmp_path: Path, undisturbed: Whole) -> None:
+def test_what_failed_alone_is_scored_by_the_next_run(tmp_path: Path, undisturbed: Reports) -> None:
     argv = [*GOOD, "--metric", metric(tmp_path, "toy", "if times('raised') < 1:\n    raise OSError('busy')")]
     again = ["run", *argv, *QUICK, "--out", str(tmp_path / "out")]
     assert main(again) == 1
@@ -115,7 +115,7 @@ def test_what_failed_alone_is_scored_by_the_next_run(tmp_path: Path, undisturbed
     assert report(tmp_path / "out") == undisturbed(*argv)
 
 
-def test_nan_is_a_missing_score(tmp_path: Path, undisturbed: Whole) -> None:
+def test_nan_is_a_missing_score(tmp_path: Path, undisturbed: Reports) -> None:
     one = metric(tmp_path, "one", "right[3] = float('nan')")
     every = metric(tmp_path, "every", "right = [float('nan')] * len(items)")
     out = tmp_path / "out"
@@ -129,11 +129,11 @@ def test_nan_is_a_missing_score(tmp_path: Path, undisturbed: Whole) -> None:
 
 
 @RAY
-def test_what_a_metric_prints_is_not_what_the_command_prints(tmp_path: Path, undisturbed: Whole) -> None:
+def test_what_a_metric_prints_is_not_what_the_command_prints(tmp_path: Path, undisturbed: Reports) -> None:
     does = ("for stream in (1, 2):\n    os.write(stream, bytes(range(256)) * 1000)\n"
             "print('{\"dataset\": 1}')\nprint('\\x1b[2J', file=sys.stderr)")
     argv = [*GOOD, "--metric", metric(tmp_path, "toy", does)]
-    with begun(*argv, *QUICK, "--executor", "ray:2", "--json", "--out", str(tmp_path / "out")) as process:
+    with start(*argv, *QUICK, "--executor", "ray:2", "--json", "--out", str(tmp_path / "out")) as process:
         printed, said = process.communicate(timeout=120)
     assert process.returncode == 0, said
     lines = [json.loads(line) for line in printed.splitlines()]
@@ -145,10 +145,10 @@ def test_what_a_metric_prints_is_not_what_the_command_prints(tmp_path: Path, und
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is counted elsewhere in other ways")
-def test_a_process_without_memory_fails_only_this_metric(tmp_path: Path, undisturbed: Whole) -> None:
+def test_a_process_without_memory_fails_only_this_metric(tmp_path: Path, undisturbed: Reports) -> None:
     argv = [*GOOD, "--metric", metric(tmp_path, "toy", "held = b'x' * (4 << 30)")]
     limit = 3 << 30
-    with begun(*argv, *QUICK, "--out", str(tmp_path / "out"),
+    with start(*argv, *QUICK, "--out", str(tmp_path / "out"),
                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))) as process:
         said = process.communicate(timeout=120)[1]
     assert process.returncode == 1, said

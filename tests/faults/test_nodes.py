@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from harness.scoring import cluster as place
-from tests.faults.conftest import Whole
-from tests.faults.runs import QUICK, begun, left_behind, metric, report, scored, until, words
+from tests.faults.conftest import Reports
+from tests.faults.runs import QUICK, flags, left_behind, metric, report, scored, start, until
 
 pytestmark = pytest.mark.faults
 
@@ -42,16 +42,16 @@ def hosts(nodes: list[Any], process: int) -> int:
 
 
 @pytest.mark.parametrize("lost", ["node", "actor"])
-def test_what_is_lost_costs_what_it_was_at(lost: str, cluster: Any, tmp_path: Path, undisturbed: Whole) -> None:
+def test_what_is_lost_costs_what_it_was_at(lost: str, cluster: Any, tmp_path: Path, undisturbed: Reports) -> None:
     """The metric leaves its process's number, and on one dataset stays there until it is let go."""
     does = ("Path(__file__).with_name(f'at-{items[0].id[:3]}-{os.getpid()}').touch()\n"
             "while items[0].id.startswith('persona-zhao') and Path(__file__).with_name('stay').exists():\n"
             "    time.sleep(0.02)")
     (tmp_path / "stay").touch()
-    argv = [*words("--metric", ("length", metric(tmp_path, "marking", does))), *words("--dataset", NAMES)]
+    argv = [*flags("--metric", ("length", metric(tmp_path, "marking", does))), *flags("--dataset", NAMES)]
     nodes = [cluster.add_node(num_cpus=1, object_store_memory=place.OBJECTS) for _ in range(2)]
     out = tmp_path / "out"
-    with begun(*argv, *QUICK, "--executor", "ray:2", "--address", cluster.address,
+    with start(*argv, *QUICK, "--executor", "ray:2", "--address", cluster.address,
                "--out", str(out)) as run:
         until(lambda: list(tmp_path.glob("at-per-*")) or run.poll() is not None, "a worker is at it", 120)
         at = int(next(tmp_path.glob("at-per-*")).name.rpartition("-")[2])

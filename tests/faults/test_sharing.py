@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.conftest import Whole
-from tests.faults.runs import QUICK, begun, left_behind, metric, report, scored, until, words
+from tests.faults.conftest import Reports
+from tests.faults.runs import QUICK, flags, left_behind, metric, report, scored, start, until
 
 pytestmark = pytest.mark.faults
 
-ARGV = [*words("--metric", ("length", "distinct")), *words("--dataset", ("persona-zhao", "esl", "ncm"))]
+ARGV = [*flags("--metric", ("length", "distinct")), *flags("--dataset", ("persona-zhao", "esl", "ncm"))]
 
 
 @pytest.mark.parametrize("folders", [("one", "two"), ("one", "one")])
 def test_the_second_run_takes_the_scores_of_the_first(folders: tuple[str, str], tmp_path: Path,
-                                                      undisturbed: Whole) -> None:
+                                                      undisturbed: Reports) -> None:
     argv = [*ARGV, "--metric", metric(tmp_path, "slowly", "time.sleep(0.3)")]
     outs = [tmp_path / name for name in folders]
-    runs = [begun(*argv, *QUICK, "--store", str(tmp_path / "store"), "--out", str(out)) for out in outs]
+    runs = [start(*argv, *QUICK, "--store", str(tmp_path / "store"), "--out", str(out)) for out in outs]
     for run in runs:
         with run:
             said = run.communicate(timeout=120)[1]
@@ -30,13 +30,13 @@ def test_the_second_run_takes_the_scores_of_the_first(folders: tuple[str, str], 
     assert left_behind(tmp_path / "store") == []
 
 
-def test_a_run_takes_over_from_one_that_is_killed(tmp_path: Path, undisturbed: Whole) -> None:
+def test_a_run_takes_over_from_one_that_is_killed(tmp_path: Path, undisturbed: Reports) -> None:
     ends = "while times('begun') and not Path(__file__).with_name('end').exists():\n    time.sleep(0.02)"
     argv = [*ARGV, "--metric", metric(tmp_path, "slowly", ends)]
     store = ["--store", str(tmp_path / "store")]
-    with begun(*argv, *QUICK, *store, "--out", str(tmp_path / "dead"), start_new_session=True) as dead:
+    with start(*argv, *QUICK, *store, "--out", str(tmp_path / "dead"), start_new_session=True) as dead:
         until(lambda: any(name == "slowly" for _, name, _ in scored(tmp_path / "dead")), "the first run has scored")
-        with begun(*argv, *QUICK, *store, "--out", str(tmp_path / "heir")) as heir:
+        with start(*argv, *QUICK, *store, "--out", str(tmp_path / "heir")) as heir:
             assert heir.stderr is not None
             assert f"in use by another run (process {dead.pid} on " in heir.stderr.readline()
             os.killpg(dead.pid, signal.SIGKILL)

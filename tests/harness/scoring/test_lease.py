@@ -5,7 +5,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,35 +23,34 @@ with exclusive(Files(sys.argv[1]), print):
 """
 
 
-@pytest.fixture(params=["folder", "memory://"])
-def files(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Files]:
-    MemoryFileSystem.store.clear()
+@pytest.fixture(autouse=True)
+def _memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MemoryFileSystem, "store", {})
     monkeypatch.setattr(lease, "SETTLED", 0.05)
-    yield Files(tmp_path / "scores" if request.param == "folder" else "memory://scores")
-    MemoryFileSystem.store.clear()
 
 
-def test_a_second_run_waits_and_names_the_first(files: Files) -> None:
-    said: list[str] = []
-    order: list[str] = []
+@pytest.mark.parametrize("place", ["folder", "memory://scores"])
+def test_a_second_run_waits_and_names_the_first(place: str, tmp_path: Path) -> None:
+    files = Files(tmp_path if place == "folder" else place)
+    messages, order = list[str](), list[str]()
 
     def second() -> None:
-        with lease.exclusive(files, said.append):
+        with lease.exclusive(files, messages.append):
             order.append("second")
 
     thread = threading.Thread(target=second)
-    with lease.exclusive(files, said.append):
+    with lease.exclusive(files, messages.append):
         thread.start()
-        while not said:
+        while not messages:
             time.sleep(0.01)
         time.sleep(0.2)
         order.append("first")
     thread.join(10)
     assert order == ["first", "second"]
-    assert len(said) == 1
-    assert f"process {os.getpid()} on " in said[0]
-    with lease.exclusive(files, said.append):
-        assert len(said) == 1
+    assert len(messages) == 1
+    assert f"process {os.getpid()} on " in messages[0]
+    with lease.exclusive(files, messages.append):
+        assert len(messages) == 1
 
 
 def test_a_killed_run_holds_no_folder(tmp_path: Path) -> None:
@@ -60,18 +58,17 @@ def test_a_killed_run_holds_no_folder(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"
         process.kill()
-    said: list[str] = []
-    with lease.exclusive(Files(tmp_path), said.append):
-        assert said == []
+    messages: list[str] = []
+    with lease.exclusive(Files(tmp_path), messages.append):
+        assert messages == []
 
 
 @pytest.mark.parametrize(("age", "waits"), [(61, False), (55, True)])
 def test_a_lease_lapses(age: int, waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    MemoryFileSystem.store.clear()
-    files, said = Files("memory://scores"), list[str]()
+    files, messages = Files("memory://scores"), list[str]()
     files.write("lease", b"process 1 on elsewhere")
     written = time.monotonic()
     monkeypatch.setattr(type(files), "age", lambda *_: age + time.monotonic() - written)
     monkeypatch.setattr(lease, "STALE", 56.0 if waits else 60.0)
-    with lease.exclusive(files, said.append):
-        assert bool(said) == waits
+    with lease.exclusive(files, messages.append):
+        assert bool(messages) == waits

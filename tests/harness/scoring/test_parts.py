@@ -1,4 +1,4 @@
-"""The loop over parts: every part is scored once, kept, and joined; errors and damage cost no more than they must."""
+"""The loop over parts: every part is scored once, stored and joined; errors, damage and lost workers are handled."""
 
 import io
 import signal
@@ -26,23 +26,22 @@ SPANS = [(0, 64), (64, 128), (128, 192), (192, 256), (256, 300)]
 FINGERPRINT = "f" * 64
 COLUMN = np.arange(300.0)
 
-Answer = Callable[[Part], Exception | None]
+Answer = Callable[[Part], Exception | str | None]
 
 
 def pair(name: str, *, group: str = "", whole: bool = False, cost: float = 1.0) -> Pair:
-    """At a second per item, a part has 64 items."""
+    """Return a pair; at a second per item, a part has 64 items."""
     metric = SimpleNamespace(card=SimpleNamespace(name=name, scope="dataset" if whole else "item"))
     return Pair("toy", FINGERPRINT, ITEMS, Chosen(metric, "", name), f"{name}|r1", group, cost)  # type: ignore[arg-type]
 
 
 @dataclass
 class Fake:
-    """Two workers that store the number of each item, or fail as `answer` says."""
+    """Two workers that store the number of each item, or fail as `answer` says; a text is a lost worker."""
 
     store: ScoreStore
     answer: Answer = lambda part: None
     workers: int = 2
-    device: str = ""
     scored: list[tuple[str, Span]] = field(default_factory=list)
 
     def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress) -> Iterator[Result]:
@@ -57,10 +56,7 @@ class Fake:
                     self.store.put(*part.pair.key, scores)
                 else:
                     self.store.put_part(*part.pair.key, part.span, scores)
-            yield Result(part, 0.5, error)
-
-    def close(self) -> None:
-        """Nothing to release."""
+            yield Result(part, 0.5, lost=error) if isinstance(error, str) else Result(part, 0.5, error)
 
 
 @pytest.fixture
@@ -149,13 +145,27 @@ def test_a_damaged_part_is_scored_again(store: ScoreStore, tmp_path: Path) -> No
     assert len(store.set_aside) == 1
 
 
+def test_a_part_that_lost_its_worker_is_tried_again(store: ScoreStore) -> None:
+    deaths = iter(["died", "died"])
+    _, executor = run(store, pair("a"), answer=lambda part: next(deaths, None) if part.span[0] == 64 else None)
+    assert [span for _, span in executor.scored] == [*SPANS, SPANS[1], SPANS[1]]
+    assert column(store, "a") == COLUMN.tolist()
+
+
+def test_a_part_that_cost_three_workers_fails(store: ScoreStore) -> None:
+    errors, executor = run(store, pair("a"), pair("b"), answer=lambda part: "died" if part.pair.label == "a" else None)
+    assert str(errors["a"]).endswith(" cost 3 workers: died")
+    assert errors.keys() == {"a"}
+    assert len(executor.scored) == 4 * len(SPANS)
+
+
 def test_parts_that_cannot_be_read_back_end_the_run(store: ScoreStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ScoreStore, "joined", lambda *_: None)
     with pytest.raises(StoreError):
         run(store, pair("a"))
 
 
-def test_a_stopped_run_keeps_what_was_begun(store: ScoreStore) -> None:
+def test_a_stopped_run_keeps_the_current_part(store: ScoreStore) -> None:
     def stop(part: Part) -> None:
         signal.raise_signal(signal.SIGINT)
 
@@ -169,7 +179,7 @@ def test_a_stopped_run_keeps_what_was_begun(store: ScoreStore) -> None:
     ((signal.SIGTERM,), ValueError, ["stopping"]),
     ((signal.SIGINT, signal.SIGINT), None, ["stopping"]),
 ], ids=["once", "failing meanwhile", "twice"])
-def test_the_first_signal_waits_and_the_second_does_not(
+def test_the_second_signal_acts_at_once(
         signals: tuple[signal.Signals, ...], raises: type[Exception] | None, announced: list[str]) -> None:
     events: list[str] = []
 
