@@ -218,4 +218,4 @@ def test_impossible_calibrations_are_refused(home: Path, capsys: pytest.CaptureF
     refused("has no weights to fit", "length")
     refused("has no weights to fit", "weighted[inputs=1*length+2*turns]")
     refused("0 or more", "mme-avg", "--draw", "-1")
-    refused("only the bundled sample is here", WEIGHTED, "--dataset", "humod")
+    refused("only the bundled sample is available", WEIGHTED, "--dataset", "humod")
