@@ -1,23 +1,22 @@
-"""Where a metric would stand among those of an earlier run, and which of its neighbours it can be told apart from.
+"""The rank of a metric among those of an earlier run, and its significant differences from neighbours.
 
-Two reports go in: that of the earlier run, and one of the metric alone over the same datasets. A board is made of one
-split and one kind of data as in the report itself. Where the metric lacks some of its cells, all are ranked anew on the
-cells that it has. What is compared item by item are the scores behind both reports, joined by item id.
+A board is that of a split and kind of data, as in the earlier report, on the targets that the metric has. Neighbours
+are compared by the item scores of both reports, joined by item id.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 
 from harness.errors import BadReport
 from harness.results.item_scores import ColumnKey, labels
-from harness.results.rows import BoardId, Correlation, DatasetEntry, RankingRow, Results
+from harness.results.pooled import Pool
+from harness.results.rows import BoardId, Correlation, RankingRow, Results
 from harness.run import correlate
 from harness.run.compare import generator
 from harness.run.correlate import TargetData
@@ -31,16 +30,14 @@ ALPHA, DRAWS = 0.05, 1000
 EACH_SIDE = 5
 TOP = 3
 CONTROL = "length"
-"""The metric that everything is compared with: how many words a response has."""
-
-_Targets: TypeAlias = Mapping[Target, TargetData]
+"""The metric that everything is compared with: the number of words of a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A line of the board, and in how many cells the metric's column is significantly better or worse than it.
+    """A row of the board, with the targets on which the metric is significantly better or worse than it.
 
-    `gap` where lines of the board are left out above it.
+    `gap` is True if rows of the board are left out above it.
     """
 
     rank: int
@@ -56,7 +53,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What the column reaches on one quality, and its place there among all that are ranked."""
+    """The correlation of the column on one target, and its rank there."""
 
     dataset: str
     quality: str
@@ -67,9 +64,9 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """The board around a metric's best column; `ranked` columns are on it, over `cells` of the board's `whole` cells.
+    """The board around a metric's best column, over `cells` of the board's `whole` targets, with `ranked` columns.
 
-    `tests` is how many comparisons Holm's adjustment is over: every neighbour shown, on every cell.
+    `tests` is the number of comparisons that Holm's adjustment is over: every shown neighbour on every target.
     """
 
     split: str
@@ -86,109 +83,86 @@ class Around:
 
 
 def around(earlier: Results, own: Results) -> Iterator[Around]:
-    """The boards on which each metric of `own` has a place, by the rule of each board."""
+    """Yield the boards on which each metric of `own` has a rank, by the rule of each board."""
     metrics = {entry.name for entry in own.metrics}
-    both = {entry.name: (entry, other) for entry in own.datasets for other in earlier.datasets
-            if (entry.name, entry.kind) == (other.name, other.kind)}
-    for entry, other in both.values():
-        _check(entry, other)
-    targets = _targets(earlier, own, metrics)
-    own_rows = unseen(own.correlations, own.metrics, own.datasets)
-    others = unseen((row for row in earlier.correlations if row.metric not in metrics), earlier.metrics,
-                    earlier.datasets)
-    rows = [row for row in (*others, *own_rows) if row.statistic == STATISTIC]
-    boards = sorted({(entry.split, entry.kind) for entry, _ in both.values()})
+    targets = {target.key: target for target in _targets(earlier, own, metrics)}
+    others = [row for row in earlier.correlations if row.metric not in metrics]
+    rows = [row for row in (*unseen(others, earlier.metrics, earlier.datasets),
+                            *unseen(own.correlations, own.metrics, own.datasets)) if row.statistic == STATISTIC]
+    names, pool = {entry.name for entry in own.datasets}, Pool.of(earlier)
+    boards = sorted({(entry.split, entry.kind) for entry in earlier.datasets if entry.name in names})
     for metric, (split, kind) in itertools.product(sorted(metrics), boards):
-        whole = frozenset(_usable(earlier, split, kind))
-        own_cells = {(row.dataset, row.quality) for row in rows if row.metric == metric and math.isfinite(row.value)}
-        cells = whole & own_cells
-        if cells:
+        whole = pool.targets(split, kind)
+        covered = {(row.dataset, row.quality) for row in rows if row.metric == metric and math.isfinite(row.value)}
+        if cells := sorted(covered & set(whole)):
             rule = split if split in RULES else "dev"
             ranked = [row for row in ranking(BoardId(split), kind, cells, rows)
                       if row.rule == rule and row.rank is not None]
-            yield from _around(sorted(cells), len(whole), metric, ranked, rows, targets, earlier.run.seed)
+            if best := next((row for row in ranked if row.metric == metric), None):
+                yield _around([targets[cell] for cell in cells], len(whole), best, ranked, rows, earlier.run.seed)
 
 
-def _check(own: DatasetEntry, other: DatasetEntry) -> None:
-    """Refuse to compare scores of other items or with other ratings."""
-    if own.fingerprint != other.fingerprint:
-        raise BadReport(f"{own.name}: the items here are not those of the report; run `harness run` again")
-    if other.ratings_fingerprint not in ("", own.ratings_fingerprint):
-        raise BadReport(f"{own.name}: the report was made with other ratings; name them by --ratings, or run "
-                        "`harness run` again")
-
-
-def _usable(report: Results, split: str, kind: str) -> Iterator[Target]:
-    """The cells of a board: qualities with three ratings that are not all the same."""
-    entries = {entry.name: entry for entry in report.datasets if entry.split == split and entry.kind == kind}
-    for points in report.points:
-        if points.dataset in entries:
-            yield from ((points.dataset, one.quality.name) for one in correlate.rated(points, entries[points.dataset])
-                        if one.usable)
-
-
-def _targets(earlier: Results, own: Results, metrics: Collection[str]) -> _Targets:
-    """Every quality with the scores of all columns, of the items that were scored now."""
-    before = {points.dataset: points for points in earlier.points}
+def _targets(earlier: Results, own: Results, metrics: Collection[str]) -> Iterator[TargetData]:
+    """Yield every target with the scores of all columns, for the items scored now; refuse other items or ratings."""
+    before, points_before = ({entry.name: entry for entry in earlier.datasets},
+                             {points.dataset: points for points in earlier.points})
     entries = {entry.name: entry for entry in own.datasets}
-    targets: dict[Target, TargetData] = {}
+    for name, entry in entries.items():
+        other = before[name]
+        if entry.fingerprint != other.fingerprint:
+            raise BadReport(f"{name}: the items here are not those of the report; run `harness run` again")
+        if other.ratings_fingerprint not in ("", entry.ratings_fingerprint):
+            raise BadReport(f"{name}: the report was made with other ratings; name them by --ratings, or run "
+                            "`harness run` again")
     for points in own.points:
-        earlier_points = before[points.dataset]
-        place = {item: row for row, item in enumerate(earlier_points.items)}
-        if lacking := next((item for item in points.items if item not in place), None):
+        old = points_before[points.dataset]
+        index = {item: row for row, item in enumerate(old.items)}
+        if lacking := next((item for item in points.items if item not in index), None):
             raise BadReport(f"{points.dataset}: item {lacking} is not in the report; run `harness run` again")
-        rows = [place[item] for item in points.items]
-        scores = {key: values[rows] for key, values in earlier_points.scores.items() if key[0] not in metrics}
+        rows = [index[item] for item in points.items]
+        scores = {key: values[rows] for key, values in old.scores.items() if key[0] not in metrics}
         both = replace(points, scores=scores | dict(points.scores))
-        for target in correlate.targets(both, correlate.rated(points, entries[points.dataset])):
-            targets[target.dataset, target.quality] = target
-    return targets
+        yield from correlate.targets(both, correlate.rated(points, entries[points.dataset]))
 
 
-def _around(cells: Sequence[Target], whole: int, metric: str, ranked: list[RankingRow], rows: list[Correlation],
-            targets: _Targets, seed: int) -> Iterator[Around]:
-    best = next((row for row in ranked if row.metric == metric), None)
-    if best is None:
-        return
-    shown = _shown(ranked, best)
-    names = [(row.metric, row.column) for row in shown]
-    own = names.index((metric, best.column))
-    delta, p = (np.full((len(cells), len(names)), np.nan) for _ in range(2))
-    for place, cell in enumerate(cells):
-        target = targets[cell]
-        scores = target.scores[[target.names.index(name) for name in names]]
-        tests = all_pairs_by_permutation(target.judged.means, scores, STATISTIC, DRAWS, rng=generator(seed, *cell),
-                                         context=target.units)
-        delta[place], p[place] = tests.delta[own], below_draws(tests, DRAWS)[own]
-    p[:, own] = np.nan
-    sure = holm(p) < ALPHA
-    keys = [(row.metric, row.column) for row in ranked]
-    by_name = dict(zip(keys, labels(keys), strict=True))
-    yield Around(
-        split=best.board, origin=best.origin, rule=best.rule, cells=len(cells), whole=whole,
-        ranked=len(ranked), metric=metric, column=by_name[metric, best.column], tests=int(np.isfinite(p).sum()),
-        neighbours=tuple(
-            Neighbour(row.rank or 0, row.metric, by_name[row.metric, row.column], row.value, row.metric == metric,
-                      int((sure[:, k] & (delta[:, k] > 0)).sum()), int((sure[:, k] & (delta[:, k] < 0)).sum()),
-                      int(np.isfinite(p[:, k]).sum()), gap=k > 0 and ranked[ranked.index(row) - 1] is not shown[k - 1])
-            for k, row in enumerate(shown)),
-        reached=tuple(_reached(cells, (metric, best.column), keys, rows)))
-
-
-def _shown(ranked: list[RankingRow], best: RankingRow) -> list[RankingRow]:
-    """The top of the board, the neighbours of the best own column above and below, its other columns, the control."""
+def _around(targets: Sequence[TargetData], whole: int, best: RankingRow, ranked: Sequence[RankingRow],
+            rows: Iterable[Correlation], seed: int) -> Around:
+    """Compare the best column with the top of the board, its neighbours, its other columns and the control."""
     place = ranked.index(best)
-    return [row for k, row in enumerate(ranked)
-            if k < TOP or abs(k - place) <= EACH_SIDE or row.metric in (best.metric, CONTROL)]
+    shown = [index for index, row in enumerate(ranked)
+             if index < TOP or abs(index - place) <= EACH_SIDE or row.metric in (best.metric, CONTROL)]
+    keys = [(row.metric, row.column) for row in ranked]
+    own, delta, p = shown.index(place), [], []
+    for target in targets:
+        scores = target.scores[[target.names.index(keys[index]) for index in shown]]
+        tests = all_pairs_by_permutation(target.judged.means, scores, STATISTIC, DRAWS,
+                                         rng=generator(seed, *target.key), context=target.units)
+        delta.append(tests.delta[own])
+        p.append(below_draws(tests, DRAWS)[own])
+    table, signs = np.array(p), np.sign(delta)
+    table[:, own] = np.nan
+    sure = holm(table) < ALPHA
+    better, worse, compared = (counts.sum(axis=0).tolist()
+                               for counts in (sure & (signs > 0), sure & (signs < 0), np.isfinite(table)))
+    names = labels(keys)
+    return Around(
+        split=best.board, origin=best.origin, rule=best.rule, cells=len(targets), whole=whole, ranked=len(ranked),
+        metric=best.metric, column=names[place], tests=sum(compared),
+        neighbours=tuple(
+            Neighbour(ranked[index].rank or 0, ranked[index].metric, names[index], ranked[index].value,
+                      ranked[index].metric == best.metric, better[k], worse[k], compared[k],
+                      gap=k > 0 and shown[k - 1] != index - 1)
+            for k, index in enumerate(shown)),
+        reached=tuple(_reached([target.key for target in targets], keys[place], keys, rows)))
 
 
-def _reached(cells: Sequence[Target], own: ColumnKey, ranked: Collection[ColumnKey], rows: Iterable[Correlation],
+def _reached(targets: Sequence[Target], own: ColumnKey, ranked: Collection[ColumnKey], rows: Iterable[Correlation],
              ) -> Iterator[Reached]:
-    """What the column reaches on each quality, from the best place to the worst."""
-    values: dict[Target, dict[ColumnKey, float]] = {cell: {} for cell in cells}
+    """Yield the correlation and rank of the column on each target, from the best rank to the worst."""
+    values: dict[Target, dict[ColumnKey, float]] = {target: {} for target in targets}
     for row in rows:
         if (row.dataset, row.quality) in values and (row.metric, row.column) in ranked:
             values[row.dataset, row.quality][row.metric, row.column] = row.value
     reached = [Reached(*target, column[own], rank(column)[own].rank or 0, len(column))
                for target, column in values.items()]
-    yield from sorted(reached, key=lambda one: (one.place, -one.value))
+    yield from sorted(reached, key=lambda row: (row.place, -row.value))
