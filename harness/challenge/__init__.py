@@ -1,13 +1,12 @@
 """A challenge: a folder with rules and submissions, from its files to the official table and its pages.
 
-    rulebook.read(folder, phase)        -> Rulebook      what challenge.toml says
-    receipts.read(folder)               -> Log           what came in and when, and which phases are frozen
-    ground.prepared(rulebook, home)     -> Ground        items, ratings and targets that submissions are held against
-    submissions.listed(rulebook, ...)   -> ListedSubmissions   submissions, and why others are refused
-    entries.taken(listed, ground)       -> Entries       their scores, and who is refused for what is in a file
-    ranking.agreement(...)              -> values        the statistic of every submission on every target
-    ranking.ranked(...)                 -> Ranking       who counts, ranks, intervals, letters, clusters
-    outcome.outcome(...)                -> Outcome       all of it, from which tables, audit log and report are made
+    rulebook.read        challenge.toml as a Rulebook
+    receipts.read        the log of received files and frozen phases
+    ground.prepared      items, ratings and targets
+    submissions.listed   submissions and refused folders
+    entries.taken        scores, and files refused for their content
+    ranking.ranked       counting submissions, ranks, intervals, letters, clusters
+    outcome.outcome      all of these, for tables, audit log and report
 
-A refused submission is left out before the first number is computed, so it cannot move another's place.
+A refused submission is left out before the first number is computed, so it cannot change another's rank.
 """

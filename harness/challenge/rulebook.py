@@ -1,4 +1,4 @@
-"""What challenge.toml says: on which data, by which rule, and what counts."""
+"""Read challenge.toml: the data, rules and phases of a challenge."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ class Rulebook(Settings):
 
     @property
     def inbox(self) -> Path:
-        """Where the submissions lie."""
+        """The folder of the submissions."""
         return self.folder / FOLDER / self.phase
 
     @property
     def secret(self) -> str:
-        """What else than `seed` the public part is drawn by, so that nobody knows it who reads the rules."""
+        """A seed of the public part besides `seed`, unknown to readers of the rules."""
         file = self.folder / DRAWN_BY
         return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
 
@@ -110,7 +110,7 @@ class Rulebook(Settings):
 
     @property
     def ready(self) -> bool:
-        """Whether the files of its own datasets are there; those of a phase to come may be kept elsewhere."""
+        """True if the files of its own datasets exist; those of a future phase may be kept elsewhere."""
         return all(own.file.exists() for own in self.own)
 
     @property
@@ -120,51 +120,50 @@ class Rulebook(Settings):
 
     @property
     def dated(self) -> bool:
-        """Whether a submission must say when it was made."""
-        return self.opens is not None or self.closes is not None
+        """True if a submission must have a date."""
+        return bool(self.opens or self.closes)
 
 
 def read(folder: Path, phase: str = "") -> Rulebook:
-    """The rules of the challenge in a folder, or of one of its phases, or what is wrong with them."""
-    every = phases(folder)
-    named = [rules for rules in every if rules.phase == phase]
-    if not named and phase:
-        names = ", ".join(rules.phase for rules in every)
-        raise BadConfig(f"{phase!r:.60} is no phase: {names}" if names else "there are no phases: leave out --phase")
-    return (named or every)[0]
+    """Read the rules of a challenge or of one of its phases, by default of the first."""
+    all_rules = phases(folder)
+    names = [rules.phase for rules in all_rules]
+    if phase and phase not in names:
+        raise BadConfig(f"{phase!r:.60} is no phase: {', '.join(names)}" if any(names) else
+                        "there are no phases: leave out --phase")
+    return all_rules[names.index(phase) if phase else 0]
 
 
 def phases(folder: Path) -> tuple[Rulebook, ...]:
-    """The rules of every phase of the challenge in a folder; of a challenge without phases its only ones."""
+    """Read the rules of every phase; a challenge without phases has one, without a name."""
     shown = str(folder / FILE)
-    table = terms.table(folder / FILE, shown)
     with records.refused_as(BadConfig):
-        values = {"title": folder.resolve().name} | records.fields_of(Challenge, table, shown)
+        values = records.fields_of(Challenge, terms.table(folder / FILE, shown), shown)
         tables = [records.fields_of(Phase, phase, f"{shown}: [[phase]] {number}")
                   for number, phase in enumerate(values.pop("phase", ()), start=1)]
     own = tuple(of_table(dataset, folder, f"{shown}: [[dataset]] {number}", "test")
                 for number, dataset in enumerate(values.pop("dataset", ()), start=1))
     names = [phase.setdefault("phase", phase.pop("name", "")) for phase in tables]
+    values.setdefault("title", folder.resolve().name)
     if wrong := next((name for name in names if not is_name(name) or names.count(name) > 1), None):
         raise BadConfig(f"{shown}: each [[phase]] has a name of its own, of small letters, digits and hyphens, "
                         f"not {wrong!r:.60}")
-    return tuple(_rules(folder, shown, values | phase, tuple(  # a phase that names no datasets takes all
-        each for each in own if each.card.name in phase.get("datasets", (each.card.name,))))
+    return tuple(_rules(folder, shown, values | phase, tuple(  # a phase without datasets has all of them
+        dataset for dataset in own if dataset.card.name in phase.get("datasets", (dataset.card.name,))))
         for phase in tables or [{}])
 
 
 def _rules(folder: Path, shown: str, values: dict[str, Any], own: tuple[OwnDataset, ...]) -> Rulebook:
-    """The rules that settings make."""
     if (name := values.get("rule", "test")) not in BY_NAME:
         raise BadConfig(f"{shown}: no ranking rule {name!r}; {nearest(name, BY_NAME)}")
     cards = {name: folder / name for name in values.get("datasets", ()) if is_path(name)}
-    ours = {*cards, *(dataset.card.name for dataset in own if values.get("phase"))}
+    known = {*cards, *(dataset.card.name for dataset in own if values.get("phase"))}
     own += tuple(read_card(card_of(str(path)) or path) for path in cards.values())
     rules = Rulebook(folder=folder, own=own, **values | {
-        "rule": next(own for own, rule in RULES.items() if rule is BY_NAME[name]),
+        "rule": next(rule for rule in RULES if RULES[rule] is BY_NAME[name]),
         "statistic": plain_name(values.get("statistic", "spearman")),
         "ratings": folder / values["ratings"] if values.get("ratings", Path()) != Path() else None,
-        "datasets": tuple(name for name in values.get("datasets", ()) if name not in ours)})
+        "datasets": tuple(name for name in values.get("datasets", ()) if name not in known)})
     if not (rules.datasets or rules.own or rules.published):
         raise BadConfig(f"{shown}: names no data; say datasets = [\"...\"] or give a [[dataset]] of its own")
     if twice := next((name for name in rules.data if rules.data.count(name) > 1), None):

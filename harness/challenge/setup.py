@@ -1,7 +1,6 @@
-"""What `harness challenge init` writes: a challenge in two phases on items of the bundled sample.
+"""Write a new challenge: two phases on items of the bundled sample, from the templates beside this file.
 
-The rules with every setting explained, items, private ratings, a page for participants, of the templates beside this
-file; and for an example the score files of made-up teams, those of the first phase received.
+An example also has the score files of fictional teams, those of the first phase received.
 """
 
 from __future__ import annotations
@@ -27,112 +26,66 @@ from harness.challenge.tables import test_of
 from harness.errors import BadConfig
 from harness.results.exhibits import csv_of
 from harness.scoring.scorer import Scorer
-from harness.scoring.store import ScoreStore
 from harness.statistics.estimates import full_name
 from metrics import registry as metrics
 from metrics.models.service import Choice, Models
 
-PARTICIPANTS = "README.md"
 TEMPLATE = "template.csv"
 IGNORE = ".gitignore"
-WORKFLOW = ".github/workflows/receive.yml"
 SAMPLES = {"talk-dev": "persona-usr", "talk-test": "topical-usr"}
-"""The datasets that are written, and what of the bundled sample they hold."""
+"""The datasets of the challenge, by their datasets of the bundled sample."""
 
-LASTS, SINCE = 28, 14
-"""Days of a phase, and of these how many of the first are over when it is written."""
+PHASE, ELAPSED = datetime.timedelta(28), datetime.timedelta(14)
+"""The length of a phase, and the part of the first that has elapsed."""
 
 COUNTS = {"best": "the file with the best value", "last": "the file with the highest number",
           "primary": "the file whose `submission.toml` says `primary = true`"}
 
 TEAMS = {"team-a": ("length",), "team-b": ("distinct", "context-overlap"), "team-c": ("repetition",),
          "team-d": ("random",), "team-e": ("length",)}
-"""The made-up teams of the example, and the metrics whose scores they hand in."""
+"""The fictional teams, and the metrics whose scores they hand in."""
 
 BROKEN = "team-e"
 
 
 def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
-    """Write a new challenge into a folder that has none, with made-up teams if asked for; the files' names."""
+    """Write a new challenge, with an example if requested; return the names of the files."""
     if (folder / FILE).exists():
         raise BadConfig(f"{folder}: holds a challenge already ({FILE})")
     title = " ".join(folder.resolve().name.replace("-", " ").split()).capitalize() or "Challenge"
-    title = "".join(sign for sign in title if sign.isprintable() and sign not in '"\\')
-    now, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(1)
-    today, opens = now.date(), now.date() - SINCE * day
-    rules = Template(_shipped(FILE)).substitute(
-        title=title, opens=opens, closes=opens + LASTS * day, today=today, end=today + LASTS * day)
-    files = {**dict(_data()), FILE: rules, WORKFLOW: _shipped("receive.yml"), DRAWN_BY: f"{secrets.token_hex(16)}\n"}
+    now = datetime.datetime.now(datetime.UTC)
+    today, opens = now.date(), now.date() - ELAPSED
+    files = {**dict(_data()), DRAWN_BY: f"{secrets.token_hex(16)}\n",
+             ".github/workflows/receive.yml": _shipped("receive.yml"),
+             FILE: Template(_shipped(FILE)).substitute(
+                 title="".join(sign for sign in title if sign.isprintable() and sign not in '"\\'),
+                 opens=opens, closes=opens + PHASE, today=today, end=today + PHASE)}
     if not (folder / IGNORE).exists():
         files[IGNORE] = "private/\ndata/talk-test.csv\n"
     _put(folder, files)
     names = [*files, *template(folder, home)]
-    for team, file in _handed_in(folder, home) if example else ():
-        names.append(str(file.relative_to(folder)))
-        if file.parent.name == "development":
-            receipts.receive(folder, home, file, team, now=now)
+    for team, name in _handed_in(folder, home) if example else ():
+        names.append(name)
+        if "/development/" in name:
+            receipts.receive(folder, home, folder / name, team, now=now)
     return tuple(names)
 
 
-def _shipped(name: str) -> str:
-    """The text of a file beside this one."""
-    return resources.files("harness.challenge").joinpath(name).read_text(encoding="utf-8")
-
-
-def _data() -> Iterator[tuple[str, str]]:
-    """The items of the sample with ids of their own, and what its raters said."""
-    votes = [("item", "quality", "vote")]
-    for name, source in SAMPLES.items():
-        dataset = registry.sample(registry.card(source))
-        ids = {item.id: f"{name}_{place:03d}" for place, item in enumerate(dataset.items)}
-        yield f"data/{name}.csv", csv_of([("item", "context", "response", "system"), *(
-            (ids[item.id], "\n".join(turn.text for turn in item.context), item.response.text if item.response else "",
-             item.system or "") for item in dataset.items)]).decode()
-        votes += [(ids[rating.item], rating.quality, f"{vote:g}") for rating in dataset.ratings
-                  if rating.quality in ("Natural", "Overall") for vote in rating.votes]
-    yield "private/ratings.csv", csv_of(votes).decode()
-
-
 def template(folder: Path, home: Path) -> tuple[str, ...]:
-    """Write what participants get, the empty score file and their page, anew from the rules; the files' names."""
-    every = rulebook.phases(folder)
-    if every[0].published:
+    """Write the score templates and the page for participants from the rules; return the names of the files."""
+    phases = rulebook.phases(folder)
+    if phases[0].published:
         raise BadConfig(f"{folder}: published results, for which nothing is handed in")
     files = _handed_out([(rules, [dataset for dataset in ground.loaded(rules, home) if ground.wanted(rules, dataset)])
-                         for rules in every])
+                         for rules in phases])
     for old in {*folder.glob("template-*.csv"), folder / TEMPLATE} - {folder / name for name in files}:
         old.unlink(missing_ok=True)
     _put(folder, files)
     return tuple(files)
 
 
-def _handed_out(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, str]:
-    """The page for participants, and the template of every phase."""
-    (rules, (first, *_)), *_ = phases
-    names = [f"template-{own.phase}.csv" if own.phase else TEMPLATE for own, _ in phases]
-    page = Template(_shipped("participants.md")).substitute(
-        title=rules.title, counts=COUNTS[rules.counts], item=first.items[0].id,
-        quality=ground.wanted(rules, first)[0].name, statistic=full_name(rules.statistic, rules.level),
-        rule="weighted mean over all targets" if rules.weights else BY_RULE[rules.rule], test=test_of(rules),
-        phases="\n".join(_phase(own, datasets, name)
-                         for (own, datasets), name in zip(phases, names, strict=True)))
-    return {PARTICIPANTS: page} | {
-        name: scorefile.template([item.id for dataset in datasets for item in dataset.items], ".csv").decode()
-        for (_, datasets), name in zip(phases, names, strict=True)}
-
-
-def _phase(rules: Rulebook, datasets: list[Dataset], name: str) -> str:
-    """What is to be scored in a phase, when, and how often."""
-    when = f"; {rules.when}, in UTC and these days included" if rules.dated else ""
-    most = f"; a team may hand in {rules.submissions or 'any number'}"
-    a_day = f", {rules.per_day} a day" if rules.per_day else ""
-    public = (f"; until it is frozen ranked on {100 * rules.public:g} % of the contexts, then on the others"
-              if rules.public else "")
-    files = {own.card.name: f" in `{os.path.relpath(own.file, rules.folder)}`" for own in rules.own}
-    names = (f"{each.card.name}{files.get(each.card.name, '')} "
-             f"({', '.join(quality.name for quality in ground.wanted(rules, each))})" for each in datasets)
-    return (f"- {f'**{rules.phase}**: ' if rules.phase else ''}{', '.join(names)}: "
-            f"{sum(len(each.items) for each in datasets)} items, to be scored in `{name}`{when}{most}{a_day}{public}")
+def _shipped(name: str) -> str:
+    return resources.files("harness.challenge").joinpath(name).read_text(encoding="utf-8")
 
 
 def _put(folder: Path, files: Mapping[str, str]) -> None:
@@ -141,12 +94,56 @@ def _put(folder: Path, files: Mapping[str, str]) -> None:
         write_atomically(folder / name, content.encode())
 
 
-def _handed_in(folder: Path, home: Path) -> Iterator[tuple[str, Path]]:
-    """Write the score files of made-up teams, from metrics that need no model; that of the last is broken."""
-    models = Models(home, Choice(download=False))
+def _data() -> Iterator[tuple[str, str]]:
+    """Yield the items of the sample with new ids, and the votes of its raters."""
+    votes = [("item", "quality", "vote")]
+    for name, source in SAMPLES.items():
+        dataset = registry.sample(registry.card(source))
+        ids = {item.id: f"{name}_{index:03d}" for index, item in enumerate(dataset.items)}
+        yield f"data/{name}.csv", csv_of([("item", "context", "response", "system"), *(
+            (ids[item.id], "\n".join(turn.text for turn in item.context), item.response.text if item.response else "",
+             item.system or "") for item in dataset.items)]).decode()
+        votes += [(ids[rating.item], rating.quality, f"{vote:g}") for rating in dataset.ratings
+                  if rating.quality in ("Natural", "Overall") for vote in rating.votes]
+    yield "private/ratings.csv", csv_of(votes).decode()
+
+
+def _handed_out(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, str]:
+    """Return the page for participants, and the template of every phase."""
+    (rules, (first, *_)), *_ = phases
+    names = [f"template-{own.phase}.csv" if own.phase else TEMPLATE for own, _ in phases]
+    lines = [_phase(own, datasets, name) for (own, datasets), name in zip(phases, names, strict=True)]
+    page = Template(_shipped("participants.md")).substitute(
+        title=rules.title, counts=COUNTS[rules.counts], item=first.items[0].id,
+        quality=ground.wanted(rules, first)[0].name, statistic=full_name(rules.statistic, rules.level),
+        rule="weighted mean over all targets" if rules.weights else BY_RULE[rules.rule], test=test_of(rules),
+        phases="\n".join(lines))
+    return {"README.md": page} | {
+        name: scorefile.template([item.id for dataset in datasets for item in dataset.items], ".csv").decode()
+        for (_, datasets), name in zip(phases, names, strict=True)}
+
+
+def _phase(rules: Rulebook, datasets: Sequence[Dataset], template: str) -> str:
+    """Describe the items, dates and quotas of a phase."""
+    files = {own.card.name: f" in `{os.path.relpath(own.file, rules.folder)}`" for own in rules.own}
+    names = (f"{dataset.card.name}{files.get(dataset.card.name, '')} "
+             f"({', '.join(quality.name for quality in ground.wanted(rules, dataset))})" for dataset in datasets)
+    size, phase = sum(len(dataset.items) for dataset in datasets), f"**{rules.phase}**: " if rules.phase else ""
+    parts = [f"- {phase}{', '.join(names)}: {size} items, to be scored in `{template}`"]
+    if rules.dated:
+        parts.append(f"{rules.when}, in UTC and these days included")
+    a_day = f", {rules.per_day} a day" if rules.per_day else ""
+    parts.append(f"a team may hand in {rules.submissions or 'any number'}{a_day}")
+    if rules.public:
+        parts.append(f"until it is frozen ranked on {100 * rules.public:g} % of the contexts, then on the others")
+    return "; ".join(parts)
+
+
+def _handed_in(folder: Path, home: Path) -> Iterator[tuple[str, str]]:
+    """Write the score files of the fictional teams, the last one broken; yield team and file."""
     for rules in rulebook.phases(folder):
         (dataset,) = ground.loaded(rules, home)
-        scorer = Scorer(dataset, models, ScoreStore(folder / "ranking" / "scores"))
+        scorer = Scorer(dataset, Models(home, Choice(download=False)))
         for team, number, name in ((team, number, name) for team, names in TEAMS.items()
                                    for number, name in enumerate(names, start=1)):
             metric = metrics.choose(name).metric
@@ -154,8 +151,8 @@ def _handed_in(folder: Path, home: Path) -> Iterator[tuple[str, Path]]:
             values = scores.columns[metric.card.columns[0]]  # an empty response gets the lowest
             filled = np.where(np.isfinite(values), values, np.nanmin(values)).tolist()
             rows: list[tuple[str, object]] = list(zip(scores.items, filled, strict=True))
-            if team == BROKEN:  # a line is twice there, one holds no number, one is infinite, one is of no item
+            if team == BROKEN:  # a repeated line, no number, an infinite one, an unknown item
                 rows = [rows[0], rows[0], (rows[1][0], "n/a"), (rows[2][0], "1e400"), ("nobody_000", 0.5), *rows[3:]]
             file = f"in/{rules.phase}/{team}-{number}.csv"
             _put(folder, {file: csv_of([("dialogue_id", "score"), *rows]).decode()})
-            yield team, folder / file
+            yield team, file

@@ -117,7 +117,7 @@ def test_validate_looks_at_rules_data_and_ratings_before_anybody_hands_in(
             ("first_000,", "first_0x,", 2, (
                 "line 2", "line 3", "'first_0x' is no item of the datasets first, second; and 1 more")),
             ("_007,overall", "_007,wot", 2, ("no quality of first", "no quality of second", "more like it: line 17")),
-            ("first_001,overall", "first_001,overall,", 2, ("line 4: has more or fewer", "more like it: line 5")),
+            ("first_001,overall", "first_001,overall,", 2, ("line 4: has 4 values", "more like it: line 5")),
             ("second_039,wit", "second_038,wit", 2, ("39 of 40 items of second have votes on 'wit', not second_039",))):
         before = ratings.read_text()
         ratings.write_text(before.replace(old, new) if old else before)
