@@ -1,7 +1,4 @@
-"""Each method once: a module is named after what it computes, and `estimates` has the table of statistics.
-
-The names here are those of the flags `--statistic`, `--level` and `--test`; they need no numpy.
-"""
+"""Statistics, one method per module. The names of flags and their choices are here, since they need no numpy."""
 
 STATISTIC_NAMES = ("spearman", "pearson", "kendall", "kendall-c", "point-biserial", "pairwise-accuracy",
                    "soft-pairwise-accuracy", "partial")
@@ -11,4 +8,4 @@ LEVEL_NAMES = ("items", "within-contexts", "within-systems", "over-systems")
 """The rows of `panel.LEVELS`."""
 
 TEST_NAMES = ("perm-both", "williams", "williams-contexts", "steiger", "meng", "bootstrap")
-"""Tests of two dependent correlations: `permutation`, the formulas of `williams`, `bootstrap`."""
+"""Tests of two dependent correlations, in `permutation`, `williams` and `bootstrap`."""

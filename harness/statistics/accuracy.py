@@ -1,15 +1,15 @@
-"""Is one metric right more often than another? Tests of two accuracies.
+"""Tests of two accuracies: is one metric right more often than another?
 
 Two metrics on the same items: McNemar's test (1947), of the b items that only the first has right and the c that only
 the second has. Under the hypothesis b is binomial of b + c with probability 1/2; from MANY discordant items on, with
 Edwards' continuity correction (1948), (|b - c| - 1)² / (b + c) is chi-squared with 1 degree of freedom.
 
-Two accuracies of which only the counts are known, or of different items: the chi-squared test of the table of right and
-wrong, as Sai et al. (2020) report it for DEB,
+Two accuracies on different items, or with known counts only: the chi-squared test of the table of right and wrong, as
+Sai et al. (2020) report it for DEB,
 
     N (ad - bc)² / ((a+b)(c+d)(a+c)(b+d)),    1 degree of freedom.
 
-It assumes independent samples. On the same items it wastes what the pairing tells, and McNemar's test is the right one.
+It assumes independent samples and has less power on the same items, where McNemar's test is the right one.
 """
 
 from __future__ import annotations
@@ -26,44 +26,43 @@ MANY = 25
 
 @dataclass(frozen=True, slots=True)
 class AccuracyTest:
-    """Both accuracies, 0 to 1, and whether they differ; `method` says which test it was. NaN without items."""
+    """Both accuracies, 0 to 1, and a two-sided test of their difference; NaN without items."""
 
-    first: float
-    second: float
-    statistic: float
-    p: float
-    method: str
+    first: float = math.nan
+    second: float = math.nan
+    statistic: float = math.nan
+    p: float = math.nan
+    method: str = "none"
 
 
 def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> AccuracyTest:
-    """Two-sided test of two metrics on the same items: 1 where right, 0 where wrong, NaN where not judged."""
+    """Test two metrics on the same items: 1 where right, 0 where wrong, NaN where not judged."""
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     judged = np.isfinite(a) & np.isfinite(b)
     a, b = a[judged], b[judged]
     if not np.isin([a, b], [0, 1]).all():
         raise ValueError("an item is right (1), wrong (0) or not judged (NaN)")
     if not len(a):
-        return AccuracyTest(math.nan, math.nan, math.nan, math.nan, "none")
+        return AccuracyTest()
     only_first, only_second = int((a > b).sum()), int((b > a).sum())
-    few, discordant = min(only_first, only_second), only_first + only_second
+    discordant = only_first + only_second
     if discordant < MANY:
-        p = min(1.0, float(2 * scipy.special.bdtr(few, discordant, 0.5)))
-        return AccuracyTest(float(a.mean()), float(b.mean()), float(few), p, "McNemar, exact binomial")
-    statistic = max(abs(only_first - only_second) - 1, 0) ** 2 / discordant
-    return AccuracyTest(float(a.mean()), float(b.mean()), statistic, float(scipy.special.chdtrc(1, statistic)),
-                        "McNemar, chi-squared with continuity correction")
+        statistic = float(min(only_first, only_second))
+        p, method = min(1.0, 2 * scipy.special.bdtr(statistic, discordant, 0.5)), "McNemar, exact binomial"
+    else:
+        statistic = max(abs(only_first - only_second) - 1, 0) ** 2 / discordant
+        p, method = scipy.special.chdtrc(1, statistic), "McNemar, chi-squared with continuity correction"
+    return AccuracyTest(float(a.mean()), float(b.mean()), statistic, float(p), method)
 
 
 def chi_squared(right: int, of: int, other_right: int, other_of: int) -> AccuracyTest:
-    """Test of two accuracies from independent items."""
+    """Test two accuracies from independent items."""
     if not (0 <= right <= of and 0 <= other_right <= other_of):
         raise ValueError(f"{right} of {of} and {other_right} of {other_of} are not accuracies")
+    first, second = (hits / total if total else math.nan for hits, total in ((right, of), (other_right, other_of)))
     if not of or not other_of:
-        return AccuracyTest(right / of if of else math.nan, other_right / other_of if other_of else math.nan,
-                            math.nan, math.nan, "chi-squared")
-    total = of + other_of
-    apart = abs(right * (other_of - other_right) - other_right * (of - right))
-    below = of * other_of * (right + other_right) * (total - right - other_right)
-    statistic = total * apart**2 / below if below else 0.0
-    return AccuracyTest(right / of, other_right / other_of, statistic, float(scipy.special.chdtrc(1, statistic)),
-                        "chi-squared")
+        return AccuracyTest(first, second, method="chi-squared")
+    difference = right * (other_of - other_right) - other_right * (of - right)
+    below = of * other_of * (right + other_right) * (of + other_of - right - other_right)
+    statistic = (of + other_of) * difference**2 / below if below else 0.0
+    return AccuracyTest(first, second, statistic, float(scipy.special.chdtrc(1, statistic)), "chi-squared")

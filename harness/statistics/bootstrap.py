@@ -1,4 +1,4 @@
-"""The bootstrap of any statistic: intervals (BCa), and a paired test of every two metrics.
+"""The bootstrap of any statistic: BCa intervals, and a paired test of every two metrics.
 
     BCa   the quantiles of the statistic over resamples at Phi(z0 + (z0 + z) / (1 - a (z0 + z))), z the normal quantile
           of each end of the level (Efron & Tibshirani 1993, ch. 14);
@@ -7,11 +7,10 @@
     test  p = min(1, 2 min(#{d <= 0} + 1, #{d >= 0} + 1) / (k + 1)) over k differences d of two metrics on the same
           resamples, never 0 (Koehn 2004). It needs no exchangeable metrics, unlike a permutation test
 
-Contexts are drawn, with all their rows, since rows of one context are not independent; a context drawn twice is two.
-Those that continue each other are drawn together.
-Where no context is shared these are the rows. Contexts must be many for the interval to cover: 30 do. From more than
-MOST, the jackknife leaves out MOST blocks in place of single contexts, which estimates the same acceleration. A
-resample on which the statistic does not exist is left out; where most are such, there is no interval and no p.
+Contexts are drawn with all their rows, since rows of a context are dependent; a context drawn twice counts as two.
+Contexts of a conversation are drawn together. The interval covers well from about 30 contexts on. Beyond MOST units
+the jackknife leaves out blocks of them, which estimates the same acceleration. Resamples on which the statistic does
+not exist are left out; if these are most, there is neither interval nor p.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ from harness.statistics.williams import PairTests, numbered, shared_rows
 
 MOST = 1000
 EQUAL = 1e-10
-"""Values that differ by less are equal: the same rows in another order differ by rounding."""
+"""Values within this are equal, since the order of rows changes the rounding."""
 
 CELLS = 1 << 17
-"""Resamples are counted in batches of about so many numbers, which stay in the processor's cache."""
+"""Resamples × rows per batch, which stay in the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """A value with its interval, and the resamples it rests on; NaN where `note` says why."""
+    """A value with its interval and its resamples; NaN with the reason in `note`."""
 
     value: float
     low: float
@@ -50,20 +49,22 @@ class Bootstrap:
 
 def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator, draws: int = 1000,
               level: float = 0.95) -> Bootstrap:
-    """The BCa interval of a statistic by resampling contexts; one given by its name in `resampled.QUICK` is quick."""
+    """Return the BCa interval of a statistic, fast if named in `resampled.QUICK`, by resampling contexts."""
     units, size = _units(rows)
-    sample = (rng.integers(size, size=size) for _ in range(draws))
-    value = float(_values(rows, rows.metric[None], statistic, [np.arange(size)], units)[0, 0])
+
+    def values(samples: Iterable[Codes]) -> Vector:
+        return _values(rows, rows.metric[None], statistic, samples, units)[:, 0]
+
+    value = float(values([np.arange(size)])[0])
     if math.isnan(value) or size < 2:
         reason = "the statistic does not exist on the panel" if math.isnan(value) else f"{size} unit to resample"
         return Bootstrap(value, math.nan, math.nan, np.zeros(0), reason)
-    every = _values(rows, rows.metric[None], statistic, sample, units)[:, 0]
-    known = every[np.isfinite(every)]
+    resampled = values(rng.integers(size, size=size) for _ in range(draws))
+    known = resampled[np.isfinite(resampled)]
     if 2 * len(known) < draws:
         reason = f"the statistic does not exist on {draws - len(known)} of {draws} resamples"
         return Bootstrap(value, math.nan, math.nan, known, reason)
-    left_out = _values(rows, rows.metric[None], statistic, _jackknife(size), units)[:, 0]
-    low, high = bca(value, known, left_out, level)
+    low, high = bca(value, known, values(_jackknife(size)), level)
     lost = f"{draws - len(known)} of {draws} resamples left out" if len(known) < draws else ""
     return Bootstrap(value, low, high, known, lost if low == low else "every resample lies on one side of the value")
 
@@ -71,38 +72,38 @@ def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator,
 def paired_bootstrap(human: Vector, scores: Array, system: Codes, context: Codes, statistic: str | Statistic,
                      rng: np.random.Generator, draws: int = 1000, control: Vector | None = None,
                      conversation: Codes | None = None) -> PairTests:
-    """Test every two metrics, scores (metrics, items), each on the rows in which all three values are there."""
+    """Test every two metrics, scores (metrics, items), each on the rows with a rating and both scores."""
     tests = PairTests.empty(len(scores))
     for chosen, pairs in shared_rows(human, scores):
         used, places = numbered(pairs)
         rows = panel(human, human, system, context, control, conversation).take(chosen[np.isfinite(human)])
         units, size = _units(rows)
-        own = scores[used][:, chosen]
-        (whole,) = _values(rows, own, statistic, [np.arange(size)], units)
-        drawn = _values(rows, own, statistic, (rng.integers(size, size=size) for _ in range(draws)), units)
+        table = scores[used][:, chosen]
+        (whole,) = _values(rows, table, statistic, [np.arange(size)], units)
+        drawn = _values(rows, table, statistic, (rng.integers(size, size=size) for _ in range(draws)), units)
         first, second = places.T
-        delta, apart = whole[first] - whole[second], (drawn[:, first] - drawn[:, second]).T
-        p = np.where(np.isfinite(delta), list(map(two_sided, apart)), math.nan)
+        delta, differences = whole[first] - whole[second], (drawn[:, first] - drawn[:, second]).T
+        p = np.where(np.isfinite(delta), list(map(two_sided, differences)), math.nan)
         tests.put(pairs, delta, p, int(chosen.sum()))
     return tests
 
 
 def resampled_by_context(rows: Panel, scores: Array, statistic: str | Statistic, rng: np.random.Generator,
                          draws: int) -> Array:
-    """The statistic of every metric, scores (metrics, rows), on the same resamples: (draws, metrics).
+    """Return the statistic of every metric, scores (metrics, rows), on the same resamples: (draws, metrics).
 
     Each is on the rows of a resample that have both values.
     """
     units, size = _units(rows)
-    drawn = (rng.integers(size, size=size) for _ in range(draws))
+    samples = (rng.integers(size, size=size) for _ in range(draws))
     if isinstance(statistic, str):
-        return _values(rows, scores, statistic, drawn, units)
+        return _values(rows, scores, statistic, samples, units)
     return _values(rows, scores, lambda part: statistic(part.take(np.isfinite(part.human) & np.isfinite(part.metric))),
-                   drawn, units)
+                   samples, units)
 
 
 def two_sided(differences: Vector) -> float:
-    """The p of resampled differences, above 0 and at most 1; NaN where most of them do not exist."""
+    """Return the p of resampled differences; NaN where most of them do not exist."""
     known = differences[np.isfinite(differences)]
     if not len(known) or 2 * len(known) < len(differences):
         return math.nan
@@ -111,7 +112,7 @@ def two_sided(differences: Vector) -> float:
 
 
 def bca(value: float, draws: Vector, left_out: Vector, level: float = 0.95) -> tuple[float, float]:
-    """The BCa interval; NaN where every resample lies on one side of the value."""
+    """Return the BCa interval; NaN where every resample lies on one side of the value."""
     below = (np.count_nonzero(draws < value - EQUAL) + np.count_nonzero(draws <= value + EQUAL)) / (2 * len(draws))
     if below in (0, 1):
         return math.nan, math.nan
@@ -122,46 +123,44 @@ def bca(value: float, draws: Vector, left_out: Vector, level: float = 0.95) -> t
 
 
 def acceleration(left_out: Vector) -> float:
-    """How fast the spread of the value changes with it, from its jackknife values; 0 where they are all the same."""
+    """Return a of the jackknife values; 0 where they are all the same."""
     known = left_out[np.isfinite(left_out)]
-    apart = known.mean() - known if known.size else known
-    spread = float((apart**2).sum())
-    return float((apart**3).sum() / (6 * spread**1.5)) if spread > 0 else 0.0
+    d = known.mean() - known if known.size else known
+    spread = float((d**2).sum())
+    return float((d**3).sum() / (6 * spread**1.5)) if spread > 0 else 0.0
 
 
 def _units(rows: Panel) -> tuple[Codes, int]:
-    own = rows.context if rows.conversation is None else rows.conversation
-    units = np.unique(own, return_inverse=True)[1].ravel()
+    codes = rows.context if rows.conversation is None else rows.conversation
+    units = np.unique(codes, return_inverse=True)[1].ravel()
     return units, int(units.max(initial=-1)) + 1
 
 
 def _jackknife(size: int) -> Iterator[Codes]:
-    """All units but one, or but one block of every MOST-th."""
+    """Yield all units but one, or but one block of every MOST-th."""
     block = np.arange(size) % min(size, MOST)
     return (np.flatnonzero(block != number) for number in range(min(size, MOST)))
 
 
-def _values(rows: Panel, scores: Array, statistic: str | Statistic, drawn: Iterable[Codes], units: Codes) -> Array:
-    """The statistic of every metric, scores (metrics, rows), on resamples, each by its units: (resamples, metrics)."""
+def _values(rows: Panel, scores: Array, statistic: str | Statistic, samples: Iterable[Codes], units: Codes) -> Array:
+    """Compute the statistic of scores (metrics, rows) on samples of units: (samples, metrics)."""
     if isinstance(statistic, str):
         correlate = correlator(rows.human[None], scores, statistic)
         size, batch = int(units.max(initial=-1)) + 1, max(1, CELLS // max(1, rows.n))
-        left, parts = iter(drawn), [np.zeros((0, len(scores)))]
-        while some := [np.bincount(one, minlength=size) for one in islice(left, batch)]:
-            parts.append(correlate(np.array(some, dtype=np.float64)[:, units])[:, 0])
+        left, parts = iter(samples), [np.zeros((0, len(scores)))]
+        while counts := [np.bincount(sample, minlength=size) for sample in islice(left, batch)]:
+            parts.append(correlate(np.array(counts, dtype=np.float64)[:, units])[:, 0])
         return np.concatenate(parts)
-    return np.array([[statistic(dataclasses.replace(sample, metric=metric[sample.metric.astype(np.int64)]))
-                      for metric in scores] for sample in _clusters(rows, units, drawn)]).reshape(-1, len(scores))
+    return np.array([[statistic(dataclasses.replace(sample, metric=metric[taken])) for metric in scores]
+                     for sample, taken in _clusters(rows, units, samples)]).reshape(-1, len(scores))
 
 
-def _clusters(rows: Panel, units: Codes, drawn: Iterable[Codes]) -> Iterator[Panel]:
-    """All rows of the units of each resample, their place in `metric`; one drawn twice is of other contexts."""
-    numbered = dataclasses.replace(rows, metric=np.arange(rows.n, dtype=np.float64))
-    order, sizes = np.argsort(units, kind="stable"), np.bincount(units)
-    starts = np.cumsum(sizes) - sizes
-    for one in drawn:
-        lengths = sizes[one]
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        sample = numbered.take(order[np.repeat(starts[one], lengths) + within])
-        contexts = np.repeat(np.arange(len(one)), lengths) * (rows.context.max(initial=0) + 1) + sample.context
-        yield dataclasses.replace(sample, context=contexts)
+def _clusters(rows: Panel, units: Codes, samples: Iterable[Codes]) -> Iterator[tuple[Panel, Codes]]:
+    """Yield the rows of all units of each sample, with their indices; copies of a unit have different contexts."""
+    sizes = np.bincount(units)
+    members = np.split(np.argsort(units, kind="stable"), np.cumsum(sizes)[:-1])
+    for sample in samples:
+        taken = np.concatenate([members[unit] for unit in sample])
+        copies = np.repeat(np.arange(len(sample)), sizes[sample])
+        contexts = copies * (rows.context.max(initial=0) + 1) + rows.context[taken]
+        yield dataclasses.replace(rows.take(taken), context=contexts), taken

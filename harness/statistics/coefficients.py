@@ -1,17 +1,17 @@
-"""Correlations of one metric with people over the rows of a panel, each with its p.
+"""Correlations of metrics with people over the rows of a panel, each with its p.
 
     r       sum (x - mean x)(y - mean y) / sqrt(sum (x - mean x)^2 * sum (y - mean y)^2)
     rho     r of the ranks, ties sharing their mean rank (Spearman 1904; Kendall & Gibbons 1990, ch. 3)
     tau-b   (C - D) / sqrt((N - ties of people)(N - ties of metric)), N all pairs
-    tau-c   2 (C - D) / (n^2 (m - 1) / m), m the fewer distinct values of the two sides (Stuart)
+    tau-c   2 (C - D) / (n^2 (m - 1) / m), m the smaller number of distinct values of the two sides (Stuart)
     partial (r_hm - r_hc r_mc) / sqrt((1 - r_hc^2)(1 - r_mc^2)), each r a rho (Fisher 1924); h human, m metric,
-            c control: what is left of the ranks of ratings and scores after a line in those of the control is taken
-            from each. What the metric says beyond, for example, the length of the response
+            c control: the correlation of the ranks after their linear dependence on those of the control, such as
+            the length of the response, is removed from both
 
-Values and two-sided p are scipy's, as its functions give them by default: r by the beta distribution, exact for normal
-data; rho by Student's t with n - 2 degrees of freedom, a partial one with n - 3; tau exact up to 33 rows without ties
-or beside perfect order, else normal with the variance corrected for ties; tau-c has the p of tau-b. All assume
-independent rows.
+Values are from -1 to 1, higher is better; NaN where a side is constant. Values and two-sided p are those of scipy with
+its defaults: r by the beta distribution, exact for normal data; rho by Student's t with n - 2 degrees of freedom, a
+partial one with n - 3; tau exact up to 33 rows without ties or next to perfect order, else normal with the variance
+corrected for ties; tau-c has the p of tau-b. All assume independent rows.
 """
 
 from __future__ import annotations
@@ -24,95 +24,91 @@ import numpy as np
 import scipy
 
 from harness.statistics.panel import Array, Panel, Vector, undefined
-from harness.statistics.ranks import ranks
+from harness.statistics.ranks import ranks, standardised
 
 EXPLAINED = 1e-12
-"""A side of which the control leaves a smaller share of the variance than this is the control itself."""
+"""Share of a side's variance that the control must leave for a partial correlation."""
 
 FEW = 250_000
-"""Rows times different ratings up to which the rows are counted by rating sooner than scipy.stats is imported."""
+"""Rows times distinct ratings up to which counting rows by rating is faster than importing scipy.stats."""
 
 
 def pearson(panel: Panel) -> float:
-    """Pearson's r, -1 to 1, higher is better: how close to a line. NaN where either side is constant."""
+    """Return Pearson's r."""
     return float(pearsons(panel.human, panel.metric[None])[0])
 
 
 def spearman(panel: Panel) -> float:
-    """Spearman's rho, -1 to 1, higher is better: how close to monotone. NaN where either side is constant."""
+    """Return Spearman's rho."""
     return float(spearmans(panel.human, panel.metric[None])[0])
 
 
 def kendall(panel: Panel) -> float:
-    """Kendall's tau-b, -1 to 1, higher is better: pairs ordered alike less pairs ordered otherwise."""
+    """Return Kendall's tau-b."""
     return float(kendalls(panel.human, panel.metric[None])[0])
 
 
 def pearsons(human: Array, metrics: Array) -> Vector:
-    """Pearson's r of each row of scores (rows, n), with the ratings (n,), or those in the same row (rows, n)."""
-    return _of_rows(human, metrics, lambda x, y: product_moments(_scaled(x), _scaled(y)))
+    """Return Pearson's r of each row of scores (rows, n) with the ratings (n,), or those of the same row (rows, n)."""
+    return _of_rows(human, metrics, lambda x, y: product_moments(standardised(x), standardised(y)))
 
 
 def spearmans(human: Array, metrics: Array) -> Vector:
-    """Spearman's rho, likewise."""
+    """Return Spearman's rho of each row, as `pearsons` does."""
     return _of_rows(human, metrics, lambda x, y: product_moments(ranks(x), ranks(y)))
 
 
 def kendalls(human: Vector, metrics: Array) -> Vector:
-    """Kendall's tau-b of each row of scores (rows, n) with the ratings (n,)."""
+    """Return Kendall's tau-b of each row of scores (rows, n) with the ratings (n,)."""
     few = len(human) * len(np.unique(human)) <= FEW
     return _of_rows(human, metrics, _by_rating if few else lambda x, y: np.array(
         [scipy.stats.kendalltau(x, row).statistic for row in y]))
 
 
 def _of_rows(human: Array, metrics: Array, coefficient: Callable[[Array, Array], Array]) -> Vector:
-    """The coefficient where neither side is constant, else NaN."""
+    """Apply the coefficient where neither side is constant."""
     values = np.full(len(metrics), math.nan)
     if metrics.shape[1] >= 3:
-        spread = (np.ptp(human, axis=-1) > 0) & (np.ptp(metrics, axis=-1) > 0)
-        if spread.any():
-            values[spread] = coefficient(human if human.ndim == 1 else human[spread], metrics[spread])
+        varies = (np.ptp(human, axis=-1) > 0) & (np.ptp(metrics, axis=-1) > 0)
+        if varies.any():
+            values[varies] = coefficient(human if human.ndim == 1 else human[varies], metrics[varies])
     return values
 
 
 def _by_rating(human: Vector, metrics: Array) -> Vector:
-    """Kendall's tau-b as scipy gives it, from how many rows with a lower score have a lower or a higher rating."""
+    """Return Kendall's tau-b from the number of rows with a lower score and a lower or higher rating."""
     ratings, rating, sizes = np.unique(human, return_inverse=True, return_counts=True)
     pairs = (len(human) ** 2 - (sizes**2).sum()) // 2
-    side = np.sign(np.arange(len(ratings))[:, None] - rating)  # of each rating to that of each row
+    side = np.sign(np.arange(len(ratings))[:, None] - rating)  # (ratings, rows)
     values, sums = np.empty(len(metrics)), np.zeros(side.shape, dtype=np.int64)
-    for metric, own in enumerate(metrics):
-        order = np.argsort(own, kind="stable")
-        higher = own[order][1:] != own[order][:-1]  # than the row before
-        lower = np.maximum.accumulate(np.append(0, np.where(higher, np.arange(1, len(own)), 0)))  # how many rows are
+    for index, scores in enumerate(metrics):
+        order = np.argsort(scores, kind="stable")
+        higher = scores[order][1:] != scores[order][:-1]  # than the row before
+        lower = np.maximum.accumulate(np.append(0, np.where(higher, np.arange(1, len(scores)), 0)))  # count of rows
         np.cumsum(side[:, order[:-1]], axis=1, out=sums[:, 1:])
-        values[metric] = sums[rating[order], lower].sum() / np.sqrt(pairs) / np.sqrt(lower.sum())
+        values[index] = sums[rating[order], lower].sum() / np.sqrt(pairs) / np.sqrt(lower.sum())
     return np.clip(values, -1.0, 1.0)
 
 
 def kendall_c(panel: Panel) -> float:
-    """Stuart's tau-c, -1 to 1, higher is better.
-
-    For scales of different length, such as five ratings and a continuous score, of which tau-b cannot reach 1.
-    """
-    if undefined(panel):
-        return math.nan
-    return float(scipy.stats.kendalltau(panel.human, panel.metric, variant="c").statistic)
+    """Return Stuart's tau-c, for scales of different length, such as five ratings and a continuous score."""
+    return math.nan if undefined(panel) else float(
+        scipy.stats.kendalltau(panel.human, panel.metric, variant="c").statistic)
 
 
 def point_biserial(panel: Panel) -> float:
-    """Pearson's r of scores with ratings of exactly two values, -1 to 1; NaN for any other ratings."""
+    """Return Pearson's r with ratings of exactly two values; NaN for any other ratings."""
     return math.nan if not_binary(panel) else pearson(panel)
 
 
 def not_binary(panel: Panel) -> str:
-    """Why there is no point-biserial correlation; empty where there is."""
+    """Return the reason why there is no point-biserial correlation, or an empty string."""
     distinct = len(np.unique(panel.human))
     return undefined(panel) or ("" if distinct == 2 else f"the ratings have {distinct} values, not two")
 
 
 def partial(panel: Panel) -> float:
-    """Spearman's rho with the control held, -1 to 1, higher is better; NaN where it explains a side wholly."""
+    """Return Spearman's rho given the control; NaN where it explains a side completely."""
     if panel.control is None or no_partial(panel):
         return math.nan
     human, metric, control = (ranks(side) for side in (panel.human, panel.metric, panel.control))
@@ -121,20 +117,18 @@ def partial(panel: Panel) -> float:
 
 
 def no_partial(panel: Panel) -> str:
-    """Why there is no partial correlation on this panel; empty where there is."""
+    """Return the reason why there is no partial correlation, or an empty string."""
     if undefined(panel):
         return undefined(panel)
     if panel.control is None:
         return "no control is given"
     if panel.n < 4:
         return f"{panel.n} rows are too few for a control"
-    if np.ptp(panel.control) == 0:
-        return "the control is the same everywhere"
-    return ""
+    return "the control is the same everywhere" if np.ptp(panel.control) == 0 else ""
 
 
 def with_control_held(both: float, human: float, metric: float) -> float:
-    """The partial correlation from that of human and metric, and that of either with the control."""
+    """Return the partial correlation from that of human and metric, and those of each with the control."""
     left = (1 - human * human, 1 - metric * metric)
     if min(left) < EXPLAINED:
         return math.nan
@@ -142,22 +136,22 @@ def with_control_held(both: float, human: float, metric: float) -> float:
 
 
 def pearson_p(r: float, panel: Panel) -> float:
-    """Two-sided p of r: (1 + r) / 2 has the beta distribution of n / 2 - 1 twice where there is no correlation."""
+    """Return p of r: without correlation (1 + r) / 2 has the beta distribution with n / 2 - 1 twice."""
     half = panel.n / 2 - 1
     return float(2 * scipy.special.betainc(half, half, (1 - abs(r)) / 2))
 
 
 def spearman_p(rho: float, panel: Panel, lost: int = 2) -> float:
-    """Two-sided p of rho: t = rho sqrt(f / (1 - rho^2)) with f = n - 2 degrees of freedom, one less if partial."""
-    value, freedom = rho, panel.n - lost
-    if abs(value) >= 1:
+    """Return p of t = rho sqrt(f / (1 - rho^2)) with f = n - 2 degrees of freedom, n - 3 for a partial one."""
+    if abs(rho) >= 1:
         return 0.0
-    t = value * math.sqrt(freedom / ((1 + value) * (1 - value)))
+    freedom = panel.n - lost
+    t = rho * math.sqrt(freedom / ((1 + rho) * (1 - rho)))
     return float(2 * scipy.special.stdtr(freedom, -abs(t)))
 
 
 def kendall_p(tau: float, panel: Panel) -> float:
-    """Two-sided p of tau-b; with ties C - D is normal, with variance as in Kendall & Gibbons (1990), chapter 4."""
+    """Return p of tau-b; with ties C - D is normal, with variance as in Kendall & Gibbons (1990), chapter 4."""
     human, metric, n = _ties(panel.human.tobytes()), _ties(panel.metric.tobytes()), float(panel.n)
     if not human[0] and not metric[0]:
         return float(scipy.stats.kendalltau(panel.human, panel.metric).pvalue)
@@ -169,41 +163,29 @@ def kendall_p(tau: float, panel: Panel) -> float:
 
 
 def kendall_c_p(_: float, panel: Panel) -> float:
-    """Two-sided p of tau-c: that of tau-b."""
     return float(scipy.stats.kendalltau(panel.human, panel.metric, variant="c").pvalue)
 
 
-@functools.lru_cache(100)
+@functools.lru_cache(100)  # the same ratings come with every metric
 def _ties(values: bytes) -> tuple[float, float, float]:
-    """Over runs of t equal values: the sums of t(t - 1)/2, t(t - 1)(t - 2) and t(t - 1)(2t + 5).
-
-    The ratings come once for every metric.
-    """
-    ordered = np.sort(np.frombuffer(values))
-    t = np.diff(np.flatnonzero(ordered[1:] != ordered[:-1]), prepend=-1, append=ordered.size - 1).astype(np.float64)
+    """Return over runs of t equal values the sums of t(t - 1)/2, t(t - 1)(t - 2) and t(t - 1)(2t + 5)."""
+    t = np.unique(np.frombuffer(values), return_counts=True)[1].astype(np.float64)
     two = t * (t - 1)
     return float(two.sum() / 2), float((two * (t - 2)).sum()), float((two * (2 * t + 5)).sum())
 
 
 def product_moment(x: Vector, y: Vector) -> float:
-    """The correlation of two vectors; sums of centred ranks are exact, so that perfect agreement is exactly 1."""
+    """Return the correlation of two vectors; sums of centred ranks are exact, so perfect agreement is exactly 1."""
     return float(product_moments(x, y))
 
 
 def product_moments(x: Array, y: Array) -> Array:
-    """The correlations of vectors along the last axis."""
+    """Return the correlations of vectors along the last axis."""
     x, y = x - x.mean(axis=-1, keepdims=True), y - y.mean(axis=-1, keepdims=True)
     return np.clip(_dot(x, y) / np.sqrt(_dot(x, x) * _dot(y, y)), -1.0, 1.0)
 
 
 def _dot(x: Array, y: Array) -> Array:
-    """The products of vectors, each summed as that of two vectors alone."""
+    """Return the products of vectors, each summed as if the two vectors were alone."""
     products: Array = np.matmul(x[..., None, :], y[..., :, None])[..., 0, 0]
     return products
-
-
-def _scaled(x: Array) -> Array:
-    """Centred and at most 1, so that no square overflows."""
-    centred: Array = x - x.mean(axis=-1, keepdims=True)
-    small: Array = centred / np.abs(centred).max(axis=-1, keepdims=True)
-    return small

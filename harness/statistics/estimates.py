@@ -1,4 +1,4 @@
-"""The table of statistics, and the estimate of each at each level: a value with its p and its 95 % interval.
+"""The table of statistics, and the estimate of each at each level: a value with its p and 95 % interval.
 
 At the levels `items` and `over-systems` p is that of the coefficient, and the interval is Fisher's z where a variance
 is known:
@@ -10,8 +10,8 @@ is known:
     Kendall    0.437 / (n - 4)                Fieller, Hartley & Pearson (1957), Bonett & Wright (2000); |tau| < 0.8
     partial    the same with n - 1 for n, one control costing one row (Fisher 1924)
 
-All assume independent rows. A mean within groups has neither; nor have pairwise accuracies. The bootstrap gives an
-interval for all of them (bootstrap.py), and is the safer one where rows share contexts or ratings have few values.
+All assume independent rows. Means within groups and pairwise accuracies have neither. The bootstrap gives an interval
+for all of them (bootstrap.py), and is safer where rows share contexts or ratings have few values.
 """
 
 from __future__ import annotations
@@ -36,10 +36,7 @@ Variance: TypeAlias = Callable[[float, int], float]
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value over `n` rows, or systems; NaN throughout where `note` says why there is none.
-
-    `epsilon` is the threshold of ties of a statistic that calibrates one.
-    """
+    """A value over `n` rows or systems; NaN with the reason in `note`. `epsilon` is a calibrated threshold of ties."""
 
     value: float
     p: float
@@ -54,9 +51,8 @@ class Estimate:
 class NamedStatistic:
     """A statistic of the table; higher is better for all.
 
-    `p` takes the value and its panel, where there is one; `variance` is that of its Fisher z where known; `why_not`
-    says why there is no value on a panel; `threshold` is that of ties, shared by the parts, which `value` then takes;
-    `of_rows` gives the values of many metrics at once.
+    `p` takes the value and its panel; `variance` is that of Fisher's z; `why_not` returns the reason for no value;
+    `threshold` is that of ties over all parts, which the value then takes; `of_rows` computes many metrics at once.
     """
 
     name: str
@@ -69,76 +65,50 @@ class NamedStatistic:
     of_rows: Callable[[Array, Array], Vector] | None = None
 
 
-def pearson_variance(_: float, n: int) -> float:
-    """1 / (n - 3)."""
-    return 1 / (n - 3)
-
-
-def spearman_variance(rho: float, n: int) -> float:
-    """(1 + rho^2 / 2) / (n - 3)."""
-    return (1 + rho**2 / 2) / (n - 3)
-
-
-def kendall_variance(_: float, n: int) -> float:
-    """0.437 / (n - 4)."""
-    return 0.437 / (n - 4)
-
-
-def with_control(variance: Variance) -> Variance:
-    """The variance of a partial correlation given one control."""
-    return lambda value, n: variance(value, n - 1)
-
-
-def fisher(value: float, n: int, variance: Variance, level: float = 0.95) -> tuple[float, float]:
-    """The interval around a correlation; no width at -1 and 1, NaN below five rows."""
-    if math.isnan(value) or n <= 4:
-        return math.nan, math.nan
-    if abs(value) >= 1:
-        return value, value
-    reach = _quantile((1 + level) / 2) * math.sqrt(variance(value, n))
-    return math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)
-
-
-@functools.cache
-def _quantile(share: float) -> float:
-    return float(scipy.special.ndtri(share))
-
-
 STATISTICS: dict[str, NamedStatistic] = {row.name: row for row in (
     NamedStatistic("spearman", "Spearman's ρ", coefficients.spearman, coefficients.spearman_p,
-                   spearman_variance, of_rows=coefficients.spearmans),
-    NamedStatistic("pearson", "Pearson's r", coefficients.pearson, coefficients.pearson_p, pearson_variance,
-                   of_rows=coefficients.pearsons),
+                   lambda rho, n: (1 + rho**2 / 2) / (n - 3), of_rows=coefficients.spearmans),
+    NamedStatistic("pearson", "Pearson's r", coefficients.pearson, coefficients.pearson_p,
+                   lambda r, n: 1 / (n - 3), of_rows=coefficients.pearsons),
     NamedStatistic("kendall", "Kendall's τ-b", coefficients.kendall, coefficients.kendall_p,
-                   kendall_variance, of_rows=coefficients.kendalls),
+                   lambda tau, n: 0.437 / (n - 4), of_rows=coefficients.kendalls),
     NamedStatistic("kendall-c", "Stuart's τ-c", coefficients.kendall_c, coefficients.kendall_c_p),
     NamedStatistic("point-biserial", "Point-biserial r", coefficients.point_biserial, coefficients.pearson_p,
-                   pearson_variance, coefficients.not_binary),
+                   lambda r, n: 1 / (n - 3), coefficients.not_binary),
     NamedStatistic("pairwise-accuracy", "Pairwise accuracy", pairwise.pairwise_accuracy, why_not=pairwise.why_not,
                    threshold=pairwise.threshold),
     NamedStatistic("soft-pairwise-accuracy", "Soft pairwise accuracy", pairwise.soft_pairwise_accuracy,
                    why_not=pairwise.why_not_soft),
     NamedStatistic("partial", "Partial ρ", coefficients.partial, functools.partial(coefficients.spearman_p, lost=3),
-                   with_control(spearman_variance), coefficients.no_partial),
+                   lambda rho, n: (1 + rho**2 / 2) / (n - 4), coefficients.no_partial),
 )}
-"""Each statistic by name. To add one, add a function and a row."""
 
 DEFAULT = ("spearman", "pearson", "kendall")
-"""What a run computes unless more is requested."""
+"""Statistics that every run computes."""
+
+
+def fisher(value: float, n: int, variance: Variance, level: float = 0.95) -> tuple[float, float]:
+    """Return the interval around a correlation; of no width at -1 and 1, NaN below five rows."""
+    if math.isnan(value) or n <= 4:
+        return math.nan, math.nan
+    if abs(value) >= 1:
+        return value, value
+    reach = float(scipy.special.ndtri((1 + level) / 2)) * math.sqrt(variance(value, n))
+    return math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)
 
 
 def full_name(statistic: str, level: str) -> str:
-    """What a statistic at a level is called in the results: `spearman`, `spearman within-contexts`."""
+    """Return the name of a statistic at a level in the results: `spearman`, `spearman within-contexts`."""
     return statistic if level == ITEMS else f"{statistic} {level}"
 
 
 def at_level(statistic: str, level: str) -> Statistic:
-    """The statistic of that name at a level: the mean over the parts of the panel in which it exists."""
+    """Return the statistic as the mean over the parts of the panel in which it exists."""
     return lambda panel: _value(STATISTICS[statistic], LEVELS[level](panel))[0]
 
 
 def _value(row: NamedStatistic, parts: Sequence[Panel]) -> tuple[float, float]:
-    """The mean over the parts in which the statistic exists, and the threshold of ties where it has one."""
+    """Return the mean over the parts in which the statistic exists, and its threshold of ties."""
     epsilon = row.threshold(parts) if row.threshold else math.nan
     statistic = functools.partial(pairwise.accuracy, epsilon=epsilon) if row.threshold else row.value
     values = [value for value in map(statistic, parts) if math.isfinite(value)]
@@ -146,10 +116,7 @@ def _value(row: NamedStatistic, parts: Sequence[Panel]) -> tuple[float, float]:
 
 
 def estimate(panel: Panel, statistic: str, level: str = ITEMS, value: float | None = None) -> Estimate:
-    """The statistic of that name on a panel, with its p and its 95 % interval where it has them.
-
-    `value` is that of the items where it is known already.
-    """
+    """Return a statistic on a panel with p and 95 % interval; `value` is that over items if it is known already."""
     row, parts, epsilon = STATISTICS[statistic], LEVELS[level](panel), math.nan
     if value is None:
         value, epsilon = _value(row, parts)
@@ -158,11 +125,7 @@ def estimate(panel: Panel, statistic: str, level: str = ITEMS, value: float | No
         return Estimate(value, math.nan, math.nan, math.nan, panel.n, note, epsilon)
     (part,) = parts
     if math.isnan(value):
-        return Estimate(math.nan, math.nan, math.nan, math.nan, part.n, _reason(row, level, part))
+        note = ("" if level == ITEMS else "of the means of systems: ") + (row.why_not(part) or "there is no value")
+        return Estimate(math.nan, math.nan, math.nan, math.nan, part.n, note)
     low, high = fisher(value, part.n, row.variance) if row.variance else (math.nan, math.nan)
     return Estimate(value, row.p(value, part) if row.p else math.nan, low, high, part.n, "", epsilon)
-
-
-def _reason(row: NamedStatistic, level: str, part: Panel) -> str:
-    reason = row.why_not(part) or "there is no value"
-    return reason if level == ITEMS else f"of the means of systems: {reason}"

@@ -1,40 +1,50 @@
-"""Ranks from 1, the lowest; equals share the mean of their ranks.
-
-As scipy.stats.rankdata of values without NaN, in a third of its time and without the second that scipy.stats takes to
-import.
-"""
+"""Ranks and standard scores along the last axis, without scipy.stats, which takes 0.6 s to import."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-Ranks: TypeAlias = npt.NDArray[np.float64]
-Places: TypeAlias = npt.NDArray[np.int64]
+Array = npt.NDArray[np.float64]
 
 
-def ranks(values: npt.NDArray[np.floating | np.integer]) -> Ranks:
-    """The rank of each value, along the last axis."""
-    return _ranked(values, lambda starts, sizes: starts + (sizes + 1) / 2)
+class Runs:
+    """The runs of equal values in each sorted row of (..., n): row, position of the first, and size of each run."""
+
+    def __init__(self, values: npt.NDArray[Any]) -> None:
+        self.order = np.argsort(values, axis=-1)
+        ordered = np.take_along_axis(values, self.order, axis=-1)
+        first = np.ones(values.shape, dtype=np.bool_)
+        first[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+        starts = np.flatnonzero(first)
+        self.sizes = np.diff(starts, append=values.size)
+        self.row, self.start = np.divmod(starts, max(1, values.shape[-1]))
+
+    def spread(self, of_runs: Array) -> Array:
+        """Assign the number of each run to all its values, in their original order."""
+        values = np.empty(self.order.shape)
+        np.put_along_axis(values, self.order, np.repeat(of_runs, self.sizes).reshape(values.shape), axis=-1)
+        return values
 
 
-def lowest_ranks(values: npt.NDArray[np.floating]) -> Ranks:
-    """The rank of each value where equals share the lowest of theirs, along the last axis."""
-    return _ranked(values, lambda starts, sizes: starts + 1.0)
+def ranks(values: npt.NDArray[Any]) -> Array:
+    """Return ranks from 1, the lowest; ties share their mean rank, as in scipy.stats.rankdata."""
+    runs = Runs(values)
+    return runs.spread(runs.start + (runs.sizes + 1) / 2)
 
 
-def _ranked(values: npt.NDArray[np.floating | np.integer], rank: Callable[[Places, Places], Any]) -> Ranks:
-    """The rank of each run of equal values, by its place and size, for each of them."""
-    order = np.argsort(values, axis=-1)
-    ordered = np.take_along_axis(values, order, axis=-1)
-    first = np.ones(values.shape, dtype=np.bool_)
-    first[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-    starts = np.flatnonzero(first)
-    sizes = np.diff(starts, append=values.size)
-    ranked = np.empty(values.shape)
-    of_runs = np.repeat(rank(starts % max(1, values.shape[-1]), sizes), sizes)
-    np.put_along_axis(ranked, order, of_runs.reshape(values.shape), axis=-1)
-    return ranked
+def lowest_ranks(values: npt.NDArray[Any]) -> Array:
+    """Return ranks from 1, the lowest; ties share their lowest rank."""
+    runs = Runs(values)
+    return runs.spread(runs.start + 1.0)
+
+
+def standardised(values: Array) -> Array:
+    """Scale to mean 0 and variance 1 without overflow; NaN for a constant row."""
+    centred = values - values.mean(axis=-1, keepdims=True)
+    largest = np.where(np.ptp(values, axis=-1) > 0, np.abs(centred).max(axis=-1), np.nan)
+    with np.errstate(invalid="ignore"):
+        centred = centred / largest[..., None]
+    return np.asarray(centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True)))

@@ -1,13 +1,13 @@
-"""Is one metric's correlation with people higher than another's, measured on the same rows? Tests by formula.
+"""Tests of two dependent correlations by formula: does one metric correlate better with people than another?
 
 With 1 the human rating, 2 and 3 the metrics, K = 1 - r12² - r13² - r23² + 2 r12 r13 r23 (the determinant of the three
 correlations) and n rows, Williams' test (1959; Graham & Baldwin 2014; Sai et al. 2020 use it for DEB) is
 
     t = (r12 - r13) √( (n-1)(1+r23) / (2K (n-1)/(n-3) + (r12+r13)²/4 · (1-r23)³) ),    n-3 degrees of freedom.
 
-Beside it stand two tests of Fisher's z = atanh r, normal under the null hypothesis:
-Steiger (1980, equation 14) with the pooled r̄ = (r12+r13)/2, and Meng, Rosenthal & Rubin (1992, equation 1) with r̄² the
-mean of the squares. All three are made for Pearson's r of normal data; on ranks they are approximations.
+Two more tests are of Fisher's z = atanh r, normal under the null hypothesis: Steiger (1980, equation 14) with the
+pooled r̄ = (r12+r13)/2, and Meng, Rosenthal & Rubin (1992, equation 1) with r̄² the mean of the squares. All three assume
+Pearson's r of normal data; on ranks they are approximations.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ import numpy.typing as npt
 import scipy
 
 from harness.statistics.coefficients import kendalls
-from harness.statistics.influence import INFLUENCE, unit
+from harness.statistics.influence import INFLUENCE
 from harness.statistics.panel import Array, Codes, Mask, Pairs, Vector, alike
-from harness.statistics.ranks import ranks
+from harness.statistics.ranks import ranks, standardised
 
 Formula: TypeAlias = Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike, npt.ArrayLike], tuple[Array, Array]]
 
 SAME = 1e-12
-"""Metrics whose correlation is within this of 1 are one metric."""
+"""Metrics whose correlation is within this of 1 are identical."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairTests:
     """A test of every two metrics, [i, j] being i against j; NaN where a correlation does not exist.
 
-    `delta` is the difference of their correlations with people, `value` the statistic of the test (NaN for a test
-    without), `r` their own correlation where the test takes it, `n` the rows that both have, `least` the least p that
-    the test can give.
+    `delta` is the difference of their correlations with people, `value` the statistic of the test or NaN, `r` the
+    correlation of the two metrics where the test uses it, `n` the number of shared rows, `least` the smallest possible
+    p.
     """
 
     delta: Array
@@ -49,21 +49,20 @@ class PairTests:
 
     @classmethod
     def empty(cls, size: int) -> PairTests:
-        """Nothing yet, for so many metrics."""
         delta, value, p, r = np.full((4, size, size), np.nan)
         return cls(delta, value, p, r, np.zeros((size, size), dtype=np.int64), np.zeros((size, size)))
 
     def put(self, pairs: Pairs, delta: Vector, p: Array, n: int, value: Vector | float = np.nan,
             least: Vector | float = 0.0) -> None:
-        """Enter what a test says of some pairs (k, 2) on n rows; p is (k,), or (2, k) of either against the other."""
-        for (first, second), sign, own in zip((pairs.T, pairs.T[::-1]), (1, -1), np.broadcast_to(p, (2, len(pairs))),
-                                              strict=True):
+        """Enter results of pairs (k, 2) on n rows; p is (k,), or (2, k) for each direction."""
+        for (first, second), sign, tail in zip((pairs.T, pairs.T[::-1]), (1, -1), np.broadcast_to(p, (2, len(pairs))),
+                                               strict=True):
             self.delta[first, second], self.value[first, second] = sign * delta, sign * np.asarray(value)
-            self.p[first, second], self.n[first, second], self.least[first, second] = np.maximum(own, least), n, least
+            self.p[first, second], self.n[first, second], self.least[first, second] = np.maximum(tail, least), n, least
 
 
 def williams(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Array, Array]:
-    """Williams' t and its p; metrics that are one tie with t = 0 and p = 1."""
+    """Return Williams' t and its p; identical metrics tie with t = 0 and p = 1."""
     a, b, c, rows = _floats(r12, r13, r23, n)
     rows = np.where(rows > 3, rows, np.nan)
     determinant = np.maximum(1 - (a**2 + b**2) - c**2 + 2 * (a * b) * c, 0)  # the same for (b, a)
@@ -71,12 +70,12 @@ def williams(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.
     with np.errstate(invalid="ignore", divide="ignore"):
         t = (a - b) * np.sqrt((rows - 1) * (1 + c) / below)
         mirrored = a * np.sqrt((rows - 3) / (1 - a**2))
-    t = np.where(1 + c <= SAME, mirrored, t)  # the limit where one metric is the other turned round: a test of r12 = 0
+    t = np.where(1 + c <= SAME, mirrored, t)  # limit for opposite metrics: a test of r12 = 0
     return _tied(t, c, lambda x: scipy.special.stdtr(rows - 3, x))
 
 
 def steiger(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Array, Array]:
-    """Z = √(n-3) (z12 - z13) / √(2 - 2s), s = (r23 (1-2r̄²) - r̄²/2 · (1-2r̄²-r23²)) / (1-r̄²)², and its p."""
+    """Return Z = √(n-3) (z12 - z13) / √(2 - 2s), s = (r23 (1-2r̄²) - r̄²/2 · (1-2r̄²-r23²)) / (1-r̄²)², and its p."""
     a, b, c, rows = _floats(r12, r13, r23, n)
     square = ((a + b) / 2) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -86,7 +85,10 @@ def steiger(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.A
 
 
 def meng(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Array, Array]:
-    """Z = (z12 - z13) √((n-3) / (2 (1-r23) h)), h = (1 - f r̄²)/(1-r̄²), f = min(1, (1-r23)/(2-2r̄²)), and its p."""
+    """Return Z and its p.
+
+    Z = (z12 - z13) √((n-3) / (2 (1-r23) h)), h = (1 - f r̄²)/(1-r̄²), f = min(1, (1-r23)/(2-2r̄²)).
+    """
     a, b, c, rows = _floats(r12, r13, r23, n)
     square = (a**2 + b**2) / 2
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -97,15 +99,13 @@ def meng(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.Arra
 
 
 FORMULAS: dict[str, Formula] = {"williams": williams, "steiger": steiger, "meng": meng}
-"""The tests by name. To add one, add a function and a row."""
 
 
 def all_pairs_by_formula(human: Vector, scores: Array, statistic: str = "pearson",
                        formula: Formula = williams) -> PairTests:
-    """Williams' test of every pair of metrics, scores (metrics, items), each on the rows in which all three are there.
+    """Test every pair of metrics, scores (metrics, items), each on the rows with a rating and both scores.
 
-    `statistic` is pearson, spearman or kendall. For the last two the test is an approximation. `formula` may be another
-    test of the three correlations.
+    `statistic` is pearson, spearman or kendall.
     """
     tests = PairTests.empty(len(scores))
     for rows, pairs in shared_rows(human, scores):
@@ -120,33 +120,32 @@ def all_pairs_by_formula(human: Vector, scores: Array, statistic: str = "pearson
 
 
 def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic: str = "pearson") -> PairTests:
-    """A cluster-robust test of the same difference for every pair of metrics, its variance from whole contexts.
+    """Test the same difference with a variance from whole contexts, whose rows may depend on each other.
 
-    With d the sum over a context of what its rows add to r12 - r13, to first order, over the m contexts:
-    t = (r12 - r13) / √(m/(m-1) Σ d²) with m-1 degrees of freedom. Rows of one context may depend on each other.
+    With d the influence of a context on r12 - r13 (influence.py), over the m contexts:
+    t = (r12 - r13) / √(m/(m-1) Σ d²) with m-1 degrees of freedom.
     """
     tests = PairTests.empty(len(scores))
     for rows, pairs in shared_rows(human, scores):
         if rows.sum() < 3:
             continue
         used, places = numbered(pairs)
-        r, parts = INFLUENCE[statistic](scores[used][:, rows]).influence(human[rows])
+        r, influence = INFLUENCE[statistic](scores[used][:, rows]).of(human[rows])
         units = np.unique(context[rows], return_inverse=True)[1].ravel()
-        sums = np.stack([np.bincount(units, weights=own) for own in parts])  # (metrics, contexts)
+        sums = np.stack([np.bincount(units, weights=parts) for parts in influence])  # (metrics, contexts)
         first, second = places.T
         m = sums.shape[1]
         square = np.stack([np.square(sums[a] - sums[b]).sum() for a, b in zip(first, second, strict=True)])
         delta = r[first] - r[second]
         with np.errstate(invalid="ignore", divide="ignore"):
             t = delta / np.sqrt(square * m / (m - 1)) if m > 1 else np.full(len(delta), np.nan)
-        same = square <= SAME**2
-        t[same] = np.where(np.isnan(delta[same]), np.nan, 0.0)
+        t = np.where(square <= SAME**2, np.where(np.isnan(delta), np.nan, 0.0), t)
         tests.put(pairs, delta, 2 * scipy.special.stdtr(m - 1, -np.abs(t)), int(rows.sum()), t)
     return tests
 
 
 def shared_rows(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs]]:
-    """The pairs of metrics (k, 2), gathered by the rows in which both scores and the rating are there."""
+    """Yield groups of pairs of metrics (k, 2) with the rows on which they have a rating and both scores."""
     kinds = alike(np.isfinite(scores) & np.isfinite(human))
     kind, numbers = np.empty(len(scores), dtype=np.int64), dict[bytes, int]()
     for number, (_, metrics) in enumerate(kinds):
@@ -161,33 +160,28 @@ def shared_rows(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs]]:
 
 
 def numbered(pairs: Pairs) -> tuple[Pairs, Pairs]:
-    """The metrics that occur in pairs (k, 2), and the pairs by the places of their metrics among these."""
+    """Return the metrics that occur in pairs (k, 2), and the pairs as indices into these."""
     occurs = np.zeros(pairs.max(initial=-1) + 1, dtype=np.bool_)
     occurs[pairs] = True
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[pairs]
 
 
 def correlation_matrix(values: Array, statistic: str) -> Array:
-    """The correlation of every two rows of `values`, -1 to 1; NaN where a row is constant or shorter than three."""
+    """Return the correlation of every two rows of `values`; NaN for a row that is constant or shorter than three."""
     size, n = values.shape
     if n < 3:
         return np.full((size, size), np.nan)
-    constant = np.ptp(values, axis=1) == 0
     if statistic == "kendall":
         matrix = np.eye(size)
         for row in range(size - 1):
             matrix[row, row + 1:] = matrix[row + 1:, row] = kendalls(values[row], values[row + 1:])
+    elif statistic in ("pearson", "spearman"):
+        z = standardised(ranks(values) if statistic == "spearman" else values)
+        matrix = np.clip(z @ z.T / n, -1, 1)
     else:
-        matrix = _moment_matrix(values, statistic)
-    matrix[constant], matrix[:, constant] = np.nan, np.nan
-    return matrix
-
-
-def _moment_matrix(values: Array, statistic: str) -> Array:
-    if statistic not in ("pearson", "spearman"):
         raise ValueError(f"statistic {statistic!r}: one of pearson, spearman, kendall")
-    rows = unit(ranks(values) if statistic == "spearman" else values)
-    matrix: Array = np.clip(rows @ rows.T, -1, 1)
+    constant = np.ptp(values, axis=1) == 0
+    matrix[constant], matrix[:, constant] = np.nan, np.nan
     return matrix
 
 
@@ -196,6 +190,6 @@ def _floats(*values: npt.ArrayLike) -> tuple[Array, ...]:
 
 
 def _tied(statistic: Array, r23: Array, below: Callable[[Array], Any]) -> tuple[Array, Array]:
-    """The statistic and its two-sided p by the distribution function `below`, with the ties put in."""
+    """Return the statistic and its two-sided p by the distribution function `below`; identical metrics tie."""
     same = 1 - r23 <= SAME
     return np.where(same, 0.0, statistic), np.where(same, 1.0, np.asarray(2 * below(-np.abs(statistic))))
