@@ -90,7 +90,7 @@ def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapp
         in_folder = args.out and (several or len(parts) > 1)
         out = args.out / trainables.choose(name, part).weights if in_folder else args.out
         plan = train.plan(name, request, args.home, load, out, part)  # type: ignore[arg-type]
-        if saved := None if args.fresh else plan.there():
+        if saved := None if args.fresh else plan.existing():
             print(f"{plan.learner.label}: already trained by the same command ({saved.folder}); retrain with --fresh")
             continue
         saved = train.train(plan, train.say, args.fresh, args.eight_bits, args.minutes)

@@ -1,10 +1,8 @@
-"""Learning the weights of a composition from the correlations of its inputs on development datasets.
+"""Collect the correlations of a composite's inputs with ratings on development datasets, to learn weights from.
 
-    calibrate(metric, datasets, scorers) -> Evidence      the numbers that all rules for weights start from
-
-Of every dataset some items are drawn (300 for MME-CRS, as in its paper). A quality with too few rated ones among them,
-or whose ratings are all the same, is left out and told; so is a dataset on which an input cannot be scored. An input
-with too few scores among the rated has no correlation there.
+Some items of each dataset are drawn (300 for MME-CRS, as in its paper). A quality with too few rated items among them,
+or whose ratings are all the same, is left out with its reason; so is a dataset on which an input cannot be scored. An
+input with too few scores among the rated items has no correlation there.
 """
 
 from __future__ import annotations
@@ -32,47 +30,45 @@ from metrics.errors import CannotScore
 from metrics.evidence import DatasetEvidence, Evidence, QualityEvidence, Vector
 from metrics.models.service import Models
 
-Rows: TypeAlias = npt.NDArray[np.int64]
 FEWEST = 20
-"""Minimum of rated and scored items for a correlation to count."""
-
+"""Rated and scored items that a correlation needs."""
+Rows: TypeAlias = npt.NDArray[np.int64]
 LeftOut: TypeAlias = list[tuple[str, str]]
 """Skipped datasets and qualities, with reasons."""
 
 
 def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, drawn: int, seed: int,
               left_out: LeftOut) -> Evidence:
-    """Collect the correlations of the inputs on datasets; BadConfig if no quality is usable."""
-    names = tuple(one.name for one in metric.made_of())
+    """Collect the evidence of all datasets; BadConfig if no quality is usable."""
     parts: list[DatasetEvidence] = []
     for scorer in scorers:
         try:
-            parts += _part(metric, scorer, drawn, seed, left_out)
+            parts += _of_dataset(metric, scorer, drawn, seed, left_out)
         except CannotScore as error:
             left_out.append((scorer.dataset.card.name, str(error)))
     if not parts:
-        reasons = "; ".join(f"{what}: {why}" for what, why in left_out) or "there is none"
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out) or "there is none"
         raise BadConfig(f"no weights of {metric.card.name} can be learned from these datasets: {reasons}")
-    return Evidence(names, tuple(parts), signed(metric, models))
+    return Evidence(tuple(part.name for part in metric.made_of()), tuple(parts), signed(metric, models))
 
 
-def _part(metric: Composite, scorer: Scorer, drawn: int, seed: int, left_out: LeftOut) -> Iterator[DatasetEvidence]:
-    """Collect the evidence of one dataset; None if no quality is usable."""
-    dataset, columns = scorer.dataset, []
-    for one in metric.made_of():
-        columns.append(one.of(scorer.scores(one.chosen.metric).columns))
-        if not np.isfinite(columns[-1]).any():
-            raise CannotScore(f"its input {one.name} has no score there")
-    table = np.array(columns)  # (inputs, items)
+def _of_dataset(metric: Composite, scorer: Scorer, drawn: int, seed: int,
+                left_out: LeftOut) -> Iterator[DatasetEvidence]:
+    """Yield the evidence of a dataset, if any of its qualities is usable."""
+    dataset, inputs = scorer.dataset, metric.made_of()
+    scores = np.array([part.of(scorer.scores(part.chosen.metric).columns) for part in inputs])  # (inputs, items)
+    for part, row in zip(inputs, scores, strict=True):
+        if not np.isfinite(row).any():
+            raise CannotScore(f"its input {part.name} has no score there")
     rows: Rows = np.arange(len(dataset.items))
     if 0 < drawn < len(rows):  # by the seed and the dataset's name alone
-        own = int.from_bytes(hashlib.sha256(dataset.card.name.encode()).digest()[:8], "big")
-        rows = np.sort(np.random.default_rng([seed, own]).permutation(len(rows))[:drawn])
-    names = [one.name for one in metric.made_of()]
-    rated = (_rated(dataset, one, names, table, rows, left_out)
-             for one in correlate.judged(dataset, dataset.card.qualities))
-    if usable := tuple(one for one in rated if one is not None):
-        chosen = table[:, rows]
+        name = int.from_bytes(hashlib.sha256(dataset.card.name.encode()).digest()[:8], "big")
+        rows = np.sort(np.random.default_rng([seed, name]).permutation(len(rows))[:drawn])
+    names = [part.name for part in inputs]
+    qualities = (_rated(dataset, quality, names, scores, rows, left_out)
+                 for quality in correlate.judged(dataset, dataset.card.qualities))
+    if usable := tuple(quality for quality in qualities if quality is not None):
+        chosen = scores[:, rows]
         yield DatasetEvidence(dataset.card.name, dataset.card.level, dataset.fingerprint,
                               store.ratings_fingerprint(dataset.ratings), len(rows), _each(np.nanmean, chosen),
                               _each(np.nanstd, chosen), _alike(chosen), usable)
@@ -81,26 +77,22 @@ def _part(metric: Composite, scorer: Scorer, drawn: int, seed: int, left_out: Le
 def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: InputScores, rows: Rows,
            left_out: LeftOut) -> QualityEvidence | None:
     """Return a quality over the drawn items; None, with the reason recorded, if it is unusable."""
-    human = judged.means[rows]
-    rated = np.isfinite(human)
     name = f"{dataset.card.name}, {judged.quality.name}"
-    if rated.sum() < FEWEST:
-        left_out.append((name, f"{int(rated.sum())} of the drawn items are rated, {FEWEST} are needed"))
+    rated = rows[np.isfinite(judged.means[rows])]
+    human, scores = judged.means[rated], table[:, rated]
+    if len(rated) < FEWEST or not np.ptp(human):
+        left_out.append((name, f"{len(rated)} of the drawn items are rated, {FEWEST} are needed"
+                         if len(rated) < FEWEST else "all ratings are the same"))
         return None
-    if not np.ptp(human[rated]):
-        left_out.append((name, "all ratings are the same"))
-        return None
-    none = codes([None] * int(rated.sum()))
-    panels = [panel(scores[rows][rated], human[rated], none, none) for scores in table]
-    places = ranks(human[rated])
-    ranked = [panel(scores[rows][rated], places, none, none) for scores in table]
-    for one, scored in zip(inputs, panels, strict=True):
-        if scored.n < FEWEST:
-            left_out.append((f"{name}, input {one}", f"{scored.n} of the rated items are scored, {FEWEST} are needed"))
-    enough = np.array([scored.n >= FEWEST for scored in panels])
-    return QualityEvidence(judged.quality.name, judged.quality.dimension, int(rated.sum()),
-                 np.where(enough, list(map(spearman, panels)), np.nan),
-                 np.where(enough, list(map(pearson, ranked)), np.nan))
+    for part, row in zip(inputs, scores, strict=True):
+        if (count := int(np.isfinite(row).sum())) < FEWEST:
+            left_out.append((f"{name}, input {part}", f"{count} of the rated items are scored, {FEWEST} are needed"))
+    none = codes([None] * len(rated))
+    enough = np.isfinite(scores).sum(axis=1) >= FEWEST
+    return QualityEvidence(
+        judged.quality.name, judged.quality.dimension, len(rated),
+        np.where(enough, [spearman(panel(row, human, none, none)) for row in scores], np.nan),
+        np.where(enough, [pearson(panel(row, ranks(human), none, none)) for row in scores], np.nan))
 
 
 def _alike(table: InputScores) -> InputScores:
@@ -120,5 +112,5 @@ def _each(of: Callable[[Vector], float], table: InputScores) -> Vector:
 def with_card(evidence: Evidence, command: str, drawn: int, seed: int, left_out: LeftOut) -> Evidence:
     """Return the evidence with the command that repeats it."""
     card = {"command": command, "drawn": drawn or "all", "seed": seed, "version": harness.__version__,
-            "left_out": [f"{what}: {why}" for what, why in left_out]}
+            "left_out": [f"{name}: {reason}" for name, reason in left_out]}
     return replace(evidence, card=card)

@@ -4,41 +4,38 @@ Sentence encoders come without the head that they were once trained with. Here a
 utterances, half of them read alone and half after the utterance before them, since metrics ask for both. Tokens are
 always replaced by the mask, as they are when metrics ask; the loss is over masked tokens alone. `rank=0` is the head
 without adapters, on frozen states (docs/metrics.md has what each reaches).
-
-The adapters are 30 lines of our own (adapters.py): they are merged before anything is scored, so that a library would
-be needed for the training only, and would have its own names in the checkpoint.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import torch
+from torch.nn import functional
 
-from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
 from metrics.models import networks
+from metrics.models.adapters import Adapted, linears
 from metrics.models.encoder import Encoder, padded
 from metrics.models.masked import mask_of
 from metrics.models.tokens import Tokenized
 from metrics.training.loop import on_device
-from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
-
-if TYPE_CHECKING:
-    from metrics.models.adapters import Adapted
+from metrics.training.recipe import Dialogues, Objective, Recipe, Trainable, TrainingData
+from metrics.training.tuned import chosen_words
 
 SHARE = 0.15
-"""How much of a text is masked in training; at least one token is."""
+"""Share of a text that is masked in training; at least one token is."""
 TOKENS = 1_024
-"""How many tokens a batch holds, about."""
+"""Tokens in a batch, about."""
 LONGEST = 96
-"""Tokens of a text in training; what is longer loses its end, or of a pair the context its beginning."""
+"""Tokens of a text in training; a longer one loses its end, or of a pair the context its beginning."""
 ROWS, HELD_OUT_ROWS, CHUNK = 120_000, 1_024, 32
-"""Texts to train on at most, texts held out, and how many of them are a batch."""
+"""Texts to train on at most, texts held out, and the size of their batches."""
 SMOOTHING = 0.1
-"""What a token counts before it was seen."""
+"""Added to the count of each token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,32 +49,14 @@ class MaskedLanguageModel(Trainable):
     rank: int = 8
 
     def objective(self, data: TrainingData) -> Objective:
-        """Prepare the network over the encoder, texts by length, and as many held out with one token masked in each."""
-        from torch.nn import functional
-
+        """Prepare the network over the encoder, texts by length, and held-out ones with one token masked in each."""
         encoder, rng = data.models.encoder(self.encoder), data.rng
         body = networks.loaded("AutoModel", encoder.weights, data.models.machine).float().requires_grad_(False).eval()
         mask = mask_of(encoder)
-        texts = _texts(encoder, data.dialogues(), ROWS, rng)
-        others = _texts(encoder, data.held_out(), HELD_OUT_ROWS, rng)
-        many = max(1, min(CHUNK, len(others)))  # batches of one size, since the held-out loss is the mean over batches
-        held_out = [masked(others[start : start + many], encoder, rng, 0.0)
-                    for start in range(0, len(others) - many + 1, many)]
-        network, config = self._network(body, texts)
-
-        def scores(network: Adapted, batch: Mapping[str, Any]) -> Any:
-            return _scores(network, body, batch, mask)
-
-        return Objective(
-            network=network, config=config, held_out=held_out,
-            loss=lambda network, batch: functional.cross_entropy(scores(network, batch), batch["targets"]),
-            draw=lambda rng: masked(_drawn(texts, rng), encoder, rng, SHARE),
-            notes=lambda network: _told(lambda batch: scores(network, batch), held_out, network.bias.device))
-
-    def _network(self, body: Any, texts: Sequence[Tokenized]) -> tuple[Adapted, dict[str, Any]]:
-        """A fresh network over an encoder, and its arguments; it begins with the tokens' frequencies in the texts."""
-        from metrics.models.adapters import Adapted, linears
-
+        texts, others = data.split(lambda dialogues, most: _texts(encoder, dialogues, most, rng), (ROWS, HELD_OUT_ROWS))
+        size = max(1, min(CHUNK, len(others)))  # batches of one size, since the held-out loss is the mean over batches
+        held_out = [masked(others[start : start + size], encoder, rng, 0.0)
+                    for start in range(0, len(others) - size + 1, size)]
         if not texts:
             raise MetricError("mlm: the corpora hold no text to train on; take others with --corpus")
         vocabulary, width = body.get_input_embeddings().weight.shape
@@ -86,68 +65,56 @@ class MaskedLanguageModel(Trainable):
         network = Adapted(**config)
         counts = np.bincount(np.concatenate([text.ids for text in texts]), minlength=vocabulary) + SMOOTHING
         network.expect((counts / counts.sum()).astype(np.float32))
-        return network, config
+
+        def losses(network: Adapted, batch: Mapping[str, Any]) -> tuple[Any, Any]:
+            """Return the cross entropy of each masked token, and if it is the likeliest: (masked,) each."""
+            inputs = {name: part for name, part in batch.items() if name not in ("targets", "places")}
+            body.to(batch["targets"].device)
+            with network.masking(body, mask):
+                states = body(**inputs).last_hidden_state.flatten(0, 1)[batch["places"]]
+            scores = network.logits(states, body.get_input_embeddings().weight).float()  # (masked, vocabulary)
+            return (functional.cross_entropy(scores, batch["targets"], reduction="none"),
+                    scores.argmax(1) == batch["targets"])
+
+        def notes(network: Adapted) -> dict[str, float | int]:
+            with torch.no_grad():
+                batches = [losses(network, on_device(batch, str(network.bias.device))) for batch in held_out]
+            entropies, hits = (torch.cat(column) for column in zip(*batches, strict=True))
+            return {"masked_tokens": len(hits), "masked_accuracy": round(hits.float().mean().item(), 4),
+                    "masked_perplexity": round(entropies.double().mean().exp().item(), 2)}
+
+        return Objective(network, config, lambda rng: masked(_drawn(texts, rng), encoder, rng, SHARE), held_out,
+                         lambda network, batch: losses(network, batch)[0].mean(), notes)
 
 
 def masked(texts: Sequence[Tokenized], encoder: Encoder, rng: np.random.Generator, share: float) -> dict[str, Any]:
-    """The texts as a batch with a share of each masked, at least one token, and the tokens that were there."""
-    import torch
-
-    from metrics.training.tuned import chosen_words
-
+    """Return the texts as a batch with a share of each masked, at least one token, and the masked tokens."""
     inputs = padded(texts, encoder.tokenizer.pad)
     ids = inputs["input_ids"]
     chosen = chosen_words(ids, encoder.tokenizer, rng, share)
-    masked_tokens = {"targets": ids[chosen], "places": np.flatnonzero(chosen)}
+    tokens = {"targets": ids[chosen], "places": np.flatnonzero(chosen)}
     ids[chosen] = mask_of(encoder)
-    return {name: torch.from_numpy(array) for name, array in (inputs | masked_tokens).items()}
+    return {name: torch.from_numpy(array) for name, array in (inputs | tokens).items()}
 
 
-def _texts(encoder: Encoder, dialogues: Sequence[Dialogue], many: int, rng: np.random.Generator) -> list[Tokenized]:
-    """Utterances drawn from the dialogues, every other one after the one before it, by length."""
-    turns = [(dialogue, place) for dialogue in dialogues for place in range(len(dialogue.utterances))]
-    alone, after = [], []
-    for number, row in enumerate(rng.permutation(len(turns))[:many]):
-        dialogue, place = turns[row]
-        text = dialogue.utterances[place].text
-        if number % 2 and place:
-            after.append((dialogue.utterances[place - 1].text, text))
+def _texts(encoder: Encoder, dialogues: Dialogues, most: int, rng: np.random.Generator) -> list[Tokenized]:
+    """Return utterances drawn from the dialogues, every other one after the one before it, by length."""
+    turns = [(dialogue, row) for dialogue in dialogues for row in range(len(dialogue.utterances))]
+    singles, pairs = [], []
+    for number, index in enumerate(rng.permutation(len(turns))[:most]):
+        dialogue, row = turns[index]
+        text = dialogue.utterances[row].text
+        if number % 2 and row:
+            pairs.append((dialogue.utterances[row - 1].text, text))
         else:
-            alone.append(text)
-    read = [*encoder.tokenizer.texts(alone, LONGEST), *encoder.tokenizer.pairs(after, LONGEST)]
-    return sorted((row for row in read if row.own), key=lambda row: len(row.ids))
+            singles.append(text)
+    read = [*encoder.tokenizer.texts(singles, LONGEST), *encoder.tokenizer.pairs(pairs, LONGEST)]
+    return sorted((text for text in read if text.own), key=lambda text: len(text.ids))
 
 
 def _drawn(texts: Sequence[Tokenized], rng: np.random.Generator) -> Sequence[Tokenized]:
-    """Texts of about one length, as many as a batch holds."""
+    """Return texts of about one length, as many as a batch holds."""
     middle = int(rng.integers(len(texts)))
-    many = max(1, min(len(texts), TOKENS // len(texts[middle].ids)))
-    start = min(max(0, middle - many // 2), len(texts) - many)
-    return texts[start : start + many]
-
-
-def _scores(network: Adapted, body: Any, batch: Mapping[str, Any], mask: int) -> Any:
-    """The scores over the vocabulary for every masked token: (masked, vocabulary)."""
-    inputs = {name: part for name, part in batch.items() if name not in ("targets", "places")}
-    body.to(batch["targets"].device)
-    with network.masking(body, mask):
-        states = body(**inputs).last_hidden_state
-    return network.logits(states.flatten(0, 1)[batch["places"]], body.get_input_embeddings().weight)
-
-
-def _told(scores: Callable[[Mapping[str, Any]], Any], held_out: Sequence[Mapping[str, Any]],
-          device: Any) -> dict[str, float | int]:
-    """Accuracy and perplexity where one token of each text is masked."""
-    import torch
-    from torch.nn import functional
-
-    losses: list[float] = []
-    right: list[bool] = []
-    with torch.no_grad():
-        for batch in held_out:
-            here = on_device(batch, device)
-            guesses = scores(here).float()
-            losses += functional.cross_entropy(guesses, here["targets"], reduction="none").tolist()
-            right += (guesses.argmax(1) == here["targets"]).tolist()
-    return {"masked_tokens": len(losses), "masked_accuracy": round(float(np.mean(right)), 4),
-            "masked_perplexity": round(float(np.exp(np.mean(losses))), 2)}
+    count = max(1, min(len(texts), TOKENS // len(texts[middle].ids)))
+    start = min(max(0, middle - count // 2), len(texts) - count)
+    return texts[start : start + count]

@@ -101,7 +101,7 @@ def test_training_learns_and_keeps_only_what_it_trained(
     assert {name.partition(".")[0] for name in learned(bare.network)} == {"dense", "norm", "bias"}
     assert bare.draw(np.random.default_rng(0))["targets"].numel()
     before = float(bare.notes(bare.network)["masked_perplexity"])
-    assert np.exp(fitted.held_out) < 0.8 * before
+    assert np.exp(fitted.best.held_out) < 0.8 * before
 
 
 def test_a_batch_masks_its_share_and_at_least_one_of_each(home: Path, tiny_encoder: Path) -> None:

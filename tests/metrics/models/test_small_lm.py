@@ -113,7 +113,7 @@ def test_training_learns_what_is_stored_tells_the_same_and_too_little_text_is_to
         data: TrainingData, tmp_path: Path, home: Path) -> None:
     objective = SIZES.objective(data)
     fitted = fit(objective, Recipe((), 12, rate=2e-2, every=12), Machine(), 0)
-    assert fitted.held_out < 0.95 * np.log(90)
+    assert fitted.best.held_out < 0.95 * np.log(90)
     told: Mapping[str, Any] = objective.notes(objective.network)
     assert told["the same in eight bits"] == pytest.approx(told["held-out bits per character"], abs=0.02)
     few = Corpus(card("dailydialog"), "0" * 64, talks(3), {})
