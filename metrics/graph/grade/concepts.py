@@ -1,10 +1,9 @@
 """The graphs of concepts that topics stand in, each made compact once and kept in HOME/graphs (topic_graph.py).
 
     conceptnet-DIGEST             the assertions that `harness fetch conceptnet` or `harness import` brought
-    neighbours-WORDS-ENCODER      a stand-in that needs no download: the words that can be keywords, as counted in the
-                                  corpora, each with an edge to the ten whose vectors of the encoder are nearest by
-                                  cosine, which is the edge's weight; GRADE's weights come with the embedded
-                                  encoder's, another's is made in about ten seconds
+    neighbours-WORDS-ENCODER      a stand-in that needs no download: the words that can be keywords, each with an edge
+                                  to the ten nearest by the encoder's cosine, which is its weight; that of the
+                                  embedded encoder is shipped, another is made in about ten seconds
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import functools
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,29 +21,27 @@ from benchmarks.storage import resources
 from metrics.errors import MissingResource
 from metrics.models.checkpoint import SHIPPED
 from metrics.models.memory import Vectors
+from metrics.models.service import Models
 from metrics.text import keywords
 from metrics.text.topic_graph import Damaged, Graph, Nodes, write
 
-if TYPE_CHECKING:
-    from metrics.models.service import Models
-
 CONCEPTNET = resources.CONCEPTNET
 DEGREE = 10
-"""To how many nearest words each has an edge; who is among the nearest of another has one to it as well."""
+"""Nearest words that each word has an edge to."""
 Parts: TypeAlias = tuple[Sequence[str], Nodes, Nodes, npt.NDArray[np.float32]]
-"""Terms, and the places of both ends of each edge with its weight."""
+"""Terms, and the indices of both ends of each edge with its weight."""
 _BLOCK = 512
 
 
 @functools.cache
 def identity() -> str:
-    """What the graph of neighbours depends on besides the encoder: its words and how many neighbours each has."""
+    """Return the name of the graph of neighbours, by its words and the number of neighbours."""
     words = "\n".join(keywords.vocabulary())
     return f"neighbours-{hashlib.sha256(words.encode()).hexdigest()[:12]}-k{DEGREE}"
 
 
 def conceptnet(models: Models) -> Graph:
-    """The graph of the assertions in the home, or MissingResource with what to do."""
+    """Return the graph of the assertions in the home; MissingResource without them."""
     resource = models.resource(CONCEPTNET)
 
     def read() -> Parts:
@@ -60,7 +57,7 @@ def conceptnet(models: Models) -> Graph:
 
 
 def neighbours(home: Path, encoder: str, vectors: Callable[[Sequence[str]], Vectors]) -> Graph:
-    """The graph of an encoder with that digest, whose vectors of words are (words, width) and of length 1."""
+    """Return the graph of an encoder with that digest, whose vectors of words are (words, width) and of length 1."""
     def read() -> Parts:
         words = keywords.vocabulary()
         return nearest(words, vectors(words))
@@ -71,30 +68,27 @@ def neighbours(home: Path, encoder: str, vectors: Callable[[Sequence[str]], Vect
 
 
 def nearest(words: Sequence[str], vectors: Vectors, degree: int = DEGREE) -> Parts:
-    """Each word with edges to those whose vectors, of length 1, are nearest; a word without a vector has none."""
+    """Return words with edges to those whose vectors, of length 1, are nearest; a word without a vector has none."""
     known = np.flatnonzero(np.abs(vectors).sum(axis=1))
-    some = vectors[known].astype(np.float32)
+    dense = vectors[known].astype(np.float32)
     degree = min(degree, max(len(known) - 1, 0))
-    left, right, weights = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
+    best, weights = np.zeros((len(known), degree), np.int64), np.zeros((len(known), degree), np.float32)
     for start in range(0, len(known) if degree else 0, _BLOCK):
-        near = some[start:start + _BLOCK] @ some.T
-        own = np.arange(len(near))
-        near[own, start + own] = -np.inf
-        best = np.argpartition(-near, degree - 1, axis=1)[:, :degree]
-        left.append(np.repeat(known[start + own], degree))
-        right.append(known[best].ravel())
-        weights.append(np.take_along_axis(near, best, axis=1).ravel().round(4))
-    return words, np.concatenate(left), np.concatenate(right), np.concatenate(weights)
+        near = dense[start:start + _BLOCK] @ dense.T
+        rows = np.arange(len(near))
+        near[rows, start + rows] = -np.inf
+        top = np.argpartition(-near, degree - 1, axis=1)[:, :degree]
+        best[start + rows], weights[start + rows] = top, np.take_along_axis(near, top, axis=1).round(4)
+    return words, np.repeat(known, degree), known[best].ravel(), weights.ravel()
 
 
 @functools.lru_cache(maxsize=4)
 def opened(path: Path) -> Graph:
-    """The graph at that path, mapped once."""
     return Graph(path)
 
 
 def _made(path: Path, read: Callable[[], Parts]) -> Graph:
-    """The graph at that path, made where it is not there or damaged."""
+    """Return the graph at that path, made anew if it is absent or damaged."""
     try:
         return opened(path)
     except (OSError, Damaged):
@@ -107,17 +101,16 @@ def _made(path: Path, read: Callable[[], Parts]) -> Graph:
 
 
 def aligned(graph: Graph, words: Sequence[str]) -> Nodes:
-    """The node of each word, as it is or without an ending; -1 where there is none."""
+    """Return the node of each word, as it is or without an ending; -1 where there is none."""
     nodes = graph.find(words)
-    for place in np.flatnonzero(nodes < 0).tolist():
-        candidates = graph.find(bases(words[place]))
-        known = candidates[candidates >= 0]
-        nodes[place] = known[0] if len(known) else -1
+    for row in np.flatnonzero(nodes < 0).tolist():
+        candidates = graph.find(bases(words[row]))
+        nodes[row] = next((node for node in candidates.tolist() if node >= 0), -1)
     return nodes
 
 
 def bases(word: str) -> Iterator[str]:
-    """What a word may be a form of: cities, city; watched, watch; making, make; stopping, stop."""
+    """Yield words that a word may be a form of: cities, city; watched, watch; making, make; stopping, stop."""
     for ending, others in (("ies", ("y",)), ("ied", ("y",)), ("s", ("",)), ("es", ("",)), ("ed", ("", "e")),
                            ("ing", ("", "e")), ("er", ("", "e")), ("est", ("", "e"))):
         start = word.removesuffix(ending)

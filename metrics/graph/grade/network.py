@@ -32,19 +32,21 @@ from torch_geometric.utils import scatter, softmax
 
 from metrics.models.architectures.base import Architecture, architecture
 from metrics.models.architectures.cross_encoder import TokenArchitecture
-from metrics.models.architectures.heads import TURNS, Match, PairHead
+from metrics.models.architectures.heads import TURNS, Match, PairHead, cosines
 from metrics.training.objectives import both_ways
 
 SLOPE = 0.2
-"""How steep LeakyReLU is below 0 in the paper's network."""
+"""Slope of LeakyReLU below 0 in the paper's network."""
 DROPPED = 0.2
-"""The share of the edges that is left out at a step of training."""
+"""Share of the edges left out at a step of training."""
+FOLLOWS = 0.1
+"""Weight of finding the own reply of a batch beside the margin."""
 
 
 class TopicAttention(MessagePassing):  # type: ignore[misc]
     """One layer of graph attention, scaled by the adjacency; the heads are side by side."""
 
-    def __init__(self, size: int, heads: int, slope: float = 0.01) -> None:
+    def __init__(self, size: int, heads: int, slope: float) -> None:
         super().__init__(aggr="add", node_dim=0)
         self.heads, self.slope = heads, slope
         self.lift = nn.Linear(size, size, bias=False)
@@ -55,14 +57,14 @@ class TopicAttention(MessagePassing):  # type: ignore[misc]
         nn.init.xavier_uniform_(self.source)
 
     def forward(self, nodes: Any, edges: Any, adjacency: Any) -> Any:
-        """The nodes (N, size) after the layer; `edges` (2, E) go from source to target."""
+        """Return the nodes (N, size) after the layer; `edges` (2, E) go from source to target."""
         lifted = self.lift(nodes).unflatten(-1, (self.heads, -1))  # (N, heads, size / heads)
         scores = (lifted * self.source).sum(-1), (lifted * self.target).sum(-1)
         together = self.propagate(edges, x=lifted, score=scores, adjacency=adjacency)
         return functional.elu(self.own(nodes) + together.flatten(1))
 
     def message(self, x_j: Any, score_i: Any, score_j: Any, adjacency: Any, index: Any, size_i: int | None) -> Any:
-        """The message along each edge: (E, heads, size / heads)."""
+        """Return the message along each edge: (E, heads, size / heads)."""
         attention = functional.leaky_relu(adjacency[:, None] * (score_i + score_j), self.slope)
         return x_j * softmax(attention, index, num_nodes=size_i)[..., None]
 
@@ -74,19 +76,14 @@ class TopicGraph(nn.Module):
                  out: int = 0) -> None:
         super().__init__()
         self.hops, self.published = hops, bool(out)
-        self.first: Any
-        if self.published:
-            size = width
-            self.first = nn.Linear(hops * width, size) if hops else None  # every W_k side by side
-            self.layers = nn.ModuleList(TopicAttention(size, heads, SLOPE) for _ in range(layers))
-            self.last = nn.Linear(size, out)
-        else:
-            self.first = nn.Linear((1 + hops) * width, size)  # P and every W_k side by side
-            self.layers = nn.ModuleList(TopicAttention(size, heads) for _ in range(layers))
-            self.last = nn.Linear(size + 1, size)
+        size, slope = (width, SLOPE) if self.published else (size, 0.01)
+        inputs = hops + (not self.published)  # every W_k side by side, behind P where that is not the identity
+        self.first: Any = nn.Linear(inputs * width, size) if inputs else None
+        self.layers = nn.ModuleList(TopicAttention(size, heads, slope) for _ in range(layers))
+        self.last = nn.Linear(size, out) if out else nn.Linear(size + 1, size)
 
     def forward(self, graphs: Any) -> Any:
-        """v_g of the graphs of a batch, whose edges stand in one direction only: (graphs, size)."""
+        """Return v_g of the graphs of a batch, whose edges stand in one direction only: (graphs, size)."""
         edges, weights = graphs.edge_index, graphs.edge_attr.to(graphs.x.dtype)
         if self.training:
             stays = torch.rand(len(weights), device=weights.device) >= DROPPED
@@ -108,7 +105,7 @@ class TopicGraph(nn.Module):
 
 
 def normalised(edges: Any, weights: Any, nodes: int) -> Any:
-    """(D + I)^−½ A (D + I)^−½ of each edge, where every edge stands in both directions."""
+    """Return (D + I)^−½ A (D + I)^−½ of each edge, where every edge stands in both directions."""
     degrees = scatter(weights, edges[1], dim_size=nodes) + 1
     return weights * degrees[edges].rsqrt().prod(0)
 
@@ -122,7 +119,7 @@ class Coherence(nn.Module):
                                     nn.Linear(hidden, second), nn.ELU(), nn.Linear(second, 1))
 
     def forward(self, branches: Any) -> Any:
-        """The logit of each pair: (B,)."""
+        """Return the logit of each pair: (B,)."""
         return self.layers(branches).squeeze(-1)
 
 
@@ -153,11 +150,11 @@ class GradeNetwork(PairHead):
         return FOLLOWS * both_ways(self.match.matrix(*right))
 
     def forward(self, context: Any, reply: Any, graphs: Any = None) -> Any:
-        """The logit of each pair: (B,)."""
+        """Return the logit of each pair: (B,)."""
         self._read = [*self._read[-1:], (context, reply)]
         left, right = self.match.heads(context, reply)
-        cosines = self.match.cosines(context, reply)
-        branches = [left * right, (left - right).abs(), cosines, self.match.joined(left, right, cosines)[:, None]]
+        alike = cosines(context, reply)
+        branches = [left * right, (left - right).abs(), alike, self.match.joined(left, right, alike)[:, None]]
         if self.graph is not None:
             branches.append(self.graph(graphs))
         return self.score(torch.cat(branches, dim=-1))
@@ -184,7 +181,7 @@ class PublishedGrade(TokenArchitecture):
         return graphs_of(readings)
 
     def forward(self, first: Any, graphs: Any = None) -> Any:
-        """The logit of each pair, from BERT's state of the first token (B, width) and the topic graphs: (B,)."""
+        """Return the logit of each pair, from BERT's state of the first token (B, width) and the topic graphs: (B,)."""
         branches = [self.utterances(torch.tanh(self.dense(first)))]
         if self.graph is not None:
             branches.append(self.graph(graphs))
@@ -217,9 +214,5 @@ class TopicCoherence(Architecture):
         return graphs_of(readings)
 
     def forward(self, graphs: Any) -> Any:
-        """The logit of each graph: (B,)."""
+        """Return the logit of each graph: (B,)."""
         return self.score(self.graph(graphs))
-
-
-FOLLOWS = 0.1
-"""Weight of finding the own reply of a batch beside the margin."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
 from torch import nn
 
+from metrics.column import Column
+from metrics.models.encoder import Encoder
 from metrics.models.memory import Vectors
 from metrics.models.text_table import TextTable
-
-if TYPE_CHECKING:
-    from metrics.column import Column
-    from metrics.models.encoder import Encoder
 
 BLOCK = 256
 """Readings per forward pass."""

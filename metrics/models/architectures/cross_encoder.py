@@ -7,17 +7,15 @@ The transformer's weights, or adapters to them, are trained too: the checkpoint 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 import torch
 from torch import nn
 
 from metrics.column import Column
 from metrics.models.architectures.base import Architecture, architecture
+from metrics.models.encoder import Encoder, Pooling
 from metrics.models.readings import Pair, Reading
-
-if TYPE_CHECKING:
-    from metrics.models.encoder import Encoder, Pooling
 
 READ = 512
 """Tokens of a dialogue that are read to score it: the last ones."""
@@ -42,8 +40,7 @@ class TokenArchitecture(Architecture):
 
     def reading(self, reading: Any) -> Reading:
         """Return what the transformer reads of a reading."""
-        whole: Reading = reading
-        return whole
+        return cast(Reading, reading)
 
     def beside(self, readings: Sequence[Any]) -> tuple[Any, ...]:
         """Return what `forward` takes besides the pooled states."""

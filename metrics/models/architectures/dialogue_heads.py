@@ -6,7 +6,7 @@ Vectors are those of heads.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,12 +15,15 @@ from torch.nn import functional
 
 from metrics.models.architectures.base import Architecture, architecture
 from metrics.models.architectures.heads import TURNS, means, standard
+from metrics.models.encoder import Encoder
 from metrics.models.memory import Vectors
 from metrics.models.readings import Dialogue, Pair
 from metrics.models.text_table import TextTable, padded
 
-if TYPE_CHECKING:
-    from metrics.models.encoder import Encoder
+BEFORE = 2
+"""How far back cosines of utterances are taken."""
+CONTEXT, RESPONSE = 40, 30
+"""Tokens that RUBER reads of a context, its last, and of a response, its first."""
 
 
 @architecture("utterance-head")
@@ -72,10 +75,6 @@ class Regression(Architecture):
         """Return the logit of each row of sub-scores: (B, 3) to (B,)."""
         whole = self.with_facts(scores.nan_to_num())
         return torch.where(scores[:, 2:].isnan(), self.without_facts(scores[:, :2].nan_to_num()), whole).squeeze(-1)
-
-
-BEFORE = 2
-"""How far back cosines of utterances are taken."""
 
 
 class DialogueReader(nn.Module):
@@ -138,39 +137,26 @@ def neighbours(utterances: Any) -> Any:
     return torch.cat([earlier(utterances, 1), utterances, later], -1)
 
 
-CONTEXT, RESPONSE = 40, 30
-"""Tokens that RUBER reads of a context, its last, and of a response, its first."""
-
-
 class TokenTable:
     """The tokens of texts, and the encoder's input embeddings."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._tokenizer = encoder.tokenizer
-        self.embeddings = encoder.embeddings()
-        self._tokens: dict[str, list[int]] = {}
-
-    @property
-    def width(self) -> int:
-        """The width of an embedding."""
-        return int(self.embeddings.shape[1])
+        self._embeddings = encoder.embeddings()
+        self.width = int(self._embeddings.shape[1])
+        self.tokens: dict[str, list[int]] = {}
 
     def add(self, texts: Iterable[str]) -> None:
         """Tokenize the texts that the table lacks."""
-        new = list(dict.fromkeys(text for text in texts if text not in self._tokens))
-        self._tokens |= zip(new, self._tokenizer.plain(new), strict=True)
-
-    def tokens(self, text: str) -> list[int]:
-        """Return the tokens of a text in the table."""
-        return self._tokens[text]
+        new = list(dict.fromkeys(text for text in texts if text not in self.tokens))
+        self.tokens |= zip(new, self._tokenizer.plain(new), strict=True)
 
     def tensors(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
         """Return the vectors of rows of tokens (rows, longest, width), zero-padded, and their lengths, at least 1."""
         lengths = np.array([max(1, len(row)) for row in rows])
         vectors = np.zeros((len(rows), int(lengths.max()), self.width), dtype=np.float32)
-        for number, row in enumerate(rows):
-            if len(row):
-                vectors[number, : len(row)] = self.embeddings[row]
+        for index, row in enumerate(rows):
+            vectors[index, : len(row)] = self._embeddings[np.array(row, dtype=np.intp)]
         return torch.from_numpy(vectors), torch.from_numpy(lengths)
 
 
@@ -207,17 +193,17 @@ class Recurrent(Architecture):
         return [*reading.context[-TURNS:], reading.response]
 
     def inputs(self, readings: Sequence[Pair], table: TokenTable) -> tuple[Any, ...]:
-        queries = [[token for text in pair.context[-TURNS:] for token in table.tokens(text)][-CONTEXT:]
+        queries = [[token for text in pair.context[-TURNS:] for token in table.tokens[text]][-CONTEXT:]
                    for pair in readings]
-        replies = [table.tokens(pair.response)[:RESPONSE] for pair in readings]
+        replies = [table.tokens[pair.response][:RESPONSE] for pair in readings]
         return *table.tensors(queries), *table.tensors(replies)
 
     def read(self, readers: Any, words: Any, lengths: Any) -> Any:
         """Return the last states of both directions: (B, 2 · hidden)."""
         small = torch.tanh(self.down(functional.layer_norm(words, words.shape[-1:])))  # (B, T, size)
         last = lengths.unsqueeze(1) - 1
-        places = torch.arange(words.shape[1], device=words.device)
-        turned = torch.where(places <= last, last - places, places)  # each row from its end to its beginning
+        steps = torch.arange(words.shape[1], device=words.device)
+        turned = torch.where(steps <= last, last - steps, steps)  # each row from its end to its beginning
         backwards = small.gather(1, turned.unsqueeze(-1).expand_as(small))
         rows = torch.arange(len(words), device=words.device)
         return self.scale(torch.cat([reader(read)[0][rows, last[:, 0]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -17,9 +17,6 @@ from torch.nn import functional
 from metrics.models.architectures.base import Architecture, architecture
 from metrics.models.readings import Pair
 from metrics.models.text_table import TextTable, padded
-
-if TYPE_CHECKING:
-    pass
 
 TURNS = 3
 """Utterances of a context that most heads read."""
@@ -34,6 +31,11 @@ def standard(vectors: Any) -> Any:
 def means(vectors: Any) -> Any:
     """Return the mean of the token states as a unit vector, for cosines."""
     return functional.normalize(vectors[..., : vectors.shape[-1] // 2], dim=-1)
+
+
+def cosines(context: Any, reply: Any) -> Any:
+    """Return the pre-trained cosines of a reply with each utterance before it: (B, turns)."""
+    return torch.einsum("btw,bw->bt", means(context), means(reply))
 
 
 def last_turns(texts: Iterable[str], turns: int = TURNS) -> list[str]:
@@ -84,11 +86,7 @@ class Match(PairHead):
 
     def forward(self, context: Any, reply: Any) -> Any:
         """Return the logit of each pair: (B,)."""
-        return self.joined(*self.heads(context, reply), self.cosines(context, reply))
-
-    def cosines(self, context: Any, reply: Any) -> Any:
-        """Return the pre-trained cosines of a reply with each utterance before it: (B, turns)."""
-        return torch.einsum("btw,bw->bt", means(context), means(reply))
+        return self.joined(*self.heads(context, reply), cosines(context, reply))
 
     def joined(self, left: Any, right: Any, cosines: Any) -> Any:
         """Return the logit of both sides and their cosines: (B,)."""
@@ -97,16 +95,15 @@ class Match(PairHead):
     def matrix(self, context: Any, reply: Any) -> Any:
         """Return the logit of every context with every reply: (B, B)."""
         left, right = self.heads(context, reply)
-        cosines = torch.einsum("btw,kw->bkt", means(context), means(reply))
-        return left @ right.T + cosines @ self.alike + self.bias
+        return left @ right.T + torch.einsum("btw,kw->bkt", means(context), means(reply)) @ self.alike + self.bias
 
 
 @architecture("calibrated-match")
 class CalibratedMatch(Match):
     """A match, scaled so that its sigmoid is the probability of a true reply against one false one."""
 
-    def __init__(self, width: int, turns: int = TURNS, size: int = 64, dropout: float = 0.1) -> None:
-        super().__init__(width, turns, size, dropout)
+    def __init__(self, width: int, **sizes: Any) -> None:
+        super().__init__(width, **sizes)
         self.scale = nn.Parameter(torch.ones(()))
         self.shift = nn.Parameter(torch.zeros(()))
 
@@ -155,12 +152,11 @@ class NextResponse(PairHead):
 
     def forward(self, context: Any, reply: Any) -> Any:
         left, right = self.match.heads(context, reply)  # (B, size) each
-        cosines = self.match.cosines(context, reply)  # (B, turns)
-        matched = self.scale * self.match.joined(left, right, cosines)  # (B,)
-        return matched + self.layers(torch.cat([left * right, (left - right).abs(), cosines], dim=-1)).squeeze(-1)
+        alike = cosines(context, reply)  # (B, turns)
+        matched = self.scale * self.match.joined(left, right, alike)  # (B,)
+        return matched + self.layers(torch.cat([left * right, (left - right).abs(), alike], dim=-1)).squeeze(-1)
 
     def matrix(self, context: Any, reply: Any) -> Any:
-        """Return the match of every context with every reply: (B, B)."""
         return self.match.matrix(context, reply)
 
 
@@ -171,8 +167,7 @@ class Relatedness(PairHead):
     q is the sum of the context's utterances, each with a weight of its own; M is of rank `rank`.
     """
 
-    def __init__(self, width: int, turns: int = TURNS, rank: int = 32, hidden: int = 128,
-                 dropout: float = 0.2) -> None:
+    def __init__(self, width: int, turns: int = TURNS, rank: int = 32, hidden: int = 128, dropout: float = 0.2) -> None:
         super().__init__()
         self.turns = turns
         self.weights = nn.Parameter(0.5 ** torch.arange(turns, dtype=torch.float32))
@@ -186,8 +181,7 @@ class Relatedness(PairHead):
         query = self.dropout(torch.einsum("btw,t->bw", standard(context), self.weights))
         answer = self.dropout(standard(reply))
         bilinear = (self.left(query) * self.right(answer)).sum(-1, keepdim=True) / self.left.out_features ** 0.5
-        cosines = torch.einsum("btw,bw->bt", means(context), means(reply))
-        return self.layers(torch.cat([query, answer, bilinear, cosines], dim=-1)).squeeze(-1)
+        return self.layers(torch.cat([query, answer, bilinear, cosines(context, reply)], dim=-1)).squeeze(-1)
 
 
 @architecture("stack")
@@ -204,8 +198,8 @@ class Stack(PairHead):
         width = reply.shape[-1] // 2
         largest = context[..., width:]  # (B, turns, width)
         present = (largest != 0).any(-1, keepdim=True)
-        least = torch.finfo(largest.dtype).min
-        whole = torch.where(present, largest, least).amax(-2) * present.any(-2)  # the maximum over all turns' tokens
+        masked = largest.masked_fill(~present, torch.finfo(largest.dtype).min)
+        whole = masked.amax(-2) * present.any(-2)  # the maximum over all turns' tokens
         read = functional.layer_norm(torch.stack([whole, reply[..., width:]], -2), (width,))
         return self.layers(read.flatten(-2)).squeeze(-1)
 

@@ -83,7 +83,7 @@ def test_the_adjacency_is_normalised_by_both_degrees_with_loops() -> None:
 
 
 def test_a_layer_of_attention_by_hand() -> None:
-    layer = grade.TopicAttention(size=2, heads=2).double()
+    layer = grade.TopicAttention(size=2, heads=2, slope=0.01).double()
     for name, value in (("lift", torch.eye(2) * 2), ("own", torch.eye(2) * -1)):
         getattr(layer, name).weight.data = value.double()
     layer.target.data, layer.source.data = torch.tensor([[1.0], [0.0]]).double(), torch.tensor([[1.0], [-1.0]]).double()
