@@ -1,4 +1,4 @@
-"""Context overlap: how much of the response was said before. It looks like relevance, and costs nothing."""
+"""Context overlap: the share of the response that repeats the context, which can pass for relevance."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ContextOverlap:
     )
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
-        """A share, 0 to 1; NaN without a context or for a response without words."""
+        """Return a share, 0 to 1; NaN without a context or for a response without words."""
         return {"context-overlap": np.array([_overlap(item) for item in items], dtype=np.float64)}
 
 

@@ -1,7 +1,6 @@
-"""Repetition: how much of what the system says it has said before, negated so that higher is better.
+"""Repetition: the share of its bigrams that the system repeats, negated so that higher is better.
 
-A response is compared with itself and with the system's earlier turns; of a whole dialogue, every turn of the
-system is.
+A response is compared with itself and with the system's earlier turns; in a whole dialogue every turn of the system is.
 """
 
 from __future__ import annotations
@@ -31,15 +30,16 @@ class Repetition:
     )
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
-        """Minus a share, -1 to 0; NaN where no judged turn has two words."""
+        """Return minus a share, -1 to 0; NaN where no judged turn has two words."""
         return {"repetition": np.array([_repeated(item) for item in items], dtype=np.float64)}
 
 
 def _repeated(item: Item) -> float:
     known = any(turn.speaker == SYSTEM for turn in item.utterances)
+    # turns with True for the judged ones
     turns = [(turn, item.response is None) for turn in item.context if turn.speaker == SYSTEM or not known]
     if item.response is not None:
-        turns.append((item.response, True))  # each with whether it is judged
+        turns.append((item.response, True))
     used: set[tuple[str, str]] = set()
     repeats = total = 0
     for turn, judged in turns:

@@ -1,4 +1,4 @@
-"""Turns: how long the dialogue is. People talk longer with a system they like, which no metric should live on."""
+"""Turns: the length of the dialogue. People talk longer with a system they like."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ class Turns:
     )
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
-        """Number of utterances, 1 or more."""
+        """Return the number of utterances, 1 or more."""
         return {"turns": np.array([len(item.utterances) for item in items], dtype=np.float64)}

@@ -1,13 +1,12 @@
 """BERTScore (Zhang et al., 2020): tokens matched by the cosine of their states, as the bert-score package does it.
 
 Special tokens can be matched but are not counted. A text without a token of its own scores 0. `standard` takes the
-largest precision, recall and F-measure over the references, each by itself, so that F need not follow from the other
-two. A tokenizer of RoBERTa or GPT-2 reads a text after a space, as in the paper's experiments; the package asks for
-it in a way that recent versions of transformers pass over.
+largest precision, recall and F-measure over the references separately, so that F need not follow from the other two.
+A tokenizer of RoBERTa or GPT-2 reads a text after a space, as in the paper's experiments.
 
-Where this departs from the package: a token that is like no token of the other text (its best cosine is negative)
-counts 0, which the package does for all but the longest texts of a batch; texts are cut where the encoder cuts them;
-with `idf`, a text whose tokens all weigh nothing scores 0, where the package has precision or recall as no number.
+Departures from the package: a token whose best cosine is negative counts 0, which the package does for all but the
+longest texts of a batch; texts are cut where the encoder cuts them; with `idf`, a text whose tokens all weigh nothing
+scores 0 instead of NaN.
 """
 
 from __future__ import annotations
@@ -27,16 +26,14 @@ from metrics.metric import NO_FILE, Column, Columns, File, MetricCard
 from metrics.models.encoder import Encoder, blocks
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
-from metrics.text.similarity import unit
+from metrics.text.similarity import SoftMatches, Weighted
 from metrics.text.words import Aggregation, sharing, unscored
 
 SHARING = 1_024
-"""How many responses that share their references are read at a time."""
+"""Most responses with the same references that are read at a time."""
 
 Shared = tuple[tuple[Reference, ...], list[tuple[int, str]]]
 """References, and the positions and texts of the responses that have them."""
-Tokens = tuple[Vectors, Column]
-"""The states of a text's tokens (tokens, width), and the share of each in the mean, none of all where empty."""
 LAYERS = {
     "albert-base-v2": 9, "albert-large-v2": 14, "albert-xlarge-v2": 13, "albert-xxlarge-v2": 8, "bert-base-chinese": 8,
     "bert-base-multilingual-cased": 9, "bert-base-uncased": 9, "bert-large-uncased": 18, "deberta-base": 9,
@@ -78,7 +75,7 @@ class BertScore:
             raise BadOption(f"bert-score: layer should be 1 or more, or 0 for the recommended one, not {self.layer}")
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Precision, recall and F-measure, 0 to 1 unless rescaled; NaN without a reference."""
+        """Return precision, recall and F-measure, 0 to 1 unless rescaled; NaN without a reference."""
         encoder = models.encoder(self.encoder)
         if layer := self.layer or LAYERS.get(encoder.name.rpartition("/")[-1].casefold(), 0):
             encoder = models.encoder(self.encoder, layer)
@@ -91,43 +88,23 @@ class BertScore:
         for block in blocks(groups, _texts):
             texts = reader.read(block)
             for together, replies in block:
-                pool = _ReferenceTokens([texts[reference.text] for reference in together])
+                matches = SoftMatches([texts[reference.text] for reference in together])
                 for row, response in replies:
-                    table[:, row] = self._one(*pool.matched(texts[response]))
+                    table[:, row] = self._joined(*matches.of(texts[response], least=0))
         if base is not None:
             table = ((table.T - base) / (1 - base)).T
         return dict(zip(self.card.columns, table, strict=True))
 
-    def _one(self, precisions: Column, recalls: Column) -> Column:
-        """P, R and F from those with each reference."""
+    def _joined(self, precisions: Column, recalls: Column) -> Column:
+        """Return P, R and F over all references."""
         sums = precisions + recalls
-        each = np.stack([precisions, recalls, 2 * precisions * recalls / np.where(sums == 0, 1, sums)])
-        together: Column = each.mean(axis=1) if self.references == "mean" else each.max(axis=1)
-        return together
-
-
-class _ReferenceTokens:
-    """The tokens of all references in one matrix, so that a response is compared with all in one product."""
-
-    def __init__(self, references: Sequence[Tokens]) -> None:
-        states, shares = zip(*references, strict=True)
-        lengths = np.array(list(map(len, shares)))
-        self._starts = np.cumsum(lengths) - lengths
-        self._tokens, self._shares = unit(np.concatenate(states)), np.concatenate(shares)
-        self._counts = np.add.reduceat(self._shares, self._starts) > 0
-
-    def matched(self, response: Tokens) -> tuple[Column, Column]:
-        """Precision and recall with each reference; both are 0 where either text is empty."""
-        states, shares = response
-        similar = self._tokens @ unit(states).T  # (tokens of all references, tokens of the response)
-        of_response = np.maximum(np.maximum.reduceat(similar, self._starts, axis=0), 0)  # (references, tokens)
-        precisions: Column = of_response @ shares
-        recalls: Column = np.add.reduceat(similar.max(axis=1, initial=0) * self._shares, self._starts)
-        return precisions * self._counts, recalls * bool(shares.any())
+        scores = np.stack([precisions, recalls, 2 * precisions * recalls / np.where(sums == 0, 1, sums)])
+        joined: Column = scores.mean(axis=1) if self.references == "mean" else scores.max(axis=1)
+        return joined
 
 
 class _Reader:
-    """Reads texts, and knows what each token weighs: 1, or with idf the more the fewer references hold it."""
+    """Reads texts with the weight of each token: 1, or with idf the more the fewer references hold it."""
 
     def __init__(self, encoder: Encoder, idf_of: Sequence[Shared] | None) -> None:
         from transformers import GPT2Tokenizer, RobertaTokenizer
@@ -140,15 +117,15 @@ class _Reader:
         if idf_of is not None:
             self._weigh(idf_of)
 
-    def read(self, block: Sequence[Shared]) -> dict[str, Tokens]:
-        """Each text of the block, under itself."""
+    def read(self, block: Sequence[Shared]) -> dict[str, Weighted]:
+        """Return the tokens of each text of the block."""
         texts = list(dict.fromkeys(text for group in block for text in _texts(group)))
         prepared = [self._prepared(text) for text in texts]
         numbers = (row.ids for row in self._encoder.tokenizer.texts(prepared))
         return {text: self._text(states, ids)
                 for text, states, ids in zip(texts, self._encoder.states(prepared), numbers, strict=True)}
 
-    def _text(self, states: Vectors, ids: list[int]) -> Tokens:
+    def _text(self, states: Vectors, ids: list[int]) -> Weighted:
         if not ids:  # a model without special tokens
             return np.zeros((1, self._encoder.width), np.float32), np.zeros(1)
         weights = np.array([self._weights.get(number, self._other) for number in ids])
@@ -159,7 +136,7 @@ class _Reader:
         return self._before + text if text else ""
 
     def _weigh(self, groups: Sequence[Shared]) -> None:
-        """Weights from the references, each as often as an item has it: log((n + 1) / (n with the token + 1))."""
+        """Weigh tokens by log((n + 1) / (n with the token + 1)), n the references of all items."""
         times: Counter[str] = Counter()
         for together, replies in groups:
             times.update({reference.text: 0 for reference in together})
@@ -175,7 +152,7 @@ class _Reader:
 
 
 def _baseline(file: File, layer: int) -> Column:
-    """P, R and F of a layer in a file of the package's kind, `LAYER,P,R,F`."""
+    """Return P, R and F of a layer in a file of lines `LAYER,P,R,F`, as the package has it."""
     lines = csv.reader(file.content().decode(errors="replace").replace("\t", ",").splitlines())
     for line in lines:
         if line and line[0].strip() == str(layer):

@@ -1,7 +1,7 @@
-"""CoSim (Xu et al., 2018, as DynaEval has it for a baseline): how like each utterance is to the one before.
+"""CoSim (Xu et al., 2018, a baseline of DynaEval): the mean cosine of adjacent utterances.
 
-DynaEval takes the sentence vectors of its own encoder, token means of a RoBERTa adapted to dialogue; here they are
-those of the encoder that was named. A response is scored as the last utterance of its dialogue so far.
+DynaEval takes token means of a RoBERTa adapted to dialogue; here the vectors are the run's encoder's.
+A response is scored as the last utterance of its dialogue so far.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class CoSim:
     pooling: Literal["mean", "cls", "max"] = "mean"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """The mean cosine of adjacent utterances, −1 to 1; NaN where there is one utterance."""
+        """Return the mean cosine of adjacent utterances, −1 to 1; NaN where there is one utterance."""
         adjacent = [list(pairwise(turn.text for turn in item.utterances)) for item in items]
         cosines = between((pair for pairs in adjacent for pair in pairs), models.encoder(self.encoder), self.pooling)
         means = [np.mean([cosines[pair] for pair in pairs]) if pairs else np.nan for pairs in adjacent]

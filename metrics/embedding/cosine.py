@@ -1,15 +1,13 @@
-"""The cosine of two sentence vectors: the response with what it answers, or with the references.
+"""The cosine of two sentence vectors: of the response and its context, or its references.
 
-Sentence encoders such as SimCSE (Gao et al., 2021) and sentence-transformers are trained to be compared so. `pooling`
-is the model's own: `mean` for the embedded model, `cls` for SimCSE. The layer that SimCSE puts behind its first token
-is not read: its authors leave it out for the unsupervised models, for the supervised ones they take it.
-
-`against=context` needs no reference: it compares with the last utterance of the context, or with the last `turns`
-read as one text.
+Sentence encoders such as SimCSE (Gao et al., 2021) and sentence-transformers are trained for this comparison. `pooling`
+is the model's own: `mean` for the embedded model, `cls` for SimCSE, without the layer that supervised SimCSE has behind
+its first token. `against=context` compares with the last `turns` utterances of the context, read as one text.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from metrics.models.encoder import Encoder, Pooling
 
 BLOCK = 4_096
-"""How many pairs are read at a time."""
+"""Pairs read at a time."""
 
 Pair = tuple[str, str]
 
@@ -53,22 +51,20 @@ class Cosine:
     turns: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what is no number of utterances."""
         if self.turns < 1:
             raise BadOption(f"turns={self.turns}: a response is compared with 1 utterance or more")
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """A cosine, −1 to 1; 0 for an empty response, NaN without what it is compared with."""
+        """Return a cosine, −1 to 1; 0 for an empty response, NaN without a text to compare it with."""
         [column] = unscored(1, len(items))
         pairs = dict(self._pairs(items))
-        by_pair = between((pair for several in pairs.values() for pair in several),
-                        models.encoder(self.encoder), self.pooling)
-        for row, several in pairs.items():
-            column[row] = over_references([by_pair[pair] for pair in several], self.references)
+        by_pair = between(itertools.chain(*pairs.values()), models.encoder(self.encoder), self.pooling)
+        for row, compared in pairs.items():
+            column[row] = over_references([by_pair[pair] for pair in compared], self.references)
         return {"cosine": column}
 
     def _pairs(self, items: Sequence[Item]) -> Iterator[tuple[int, list[Pair]]]:
-        """The position of each item that can be scored, with the texts to be compared; `standard` is `max`."""
+        """Yield the index of each scorable item with its pairs of texts; `standard` is `max`."""
         if self.against == "references":
             for together, replies in sharing(items, "max" if self.references == "standard" else self.references):
                 for row, text in replies:
@@ -81,7 +77,7 @@ class Cosine:
 
 
 def between(pairs: Iterable[Pair], encoder: Encoder, pooling: Pooling = "mean") -> dict[Pair, float]:
-    """The cosine of the sentence vectors of each pair, −1 to 1; 0 where a text holds no token."""
+    """Return the cosine of the sentence vectors of each pair, −1 to 1; 0 where a text holds no token."""
     distinct = list(dict.fromkeys(pairs))
     by_pair: dict[Pair, float] = {}
     for start in range(0, len(distinct), BLOCK):

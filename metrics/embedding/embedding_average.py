@@ -1,10 +1,8 @@
 """Embedding Average (Landauer and Dumais, 1997; Wieting et al., 2016) as Liu et al. (2016) compare responses by it.
 
-Words are those of metrics/text/words.py: lower-cased, without punctuation. nlg-eval takes NLTK's tokens, punctuation
-included, and gives an unknown word the mean of all vectors; here, as in the scripts of Liu et al., unknown words are
-left out. A text without a known word is like nothing: 0.
-
-`standard` is `max`, the best reference, as nlg-eval has it.
+Words are lower-cased and without punctuation (metrics/text/words.py). nlg-eval takes NLTK's tokens and gives an unknown
+word the mean of all vectors; here, as in the scripts of Liu et al., unknown words are left out. A text without a known
+word scores 0. `standard` is `max`, the best reference, as in nlg-eval.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ DEPARTURES = (
     ("Input embeddings of the encoder unless vectors are given; unknown words are left out, where nlg-eval gives them "
      "the mean."),
 )
-"""Those of all metrics that compare words by their vectors."""
+"""Departures of all metrics that compare words by their vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +42,14 @@ class EmbeddingAverage:
     references: Aggregation = "standard"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """The cosine of the mean word vectors, −1 to 1; NaN without a reference."""
+        """Return the cosine of the mean word vectors, −1 to 1; NaN without a reference."""
         return {"embedding-average": compared(items, self.references, models.vectors(self.vectors),
                                               lambda known: np.asarray(known.mean(axis=0)))}
 
 
 def compared(items: Sequence[Item], references: Aggregation, vectors: WordVectors,
              pool: Callable[[Vectors], Vectors]) -> Column:
-    """The cosine of response and reference, each pooled from the vectors of its words; NaN without a reference."""
+    """Return the cosine of response and reference, pooled from the vectors of their words; NaN without a reference."""
     def pooled(text: str, language: str) -> Vectors:
         known = vectors.of(words(text, language))
         return pool(known) if len(known) else np.zeros(vectors.width, dtype=np.float32)

@@ -35,7 +35,7 @@ class VectorExtrema:
     references: Aggregation = "standard"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """The cosine of the extreme values of the word vectors, −1 to 1; NaN without a reference."""
+        """Return the cosine of the extreme values of the word vectors, −1 to 1; NaN without a reference."""
         def extrema(known: Vectors) -> Vectors:
             high, low = known.max(axis=0), known.min(axis=0)
             return np.asarray(np.where(high >= -low, high, low))

@@ -21,7 +21,7 @@ from metrics.text.words import Aggregation, SideBySide, Tokenizer, over_referenc
 ORDERS = (1, 2, 3, 4)
 
 Smoothing: TypeAlias = Literal["exp", "add-k", "floor", "none"]
-"""What an order without a match counts: 1/2, 1/4, ... matches; one more match and n-gram; 0.1 matches; nothing."""
+"""Matches of an order without any: 1/2, 1/4, ...; one more match and n-gram; 0.1; none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Bleu:
     tokenize: Tokenizer = "language"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
-        """BLEU, 0 to 100; NaN without a reference."""
+        """Return BLEU, 0 to 100; NaN without a reference."""
         table = unscored(len(ORDERS), len(items))
         for references, replies in sharing(items, self.references):
             language = items[replies[0][0]].language
@@ -56,13 +56,10 @@ class Bleu:
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def geometric_means(
-    matches: tuple[float, ...], length: int, closest: int, smoothing: Smoothing
-) -> tuple[float, ...]:
-    """100 · BP · exp(1/n · Σ_{k≤n} log p_k) for each n, 0 where no order up to n has a match.
+def geometric_means(matches: tuple[float, ...], length: int, closest: int, smoothing: Smoothing) -> tuple[float, ...]:
+    """Return 100 · BP · exp(1/n · Σ_{k≤n} log p_k) for each n, 0 where no order up to n has a match.
 
-    `length` is the response's, `closest` that of the reference nearest to it. Short texts agree in these numbers so
-    often that the last results are remembered.
+    `length` is the response's, `closest` that of the nearest reference. Short texts often agree in these numbers.
     """
     brevity = 1.0 if length >= closest else math.exp(1 - closest / length) if length else 0.0
     scores: list[float] = []
@@ -81,7 +78,7 @@ def geometric_means(
 
 
 def closest(length: int, lengths: Sequence[int]) -> int:
-    """The reference length nearest to that of the response; of two as near, the shorter."""
+    """Return the reference length nearest to that of the response, the shorter of two."""
     return min(lengths, key=lambda other: (abs(other - length), other))
 
 
@@ -94,14 +91,13 @@ def _log_precision(match: float, total: int, doubled: float, smoothing: Smoothin
 
 
 def _matches(response: Sequence[str], references: SideBySide) -> tuple[int, ...]:
-    """The clipped matches of each order."""
+    """Return the clipped matches of each order."""
     matches = [0] * len(ORDERS)
-    for place, matched in enumerate(references.found(response, len(ORDERS))):
-        if not matched:  # then no longer n-gram is found either
+    for order, matched in enumerate(references.found(response, len(ORDERS))):
+        if not matched:  # then no longer n-gram matches either
             break
-        matches[place] = len(matched)
+        matches[order] = len(matched)
         if len(set(matched)) < len(matched):
-            matches[place] -= sum(
-                max(0, count - max(references.counts(bits))) for bits, count in Counter(matched).items() if count > 1
-            )
+            matches[order] -= sum(max(0, count - max(references.counts(bits)))
+                                  for bits, count in Counter(matched).items() if count > 1)
     return tuple(matches)

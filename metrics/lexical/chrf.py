@@ -1,4 +1,4 @@
-"""chrF (Popović, 2015): how many character n-grams response and reference share, as sacreBLEU's CHRF gives it.
+"""chrF (Popović, 2015): the F-score of character n-grams that response and reference share, as sacreBLEU's CHRF.
 
 `word_order=2` adds word n-grams and makes it chrF++ (Popović, 2017). Of several references the best counts, so
 `standard` and `max` are the same.
@@ -21,7 +21,7 @@ from metrics.text.words import Aggregation, Ngram, ngrams, over_references, shar
 _PUNCTUATION = frozenset(string.punctuation)
 
 Counted: TypeAlias = tuple[Counter[str | Ngram], int]
-"""How often each n-gram of one order occurs, and how many there are in all."""
+"""The n-grams of one order with their counts, and the total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Chrf:
             raise BadOption(f"chrf: beta should be more than 0, not {self.beta}")
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
-        """chrF, 0 to 100; NaN without a reference."""
+        """Return chrF, 0 to 100; NaN without a reference."""
         table = unscored(1, len(items))
         for references, replies in sharing(items, self.references):
             profiles = [self._profile(reference.text) for reference in references]
@@ -58,7 +58,7 @@ class Chrf:
         return {"chrf": table[0]}
 
     def _profile(self, text: str) -> list[Counted]:
-        """The n-grams of each order: of the characters, then of the words."""
+        """Return the n-grams of each order, of characters, then of words."""
         text = text.lower() if self.lowercase else text
         characters = "".join(text.split())
         words = list(_words(text)) if self.word_order else []
@@ -71,11 +71,11 @@ class Chrf:
     def _f(self, response: Sequence[Counted], reference: Sequence[Counted]) -> float:
         precision = recall = 0.0
         effective = 0
-        for (own, all_own), (other, all_other) in zip(response, reference, strict=True):
+        for (own, total), (other, other_total) in zip(response, reference, strict=True):
             if own and other:
-                matches = _matches(own, other)
-                precision += matches / all_own  # not sum(), whose rounding depends on the version of Python
-                recall += matches / all_other
+                matches = (own & other).total()
+                precision += matches / total  # not sum(), whose rounding depends on the version of Python
+                recall += matches / other_total
                 effective += 1
         if precision + recall == 0:
             return 0.0
@@ -83,17 +83,8 @@ class Chrf:
         return 100 * ((1 + square) * precision * recall / (square * precision + recall))
 
 
-def _matches(own: Counter[str | Ngram], other: Counter[str | Ngram]) -> int:
-    """The clipped matches."""
-    matches = 0
-    for ngram in own.keys() & other.keys():
-        first, second = own[ngram], other[ngram]
-        matches += first if first < second else second
-    return matches
-
-
 def _words(text: str) -> Iterator[str]:
-    """The words of a text, the last or else the first character of each apart if it is punctuation."""
+    """Yield the words of a text; punctuation at the end of a word, or else at its beginning, is a word too."""
     for word in text.split():
         if len(word) > 1 and word[-1] in _PUNCTUATION:
             yield from (word[:-1], word[-1])

@@ -1,11 +1,10 @@
 """ΔBLEU (Galley et al., 2015): BLEU with references that people rated, from 1 (apt) to −1 (inept).
 
-An n-gram that a good reference holds counts more than one held only by a poor reference, and one held only by
-references below zero counts against the response. `Reference.weight` is that rating.
+An n-gram of a good reference counts more than one that only poor references hold, and one that only references below
+zero hold counts against the response. `Reference.weight` is the rating.
 
-Where the paper is silent: it scores corpora and we score responses, so BLEU's smoothing is applied, to matches
-in units of the largest weight, which makes the score independent of the weights' scale. An order whose matches
-sum to less than 0 has none. Where no reference weighs more than 0 there is nothing to match: NaN.
+The paper scores corpora; for responses BLEU's smoothing is applied, to matches in units of the largest weight, so that
+the score does not depend on the weights' scale. An order whose matches sum to less than 0 has none.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class DeltaBleu:
     lowercase: bool = False
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
-        """ΔBLEU, 0 to 100; NaN without a reference of positive weight."""
+        """Return ΔBLEU, 0 to 100; NaN without a reference of positive weight."""
         table = unscored(1, len(items))
         for references, replies in sharing(items, "standard"):
             best = max(reference.weight for reference in references)
@@ -54,7 +53,7 @@ class DeltaBleu:
 
 
 def _weighted_matches(response: Sequence[str], pool: SideBySide, weights: Sequence[float]) -> list[float]:
-    """For each order, Σ over the response's n-grams of the most that any reference holding it gives for it."""
+    """Return for each order the sum over the response's n-grams of the best weighted count of a reference."""
     def most(count: int, counts: Sequence[int]) -> float:
         return max(weight * min(count, held) for weight, held in zip(weights, counts, strict=True) if held)
 

@@ -1,7 +1,7 @@
-"""Distinct-n (Li et al., 2016) of a single response: how little it repeats itself.
+"""Distinct-n (Li et al., 2016) of a single response: its share of distinct n-grams.
 
-The paper counts over all responses of a system; here one response is scored by itself, so that the score can be
-compared with people's judgement of it. Short responses score high.
+The paper counts over all responses of a system; here each response is scored, to be compared with ratings of it. Short
+responses score high.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Distinct:
     lowercase: bool = False
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
-        """A share, 0 to 1; NaN for a response shorter than n tokens."""
+        """Return a share, 0 to 1; NaN for a response shorter than n tokens."""
         table = unscored(len(ORDERS), len(items))
         for row, item in enumerate(items):
             response = tokens(reply(item), self.lowercase, item.language)
-            for place, order in enumerate(ORDERS):
+            for index, order in enumerate(ORDERS):
                 if len(response) >= order:
-                    table[place, row] = len(set(ngrams(response, order))) / (len(response) - order + 1)
+                    table[index, row] = len(set(ngrams(response, order))) / (len(response) - order + 1)
         return dict(zip(self.card.columns, table, strict=True))

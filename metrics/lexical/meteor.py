@@ -1,17 +1,14 @@
 """METEOR (Lavie and Agarwal, 2007) as `nltk.translate.meteor_score` gives it, on 13a tokens.
 
-Words of response and reference are aligned in three passes: the same word, the same Porter stem, and a stem
-among the WordNet synonyms of the other. Each pass goes through the response from its end and takes the last free
-place in the reference; like NLTK, the third pass looks the stems up, not the words. Of several references the
-best counts, so `standard` and `max` are the same. Stems and synonyms are English: in other languages the same word
-counts.
+Words of response and reference are aligned in three passes: the same word, the same Porter stem, and a stem among the
+WordNet synonyms of the other. Each pass goes through the response from its end and takes the last free position in the
+reference; like NLTK, the third pass looks up stems, not words. Of several references the best counts, so `standard` and
+`max` are the same. Outside English only the same word counts. A word that no reference can match is dropped before any
+alignment.
 
-What depends on the references alone is computed once for all responses that share them, and a word of the
-response that no reference can match is dropped before any alignment.
-
-WordNet is read from the database files as they lie in NLTK's `wordnet.zip`. A word is looked up as it is and in its
-base forms: those its exception list names, else those its endings suggest (wndb(5WN), morphy(7WN)). The synonyms equal
-the lemmas of NLTK's `synsets(word)`, without NLTK's global data path.
+WordNet is read from the database files in NLTK's `wordnet.zip`. A word is looked up as it is and in its base forms:
+those in its exception list, else those its endings suggest (wndb(5WN), morphy(7WN)). The synonyms equal the lemmas of NLTK's
+`synsets(word)`.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ ENDINGS = {
     "adj": "er: est: er:e est:e",
     "adv": "",
 }
-"""By part of speech: what a regular form ends in, and its base form in place of that."""
+"""By part of speech: ENDING:REPLACEMENT of regular forms."""
 
 _INDEX_LINE = re.compile(rb"^([^ \n]+) .*?((?: \d{8})+) *$", re.MULTILINE)
 
@@ -63,13 +60,13 @@ class Meteor:
             raise BadOption(f"meteor: alpha should lie in 0..1, not {self.alpha}")
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """METEOR, 0 to 1; NaN without a reference."""
+        """Return METEOR, 0 to 1; NaN without a reference."""
         resource = models.resource("wordnet")
         synonyms = remembered(resource.path, resource.digest).synonyms
         table = unscored(1, len(items))
         for references, replies in sharing(items, self.references):
             language = items[replies[0][0]].language
-            stemmed, near = (stem, synonyms) if language == "en" else (str, _no_synonyms)
+            stemmed, near = (stem, synonyms) if language == "en" else (str, lambda _: frozenset[str]())
             indices = [_Index(_lowered(reference.text, language), stemmed) for reference in references]
             known = {base for index in indices for base in index.stems}
             for row, text in replies:
@@ -91,7 +88,7 @@ class Meteor:
 
 
 class _Candidate(NamedTuple):
-    """A word of the response that some reference may match; `near` are stems of references that mean the same."""
+    """A word of the response that a reference may match; `near` are the stems of references among its synonyms."""
 
     place: int
     word: str
@@ -100,7 +97,7 @@ class _Candidate(NamedTuple):
 
 
 class _Index:
-    """The places of each word and each stem of a reference, the last one first."""
+    """The positions of each word and each stem of a reference, the last one first."""
 
     def __init__(self, reference: Sequence[str], stemmed: Callable[[str], str]) -> None:
         self.length = len(reference)
@@ -111,7 +108,7 @@ class _Index:
             self.stems.setdefault(stemmed(reference[place]), []).append(place)
 
     def align(self, candidates: Sequence[_Candidate]) -> list[tuple[int, int]]:
-        """Pairs of places in response and reference, by the place in the response."""
+        """Return pairs of positions in response and reference, by the position in the response."""
         pairs: list[tuple[int, int]] = []
         taken: set[int] = set()
 
@@ -135,19 +132,14 @@ def _lowered(text: str, language: str) -> list[str]:
     return [token.lower() for token in tokens(text, language=language)]
 
 
-def _no_synonyms(_word: str) -> frozenset[str]:
-    """None: WordNet is English."""
-    return frozenset()
-
-
 @functools.lru_cache(maxsize=1)
 def remembered(path: Path, _digest: str) -> WordNet:
-    """The WordNet read last; another file, or another content, is read anew."""
+    """Return the WordNet in a file, read once."""
     return WordNet(path)
 
 
 class WordNet:
-    """The whole of WordNet in memory, about 60 MB; `synonyms` remembers the words asked for last."""
+    """The whole of WordNet in memory, about 60 MB."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -158,12 +150,12 @@ class WordNet:
         self.synonyms = functools.lru_cache(maxsize=1 << 14)(self._synonyms)
 
     def _synonyms(self, word: str) -> frozenset[str]:
-        """The single words that share a meaning with `word`, spelled as in WordNet; none for an unknown word."""
+        """Return the single words that share a meaning with `word`, spelled as in WordNet."""
         return frozenset(name for part in self._parts for name in part.synonyms(word.lower()) if "_" not in name)
 
 
 class _PartOfSpeech:
-    """One part of speech: where each word's synsets begin, the synsets, irregular forms and regular endings."""
+    """One part of speech: the offsets of each word's synsets, the synsets, irregular forms and regular endings."""
 
     def __init__(self, archive: ZipFile, name: str) -> None:
         self._offsets = dict(_INDEX_LINE.findall(archive.read(f"wordnet/index.{name}")))
@@ -173,9 +165,9 @@ class _PartOfSpeech:
         self._endings = [ending.split(":") for ending in ENDINGS[name].split()]
 
     def synonyms(self, word: str) -> Iterator[str]:
-        """Every lemma of every synset of the word's forms, with repetitions.
+        """Yield every lemma of every synset of the word's forms, with repetitions.
 
-        The line of a synset reads: offset, file, kind, how many (hexadecimal), word, id, word, ...
+        The line of a synset reads: offset, file, kind, number of words (hexadecimal), word, id, word, ...
         """
         forms = self._irregular.get(word) or [word.removesuffix(old) + new for old, new in self._endings
                                               if word.endswith(old)]

@@ -43,7 +43,7 @@ class RougeL:
             raise BadOption(f"rouge-l: beta should be more than 0, not {self.beta}")
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
-        """ROUGE-L, 0 to 1; NaN without a reference."""
+        """Return ROUGE-L, 0 to 1; NaN without a reference."""
         table = unscored(1, len(items))
         for references, replies in sharing(items, self.references):
             language = items[replies[0][0]].language
@@ -73,7 +73,7 @@ def _words(text: str, stemmed: bool, language: str) -> list[str]:
 
 
 def _precisions_and_recalls(response: Sequence[str], pool: SideBySide) -> list[tuple[float, float]]:
-    """P and R with each reference, from the length of the longest common subsequence."""
+    """Return P and R with each reference, from the length of the longest common subsequence."""
     every = sum(pool.spans)
     open_ = every  # a bit is cleared where the common subsequence grows
     for word in response:

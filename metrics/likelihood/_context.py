@@ -1,8 +1,7 @@
-"""What the likelihood metrics share: a dialogue as one text, likelihoods of responses, and a scale within a dataset.
+"""Mean likelihoods of responses, alone or after their contexts, and a scale within a dataset.
 
-`separator` says what stands between two turns: `end`, the model's end-of-text token, as DialoGPT was trained; `space`,
-as the scripts that read GPT-2 join a query and its answer. `turns` says how much of the context comes before a
-response: `all` of it, or its `last` utterance.
+Between two turns `separator` puts the model's end-of-text token (`end`, as DialoGPT was trained) or a space (as scripts
+for GPT-2 do). `turns` reads `all` of the context, or its `last` utterance.
 """
 
 from __future__ import annotations
@@ -21,35 +20,34 @@ Separator: TypeAlias = Literal["end", "space"]
 Turns: TypeAlias = Literal["all", "last"]
 
 PERCENTILE = 5
-"""Where within a dataset the scale of `scaled` begins."""
 
 
 def spaced(turns: Iterable[Utterance], between: str) -> tuple[str, ...]:
-    """The texts of the turns, each but the last with what stands behind it; none where no turn holds any text."""
+    """Return the texts of the turns, each but the last followed by the separator; none if all are blank."""
     texts = [turn.text.strip() for turn in turns]
     return (*(text + between for text in texts[:-1]), texts[-1]) if any(texts) else ()
 
 
 def marks(item: Item) -> dict[str, str]:
-    """The mark of each speaker of an item: A: for who speaks first, B: for the second, and so on."""
+    """Return the mark of each speaker of an item: A: for the first to speak, B: for the second, and so on."""
     names = dict.fromkeys(turn.speaker for turn in item.utterances)
-    return {name: f"{chr(ord('A') + min(25, place))}:" for place, name in enumerate(names)}
+    return {name: f"{chr(ord('A') + min(25, order))}:" for order, name in enumerate(names)}
 
 
 def marked(item: Item) -> list[Utterance]:
-    """The turns of an item that hold any text, each with the mark of its speaker before it."""
-    own = marks(item)
-    return [Utterance(turn.speaker, f"{own[turn.speaker]} {turn.text.strip()}")
+    """Return the turns of an item that are not blank, each after the mark of its speaker."""
+    by_speaker = marks(item)
+    return [Utterance(turn.speaker, f"{by_speaker[turn.speaker]} {turn.text.strip()}")
             for turn in item.utterances if turn.text.strip()]
 
 
 def alone(items: Sequence[Item], model: LanguageModel) -> Column:
-    """The mean log p per token of each response, with nothing before it; −∞ for one without a token."""
+    """Return the mean log p per token of each response without a context; −∞ without a token."""
     return _means(model, [("", reply(item).strip()) for item in items])
 
 
 def conditional(items: Sequence[Item], model: LanguageModel, turns: Turns, separator: Separator) -> Column:
-    """The mean log p per token of each response after its context: −∞ without a token, NaN without a context."""
+    """Return the mean log p per token of each response after its context; −∞ without a token, NaN without a context."""
     between = model.end if separator == "end" else " "
     contexts = [spaced(item.context[-1:] if turns == "last" else item.context, between) for item in items]
     rows = [row for row, texts in enumerate(contexts) if texts]
@@ -59,9 +57,9 @@ def conditional(items: Sequence[Item], model: LanguageModel, turns: Turns, separ
 
 
 def scaled(means: Column) -> Column:
-    """1 − max(low, m) / low, with `low` the 5th percentile of the means: 0 for what is no likelier than low, to 1.
+    """Return 1 − max(low, m) / low, with `low` the 5th percentile of the finite means: 0 to 1.
 
-    What is −∞ gets 0 and what is NaN stays; neither moves the percentile. Where `low` is 0 nothing can be told apart.
+    −∞ becomes 0 and NaN stays. Where `low` is 0 every finite mean is 1.
     """
     finite = means[np.isfinite(means)]
     low = np.percentile(finite, PERCENTILE) if finite.size else np.nan

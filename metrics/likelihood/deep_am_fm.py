@@ -3,10 +3,10 @@
 Adequacy (AM) is the cosine of the response and the last utterance before it, fluency (FM) the coherence of Pang et al.
 (2020): the response's mean log-likelihood after that utterance, brought to 0..1 by the dataset's 5th percentile.
 
-Departures: the baseline adapts its BERT and GPT-2 to dialogues, here the models are whatever `encoder` and `lm` name,
-and a text's vector is the mean over its tokens, not the pooler's. It scales AM by its own 5th percentile, which has no
-bound where that is near 0; here a negative cosine counts as 0 in the mean, and the column `am` keeps it. It reads an
-empty response as "no response"; here that has AM and FM of 0. Whole dialogues are scored turn by turn.
+Departures: the baseline adapts its BERT and GPT-2 to dialogues; here the models are those that `encoder` and `lm` name,
+and a text's vector is the mean over its tokens. The baseline scales AM by its own 5th percentile, which is unbounded
+where that is near 0; here a negative cosine counts as 0 in the mean, and the column `am` keeps it. It reads an empty
+response as "no response"; here AM and FM are 0.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class DeepAmFm:
     separator: Separator = "space"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """AM from −1 to 1, FM and their mean from 0 to 1; NaN without a context."""
+        """Return AM from −1 to 1, FM and their mean from 0 to 1; NaN without a context."""
         model = models.lm(self.lm)
         fm = scaled(conditional(items, model, self.turns, self.separator))
         am = self._adequacy(items, models)
@@ -62,5 +62,5 @@ class DeepAmFm:
         return np.where([bool(text) for text in last], similar, np.nan)
 
     def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
-        """How a context of several turns is cut; with one turn scores are as they were before that changed."""
+        """Return how a context of several turns is cut, which has changed."""
         return ("cut=turns",) if self.turns == "all" else ()

@@ -1,18 +1,15 @@
-"""FED (Mehri and Eskenazi, 2020): how likely a person's next utterance is, when it praises and when it complains.
+"""FED (Mehri and Eskenazi, 2020): the likelihood of follow-ups that praise, against those that complain.
 
-The conversation, with the response that is judged, is followed by each of a quality's follow-ups
-(metrics/likelihood/followups.toml). The quality is the mean log-likelihood of those that speak for it minus that of
-those that speak against it; where none speaks for it, minus the latter. The paper's model is DialoGPT.
+The conversation, with the judged response, is followed by each of a quality's follow-ups (followups.toml). The quality
+is the mean log-likelihood of those that speak for it minus that of those that speak against it; where none speaks for
+it, minus the latter. The paper's model is DialoGPT. The model's end-of-text token stands before the conversation and
+after each turn, without the spaces of the released code, which tokenizers of its day dropped.
 
-The model's end-of-text token stands before the conversation and after each turn. The released code writes spaces around
-it, which tokenizers of its day dropped; DialoGPT was trained without.
-
-Departure: the likelihood is that of the follow-up's tokens alone, given the conversation, which is what differs between
-follow-ups. The released code takes the mean over every token of conversation and follow-up: a quality with two sides
-then shrinks as the conversation grows, and one with a single side is mainly the conversation's own likelihood.
-`speakers=true` writes `A:` and `B:` before the turns, which neither paper nor code says. `tokens=all` is the released
-form; of a conversation that is too long for the model it takes the beginning's likelihood, where the released code
-fails.
+Departure: the likelihood is that of the follow-up's tokens alone, given the conversation. The released code takes the
+mean over every token of both (`tokens=all`): a quality with two sides then shrinks as the conversation grows, and one
+with a single side is mainly the conversation's own likelihood. Where a conversation is too long for the model,
+`tokens=all` takes the likelihood of its beginning, where the released code fails. `speakers=true` writes `A:` and `B:`
+before the turns, which is neither in the paper nor in the code.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ Likelihoods: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class FollowUps:
-    """The utterances that speak for a quality, which may be none, and those that speak against it."""
+    """The utterances that speak for a quality, if any, and those that speak against it."""
 
     speak_for: tuple[str, ...]
     against: tuple[str, ...]
@@ -50,12 +47,8 @@ _LEVELS = {level: {quality: FollowUps(tuple(sides["speak_for"]), tuple(sides["ag
 TURN, DIALOGUE = _LEVELS["turn"], _LEVELS["dialogue"]
 
 QUALITIES = TURN | DIALOGUE
-"""Every quality; no name is used twice."""
-
-UTTERANCES = tuple(dict.fromkeys(text for each in QUALITIES.values() for text in (*each.speak_for, *each.against)))
-"""Every follow-up once."""
-
-_PLACE = {text: place for place, text in enumerate(UTTERANCES)}
+UTTERANCES = tuple(dict.fromkeys(text for sides in QUALITIES.values() for text in (*sides.speak_for, *sides.against)))
+_COLUMN = {text: column for column, text in enumerate(UTTERANCES)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,39 +75,38 @@ class Fed:
     speakers: bool = False
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Differences of log-likelihoods, without bounds; NaN for a conversation without text."""
+        """Return differences of log-likelihoods, unbounded; NaN for a conversation without text."""
         model = models.lm(self.lm)
         said = [[turn.text.strip() for turn in (marked(item) if self.speakers else item.utterances)] for item in items]
-        with_text = [place for place, texts in enumerate(said) if any(texts)]
+        with_text = [row for row, texts in enumerate(said) if any(texts)]
         likelihoods = np.full((len(items), len(UTTERANCES)), np.nan)
-        likelihoods[with_text] = self._likelihoods([said[place] for place in with_text], model)
+        likelihoods[with_text] = self._likelihoods([said[row] for row in with_text], model)
         columns = {f"fed-{quality}": _quality(quality, likelihoods) for quality in QUALITIES}
-        turn, dialogue = (_mean([columns[f"fed-{quality}"] for quality in some]) for some in (TURN, DIALOGUE))
+        turn, dialogue = (_mean([columns[f"fed-{quality}"] for quality in level]) for level in (TURN, DIALOGUE))
         whole = np.array([item.response is None for item in items], dtype=bool)
         return {"fed": np.where(whole, dialogue, turn), **columns}
 
     def _likelihoods(self, said: Sequence[Sequence[str]], model: LanguageModel) -> Likelihoods:
-        """The mean log p per token of every follow-up after every conversation, or of both together."""
+        """Return the mean log p per token of every follow-up after every conversation, or of both together."""
         conversations: list[Before] = [
             (*(model.end + text for text in texts[:-1]), model.end + texts[-1] + model.end) for texts in said]
         means = model.after_each(conversations, UTTERANCES).astype(np.float64)
         if self.tokens == "follow-up":
             return means
-        own = model.log_likelihoods([(model.end, model.end.join(texts) + model.end) for texts in said])
-        sums = np.array([values.sum(dtype=np.float64) for values in own])[:, None]
-        counts = np.array([values.size for values in own])[:, None]
+        before = model.log_likelihoods([(model.end, model.end.join(texts) + model.end) for texts in said])
+        sums = np.array([values.sum(dtype=np.float64) for values in before])[:, None]
+        counts = np.array([values.size for values in before])[:, None]
         sizes = model.sizes(UTTERANCES)
         return (sums + means * sizes) / (counts + sizes)
 
 
 def _quality(quality: str, likelihoods: Likelihoods) -> Column:
-    """The likelihood of what speaks for a quality minus that of what speaks against it: (items,)."""
-    praise, complaint = ([likelihoods[:, _PLACE[text]] for text in side] for side in
+    """Return the likelihood of praise for a quality minus that of complaints: (items,)."""
+    praise, complaint = ([likelihoods[:, _COLUMN[text]] for text in side] for side in
                          (QUALITIES[quality].speak_for, QUALITIES[quality].against))
     return _mean(praise) - _mean(complaint) if praise else -_mean(complaint)
 
 
 def _mean(columns: Sequence[Column]) -> Column:
-    """The mean of each row; added one by one, so that it does not depend on how many rows there are."""
-    total: Column = sum(columns[1:], columns[0])
-    return total / len(columns)
+    mean: Column = np.mean(columns, axis=0)
+    return mean

@@ -3,10 +3,9 @@
 Each is a mean log-likelihood per token, brought to 0..1 by the 5th percentile of the dataset. As the paper has it, and
 unlike its released script, the coherence is divided by the response's length.
 
-Departures: the paper fine-tunes GPT-2 on its dialogues, here the model is whatever `lm` names. Its query is one
-utterance; here the whole context is read, `turns=last` is the paper's. The first token of a response is scored as
-well, after the beginning-of-text token. An empty response, which the script gives −10⁶ and lets move the percentile,
-gets 0 and moves nothing.
+Departures: the paper fine-tunes GPT-2 on its dialogues; here the model is the one that `lm` names. Its query is one
+utterance (`turns=last`); here the whole context is read. The first token of a response is scored too, after the
+beginning-of-text token. An empty response, which the script gives −10⁶, gets 0 and does not move the percentile.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Holistic:
     separator: Separator = "space"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Both from 0 to 1; coherence is NaN without a context."""
+        """Return both from 0 to 1; coherence is NaN without a context."""
         model = models.lm(self.lm)
         return {"holistic-coherence": scaled(conditional(items, model, self.turns, self.separator)),
                 "holistic-fluency": scaled(alone(items, model))}

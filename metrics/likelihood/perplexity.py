@@ -1,4 +1,4 @@
-"""Perplexity: how little a language model is surprised by the response, negated so that higher is better.
+"""Perplexity of the response under a language model, negated so that higher is better.
 
 `context=none` reads the response alone, `all` after the whole context and `last` after its last utterance. The first
 token counts too: without a context it stands after the model's beginning-of-text token, where scripts that take a
@@ -19,7 +19,7 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 
 _LARGEST = 700.0
-"""exp of more does not fit into a number."""
+"""exp of more overflows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class Perplexity:
     separator: Separator = "end"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Minus the perplexity, at most −1; NaN for a response without a token, or without the context asked for."""
+        """Return minus the perplexity, at most −1; NaN without a token, or without the requested context."""
         model = models.lm(self.lm)
         means = alone(items, model) if self.context == "none" else conditional(
             items, model, self.context, self.separator)
         return {"perplexity": np.where(np.isfinite(means), -np.exp(np.minimum(-means, _LARGEST)), np.nan)}
 
     def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
-        """How a context of several turns is cut; with one turn scores are as they were before that changed."""
+        """Return how a context of several turns is cut, which has changed."""
         return ("cut=turns",) if self.context == "all" else ()

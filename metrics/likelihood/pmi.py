@@ -1,13 +1,12 @@
-"""Pointwise mutual information: how much likelier the context makes the response.
+"""Pointwise mutual information of context and response.
 
 log p(r | c) − log p(r) is large where a response fits this context and would be odd elsewhere, so that "I don't know",
-likely after anything, gains nothing. It is the quantity that training by maximum mutual information prefers (Li et al.,
-2016), read here off one causal language model that nobody fine-tuned.
+likely after anything, gains nothing. Training by maximum mutual information prefers it (Li et al., 2016); here it is
+computed by one causal language model that is not fine-tuned.
 
-A dialogue is written one utterance a line, each after the mark of its speaker (`A:`, `B:`), the facts of a
-knowledge-grounded dialogue first, so that they are what a context too long for the model loses first. The unconditional
-likelihood is that of the response after its mark alone, or after `start` and its mark. Marks and the whole context were
-chosen on DailyDialog++ (docs/models.md), not on rated datasets.
+A dialogue is written one utterance a line, each after the mark of its speaker (`A:`, `B:`), facts first, since a
+context that is too long loses its beginning. The unconditional likelihood is that of the response after its mark, or after
+`start` and its mark. Marks and the whole context were chosen on DailyDialog++ (docs/models.md), not on rated datasets.
 """
 
 from __future__ import annotations
@@ -17,13 +16,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.dataset import Item
 from metrics.likelihood._context import Turns, marks
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.text.words import reply
+from metrics.text.words import reply, unscored
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class Pmi:
     start: str = ""
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Natural logarithms, per token of the response but for the sum; NaN without a context or an empty response."""
+        """Return natural logarithms, per token except for the sum; NaN without a context or for an empty response."""
         model = models.lm(self.lm)
         rows = [row for row, item in enumerate(items) if reply(item).strip() and any(
             turn.text.strip() for turn in item.context)]
@@ -60,23 +58,23 @@ class Pmi:
                                       for read in (after, alone))
         sizes = np.array([max(1, values.size) for values in after])
         gain = conditional - unconditional
-        columns = (gain / sizes, gain, gain / np.maximum(-unconditional, 1e-6), conditional / sizes)
-        return {name: _spread(column, rows, len(items))
-                for name, column in zip(self.card.columns, columns, strict=True)}
+        columns = np.stack([gain / sizes, gain, gain / np.maximum(-unconditional, 1e-6), conditional / sizes])
+        table = unscored(len(columns), len(items))
+        table[:, rows] = columns
+        return dict(zip(self.card.columns, table, strict=True))
 
     def _context(self, item: Item) -> tuple[str, ...]:
         facts = [fact for fact in item.facts if fact.strip()] if self.facts else []
         turns = item.context[-1:] if self.turns == "last" else item.context
         lines = [f"{self._mark(turn.speaker, item)} {' '.join(turn.text.split())}".strip() for turn in turns]
         *earlier, last = [f"{line}\n" for line in (*facts, *lines)]
-        return (*earlier, last + self._own_mark(item))
+        return (*earlier, last + self._last_mark(item))
 
     def _opening(self, item: Item) -> str:
-        """What stands before the response in place of a context, and who speaks."""
-        mark = self._own_mark(item)
+        mark = self._last_mark(item)
         return f"{self.start}\n{mark}" if self.start or not mark else mark
 
-    def _own_mark(self, item: Item) -> str:
+    def _last_mark(self, item: Item) -> str:
         return self._mark(item.response.speaker, item) if item.response else ""
 
     def _mark(self, speaker: str, item: Item) -> str:
@@ -85,9 +83,3 @@ class Pmi:
     def _response(self, item: Item) -> str:
         text = " ".join(reply(item).split())
         return f" {text}" if self.speakers else text
-
-
-def _spread(values: npt.NDArray[np.float64], rows: Sequence[int], size: int) -> npt.NDArray[np.float64]:
-    column = np.full(size, np.nan)
-    column[rows] = values
-    return column

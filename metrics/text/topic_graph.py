@@ -1,15 +1,15 @@
-"""A graph of terms on disk: compact, mapped into memory, with hop counts and nearest neighbours for many at once.
+"""A graph of terms in a compact file that is mapped into memory, with hop counts and nearest neighbours.
 
     header    8 × u8     mark, nodes, entries, bytes of text, checksum of all that follows
     keys      u8         digests of the terms, ascending: a node's number is the rank of its digest
-    ends      u8         where each term's text begins, and where the last ends
-    rows      u8         where each node's entries begin, and where the last end (CSR)
+    ends      u8         offsets of the terms' texts, and the end of the last
+    rows      u8         offsets of the nodes' entries, and the end of the last (CSR)
     columns   u4         the neighbours of each node, the heaviest edge first, then the neighbour of most edges
     weights   f4         of the edges, each of which is an entry of both its nodes
     text      bytes      the terms
 
-The graph has no direction and no loops; of two edges between the same terms the heavier counts. A file that is not what
-was written is noticed when it is opened.
+The graph has no direction and no loops; of two edges between the same terms the heavier counts. Opening
+verifies the checksum.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from metrics.errors import MissingResource
 Nodes = npt.NDArray[np.int64]
 Hops = npt.NDArray[np.int8]
 FARTHEST = 4
-"""How many hops are looked for."""
+"""Most hops that are counted."""
 _MARK = int.from_bytes(b"topics_1", "little")
 _HEADER = 64
 _BITS = 64
@@ -36,14 +36,14 @@ _BLOCK = 512
 
 
 class Damaged(MissingResource):
-    """A graph's file is not what was written."""
+    """The file of a graph has another checksum or size than was written."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} is damaged; remove it, and it is made anew")
 
 
 class Graph:
-    """A file of a graph, mapped."""
+    """A graph in a mapped file."""
 
     def __init__(self, path: Path) -> None:
         whole = np.memmap(path, np.uint8, "r") if path.stat().st_size >= _HEADER else np.zeros(_HEADER, np.uint8)
@@ -61,7 +61,7 @@ class Graph:
         return len(self._keys)
 
     def find(self, terms: Iterable[str]) -> Nodes:
-        """The node of each term, -1 for one that is not in the graph."""
+        """Return the node of each term, -1 for an unknown term."""
         keys = np.array([_key(term) for term in terms], dtype=np.uint64)
         if not len(self):
             return np.full(len(keys), -1)
@@ -69,13 +69,13 @@ class Graph:
         return np.where(self._keys[places] == keys, places, -1)
 
     def term(self, node: int) -> str:
-        """The term of a node."""
+        """Return the term of a node."""
         return bytes(self._texts[int(self._ends[node]):int(self._ends[node + 1])]).decode()
 
     def hops(self, left: Nodes, right: Nodes) -> Hops:
-        """How many edges the shortest way from each to each has, 0 to FARTHEST; -1 where none is so short.
+        """Return the length of the shortest path of each pair, 0 to FARTHEST; -1 for longer ones.
 
-        A breadth-first search from 64 nodes at a time: a bit of a node's word says which of them have come to it.
+        A breadth-first search from 64 nodes at a time; each bit of a node's word stands for one of them.
         """
         hops = np.where((left == right) & (left >= 0), 0, -1).astype(np.int8)
         open_ = np.flatnonzero((left != right) & (left >= 0) & (right >= 0))
@@ -89,10 +89,9 @@ class Graph:
         return hops
 
     def neighbours(self, nodes: Nodes, first: int, second: int) -> tuple[Nodes, Nodes]:
-        """The `first` nearest at one hop and the `second` at two: (nodes, first) and (nodes, second), -1 for none.
+        """Return the `first` nearest at one hop and the `second` at two: (nodes, first) and (nodes, second), or -1.
 
-        Near at one hop is who has the heaviest edge; at two hops, over those, who has the largest sum of products of
-        both edges' weights.
+        At one hop the heaviest edge is nearest; at two hops, over these, the largest sum of products of both weights.
         """
         near = np.full((len(nodes), first), -1)
         for place in range(first):
@@ -124,13 +123,13 @@ class Graph:
         return second_nodes
 
     def _entries(self, nodes: Nodes) -> tuple[Nodes, Nodes]:
-        """The entries of all the nodes one after the other: whose each is, and its place."""
+        """Return the entries of all nodes in turn: the index of the node, and the entry."""
         begin, counts = self.rows[nodes], self._degrees(nodes)
         whose = np.repeat(np.arange(len(nodes)), counts)
         return whose, np.arange(counts.sum()) + np.repeat(begin - np.cumsum(counts) + counts, counts)
 
     def _from(self, sources: Nodes, left: Nodes, right: Nodes) -> Hops:
-        """The hops from up to 64 sources, in ascending order, to the right of each pair."""
+        """Return the hops of each pair, whose left node is one of up to 64 ascending sources."""
         bits = np.uint64(1) << np.searchsorted(sources, left).astype(np.uint64)
         reached = np.zeros(len(self), np.uint64)
         reached[sources] = np.uint64(1) << np.arange(len(sources), dtype=np.uint64)
@@ -149,7 +148,7 @@ class Graph:
         return self.rows[nodes + 1] - self.rows[nodes]
 
     def _gathered(self, reached: npt.NDArray[np.uint64], nodes: Nodes) -> npt.NDArray[np.uint64]:
-        """What the neighbours of each node have together."""
+        """Return the union of the bits of each node's neighbours."""
         together = np.zeros(len(nodes), np.uint64)
         counts = self._degrees(nodes)
         some = np.flatnonzero(counts)
@@ -161,7 +160,7 @@ class Graph:
 
 
 def write(path: Path, terms: Sequence[str], left: Nodes, right: Nodes, weights: npt.NDArray[np.float32]) -> None:
-    """Write the graph of these terms with edges between the left and the right of them, by their places."""
+    """Write the graph of these terms, with edges between the terms of these indices."""
     keys = np.array([_key(term) for term in terms], dtype="<u8")
     order = np.argsort(keys, kind="stable")
     rank = np.empty(len(terms), dtype=np.int64)
@@ -179,7 +178,7 @@ def write(path: Path, terms: Sequence[str], left: Nodes, right: Nodes, weights: 
 
 def _symmetric(left: Nodes, right: Nodes, weights: npt.NDArray[np.float32],
                nodes: int) -> tuple[Nodes, Nodes, npt.NDArray[np.float32]]:
-    """Each edge from both its ends, once, without loops; the entries of a node with the heaviest first."""
+    """Return each edge once from both its ends, without loops, the heaviest of a node first."""
     here = left != right
     rows, columns = np.concatenate([left[here], right[here]]), np.concatenate([right[here], left[here]])
     data = np.concatenate([weights[here], weights[here]])

@@ -1,15 +1,14 @@
-"""Text for the metrics: words, tokens, n-grams, stems, and items gathered by the references they share.
+"""Text for the metrics: words, tokens, n-grams, stems, and items grouped by their references.
 
-`tokens` follows mteval-v13a, as sacreBLEU does, and gives the same tokens for every text. Texts whose treatment
-depends on the order of that script's substitutions (entities, `<skipped>`, a broken hyphen, a digit after two
-stops) are left to sacreBLEU; all others take one regular expression.
+`tokens` gives the tokens of sacreBLEU's 13a: by one regular expression, and by sacreBLEU itself for texts whose
+tokens depend on the order of its substitutions (entities, `<skipped>`, a broken hyphen, a digit after two stops).
 
-English is as it always was. In every other language a word is, after Unicode's rules (UAX #29), letters and digits with
-their marks, and of a script that is written without spaces (Han, Hiragana, Thai, Lao, Khmer, Burmese) each character;
-BLEU's tokens are those of the tokenizer of sacreBLEU that fits. The language is the item's, never that of a text.
+Outside English a word is, after Unicode's rules (UAX #29), letters and digits with their marks, and in scripts without
+spaces (Han, Hiragana, Thai, Lao, Khmer, Burmese) each character; BLEU's tokens are those of sacreBLEU's tokenizer for
+the item's language.
 
-A blank reference is none: `mean`, `max` and `first` pass it over. `standard` hands it on, as the packages do, and
-only the length that BLEU compares with can tell. Without any reference that holds text an item is not scorable.
+`mean`, `max` and `first` skip blank references; `standard` keeps them, as the packages do, which changes only the
+length that BLEU compares with. Without a reference that holds text an item is not scorable.
 """
 
 from __future__ import annotations
@@ -33,14 +32,12 @@ from benchmarks.dataset import Item, Reference
 from metrics.errors import CannotScore, MissingResource
 
 Aggregation: TypeAlias = Literal["standard", "mean", "max", "first"]
-"""How several references make one score: as the metric's paper does it, their mean, the best, only the first."""
+"""How several references make one score: as in the metric's paper, the mean, the best, or only the first."""
 
 Ngram: TypeAlias = tuple[str, ...]
 
 _SYMBOL = r"!-&(-+/:-@\[-`{-~"
-_TOKEN = re.compile(
-    rf"(?:[^\s{_SYMBOL}.,\-]+|(?<![0-9])-|(?<=[0-9])[.,](?=[0-9]))+|[{_SYMBOL}.,\-]"
-)
+_TOKEN = re.compile(rf"(?:[^\s{_SYMBOL}.,\-]+|(?<![0-9])-|(?<=[0-9])[.,](?=[0-9]))+|[{_SYMBOL}.,\-]")
 _STOPS_BEFORE_DIGIT = re.compile(r"[.,]{2}[0-9]")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
@@ -55,12 +52,12 @@ _TOKENIZERS: dict[str, Tokenizer] = {"zh": "zh", **dict.fromkeys(("ja", "th", "l
 
 
 def words(text: str, language: str = "en") -> list[str]:
-    """The words of a text, lower-cased, without punctuation: what a person would count."""
+    """Return the words of a text, lower-cased and without punctuation."""
     return (_WORD if language == "en" else _unicode_word()).findall(text.lower())
 
 
 def terms(text: str) -> list[str]:
-    """What a search looks for: words, but of characters without spaces each two neighbours, as in Lucene."""
+    """Return the terms of a search: words, and pairs of neighbours in scripts without spaces, as in Lucene."""
     if text.isascii():
         return words(text)
     runs = (_unicode_word().findall(run) for run in _unicode_word(runs=True).findall(text.lower()))
@@ -68,7 +65,7 @@ def terms(text: str) -> list[str]:
 
 
 def tokens(text: str, lowercase: bool = False, language: str = "en", tokenizer: Tokenizer = "language") -> list[str]:
-    """The tokens of a text, those of sacreBLEU: 13a for English."""
+    """Return the tokens that sacreBLEU gives a text: 13a for English."""
     text = (text.lower() if lowercase else text).rstrip()
     if tokenizer == "language":
         tokenizer = _TOKENIZERS.get(language.partition("-")[0], "13a")
@@ -81,56 +78,55 @@ def tokens(text: str, lowercase: bool = False, language: str = "en", tokenizer: 
 
 
 def ngrams(sequence: Sequence[str], order: int) -> Iterator[Ngram]:
-    """The n-grams of one order, from the left, each as often as it occurs."""
+    """Return the n-grams of one order, from the left, with repetitions."""
     return zip(*(sequence[start:] for start in range(order)), strict=False)
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """The Porter stem of a word, in NLTK's variant."""
+    """Return the Porter stem of a word, in NLTK's variant."""
     stemmed: str = _porter().stem(word)
     return stemmed
 
 
 def reply(item: Item) -> str:
-    """The text of the response that is judged."""
+    """Return the text of the judged response."""
     if item.response is None:
         raise CannotScore(f"item {item.id} is a whole dialogue; this metric scores a response")
     return item.response.text
 
 
-def sharing(
-    items: Sequence[Item], references: Aggregation
-) -> Iterator[tuple[tuple[Reference, ...], list[tuple[int, str]]]]:
-    """The scorable items by the references they share: those to be used, then each item's position and response.
+def sharing(items: Sequence[Item],
+            references: Aggregation) -> Iterator[tuple[tuple[Reference, ...], list[tuple[int, str]]]]:
+    """Yield the references to use, and the positions and responses of all items of one language that share them.
 
-    Those of a group are in the same language.
-
-    Whatever is computed from references is thus computed once, and can be dropped before the next group.
+    What is computed from references is thus computed once, and can be dropped before the next group.
     """
     groups: dict[tuple[tuple[Reference, ...], str], list[int]] = {}
     for row, item in enumerate(items):
         groups.setdefault((item.references, item.language), []).append(row)
-    for (together, _), rows in groups.items():
-        if used := _used(together, references):
+    for (shared, _), rows in groups.items():
+        with_text = tuple(reference for reference in shared if reference.text.strip())
+        if with_text:
+            used = {"standard": shared, "first": with_text[:1]}.get(references, with_text)
             yield used, [(row, reply(items[row])) for row in rows]
 
 
 def over_references(scores: Sequence[float], references: Aggregation) -> float:
-    """One score from one per reference: their mean, or the largest."""
+    """Return the mean of the scores with each reference, or the largest."""
     return math.fsum(scores) / len(scores) if references == "mean" else max(scores)
 
 
 def unscored(columns: int, items: int) -> npt.NDArray[np.float64]:
-    """A table (columns, items) of NaN, to be filled where an item can be scored."""
+    """Return a table (columns, items) of NaN."""
     return np.full((columns, items), np.nan)
 
 
 class SideBySide:
-    """Texts as the bits of one integer, one bit a word and a free bit after each text: words are found in all at once.
+    """Texts as the bits of one integer, a bit per word and a free bit after each text, to search all at once.
 
-    `places` holds for each word the bits where it stands, `spans` the bits of each text, `lengths` their words.
-    Made for utterances: time and memory grow with the product of the lengths compared.
+    `places` holds the bits of each word, `spans` the bits of each text, `lengths` the number of its words. Time and
+    memory grow with the product of the lengths compared, which suits utterances.
     """
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:
@@ -145,10 +141,9 @@ class SideBySide:
             start += len(text) + 1
 
     def found(self, text: Sequence[str], orders: int) -> Iterator[list[int]]:
-        """For each order the n-grams of `text` that occur here, from the left, as the bits of their last words.
+        """Yield for each order the n-grams of `text` that occur here, from the left, as the bits of their last words.
 
-        An n-gram ends where its last word stands after an end of the n-gram without it. No two n-grams of the same
-        order end in the same place, so equal bits are equal n-grams.
+        Two n-grams of one order never end in the same place, so that equal bits are equal n-grams.
         """
         here = [*map(self.places.get, text, repeat(0)), 0]  # the last 0 stops what reaches the end of the text
         ends = [(place, bits) for place, bits in enumerate(here) if bits]
@@ -157,20 +152,13 @@ class SideBySide:
             ends = [(place + 1, bits) for place, before in ends if (bits := before << 1 & here[place + 1])]
 
     def counts(self, bits: int) -> list[int]:
-        """How many of the bits lie in each text."""
+        """Return how many of the bits lie in each text."""
         return [(bits & span).bit_count() for span in self.spans]
-
-
-def _used(references: tuple[Reference, ...], aggregation: Aggregation) -> tuple[Reference, ...]:
-    with_text = tuple(reference for reference in references if reference.text.strip())
-    if aggregation == "standard":
-        return references if with_text else ()
-    return with_text[:1] if aggregation == "first" else with_text
 
 
 @functools.lru_cache
 def _unicode_word(*, runs: bool = False) -> re.Pattern[str]:
-    """A word outside English: letters and digits, or one character without spaces or a run of those, with marks."""
+    """Return the pattern of a word outside English; with `runs` characters without spaces stay together."""
     marks = "".join(sign for sign in map(chr, range(0x20000)) if unicodedata.category(sign)[0] == "M")
     marks += "\u200c\u200d"
     alone = rf"(?:[{SPACELESS}](?<=\w)[{marks}]*){'+' * runs}"
@@ -184,14 +172,14 @@ def _sacrebleu(name: str) -> Any:
 
     try:
         return BLEU(tokenize=name).tokenizer
-    except (ImportError, RuntimeError, OSError) as error:  # what it reads is not installed, or cannot be downloaded
+    except (ImportError, RuntimeError, OSError) as error:  # its data are not installed, or cannot be downloaded
         reason = " ".join(str(error).split())
         raise MissingResource(f"sacreBLEU's tokenizer {name} cannot be had ({reason:.200}); take another") from error
 
 
 @functools.lru_cache(maxsize=1)
 def _porter() -> Any:
-    """NLTK's stemmer, without the rest of NLTK, which takes a second to import."""
+    """Return NLTK's stemmer without importing the rest of NLTK, which takes a second."""
     before, found = set(sys.modules), importlib.util.find_spec("nltk")
     if "nltk" not in before and found:
         for name in ("nltk", "nltk.stem"):
@@ -199,6 +187,6 @@ def _porter() -> Any:
             package.__path__ = [str(Path(str(found.origin)).parent.joinpath(*name.split(".")[1:]))]
     try:
         return importlib.import_module("nltk.stem.porter").PorterStemmer()
-    finally:  # whoever imports NLTK later gets all of it
+    finally:  # a later import of NLTK must get all of it
         for name in [name for name in sys.modules.keys() - before if name.partition(".")[0] == "nltk"]:
             del sys.modules[name]

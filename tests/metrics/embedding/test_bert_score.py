@@ -17,11 +17,12 @@ pytest.importorskip("torch")
 bert_score = pytest.importorskip("bert_score")
 
 from benchmarks.dataset import Item  # noqa: E402  (what is needed may be absent)
-from metrics.embedding.bert_score import LAYERS, BertScore, _ReferenceTokens  # noqa: E402
+from metrics.embedding.bert_score import LAYERS, BertScore  # noqa: E402
 from metrics.errors import BadOption, MissingResource  # noqa: E402
 from metrics.metric import File  # noqa: E402
 from metrics.models import weights  # noqa: E402
 from metrics.models.service import Models  # noqa: E402
+from metrics.text.similarity import SoftMatches  # noqa: E402
 from tests import tiny  # noqa: E402
 from tests.conftest import make_item  # noqa: E402
 
@@ -92,7 +93,7 @@ def test_what_points_away_counts_0_and_what_stands_around_a_text_is_matched_and_
     c, d = ((np.array([(-1, 0), token, (0, -1)], np.float32), np.array([0.0, 1, 0]))
             for token in ((0.5, 0.75**0.5), (-1, -1)))
     for reference, response, expected in ((c, d, (0.5**0.5, 0)), (d, c, (0, 0.5**0.5))):
-        assert np.ravel(_ReferenceTokens([reference]).matched(response)) == pytest.approx(expected, abs=1e-6)
+        assert np.ravel(SoftMatches([reference]).of(response, least=0)) == pytest.approx(expected, abs=1e-6)
 
 
 def test_several_references_and_those_of_no_weight(tiny_encoder: Path) -> None:
