@@ -7,8 +7,8 @@ reference; like NLTK, the third pass looks up stems, not words. Of several refer
 alignment.
 
 WordNet is read from the database files in NLTK's `wordnet.zip`. A word is looked up as it is and in its base forms:
-those in its exception list, else those its endings suggest (wndb(5WN), morphy(7WN)). The synonyms equal the lemmas of NLTK's
-`synsets(word)`.
+those in its exception list, else those its endings suggest (wndb(5WN), morphy(7WN)). The synonyms equal the lemmas of
+NLTK's `synsets(word)`.
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@ likely after anything, gains nothing. Training by maximum mutual information pre
 computed by one causal language model that is not fine-tuned.
 
 A dialogue is written one utterance a line, each after the mark of its speaker (`A:`, `B:`), facts first, since a
-context that is too long loses its beginning. The unconditional likelihood is that of the response after its mark, or after
-`start` and its mark. Marks and the whole context were chosen on DailyDialog++ (docs/models.md), not on rated datasets.
+context that is too long loses its beginning. The unconditional likelihood is that of the response after its mark, or
+after `start` and its mark. Marks and the whole context were chosen on DailyDialog++ (docs/models.md), not on rated
+datasets.
 """
 
 from __future__ import annotations
