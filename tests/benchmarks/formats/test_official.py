@@ -1,4 +1,4 @@
-"""Readers of the organisers' JSON and of private ratings: every quirk of the files, every complaint in one line."""
+"""The organisers' JSON and private ratings: every quirk of the files is read, every problem named in one line."""
 
 import hashlib
 import json
@@ -9,57 +9,60 @@ from typing import Any
 import pytest
 
 from benchmarks import registry
-from benchmarks.dataset import Dataset, Item, Rating, Reference, Utterance
+from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Rating, Reference, Utterance
 from benchmarks.errors import BadRecord, BenchmarkError
 from benchmarks.formats import official, private
 from tests.conftest import make_card, make_item
 
+NAME = "dailydialog-gupta"
+
 
 def record(**changes: Any) -> dict[str, Any]:
-    values = {"dialogue_id": "dailydialog-gupta_00000", "context": "hi\nhow are you ?", "response": "fine .",
+    values = {"dialogue_id": f"{NAME}_00000", "context": "hi\nhow are you ?", "response": "fine .",
               "reference": ["well ."], "model": "bot", "annotations": {"overall": [4, 5]}}
     return {key: value for key, value in {**values, **changes}.items() if value is not ...}
 
 
-def parse(folder: Path, *records: object, name: str = "dailydialog-gupta") -> Any:
+def parse(folder: Path, *records: object, name: str = NAME) -> Any:
     path = folder / f"{name}_eval.json"
     path.write_text(json.dumps(records))
     return official.parse(path, registry.card(name))
 
 
-def test_turns_are_stripped_and_marks_name_their_speakers(tmp_path: Path) -> None:
-    padded = record(context=" hi \n \n there \n ", response="  ok \n", reference=[" well \n", " "])
-    dataset = parse(tmp_path, padded)
-    assert dataset.items == (Item("dailydialog-gupta_00000", (Utterance("system", "hi"), Utterance("user", "there")),
-                                  Utterance("system", "ok"), (Reference("well"),), system="bot"),)
+def test_padding_is_dropped_and_turns_alternate(tmp_path: Path) -> None:
+    dataset = parse(tmp_path, record(context=" hi \n \n there \n ", response="  ok \n", reference=[" well \n", " "]))
+    assert dataset.items == (Item(f"{NAME}_00000", (Utterance(SYSTEM, "hi"), Utterance(USER, "there")),
+                                  Utterance(SYSTEM, "ok"), (Reference("well"),), system="bot"),)
     assert dataset.ratings[0].votes == (4.0, 5.0)
-    item = parse(tmp_path, record(context="User: hi\nUser: you: there?\nSystem: yes", response="System: ok")).items[0]
-    assert item.context == (Utterance("user", "hi"), Utterance("user", "you: there?"), Utterance("system", "yes"))
-    assert item.response == Utterance("system", "ok")
-    item = parse(tmp_path, record(context="User: hi\nso: what", response="System: ok")).items[0]
-    assert item.context[1] == Utterance("user", "so: what")
-    item = parse(tmp_path, record(context="System: a film\nseen it ?", response="no")).items[0]
-    assert item.context[0].text == "System: a film"
 
 
-def test_both_names_of_the_system_and_silence(tmp_path: Path) -> None:
+def test_marks_name_the_speakers_if_the_response_has_one(tmp_path: Path) -> None:
+    for context, response, turns, text in (
+        ("User: hi\nUser: you: there?\nSystem: yes", "System: ok",
+         [(USER, "hi"), (USER, "you: there?"), (SYSTEM, "yes")], "ok"),
+        ("User: hi\nso: what", "System: ok", [(USER, "hi"), (USER, "so: what")], "ok"),
+        ("System: a film\nseen it ?", "no", [(SYSTEM, "System: a film"), (USER, "seen it ?")], "no"),
+        ("User: hi", "System: ", [(USER, "hi")], ""),
+    ):
+        item = parse(tmp_path, record(context=context, response=response)).items[0]
+        assert item.context == tuple(Utterance(*turn) for turn in turns)
+        assert item.response == Utterance(SYSTEM, text)
+
+
+def test_both_names_of_the_system_and_silence_are_read(tmp_path: Path) -> None:
     for values, system in ((record(model="gpt"), "gpt"), (record(model=..., model_name="gpt"), "gpt"),
                            (record(model=...), None)):
         assert parse(tmp_path, values).items[0].system == system
     for response in ("", None, "  "):
-        assert parse(tmp_path, record(response=response)).items[0].response == Utterance("system", "")
-    item = parse(tmp_path, record(context="User: hi", response="System: ")).items[0]
-    assert (item.response.text, item.context[0].text) == ("", "hi")
+        assert parse(tmp_path, record(response=response)).items[0].response == Utterance(SYSTEM, "")
 
 
-def test_both_names_of_the_dialogue(tmp_path: Path) -> None:
+def test_both_names_of_the_dialogue_are_read(tmp_path: Path) -> None:
     for key in ("dialog", "dialogue"):
         turns = [{"speaker": "human", "text": "hi"}, {"speaker": "model", "text": " hello "}]
-        row = {"dialogue_id": "a", key: turns, "annotations": {"Coherent": []}}
-        dataset = parse(tmp_path, row, name="fed-dial")
-        assert dataset.items[0].response is None
-        assert dataset.items[0].context == (Utterance("user", "hi"), Utterance("system", "hello"))
-        assert dataset.ratings[0].votes == ()
+        dataset = parse(tmp_path, {"dialogue_id": "a", key: turns, "annotations": {"Coherent": []}}, name="fed-dial")
+        assert dataset.items == (Item("a", (Utterance(USER, "hi"), Utterance(SYSTEM, "hello")), None),)
+        assert dataset.ratings == (Rating("a", "Coherent", ()),)
     for more, problem in [({"dialog": [{"speaker": "human", "text": " "}]}, "no utterance with text"),
                           ({}, "should be a list of {\"speaker\": \"user\", \"text\": \"Hello\"}, is missing"),
                           ({"dialog": ["hi"]}, "the texts speaker and text")]:
@@ -67,46 +70,37 @@ def test_both_names_of_the_dialogue(tmp_path: Path) -> None:
             parse(tmp_path, {"dialogue_id": "a", **more}, name="fed-dial")
 
 
-def test_votes(tmp_path: Path) -> None:
-    """Numbers, in quotes too; words are no vote; without annotations the item is unrated."""
-    for values, votes in [
-        ([1, 2.5], (1.0, 2.5)), (["4", " 5 "], (4.0, 5.0)), (["N/A (no idea)", 3], (3.0,)), ([None, 2], (2.0,)),
-        ([], ()), (None, ()), (3, (3.0,)),
-    ]:
-        row = record(annotations={"overall": values}, win_ratio=0.1)
-        assert parse(tmp_path, row).ratings[0].votes == votes
+def test_votes_are_numbers_quoted_or_not_and_words_are_no_votes(tmp_path: Path) -> None:
+    for values, votes in [([1, 2.5], (1.0, 2.5)), (["4", " 5 "], (4.0, 5.0)), (["N/A (no idea)", 3], (3.0,)),
+                          ([None, 2], (2.0,)), ([], ()), (None, ()), (3, (3.0,))]:
+        assert parse(tmp_path, record(annotations={"overall": values}, win_ratio=0.1)).ratings[0].votes == votes
     for missing in (..., None, {}):
         dataset = parse(tmp_path, record(annotations=missing))
         assert (len(dataset.items), dataset.ratings) == (1, ())
 
 
 def test_win_ratio_is_the_rating_of_esl_and_ncm(tmp_path: Path) -> None:
+    row = {"dialogue_id": "x", "context": "a", "response": "b", "annotations": {"appropriateness": [3]}}
     for ratio, votes in [(0.25, (0.25,)), ("0.5", (0.5,)), (None, ()), ("", ()), ("nan", ()), ("-", ())]:
-        row = {"dialogue_id": "x", "context": "a", "response": "b", "win_ratio": ratio,
-               "annotations": {"appropriateness": [3]}}
-        (rating,) = parse(tmp_path, row, name="esl").ratings
-        assert (rating.quality, rating.votes) == ("appropriateness", votes)
+        dataset = parse(tmp_path, {**row, "win_ratio": ratio}, name="esl")
+        assert dataset.ratings == (Rating("x", "appropriateness", votes),)
     with pytest.raises(BadRecord, match="no ratio"):
-        parse(tmp_path, {"dialogue_id": "x", "context": "a", "response": "b", "win_ratio": 1e9}, name="esl")
+        parse(tmp_path, {**row, "win_ratio": 1e9}, name="esl")
 
 
 WRONG: list[tuple[list[object], tuple[str, ...]]] = [
     ([record(dialogue_id=...)], ("record 0", "dialogue_id", "missing")),
     ([record(dialogue_id=7)], ("record 0", "dialogue_id", "text")),
-    ([record(), record()], ("record dailydialog-gupta_00000", "dialogue_id", "twice")),
-    ([record(response=...)], ("dailydialog-gupta_00000", "response", "missing")),
+    ([record(), record()], (f"record {NAME}_00000", "dialogue_id", "twice")),
+    ([record(response=...)], (f"{NAME}_00000", "response", "missing")),
     ([record(context=["a"])], ("context", "a list")),
     ([record(reference=[1])], ("reference", "list of texts")),
     ([record(annotations=[1])], ("annotations", "a list")),
     ([record(annotations={"overal": [1]})], ("annotations.overal", "did you mean 'overall'")),
-    ([record(annotations={"overall": ["good"]})], ("annotations.overall", "'good'")),
-    ([record(annotations={"overall": [True]})], ("annotations.overall", "True")),
-    ([record(annotations={"overall": [float("nan")]})], ("annotations.overall", "not finite")),
-    ([record(annotations={"overall": [float("inf")]})], ("annotations.overall", "not finite")),
-    ([record(annotations={"overall": [1e308]})], ("annotations.overall", "no vote")),
-    ([record(annotations={"overall": ["1_0"]})], ("annotations.overall", "'1_0'")),
-    ([record(annotations={"overall": [10**400]})], ("annotations.overall", "no vote")),
-    ([record(response="\ud800")], ("dailydialog-gupta_00000", "response", "surrogate")),
+    *(([record(annotations={"overall": [vote]})], ("annotations.overall", part)) for vote, part in (
+        ("good", "'good'"), (True, "True"), (float("nan"), "not finite"), (float("inf"), "not finite"),
+        (1e308, "no vote"), ("1_0", "'1_0'"), (10**400, "no vote"))),
+    ([record(response="\ud800")], (f"{NAME}_00000", "response", "surrogate")),
     ([record(reference=["ok", "\udfff"])], ("reference", "surrogate")),
     ([record(dialogue_id="")], ("record 0", "dialogue_id", "empty")),
     (["text"], ("record 0", "object")),
@@ -114,18 +108,17 @@ WRONG: list[tuple[list[object], tuple[str, ...]]] = [
 ]
 
 
-def test_what_is_wrong_and_what_is_not_json_is_named(tmp_path: Path) -> None:
+def test_bad_records_and_bad_json_are_named(tmp_path: Path) -> None:
     for rows, parts in WRONG:
         with pytest.raises(BadRecord) as caught:
             parse(tmp_path, *rows)
-        for part in ("dailydialog-gupta_eval.json", *parts):
-            assert part in str(caught.value)
+        assert all(part in str(caught.value) for part in (f"{NAME}_eval.json", *parts)), (str(caught.value), parts)
         assert "\n" not in str(caught.value)
-    path = tmp_path / "dailydialog-gupta_eval.json"
+    path = tmp_path / f"{NAME}_eval.json"
     for content in (b"[" + b"1" * 5000 + b"]", b'[{"dialogue_id": "a"', b"\xff\xfe[]", b"{}", b"", b"[" * 100_000):
         path.write_bytes(content)
         with pytest.raises(BadRecord, match=r"dailydialog-gupta_eval\.json"):
-            official.parse(path, registry.card("dailydialog-gupta"))
+            official.parse(path, registry.card(NAME))
 
 
 def test_every_row_and_vote_of_the_real_files_is_read(real_data: Path) -> None:
@@ -143,63 +136,49 @@ def test_every_row_and_vote_of_the_real_files_is_read(real_data: Path) -> None:
         assert all(item.system and item.utterances for item in dataset.items)
 
 
-def owners(*rated: str) -> private.Owners:
+def owners(*rated: str, origin: Any = "imported") -> private.Owners:
     """Owners of the items a and b, of which some are rated."""
     known = private.Owners()
     ratings = tuple(Rating(name, "overall", (1.0,)) for name in rated)
-    known.add(Dataset(make_card(), (make_item("a", "x"), make_item("b", "y")), ratings, "imported"))
+    known.add(Dataset(make_card(), (make_item("a", "x"), make_item("b", "y")), ratings, origin))
     return known
 
 
-FORMS = [
-    ("r.csv", "\ufeffitem;quality;vote\na;overall;4\na;overall;5\nb;overall;1.5\n"),
-    ("r.csv", "item,quality,vote\na,overall,4\na,overall,5\nb,overall,1.5\n"),
-    ("r.tsv", "dialogue_id\tquality\tscore\textra\na\toverall\t4\tx\na\toverall\t5\tx\nb\toverall\t1.5\tx\n"),
-    ("r.json", json.dumps([{"dialogue_id": "a", "annotations": {"overall": [4, 5]}},
-                           {"dialogue_id": "b", "annotations": {"overall": ["1.5"]}}])),
-]
-WRONG_RATINGS = [
-    ("item,quality,vote\nc,overall,4\n", ("line 2", "item", "'c'")),
-    ("item,quality,vote\na,overal,4\n", ("line 2", "quality", "did you mean 'overall'")),
-    ("item,quality,vote\na,overall,nan\n", ("line 2", "vote", "'nan'")),
-    ("item,quality,vote\na,overall,1e999\n", ("line 2", "vote")),
-    ("item,quality,vote\na,overall,good\n", ("line 2", "vote", "'good'")),
-    ("item,quality,vote\na,overall\n", ("line 2", "2 values for 3 columns")),
-    ("item,vote\na,4\n", ("no column quality",)),
-    ("item,quality,vote\n", ("no votes",)),
-    ("item,dialogue_id,quality,vote\na,b,overall,1\n", ("a column twice",)),
-    ("item,quality,vote\na,overall,1_0\n", ("line 2", "vote")),
-    ("item,quality,vote\na,overall,6\n", ("line 2", "vote", "outside the scale", "1 to 5")),
-    ("item,quality,vote\nc,overall,4\na,overall,9\n", ("line 2", "'c'", "1 more record is wrong")),
-    ("item,quality,vote\nb,overall,4\n", ("line 2", "b of toy has votes on 'overall' already")),
-]
-
-
-def test_the_forms_say_the_same(tmp_path: Path) -> None:
-    for name, content in FORMS:
+def test_private_ratings_are_the_same_in_every_form(tmp_path: Path) -> None:
+    for name, content in [
+        ("r.csv", "\ufeffitem;quality;vote\na;overall;4\na;overall;5\nb;overall;1.5\n"),
+        ("r.csv", "item,quality,vote\na,overall,4\na,overall,5\nb,overall,1.5\n"),
+        ("r.tsv", "dialogue_id\tquality\tscore\textra\na\toverall\t4\tx\na\toverall\t5\tx\nb\toverall\t1.5\tx\n"),
+        ("r.json", json.dumps([{"dialogue_id": "a", "annotations": {"overall": [4, 5]}},
+                               {"dialogue_id": "b", "annotations": {"overall": ["1.5"]}}])),
+    ]:
         (tmp_path / name).write_text(content)
         assert private.read(tmp_path / name, owners()) == {
             "toy": (Rating("a", "overall", (4, 5)), Rating("b", "overall", (1.5,)))}
 
 
-def test_what_is_wrong_with_private_ratings_is_named(tmp_path: Path) -> None:
-    for content, parts in WRONG_RATINGS:
-        (tmp_path / "r.csv").write_text(content)
-        with pytest.raises(BenchmarkError) as caught:
-            private.read(tmp_path / "r.csv", owners("b"))
-        for part in ("r.csv", *parts):
-            assert part in str(caught.value)
-    sample, both = private.Owners(), owners()
-    sample.add(Dataset(make_card(), (make_item("a", "x"),), (), "sample"))
+def test_bad_private_ratings_are_named(tmp_path: Path) -> None:
+    head, good = "item,quality,vote\n", "item,quality,vote\na,overall,4\n"
+    rated, both = owners("b"), owners()
     both.add(Dataset(make_card("other"), (make_item("a", "x"),), (), "imported"))
-    good = "item,quality,vote\na,overall,4\n"
+    no_votes, stranger = [{"dialogue_id": "a"}], [{"dialogue_id": "c", "annotations": {"overall": [4]}}]
     for name, content, known, problem in [
-        ("r.csv", "item,quality,vote\n\udcff,overall,4\n", owners(), "line 2: is not UTF-8: the byte 0xff"),
-        ("r.json", json.dumps([{"dialogue_id": "a"}]), owners(), "field 'annotations': is missing"),
-        ("r.json", json.dumps([{"dialogue_id": "c", "annotations": {"overall": [4]}}]), owners(),
-         r"r\.json: record c, field 'item'"),
-        ("r.xlsx", "", owners(), "ratings come as"), ("absent.csv", None, owners(), "no such file"),
-        ("r.csv", good, sample, "the sample takes no ratings"), ("r.csv", good, both, "more than one dataset"),
+        ("r.csv", f"{head}c,overall,4\n", rated, r"r\.csv, line 2: field 'item': 'c'"),
+        ("r.csv", f"{head}a,overal,4\n", rated, "line 2: field 'quality'.*did you mean 'overall'"),
+        *(("r.csv", f"{head}a,overall,{vote}\n", rated, f"line 2: field 'vote': '{vote}' is not a finite number")
+          for vote in ("nan", "1e999", "good", "1_0")),
+        ("r.csv", f"{head}a,overall,6\n", rated, "line 2: field 'vote': .*outside the scale.*1 to 5"),
+        ("r.csv", f"{head}a,overall\n", rated, "line 2: has 2 values for 3 columns"),
+        ("r.csv", "item,vote\na,4\n", rated, "no column quality"), ("r.csv", head, rated, "no votes"),
+        ("r.csv", "item,dialogue_id,quality,vote\na,b,overall,1\n", rated, "a column twice"),
+        ("r.csv", f"{head}c,overall,4\na,overall,9\n", rated, "line 2: .*'c'.*1 more record is wrong"),
+        ("r.csv", f"{head}b,overall,4\n", rated, "line 2: .*b of toy has votes on 'overall' already"),
+        ("r.csv", f"{head}\udcff,overall,4\n", rated, "line 2: is not UTF-8: the byte 0xff"),
+        ("r.json", json.dumps(no_votes), rated, "field 'annotations': is missing"),
+        ("r.json", json.dumps(stranger), rated, r"r\.json: record c, field 'item'"),
+        ("r.xlsx", "", rated, "ratings come as"), ("absent.csv", None, rated, "no such file"),
+        ("r.csv", good, owners(origin="sample"), "the sample takes no ratings"),
+        ("r.csv", good, both, "more than one dataset"),
     ]:
         if content is not None:
             (tmp_path / name).write_text(content, errors="surrogateescape")
@@ -207,11 +186,10 @@ def test_what_is_wrong_with_private_ratings_is_named(tmp_path: Path) -> None:
             private.read(tmp_path / name, known)
 
 
-def test_joining_takes_the_place_of_no_votes() -> None:
+def test_joined_ratings_replace_those_without_votes() -> None:
     dataset = Dataset(make_card(), (make_item("a", "x"), make_item("b", "y")),
                       (Rating("a", "overall", ()), Rating("b", "overall", (1.0,))), "imported")
     joined, new = private.join(dataset, (Rating("a", "overall", (3.0,)), Rating("cut off", "overall", (3.0,))))
     assert new == (Rating("a", "overall", (3.0,)),)
     assert joined.ratings == (Rating("b", "overall", (1.0,)), Rating("a", "overall", (3.0,)))
-    assert joined.fingerprint == dataset.fingerprint
-    assert (dataset.rated, joined.rated) == (1, 2)
+    assert (joined.fingerprint, dataset.rated, joined.rated) == (dataset.fingerprint, 1, 2)
