@@ -1,4 +1,4 @@
-"""The converters: small files in each upstream's format, and real rows written back into that of one."""
+"""Converters: small files in each upstream's format, and real rows written back into that of one."""
 
 import dataclasses
 import json
@@ -15,8 +15,7 @@ from benchmarks.storage.fetch import converter
 
 
 def convert(path: Path, name: str) -> Dataset:
-    form = registry.card(name).sources[-1].form
-    return converter(form)(path, registry.card(name))
+    return converter(registry.card(name).sources[-1].form)(path, registry.card(name))
 
 
 def votes(dataset: Dataset, number: int = 0) -> dict[str, tuple[float, ...]]:
@@ -28,6 +27,10 @@ def references(dataset: Dataset, number: int = 0) -> list[str]:
     return [reference.text for reference in dataset.items[number].references]
 
 
+def turns(dataset: Dataset) -> list[tuple[str, str]]:
+    return [(turn.speaker, turn.text) for turn in dataset.items[0].utterances]
+
+
 def dump(path: Path, value: object) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
@@ -35,13 +38,10 @@ def dump(path: Path, value: object) -> Path:
 
 
 def test_grade(tmp_path: Path) -> None:
-    """Rows of the other corpora are passed over."""
-    rows = [
-        {"ID": 0, "Dataset": "convai2", "DialogModel": "m", "Context": "a|||b", "Response": "c", "HumanScores": "[1]"},
-        {"ID": 1, "Dataset": "dailydialog_EVAL", "DialogModel": "m", "Context": "one|||two", "Response": "three ",
-         "HumanScores": "[2, 5]"},
-    ]
-    dump(tmp_path / "GRADE-x" / "evaluation" / "human_score" / "human_judgement.json", rows)
+    """Rows of the other corpora are left out."""
+    row = {"Dataset": "dailydialog_EVAL", "DialogModel": "m", "Context": "one|||two", "Response": "three ",
+           "HumanScores": "[2, 5]"}
+    dump(tmp_path / "GRADE-x" / "human_score" / "human_judgement.json", [{**row, "Dataset": "convai2"}, row])
     dataset = convert(tmp_path, "dailydialog-grade")
     assert dataset.items == (Item("dailydialog-grade_00000", (Utterance(SYSTEM, "one"), Utterance(USER, "two")),
                                   Utterance(SYSTEM, "three"), system="m"),)
@@ -49,56 +49,55 @@ def test_grade(tmp_path: Path) -> None:
 
 
 def test_usr(tmp_path: Path) -> None:
-    """The ground truth is everybody's reference, its own as well."""
+    """The ground truth is the reference of every response, its own too."""
     scores = {quality.name: [2] * 3 for quality in registry.card("persona-usr").qualities}
     responses = [{"model": model, "response": text, **scores}
                  for model, text in (("Seq2Seq", "reply"), ("Original Ground Truth", "truth\n"))]
     records = [{"context": "a\nb\n", "fact": "f\ng\n", "responses": responses}]
     dataset = convert(dump(tmp_path / "pc_usr_data.json", records), "persona-usr")
-    assert [item.system for item in dataset.items] == ["Seq2Seq", "Original Ground Truth"]
-    assert {item.facts for item in dataset.items} == {("f", "g")}
+    assert [(item.system, item.facts) for item in dataset.items] == [("Seq2Seq", ("f", "g")),
+                                                                     ("Original Ground Truth", ("f", "g"))]
     assert references(dataset) == references(dataset, 1) == ["truth"]
     assert votes(dataset)["Overall"] == (2.0, 2.0, 2.0)
 
 
 def test_fed(tmp_path: Path) -> None:
-    """Both levels share a file; an answer in words is no vote, and a quality may have none left."""
-    turn = {"context": "User: Hi!\nSystem: a: b", "response": "System: Well?", "system": "Meena",
-            "annotations": {"Fluent": [2, "N/A (x)", 1]}}
-    whole = {"context": "User: Hi!\nSystem: a: b", "system": "Human",
+    """Both levels share a file; an answer in words is no vote."""
+    whole = {"context": "User: Hi!\nSystem: a: b", "system": "Meena",
              "annotations": {"Error recovery": ["N/A", "N/A (none)"], "Overall": [4]}}
+    turn = {**whole, "response": "System: Well?", "annotations": {"Fluent": [2, "N/A (x)", 1]}}
     path = dump(tmp_path / "fed_data.json", [turn, whole])
-    turns, dialogues = convert(path, "fed-turn"), convert(path, "fed-dial")
     context = (Utterance(USER, "Hi!"), Utterance(SYSTEM, "a: b"))
-    assert turns.items == (Item("fed-turn_00000", context, Utterance(SYSTEM, "Well?"), system="Meena"),)
-    assert dialogues.items == (Item("fed-dial_00000", context, None, system="Human"),)
-    assert votes(turns) == {"Fluent": (2.0, 1.0)}
-    assert votes(dialogues) == {"Error recovery": (), "Overall": (4.0,)}
+    dataset = convert(path, "fed-turn")
+    assert dataset.items == (Item("fed-turn_00000", context, Utterance(SYSTEM, "Well?"), system="Meena"),)
+    assert votes(dataset) == {"Fluent": (2.0, 1.0)}
+    dataset = convert(path, "fed-dial")
+    assert dataset.items == (Item("fed-dial_00000", context, None, system="Meena"),)
+    assert votes(dataset) == {"Error recovery": (), "Overall": (4.0,)}
 
 
 def test_zhao(tmp_path: Path) -> None:
-    """The floors name the speakers; a response without scores was not judged; overall is appropriateness."""
+    """Floors name the speakers; a response without scores was not judged; overall is appropriateness."""
     scores = {"1": {"worker_id": 7, "overall": 5, "content": 4, "fact": "na"}, "2": {"worker_id": 8, "overall": 3}}
     dialogue = {"context": [["B", "x"], ["A", "y"], ["A", "z"]], "reference": ["B", "r"],
                 "responses": {"S2S": {"uttr": "u", "scores": scores}, "other": {"uttr": "v"}}}
     dump(tmp_path / "ACL2020_data" / "dd_annotations.json", {"d1": dialogue})
     dump(tmp_path / "ACL2020_data" / "pc_annotations.json", {"p1": {**dialogue, "reference": ["A", "q"]}})
     dataset = convert(tmp_path, "dailydialog-zhao")
-    assert [turn.speaker for turn in dataset.items[0].context] == [SYSTEM, USER, USER]
+    assert turns(dataset) == [(SYSTEM, "x"), (USER, "y"), (USER, "z"), (SYSTEM, "u")]
     assert votes(dataset) == {"content": (4.0,), "appropriateness": (5.0, 3.0)}
     persona = convert(tmp_path, "persona-zhao")
     assert votes(persona) == {"appropriateness": (5.0, 3.0)}
-    assert [reference.text for reference in persona.items[0].references] == ["q"]
+    assert references(persona) == ["q"]
 
 
 def test_gupta(tmp_path: Path) -> None:
-    """One mean rating is one vote."""
     table = ("model,context_id,human_average_rating,response,prevgt,all_references,context\n"
              'human,1_1,4.333333333333333,"a , b",p,r\ts,c||||d\n')
     dataset = convert(dump(tmp_path / "mturk_rating_processed_output.csv", table), "dailydialog-gupta")
     assert votes(dataset) == {"overall": (4.333333333333333,)}
     assert references(dataset) == ["r", "s"]
-    assert [turn.text for turn in dataset.items[0].context] == ["c", "d"]
+    assert turns(dataset) == [(SYSTEM, "c"), (USER, "d"), (SYSTEM, "a , b")]
 
 
 DSTC6 = """### Dialog: 1
@@ -119,69 +118,54 @@ S_21: [4] any time !
 
 
 def test_dstc6(tmp_path: Path) -> None:
-    """What the company wrote is a reference and no system; an empty reply stays empty."""
+    """The company's reply is a reference and no system; ten more belong to the dialogue in the same line."""
     dump(tmp_path / "dstc6_t2_evaluation" / "human_rating_scores.txt", DSTC6)
     dataset = convert(tmp_path, "dstc6")
-    assert [item.system for item in dataset.items] == ["S_1", "S_2", "S_1"]
-    assert [item.response and item.response.text for item in dataset.items] == ["on its way .", "", "U: welcome"]
+    assert [(item.system, item.response and item.response.text) for item in dataset.items] == [
+        ("S_1", "on its way ."), ("S_2", ""), ("S_1", "U: welcome")]
     assert [turn.speaker for turn in dataset.items[0].context] == [USER, SYSTEM, USER]
     assert references(dataset, 1) == ["it left today ."]
     assert votes(dataset, 1) == {"overall": (1.0, 1.0, 2.0)}
-    # the ten references more belong to the dialogue whose original reply stands in the same line
-    folder = tmp_path / "references"
-    dump(folder / "original_refs.txt", "it left today .\nany  time !\n")
+    dump(tmp_path / "references" / "original_refs.txt", "it left today .\nany  time !\n")
     for number in range(1, 11):
-        dump(folder / f"refgen_result{number}.txt", f"one {number}\ntwo {number}\n")
-    dataset = convert(tmp_path, "dstc6")
-    assert references(dataset, 2) == [
-        "any  time !", *(f"two {number}" for number in range(1, 11))]
-    (folder / "original_refs.txt").write_text("any time !\nit left today .\n")
+        dump(tmp_path / "references" / f"refgen_result{number}.txt", f"one {number}\ntwo {number}\n")
+    assert references(convert(tmp_path, "dstc6"), 2) == ["any  time !", *(f"two {number}" for number in range(1, 11))]
+    dump(tmp_path / "references" / "original_refs.txt", "any time !\nit left today .\n")
     with pytest.raises(BadRecord, match=r"record 0: .*not that of original_refs"):
         convert(tmp_path, "dstc6")
 
 
 def test_see(tmp_path: Path) -> None:
-    """Logs go by name; two people talking is no system's dialogue."""
-    folder = tmp_path / "evaluation_logs_reproducible"
+    """Dialogues between two people are left out."""
     scores = {quality.name: 3 for quality in registry.card("persona-see").qualities} | {"persona_guess": True}
     dialog = [{"speaker": "model", "text": "Hi ."}, {"speaker": "human_evaluator", "text": "hello"}]
     line = json.dumps({"dialog": dialog, "evaluation_results": scores, "model_name": "greedy_model"}) + "\n"
-    dump(folder / "greedy_model.jsonl", line + "\n" + line)
-    people = json.dumps({"dialog": [{"speaker": "human_evaluator", "text": "x"}, {"speaker": "other", "text": "y"}]})
-    dump(folder / "human_eval.jsonl", people + "\n")
+    dump(tmp_path / "logs" / "greedy_model.jsonl", line + "\n" + line)
+    dump(tmp_path / "logs" / "human_eval.jsonl", json.dumps({"dialog": [{"speaker": "human_evaluator", "text": "x"}]}))
     dataset = convert(tmp_path, "persona-see")
     assert [item.id for item in dataset.items] == ["persona-see_00000", "persona-see_00001"]
-    assert dataset.items[0].context == (Utterance(SYSTEM, "Hi ."), Utterance(USER, "hello"))
+    assert turns(dataset) == [(SYSTEM, "Hi ."), (USER, "hello")]
     assert dataset.items[0].response is None
-    assert votes(dataset)["persona_guess"] == (1.0,)
-    assert votes(dataset)["enjoy"] == (3.0,)
-
-
-HUMOD = ["Dialogue_ID", "Dialogue_Context", "Reply", "Label", "User_ID", "User_Age", "User_Language_Usage_Score",
-         "User_Relevance_Score", "User_Reply", "User_Time"]
+    assert (votes(dataset)["persona_guess"], votes(dataset)["enjoy"]) == ((1.0,), (3.0,))
 
 
 def test_humod(tmp_path: Path) -> None:
     """Three lines are three raters of one reply; their own replies are the references."""
-    lines = ["\t".join(HUMOD)]
-    for number, (reply, own) in enumerate((("c", "xyz"), ("d", "pqr"))):
+    names = "Dialogue_ID Dialogue_Context Reply Label User_ID User_Age User_Language_Usage_Score User_Relevance_Score"
+    lines = ["\t".join([*names.split(), "User_Reply", "User_Time"])]
+    for number, (reply, replies) in enumerate((("c", "xyz"), ("d", "pqr"))):
         lines += [f"{number}\tSpeaker 1: a Speaker 2: b\tSpeaker 2: {reply}\t{number}\tu\t30\t4\t{rater}\t{text}\t1268"
-                  for rater, text in enumerate(own, 1)]
-    path = tmp_path / "HUMOD_Dataset.TXT"
-    path.write_text("\n".join([*lines, ""]).replace("y\t1268", "y   1268")
-                    .replace("Speaker 2: b", "\tSpeaker 2: b", 1))
-    dataset = convert(path, "humod")
-    assert [[reference.text for reference in item.references] for item in dataset.items] == [list("xyz"), list("pqr")]
-    assert [item.response and item.response.text for item in dataset.items] == ["c", "d"]
-    assert [turn.text for turn in dataset.items[0].context] == ["a", "b"]
+                  for rater, text in enumerate(replies, 1)]
+    faulty = "\n".join([*lines, ""]).replace("y\t1268", "y   1268").replace("Speaker 2: b", "\tSpeaker 2: b", 1)
+    dataset = convert(dump(tmp_path / "HUMOD_Dataset.TXT", faulty), "humod")
+    assert [references(dataset, number) for number in (0, 1)] == [list("xyz"), list("pqr")]
+    assert turns(dataset) == [(SYSTEM, "a"), (USER, "b"), (SYSTEM, "c")]
     assert votes(dataset) == {"language_usage": (4.0, 4.0, 4.0), "relevance": (1.0, 2.0, 3.0)}
-    path.write_text("ID\tText\n1\tx\n")
     with pytest.raises(BadRecord, match="no such column among ID, Text"):
-        convert(path, "humod")
+        convert(dump(tmp_path / "HUMOD_Dataset.TXT", "ID\tText\n1\tx\n"), "humod")
 
 
-def test_a_source_without_its_file_says_so(tmp_path: Path) -> None:
-    """An archive that holds something else is not taken for an empty dataset."""
+def test_a_source_without_its_file_or_form_is_refused(tmp_path: Path) -> None:
     (tmp_path / "else.bin").write_text("x")
     for card in registry.cards().values():
         for source in card.sources:
@@ -193,19 +177,19 @@ def test_a_source_without_its_file_says_so(tmp_path: Path) -> None:
         convert(tmp_path, "fed-turn")
 
 
-def test_the_real_rows_of_zhao_grouped_again_give_the_organisers_dataset(real_data: Path, tmp_path: Path) -> None:
+def test_real_rows_of_zhao_give_the_organisers_dataset(real_data: Path, tmp_path: Path) -> None:
     name = "dailydialog-zhao"
     path = real_data / "human_evaluation_data" / f"{name}_eval.json"
     dialogues: dict[str, dict[str, Any]] = {}
     for row in json.loads(path.read_text(encoding="utf-8")):
-        turns, reference = row["context"].split("\n"), row["reference"][0]
-        context = [["AB"[(len(turns) - place) % 2], text] for place, text in enumerate(turns)]
+        texts, reference = row["context"].split("\n"), row["reference"][0]
+        context = [["AB"[(len(texts) - number) % 2], text] for number, text in enumerate(texts)]
         dialogue = dialogues.setdefault(row["context"] + reference,
                                         {"context": context, "reference": ["A", reference], "responses": {}})
-        given = {("overall" if quality == "appropriateness" else quality): scores
-                 for quality, scores in row["annotations"].items()}
-        hits = {str(hit): {quality: scores[hit] for quality, scores in given.items()}
-                for hit in range(len(given["overall"]))}
+        scores = {("overall" if quality == "appropriateness" else quality): values
+                  for quality, values in row["annotations"].items()}
+        hits = {str(hit): {quality: values[hit] for quality, values in scores.items()}
+                for hit in range(len(scores["overall"]))}
         dialogue["responses"][row["model"]] = {"uttr": row["response"], "scores": hits}
     expected = dataclasses.replace(official.parse(path, registry.card(name)), origin="fetched")
     assert convert(dump(tmp_path / "dd_annotations.json", dialogues), name) == expected

@@ -23,10 +23,11 @@ from tests.conftest import make_dataset
 
 PRIVATE = ("Where did the seven grey herons go?", "Over the hill, towards Lower Fenwick.", "Oh.",
            "Will they be back for the winter fair?")
+JUDGED = {"dialogue_id": "dstc10-task5.1_00000", "context": PRIVATE[0], "response": "hello"}
 
 
 def row(name: str, *texts: str, split: str = "train", **more: object) -> dict[str, object]:
-    turns = [{"speaker": "AB"[place % 2], "text": text} for place, text in enumerate(texts)]
+    turns = [{"speaker": "AB"[number % 2], "text": text} for number, text in enumerate(texts)]
     return {"dialogue_id": name, "split": split, "utterances": turns, **more}
 
 
@@ -41,46 +42,43 @@ def keep(home: Path, name: str, *rows: object) -> None:
     write(home / "corpora" / f"{name}.jsonl.gz", *rows)
 
 
-def kept(corpus: corpora.Corpus) -> list[str]:
+def ids(corpus: corpora.Corpus) -> list[str]:
     return [dialogue.id for dialogue in corpus.dialogues]
 
 
-def test_a_dialogue_with_what_its_corpus_tells(home: Path) -> None:
-    spoken = row("d-1", "hello", "hi there", topic="work", persona={"A": ["i paint ."]}, source="x")
-    spoken["utterances"][0]["act"] = "inform"  # type: ignore[index]
-    keep(home, "dailydialog", spoken)
+def test_a_dialogue_has_the_labels_of_its_corpus(home: Path) -> None:
+    labelled = row("d-1", "hello", "hi there", topic="work", persona={"A": ["i paint ."]}, source="x")
+    labelled["utterances"][0]["act"] = "inform"  # type: ignore[index]
+    keep(home, "dailydialog", labelled)
     corpus = corpora.load("dailydialog", home)
     assert corpus.dialogues == (corpora.Dialogue(
         "d-1", "dailydialog", "train", (Utterance("A", "hello"), Utterance("B", "hi there")),
         {"topic": "work", "persona": {"A": ["i paint ."]}, "utterances": ({"act": "inform"}, {})}),)
-    assert corpus.card.licence == "CC BY-NC-SA 4.0"
-    assert corpus.left_out == {}
+    assert (corpus.card.licence, corpus.left_out) == ("CC BY-NC-SA 4.0", {})
 
 
-def test_pairs_are_dialogues_of_two(home: Path) -> None:
-    keep(home, "engagement_utterances",
-         {"id": "e-1", "split": "train", "query": "what now?", "reply": "lunch!", "engaging": 1})
-    (dialogue,) = corpora.load("engagement_utterances", home).dialogues
-    assert [turn.text for turn in dialogue.utterances] == ["what now?", "lunch!"]
-    assert dialogue.labels == {"engaging": 1}
-    keep(home, "dialogue_nli_sample", {"split": "train", "sentence1": "i am a vet.", "sentence2": "i like dogs.",
-                                       "label": "neutral"})
-    (dialogue,) = corpora.load("dialogue_nli_sample", home).dialogues
-    assert (dialogue.id, [turn.text for turn in dialogue.utterances]) == ("line 1", ["i am a vet.", "i like dogs."])
-    assert dialogue.labels == {"label": "neutral"}
+def test_pairs_are_dialogues_of_two_utterances(home: Path) -> None:
+    for name, pair, expected in (
+        ("engagement_utterances", {"id": "e-1", "query": "what now?", "reply": "lunch!", "engaging": 1},
+         ("e-1", ["what now?", "lunch!"], {"engaging": 1})),
+        ("dialogue_nli_sample", {"sentence1": "i am a vet.", "sentence2": "i like dogs.", "label": "neutral"},
+         ("line 1", ["i am a vet.", "i like dogs."], {"label": "neutral"})),
+    ):
+        keep(home, name, {"split": "train", **pair})
+        (dialogue,) = corpora.load(name, home).dialogues
+        assert (dialogue.id, [turn.text for turn in dialogue.utterances], dialogue.labels) == expected
 
 
-def test_a_file_of_ones_own(tmp_path: Path, home: Path) -> None:
-    """Named by its path, plain or gzipped; what is called after an evaluation is not trained on."""
+def test_splits_of_a_users_file_named_after_an_evaluation_are_held_out(tmp_path: Path, home: Path) -> None:
     rows = [row(name, name, split=split)
             for name, split in (("a", "train"), ("b", "dev_small"), ("c", "valid"), ("d", "test"))]
+    unsplit = {"dialogue_id": "e", "utterances": [{"speaker": "A", "text": "x"}]}
     for file in ("mine.jsonl", "mine.jsonl.gz"):
-        corpus = corpora.load(str(write(tmp_path / file, *rows, {"dialogue_id": "e", "utterances": [
-            {"speaker": "A", "text": "x"}]})), home)
-        assert (corpus.card.name, corpus.card.licence, kept(corpus)) == ("mine", "unknown", ["a", "e"])
+        corpus = corpora.load(str(write(tmp_path / file, *rows, unsplit)), home)
+        assert (corpus.card.name, corpus.card.licence, ids(corpus)) == ("mine", "unknown", ["a", "e"])
 
 
-def test_a_corpus_that_is_not_there(home: Path) -> None:
+def test_a_missing_corpus_says_where_to_get_it(home: Path) -> None:
     for name, error, problem in [
         ("dailydialog", BenchmarkError, r"harness import FOLDER.*harness fetch --corpora"),
         ("dailydialogs", UnknownDataset, "did you mean 'dailydialog'"),
@@ -90,22 +88,17 @@ def test_a_corpus_that_is_not_there(home: Path) -> None:
             corpora.load(name, home)
 
 
-LINES = [
-    ("{", "line 2: is not JSON"),
-    ("[]", "line 2: should be an object"),
-    ('{"split": "train", "utterances": []}', "line 2: field 'dialogue_id': should be text"),
-    ('{"dialogue_id": "x", "split": 3}', "line 2: field 'split': should be text"),
-    ('{"dialogue_id": "x"}', "line 2: field 'utterances': should be a list"),
-    ('{"dialogue_id": "x", "utterances": ["hi"]}', "line 2: field 'utterances': should hold objects"),
-    ('{"dialogue_id": "x", "utterances": [{"speaker": "A", "text": null}]}', "should hold objects with the texts"),
-    ('{"dialogue_id": "x", "utterances": [{"speaker": "A", "text": " "}]}', "holds no utterance with text"),
-    ('{"dialogue_id": "x", "utterances": [{"speaker": "A", "text": "\\ud800"}]}', "half of a surrogate pair"),
-    ("[" * 100_000, "line 2: is not JSON"),
-]
-
-
-def test_a_malformed_line_is_named_and_a_damaged_file_is_one_line(tmp_path: Path, home: Path) -> None:
-    for line, problem in LINES:
+def test_a_malformed_line_or_damaged_file_is_named(tmp_path: Path, home: Path) -> None:
+    turn = '{"dialogue_id": "x", "utterances": [{"speaker": "A", "text": %s}]}'
+    for line, problem in [
+        ("{", "line 2: is not JSON"), ("[]", "line 2: should be an object"), ("[" * 100_000, "line 2: is not JSON"),
+        ('{"split": "train", "utterances": []}', "line 2: field 'dialogue_id': should be text"),
+        ('{"dialogue_id": "x", "split": 3}', "line 2: field 'split': should be text"),
+        ('{"dialogue_id": "x"}', "line 2: field 'utterances': should be a list"),
+        ('{"dialogue_id": "x", "utterances": ["hi"]}', "line 2: field 'utterances': should hold objects"),
+        (turn % "null", "should hold objects with the texts"), (turn % '" "', "holds no utterance with text"),
+        (turn % '"\\ud800"', "half of a surrogate pair"),
+    ]:
         path = write(tmp_path / "mine.jsonl", row("a", "one"), line)
         with pytest.raises(BenchmarkError) as caught:
             corpora.load(str(path), home)
@@ -119,27 +112,22 @@ def test_a_malformed_line_is_named_and_a_damaged_file_is_one_line(tmp_path: Path
             corpora.load(str(path), home)
 
 
-def test_what_is_listed_or_marked_is_left_out(home: Path) -> None:
+def test_listed_marked_and_repeated_dialogues_are_left_out(home: Path) -> None:
     keep(home, "dailydialog", row("a", "one"), row("b", "two"), row("c", "three", duplicate_of_split="test"))
     keep(home, "evaluation_overlap", {"dialogue_id": "b", "evaluation_sets": ["dailydialog-zhao"]})
     corpus = corpora.load("dailydialog", home)
-    assert kept(corpus) == ["a"]
+    assert ids(corpus) == ["a"]
     assert corpus.left_out == {"in an evaluation set": 1, "also in another split": 1}
-
-
-def test_what_another_split_repeats_is_left_out_unmarked(home: Path) -> None:
-    """By content, short ones too if they are the same throughout; DailyDialog++'s contexts for one."""
-    held = row("held", *PRIVATE, split="test")
-    keep(home, "dailydialog_pp", held, row("short", "Oh, really?", split="test"),
+    keep(home, "dailydialog_pp", row("held", *PRIVATE, split="test"), row("short", "Oh, really?", split="test"),
          row("a", "Hm.", *(text.upper() for text in PRIVATE[:2]), split="train_positive_only"),
-         row("b", PRIVATE[0], split="train"), row("c", "oh really", split="train"), row("d", "oh", split="train"))
+         row("b", PRIVATE[0]), row("c", "oh really"), row("d", "oh"))
     corpus = corpora.load("dailydialog_pp", home)
-    assert kept(corpus) == ["b", "d"]
+    assert ids(corpus) == ["b", "d"]
     assert corpus.left_out == {"also in another split": 2}
 
 
-def test_a_corpus_is_compared_with_the_evaluation_sets_of_the_home(tmp_path: Path, home: Path) -> None:
-    """Two utterances that are half of a context, or the only one of it."""
+def test_dialogues_of_evaluation_sets_in_the_home_are_left_out(tmp_path: Path, home: Path) -> None:
+    """Two utterances that are half of a context, or its only one."""
     dataset = make_dataset(["fine", "well"], [(1,), (2,)])
     contexts = (PRIVATE, ("Have you heard the news from the harbour?",))
     items = tuple(dataclasses.replace(item, context=tuple(Utterance("user", text) for text in context))
@@ -155,43 +143,37 @@ def test_a_corpus_is_compared_with_the_evaluation_sets_of_the_home(tmp_path: Pat
     ]:
         path = write(tmp_path / "mine.jsonl", row("a", *texts), row("b", "something else altogether here"))
         corpus = corpora.load(str(path), home)
-        assert kept(corpus) == (["b"] if met else ["a", "b"])
+        assert ids(corpus) == (["b"] if met else ["a", "b"])
         assert corpus.left_out == ({"in an evaluation set": 1} if met else {})
 
 
 @settings(max_examples=50)
 @given(st.lists(st.text(min_size=1, max_size=30), min_size=1, max_size=6), st.data())
 def test_case_punctuation_and_order_do_not_hide_a_context(texts: list[str], data: st.DataObject) -> None:
-    """A conversation meets itself, however it is written."""
     contexts = overlap.Contexts([overlap.digests(texts)])
     dressed = [f" {text.upper().casefold()} ..." for text in texts]
-    assert contexts.meet(overlap.digests(dressed)) == contexts.meet(
-        overlap.digests(text.upper() for text in texts))
+    assert contexts.meet(overlap.digests(dressed)) == contexts.meet(overlap.digests(text.upper() for text in texts))
     long = [text for text in texts if len(overlap.IGNORED.sub("", text.casefold())) >= overlap.LETTERS]
     if long:
         assert contexts.meet(overlap.digests(data.draw(st.permutations(long))))
 
 
 @pytest.mark.slow
-def test_what_ships_is_what_the_real_data_gives(real_data: Path, tmp_path: Path) -> None:
+def test_the_shipped_contexts_are_those_of_the_real_data(real_data: Path, tmp_path: Path) -> None:
     made = overlap.made(real_data / "human_evaluation_data", real_data / "corpora")
     assert made.known == overlap.shipped().known
-    overlap.save(made, tmp_path / "again.npz")
-    again = (tmp_path / "again.npz").read_bytes()
-    overlap.save(overlap.shipped(), tmp_path / "again.npz")
-    assert (tmp_path / "again.npz").read_bytes() == again
+    for name, contexts in (("made", made), ("shipped", overlap.shipped())):
+        overlap.save(contexts, tmp_path / name)
+    assert (tmp_path / "made").read_bytes() == (tmp_path / "shipped").read_bytes()
 
 
-def test_contexts_are_written_and_made_anew(tmp_path: Path) -> None:
-    """The organisers' files and the test part of DailyDialog++, and nothing else."""
-    judged = {"dialogue_id": "x", "context": PRIVATE[0], "response": "a"}
-    (tmp_path / "jsalt_eval.json").write_text(json.dumps([judged]))
+def test_contexts_are_made_of_the_release_and_dailydialogpp(tmp_path: Path) -> None:
+    (tmp_path / "jsalt_eval.json").write_text(json.dumps([JUDGED]))
     write(tmp_path / "dailydialog_pp.jsonl.gz", row("a", *PRIVATE[1:], split="test"), row("b", "other", "texts"))
-    made = overlap.made(tmp_path, tmp_path)
-    assert made.known == {overlap.digests(PRIVATE[:1]), overlap.digests(PRIVATE[1:])}
+    assert overlap.made(tmp_path, tmp_path).known == {overlap.digests(PRIVATE[:1]), overlap.digests(PRIVATE[1:])}
 
 
-def test_a_folder_with_both_kinds_of_data_is_imported(tmp_path: Path, home: Path,
+def test_a_folder_of_datasets_and_corpora_is_imported(tmp_path: Path, home: Path,
                                                       capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(BenchmarkError, match="and no corpus"):
         run(import_, home, str(tmp_path))
@@ -199,13 +181,11 @@ def test_a_folder_with_both_kinds_of_data_is_imported(tmp_path: Path, home: Path
     write(tmp_path / "corpora" / "mine.jsonl", row("b", "two"))
     write(tmp_path / "corpora" / "evaluation_overlap.jsonl", {"dialogue_id": "b"})
     write(tmp_path / "resources" / "pairs.jsonl", {"sentence1": "x"})
-    judged = {"dialogue_id": "dstc10-task5.1_00000", "context": "hi", "response": "hello"}
-    (tmp_path / "jsalt_eval.json").write_text(json.dumps([judged]))
+    (tmp_path / "jsalt_eval.json").write_text(json.dumps([JUDGED]))
     assert run(import_, home, str(tmp_path)) == 0
-    out = capsys.readouterr().out
-    assert "not a corpus" in out
-    assert "pairs.jsonl, line 1: field 'dialogue_id'" in out
-    assert "CC BY-NC-SA 4.0" in out
+    printed = capsys.readouterr().out
+    for part in ("not a corpus", "pairs.jsonl, line 1: field 'dialogue_id'", "CC BY-NC-SA 4.0"):
+        assert part in printed
     assert (home / "corpora" / "dailydialog.jsonl.gz").read_bytes() == path.read_bytes()
     with pytest.raises(BenchmarkError, match=r"nothing to train on.*; 1 left out, in an evaluation set"):
         corpora.load("mine", home)
@@ -220,12 +200,9 @@ def test_a_bad_corpus_leaves_the_home_as_it_was(tmp_path: Path, home: Path) -> N
     assert not (home / "corpora").exists()
 
 
-TOPICAL = ("train", "valid_freq", "valid_rare", "test_freq", "test_rare")
-
-
 @pytest.fixture
 def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
-    """What the sources give, by file name."""
+    """The contents of the sources by file name."""
     contents: dict[str, bytes] = {}
 
     def download(url: str, target: Path, *_: object) -> Path:
@@ -239,7 +216,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
 
 
 def fetched(name: str, home: Path) -> tuple[Any, ...]:
-    """The rows of a corpus that was fetched; nothing of the download stays."""
+    """Fetch a corpus and return its rows; no download is left."""
     count = sources.fetch(name, home)
     rows = corpus_files.read(home / "corpora" / f"{name}.jsonl.gz").rows
     assert (len(rows), (home / "downloads").exists()) == (count, False)
@@ -258,7 +235,7 @@ def daily(files: dict[str, bytes]) -> None:
 
 
 def test_dailydialog(files: dict[str, bytes], home: Path) -> None:
-    """Acts and emotions go with the utterances, unless upstream has another number of them."""
+    """Acts and emotions go with the utterances, unless their numbers differ."""
     daily(files)
     rows = fetched("dailydialog", home)
     assert [row["dialogue_id"] for row in rows] == [f"dailydialog-{split}-0000{number}"
@@ -279,8 +256,8 @@ def test_dailydialog_pp(files: dict[str, bytes], home: Path) -> None:
     assert [row["split"] for row in rows] == ["train", "train_positive_only", "dev", "test"]
     assert rows[0]["adversarial_negative_responses"] == ["I ate."]
     assert "random_negative_responses" not in rows[1]
-    assert [one.id for one in corpora.load("dailydialog_pp", home).dialogues] == [
-        "dailydialog++-train-0", "dailydialog++-train_positive_only-0", "dailydialog++-dev-0"]
+    assert ids(corpora.load("dailydialog_pp", home)) == [
+        f"dailydialog++-{split}-0" for split in ("train", "train_positive_only", "dev")]
 
 
 def test_empatheticdialogues(files: dict[str, bytes], home: Path) -> None:
@@ -298,14 +275,14 @@ def test_empatheticdialogues(files: dict[str, bytes], home: Path) -> None:
 
 
 def test_personachat(files: dict[str, bytes], home: Path) -> None:
-    """An episode starts at 1. Who only hears silence speaks first, and is A."""
+    """An episode starts at line 1; after a silence the other side speaks first, and is A."""
     text = ("1 your persona: i paint .\n2 partner's persona: i ski .\n3 hello !\thi . what is your persona: or job ?\n"
             "4 i ski .\tnice .\n1 your persona: i ski .\n2 __SILENCE__\thello !\n3 hi .\ti ski .\n")
     members = {f"{split}_both_original_no_cands.txt": text for split in ("train", "valid")}
     files["convai2_fix_723.tgz"] = archive(members, "w:gz")
     rows = fetched("personachat", home)
-    assert [row["dialogue_id"] for row in rows] == ["convai2-train-00000", "convai2-train-00001",
-                                                    "convai2-valid-00000", "convai2-valid-00001"]
+    assert [row["dialogue_id"] for row in rows] == [f"convai2-{split}-0000{number}"
+                                                    for split in ("train", "valid") for number in (0, 1)]
     assert said(rows[0]) == [("A", "hello !"), ("B", "hi . what is your persona: or job ?"), ("A", "i ski ."),
                              ("B", "nice .")]
     assert rows[0]["persona"] == {"B": ["i paint ."], "A": ["i ski ."]}
@@ -313,15 +290,21 @@ def test_personachat(files: dict[str, bytes], home: Path) -> None:
     assert rows[1]["persona"] == {"A": ["i ski ."]}
 
 
-def test_topical_chat_and_wizard_of_wikipedia(files: dict[str, bytes], home: Path) -> None:
+TOPICAL = ("train", "valid_freq", "valid_rare", "test_freq", "test_rare")
+
+
+def test_topical_chat(files: dict[str, bytes], home: Path) -> None:
     record = {"content": [{"agent": "agent_1", "message": "Do you ski? ", "sentiment": "Happy", "turn_rating": "Good"},
                           {"agent": "agent_2", "message": "\u0007 ", "sentiment": "Sad"},
                           {"agent": "agent_2", "message": "No."}], "conversation_rating": {"agent_1": "Good"}}
     files.update({f"{split}.json": json.dumps({f"t_{split}": record}).encode() for split in TOPICAL})
     rows = fetched("topical_chat", home)
-    assert [row["dialogue_id"] for row in rows][:2] == ["topicalchat-t_train", "topicalchat-t_valid_freq"]
+    assert [row["dialogue_id"] for row in rows] == [f"topicalchat-t_{split}" for split in TOPICAL]
     assert said(rows[0]) == [("A", "Do you ski?"), ("B", "No.")]
     assert rows[0]["utterances"][0]["emotion"] == "Happy"
+
+
+def test_wizard_of_wikipedia(files: dict[str, bytes], home: Path) -> None:
     wizard = [{"chosen_topic": "Skiing", "dialog": [{"speaker": "1_Apprentice", "text": "Tell me of skis."},
                                                    {"speaker": "0_Wizard", "text": "They are long."}]}]
     stems = ("train", "valid_random_split", "valid_topic_split", "test_random_split", "test_topic_split")
@@ -343,9 +326,8 @@ def test_files_of_another_form_leave_nothing(files: dict[str, bytes], home: Path
         assert not (home / "corpora").exists()
 
 
-def test_the_command_fetches_what_is_not_there(files: dict[str, bytes], home: Path,
-                                               capsys: pytest.CaptureFixture[str]) -> None:
-    """One after the other, past a failure; what is there is only fetched again by its name."""
+def test_the_command_fetches_missing_corpora_past_failures(files: dict[str, bytes], home: Path,
+                                                           capsys: pytest.CaptureFixture[str]) -> None:
     daily(files)
     assert run(fetch, home, "--corpora") == 2
     printed = capsys.readouterr()
