@@ -29,3 +29,14 @@ def split_quality(name: str, columns: Collection[str]) -> tuple[str, str]:
     """
     column, _, quality = name.rpartition(_AT)
     return (column, quality) if column in columns else (name, "")
+
+
+def of_aggregate(column: str, way: str) -> str:
+    """Return the name of the scores of turns combined per dialogue, COLUMN:WAY; `column` itself for their mean."""
+    return column if way == "mean" else f"{column}:{way}"
+
+
+def split_aggregate(name: str, columns: Collection[str]) -> tuple[str, str]:
+    """Return column and way of a name if the column is one of `columns`, else the name and the mean."""
+    column, _, way = name.rpartition(":")
+    return (column, way) if column in columns else (name, "mean")

@@ -48,7 +48,6 @@ class Results:
         return _frame(self.rows.ranking, RankingRow).astype({"rank": "Int64"})
 
     def reliability(self) -> pandas.DataFrame:
-        """Return the agreement of the raters on every quality."""
         return self._with_places(_frame(self.rows.reliability, rows.Reliability))
 
     def leads(self, first: str = "", second: str = "", *, board: str = "", dimension: str = "",
@@ -60,14 +59,14 @@ class Results:
         every target take part.
         """
         pool, wanted = Pool.of(self.rows), self._of_dimension(dimension)
-        boards = [split for split, _ in self._boards()]
+        boards = dict.fromkeys(split for split, _ in self._boards())
         if board and board not in boards:
             raise BadConfig(f"the results have no board {board!r}; {nearest(board, boards)}")
         leads, seen = [], set()
         names = [self._entry(name).name for name in datasets]
         for split, origin in self._boards():
             targets = tuple(target for target in pool.targets(split, origin, datasets=names) if target in wanted)
-            rule = "test" if split.startswith("test") else "dev"
+            rule = _rule(split)
             means = pool.means(targets, rule)
             named = dict(zip(means, labels(list(means)), strict=True))
             if board not in ("", split) or len(means) < 2 or (dimension and (origin, targets) in seen):
@@ -75,11 +74,10 @@ class Results:
             seen.add((origin, targets))
             column = _column(first, named) if first else next(iter(means))
             others = [_column(second, named)] if second else [other for other in means if other != column]
+            families = [(column, other, *(rest for rest in others if rest != other)) for other in others]
             leads += [(split, origin, named[lead.better], named[lead.worse], len(targets),
                        *dataclasses.astuple(lead.difference), lead.difference.established,
-                       pool.reached(targets, lead.better, rule))
-                      for lead in pool.leads(targets, [(column, other, *(rest for rest in others if rest != other))
-                                                       for other in others], rule)]
+                       pool.reached(targets, lead.better, rule)) for lead in pool.leads(targets, families, rule)]
         return _pandas().DataFrame(leads, columns=["board", "origin", "better", "worse", "targets", "difference", "low",
                                                    "high", "p", "established", "reached"])
 
@@ -107,8 +105,7 @@ class Results:
         pieces = []
         rankings = self.rankings().query("statistic == 'spearman'").dropna(subset="rank")
         for split, origin in self._boards():
-            rule = "test" if split.startswith("test") else "dev"
-            rows = rankings[(rankings["board"] == split) & (rankings["origin"] == origin) & (rankings["rule"] == rule)]
+            rows = rankings.query(f"board == @split and origin == @origin and rule == {_rule(split)!r}")
             table = rows[["rank", "metric", "column", "value", "low", "high", "letters"]].to_html(
                 index=False, float_format="%.3f", na_rep="")
             data = "bundled sample: simulated raters" if origin == "sample" else "real human judgements"
@@ -156,8 +153,11 @@ class Results:
 
 
 def load(folder: Path | str = "results", home: Path | str | None = None) -> Results:
-    """Load the results of a run from its folder."""
     return Results(files.read(folder), home_folder(Path(home) if home else None))
+
+
+def _rule(board: str) -> str:
+    return "test" if rows.BoardId.parse(board).split == "test" else "dev"
 
 
 def _column(name: str, named: dict[ColumnKey, str]) -> ColumnKey:

@@ -61,10 +61,8 @@ def score(
     return {name: columns[name] for name in chosen.card.columns}
 
 
-@functools.lru_cache(maxsize=2)
-def _models(home: Path, choice: Choice) -> Models:
-    """Cache the models of a choice between calls."""
-    return Models(home, choice)
+_models = functools.lru_cache(maxsize=2)(Models)
+"""The models of a choice, kept between calls."""
 
 
 def _rows(items: Any) -> Any:
@@ -76,8 +74,7 @@ def _rows(items: Any) -> Any:
         raise BadConfig(f"a table needs a column response (with context) or dialogue; found "
                         f"{', '.join(map(str, names))}")
     known = [name for name in names if SINGULAR.get(name, name) in FIELDS]
-    rows = items[known].to_dict("records") if hasattr(items, "to_dict") and hasattr(items, "columns") else (
-        items.select_columns(known))
+    rows = items[known].to_dict("records") if hasattr(items, "columns") else items.select_columns(known)
     return [{SINGULAR.get(name, name): value.tolist() if isinstance(value, np.ndarray) else value
              for name, value in row.items() if not (isinstance(value, float) and math.isnan(value))} for row in rows]
 
@@ -113,19 +110,17 @@ def _turns(where: str, field: str, record: Mapping[str, Any], sides: tuple[str, 
     """Return the turns, alternating between the two sides where speakers are missing."""
     turns = []
     for index, turn in enumerate(_list(where, field, record)):
-        at, side = f"{where}.{field}[{index}]", sides[index % 2]
+        at = f"{where}.{field}[{index}]"
         named = turn if isinstance(turn, Mapping) else {"text": turn}
-        speaker = _text(f"{at}.speaker", named.get("speaker", named.get("role", side)))
-        turns.append(Utterance(SPEAKERS.get(speaker.casefold(), speaker) if "role" in named else speaker,
-                               _text(at, named.get("text", named.get("content")))))
+        speaker = _text(f"{at}.speaker", named.get("speaker", named.get("role", sides[index % 2])))
+        speaker = SPEAKERS.get(speaker.casefold(), speaker) if "role" in named else speaker
+        turns.append(Utterance(speaker, _text(at, named.get("text", named.get("content")))))
     return tuple(turns)
 
 
 def _list(where: str, field: str, record: Mapping[str, Any]) -> Sequence[Any]:
     """Return a list field: empty if missing, the lines of a text."""
-    value = record.get(field)
-    if value is None:
-        return ()
+    value = record.get(field) or ()
     if isinstance(value, str):
         return [line for line in value.split("\n") if line.strip()]
     if not isinstance(value, Sequence):

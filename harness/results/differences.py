@@ -36,7 +36,6 @@ class TableDifference:
 
     @property
     def equal(self) -> bool:
-        """True if nothing differs."""
         return not (self.differ or self.gone or self.new)
 
 

@@ -77,7 +77,6 @@ def packed(points: ItemScores) -> bytes:
 
 
 def unpacked(content: bytes) -> ItemScores:
-    """Read item scores."""
     table = table_of(content)
     notes = json.loads(table.schema.metadata[b"points"])
     columns = iter(table.columns[4:])

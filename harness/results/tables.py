@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -31,7 +32,6 @@ def packed(rows: Sequence[Any], kind: type[Any]) -> bytes:
 
 
 def unpacked(content: bytes, kind: type[Row]) -> Iterator[Row]:
-    """Read rows back."""
     if kind is Comparisons:
         return _unpacked_comparisons(content)  # type: ignore[return-value]
     table = table_of(content)
@@ -40,43 +40,37 @@ def unpacked(content: bytes, kind: type[Row]) -> Iterator[Row]:
 
 
 def _packed_comparisons(comparisons: Sequence[Comparisons]) -> bytes:
-    text = pa.dictionary(pa.int32(), pa.string())
-    schema = pa.schema([*((name, text) for name in (*KEY, *SIDES)), ("n", pa.int64()),
-                        *((name, pa.float64()) for name in NUMBERS[1:])])
-    parts = [schema.empty_table()]
-    for part in comparisons:
-        texts = [([getattr(part, name)], np.zeros(len(part), np.int32)) for name in KEY]
-        texts += [(list(part.names), getattr(part, name).astype(np.int32)) for name in SIDES]
-        columns = [pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(names, pa.string()))
-                   for names, codes in texts]
-        parts.append(pa.table([*columns, *(pa.array(getattr(part, name)) for name in NUMBERS)], schema=schema))
-    return file_of(pa.concat_tables(parts).unify_dictionaries(), use_dictionary=[*KEY, *SIDES, "n"], store_schema=False)
+    sizes = np.array(list(map(len, comparisons)), np.int64)
+    keys = {name: np.array([getattr(part, name) for part in comparisons], object).repeat(sizes) for name in KEY}
+    columns = {name: pa.array(values, pa.string()) for name, values in keys.items()}
+    columns |= {side: pa.array(itertools.chain.from_iterable(
+        np.array(part.names, object)[getattr(part, side)] for part in comparisons), pa.string()) for side in SIDES}
+    columns |= {name: pa.array(np.concatenate([[], *(getattr(part, name) for part in comparisons)]),
+                               pa.int64() if name == "n" else pa.float64()) for name in NUMBERS}
+    return file_of(pa.table(columns), use_dictionary=[*KEY, *SIDES, "n"], store_schema=False)
 
 
 def _unpacked_comparisons(content: bytes) -> Iterator[Comparisons]:
     """Read comparisons back, those on a quality by a statistic and test together."""
-    table = table_of(content, [*KEY, *SIDES]).unify_dictionaries().combine_chunks()
-    texts = {name: table.column(name).combine_chunks() for name in (*KEY, *SIDES)}
+    table = table_of(content)
+    texts = {name: table.column(name).combine_chunks().dictionary_encode() for name in (*KEY, *SIDES)}
     codes = {name: column.indices.to_numpy() for name, column in texts.items()}
     labels = {name: column.dictionary.to_pylist() for name, column in texts.items()}
     names = tuple(dict.fromkeys(name for side in SIDES for name in labels[side]))
-    index = {name: number for number, name in enumerate(names)}
-    numbers = [*(np.array([index[name] for name in labels[side]], np.int64)[codes[side]] for side in SIDES),
-               *(table.column(name).to_numpy() for name in NUMBERS)]
+    arrays = [*(np.array([names.index(name) for name in labels[side]], np.int64)[codes[side]] for side in SIDES),
+              *(table.column(name).to_numpy() for name in NUMBERS)]
     change = np.any([codes[name][1:] != codes[name][:-1] for name in KEY], axis=0)
     starts = [0, *(np.flatnonzero(change) + 1).tolist()] if len(table) else []
-    for start, end in zip(starts, [*starts[1:], len(table)], strict=False):
+    for start, end in itertools.pairwise([*starts, len(table)]):
         dataset, quality, statistic, test = (labels[name][codes[name][start]] for name in KEY)
-        yield Comparisons(dataset, quality, statistic, test, names, *(column[start:end] for column in numbers))
+        yield Comparisons(dataset, quality, statistic, test, names, *(array[start:end] for array in arrays))
 
 
 def file_of(table: pa.Table, **options: object) -> bytes:
-    """Return a table as a Parquet file."""
     sink = io.BytesIO()
     pq.write_table(table, sink, **options)
     return sink.getvalue()
 
 
-def table_of(content: bytes, texts: Sequence[str] = ()) -> pa.Table:
-    """Read a Parquet file; `texts` are read as dictionaries."""
-    return pq.ParquetFile(io.BytesIO(content), read_dictionary=list(texts)).read(use_threads=False)
+def table_of(content: bytes) -> pa.Table:
+    return pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)

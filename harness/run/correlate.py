@@ -23,7 +23,7 @@ from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import estimates
 from harness.statistics.panel import Array, Codes, Panel, Vector, alike, codes, panel
 from harness.statistics.reliability import disattenuated
-from metrics.column import of_quality, split_quality
+from metrics.column import of_aggregate, of_quality, split_aggregate, split_quality
 from metrics.text.words import words
 
 DEFAULT = tuple((name, estimates.ITEMS) for name in estimates.DEFAULT)
@@ -89,12 +89,10 @@ class TargetData:
 
     @property
     def quality(self) -> str:
-        """Name of the quality."""
         return self.judged.quality.name
 
     @property
     def key(self) -> tuple[str, str]:
-        """Dataset and quality."""
         return self.dataset, self.quality
 
     @property
@@ -113,7 +111,6 @@ class TargetData:
         return values
 
     def panel(self, row: int) -> Panel:
-        """Return the panel of a column."""
         return panel(self.scores[row], self.judged.means, self.system, self.context, self.words,
                      self.conversation)
 
@@ -199,10 +196,10 @@ def _wanted(column: str, columns: Collection[str], ways: frozenset[str]) -> bool
     """Return True for a column of a selected aggregation, or of no turns; columns for one quality follow the plain."""
     if split_quality(column, columns)[1]:
         return False
-    plain, _, way = column.rpartition(":")
-    if way in AGGREGATIONS and plain in columns:  # a column of another library can be named so by itself
+    plain, way = split_aggregate(column, columns)
+    if plain != column and way in AGGREGATIONS:  # a column of another library may hold a colon itself
         return way in ways
-    return "mean" in ways or f"{column}:sum" not in columns
+    return "mean" in ways or of_aggregate(column, "sum") not in columns
 
 
 def conversations(items: Sequence[Item]) -> Codes:

@@ -37,7 +37,6 @@ class Request:
 
     @property
     def name(self) -> str:
-        """Name of the statistic in the results."""
         return full_name(self.statistic, self.level)
 
     @property

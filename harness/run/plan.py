@@ -86,7 +86,6 @@ class Plan:
     reused: Reused = field(default_factory=Reused)
 
     def qualities(self, card: DatasetCard) -> tuple[Quality, ...]:
-        """Return the selected qualities of a dataset."""
         return _matching(card.qualities, self.selection.qualities)
 
     def options(self) -> dict[str, Any]:

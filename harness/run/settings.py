@@ -90,7 +90,6 @@ def plain_name(statistic: str) -> str:
 
 
 def expanded(path: Path) -> Path:
-    """Expand ~ in a path."""
     try:
         return path.expanduser()
     except RuntimeError as error:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from benchmarks.dataset import SYSTEM, Dataset, Item
 from harness.errors import BadScores
-from metrics.column import of_quality, split_quality
+from metrics.column import of_aggregate, of_quality, split_quality
 from metrics.composition import Composite
 from metrics.errors import CannotScore
 from metrics.metric import Column, Metric, checkpoints
@@ -123,7 +123,7 @@ def aggregated(columns: dict[str, Column], dialogues: Sequence[Item]) -> dict[st
         parts = np.split(column, ends)
         plain, quality = split_quality(name, columns)
         for way, combine in AGGREGATIONS.items():
-            label = name if way == "mean" else of_quality(f"{plain}:{way}", quality)
+            label = of_quality(of_aggregate(plain, way), quality)
             aggregates[label] = np.array([_aggregate(part, combine) for part in parts])
     return aggregates
 
