@@ -1,11 +1,11 @@
 """A metric in a file or folder that is not installed: `--metric ./my_metric.py`, `--metric ./my-metric`.
 
 A file holds one metric. A folder is a package: its pyproject.toml names the metric as an entry point, as it would be
-installed. One that asks for an environment of its own runs there (metrics/external/isolation), any other is imported.
+installed. A metric with an environment of its own runs there (metrics/external/isolation), any other is imported.
 
-The files are compiled as they are at that moment, never from cached bytecode, and their digest is in the signature.
-Unchanged files are not imported again. It is foreign code: whatever its import raises becomes a BrokenPlugin with file
-and line, and whatever it prints goes where errors go.
+The files are compiled as they are now, never from cached bytecode, and their digest is in the signature. Unchanged
+files are not imported again. Any exception of an import becomes a BrokenPlugin with file and line, and its prints go to
+the standard error.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from metrics.external import isolation
 from metrics.external.isolation import settings
 from metrics.metric import Metric, MetricCard, as_metric, made_from
 
-OWN = ("benchmarks", "metrics", "harness", "leaderboard")
-"""The packages of this project, which no plug-in may take the place of."""
+PACKAGES = ("benchmarks", "metrics", "harness", "leaderboard")
+"""The packages of this project, which no plug-in may replace."""
 
 _IMPORTED: dict[tuple[Path, str], type[Metric]] = {}
 
 
 def metric_class(name: str) -> type[Metric]:
-    """The class in a file, or in the package of a folder; BrokenPlugin where there is none."""
+    """Return the class in a file, or in the package of a folder; BrokenPlugin where there is none."""
     path = Path(name).expanduser()
     if path.is_dir():
         return _in_folder(name, path.resolve())
     if path.suffix == ".py" and path.is_file():
         return _in_file(name, path.resolve())
-    raise BrokenPlugin(f"{name}: no such file, nor a folder with a pyproject.toml")
+    raise BrokenPlugin(f"{name}: no such file, and no folder with a pyproject.toml")
 
 
 def _in_file(shown: str, path: Path) -> type[Metric]:
@@ -56,7 +56,7 @@ def _in_file(shown: str, path: Path) -> type[Metric]:
     if (path, digest) not in _IMPORTED:
         module = ModuleType(f"_metric_of_{hashlib.sha256(str(path).encode() + content).hexdigest()[:16]}")
         module.__file__ = str(path)
-        sys.modules[module.__name__] = module  # where a dataclass looks its annotations up
+        sys.modules[module.__name__] = module  # for the annotations of dataclasses
         try:
             with _guarded(shown, path):
                 code = compile(content, path, "exec", dont_inherit=True)
@@ -70,16 +70,16 @@ def _in_file(shown: str, path: Path) -> type[Metric]:
 
 
 def _only(shown: str, module: ModuleType, content: bytes) -> type[Metric]:
-    """The one metric that a file defines."""
-    own = [kind for kind in vars(module).values() if inspect.isclass(kind) and kind.__module__ == module.__name__
-           and isinstance(vars(kind).get("card"), MetricCard)]
-    kinds = list(dict.fromkeys(own))
+    """Return the only metric that a file defines."""
+    kinds = list(dict.fromkeys(
+        kind for kind in vars(module).values() if inspect.isclass(kind) and kind.__module__ == module.__name__
+        and isinstance(vars(kind).get("card"), MetricCard)))
     lines = {node.name: node.lineno for node in ast.walk(ast.parse(content)) if isinstance(node, ast.ClassDef)}
-    if len(kinds) != 1:
-        held = " and ".join(f"{kind.__name__} in line {lines.get(kind.__name__, 0)}" for kind in kinds)
-        problem = f"holds {len(kinds)} metrics, {held}; a file has one" if kinds else (
-            "holds no metric: no class of it has a card")
-        raise BrokenPlugin(f"{shown}: {problem}")
+    if not kinds:
+        raise BrokenPlugin(f"{shown}: holds no metric: no class of it has a card")
+    if len(kinds) > 1:
+        names = " and ".join(f"{kind.__name__} in line {lines.get(kind.__name__, 0)}" for kind in kinds)
+        raise BrokenPlugin(f"{shown}: holds {len(kinds)} metrics, {names}; keep one")
     return _checked(f"{shown}, line {lines.get(kinds[0].__name__, 0)}", kinds[0])
 
 
@@ -87,13 +87,13 @@ def _in_folder(shown: str, folder: Path) -> type[Metric]:
     if settings.read(folder).isolated:
         return _checked(shown, isolation.metric_class(folder))
     if not (folder / "pyproject.toml").is_file():
-        raise BrokenPlugin(f"{shown}: no pyproject.toml is in it; `harness new metric NAME` writes a folder with one")
-    name, place = settings.entry_point(folder)
-    module_name, _, attribute = place.partition(":")
+        raise BrokenPlugin(f"{shown}: has no pyproject.toml; `harness new metric NAME` writes a folder with one")
+    name, target = settings.entry_point(folder)
+    module_name, _, attribute = target.partition(":")
     top, root = module_name.partition(".")[0], folder / "src" if (folder / "src").is_dir() else folder
     digest = _digest(root, top)
     if (folder, digest) not in _IMPORTED:
-        _make_room(shown, top, folder)
+        _forget(shown, top, folder)
         with _guarded(shown, root), _importable(root):
             module = importlib.import_module(module_name)
         kind = getattr(module, attribute, None)
@@ -108,15 +108,15 @@ def _in_folder(shown: str, folder: Path) -> type[Metric]:
 
 
 def sign(kind: type[Metric], module: str) -> None:
-    """Note the digest of an installed package for a metric of it, which is the one that its folder has."""
+    """Sign a metric of an installed package with the digest of the package, as it would be from its folder."""
     top = module.partition(".")[0]
     path = Path(getattr(sys.modules.get(top), "__file__", None) or "")
-    if path.suffix == ".py" and top not in OWN:
+    if path.suffix == ".py" and top not in PACKAGES:
         made_from(kind, _digest(path.parent.parent if path.name == "__init__.py" else path.parent, top))
 
 
 def _digest(root: Path, top: str) -> str:
-    """The digest of a module, or of a package with all that lies in it."""
+    """Return the digest of a module, or of a package with all its files."""
     package, digest = root / top, hashlib.sha256()
     for path in sorted(package.rglob("*")) if package.is_dir() else [root / f"{top}.py"]:
         if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith("."):
@@ -125,20 +125,19 @@ def _digest(root: Path, top: str) -> str:
     return digest.hexdigest()
 
 
-def _make_room(shown: str, top: str, folder: Path) -> None:
-    """Forget what was imported of the folder before; a module of that name from elsewhere is not replaced."""
+def _forget(shown: str, top: str, folder: Path) -> None:
+    """Forget earlier imports from the folder; refuse the name of a module from elsewhere."""
     module = sys.modules.get(top)
-    held = Path(getattr(module, "__file__", None) or "/").resolve()
-    if top in OWN or top in sys.stdlib_module_names or (module is not None and not held.is_relative_to(folder)):
-        raise BrokenPlugin(f"{shown}: its module {top!r} has the name of another that is in use; rename it")
+    file = Path(getattr(module, "__file__", None) or "/").resolve()
+    if top in PACKAGES or top in sys.stdlib_module_names or (module is not None and not file.is_relative_to(folder)):
+        raise BrokenPlugin(f"{shown}: its module {top!r} has the name of another module; rename it")
     for name in [name for name in sys.modules if name.partition(".")[0] == top]:
         del sys.modules[name]
 
 
 def _checked(where: str, kind: Any) -> type[Metric]:
-    """The class, where it is a metric."""
     if not inspect.isclass(kind):
-        raise BrokenPlugin(f"{where}: {kind!r:.80} is no class")
+        raise BrokenPlugin(f"{where}: {kind!r:.80} is not a class")
     try:
         return as_metric(kind)
     except MetricError as error:
@@ -147,7 +146,7 @@ def _checked(where: str, kind: Any) -> type[Metric]:
 
 @contextlib.contextmanager
 def _importable(root: Path) -> Iterator[None]:
-    """Let the files below a folder come before all others, and no bytecode that was kept of them before."""
+    """Import from a folder first, and not from cached bytecode."""
     path, writes, prefix = list(sys.path), sys.dont_write_bytecode, sys.pycache_prefix
     with tempfile.TemporaryDirectory() as nothing:
         sys.path.insert(0, str(root))
@@ -162,7 +161,7 @@ def _importable(root: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _guarded(shown: str, root: Path) -> Iterator[None]:
-    """Tell what an import raises as the fault of the plug-in, with the line of its file."""
+    """Raise exceptions of an import as BrokenPlugin, with the line of the plug-in."""
     try:
         with contextlib.redirect_stdout(sys.stderr):
             yield
@@ -172,16 +171,15 @@ def _guarded(shown: str, root: Path) -> Iterator[None]:
         message = error.msg if isinstance(error, SyntaxError) else str(error)
         if unknown := re.fullmatch(r"MetricCard.*unexpected keyword argument '(\w+)'.*", message):
             message += f"; {nearest(unknown[1], (field.name for field in dataclasses.fields(MetricCard)))}"
-        raise BrokenPlugin(f"{shown}{_place(error, root)}: {type(error).__name__}: {message}") from error
+        raise BrokenPlugin(f"{shown}{_line(error, root)}: {type(error).__name__}: {message}") from error
 
 
-def _place(error: BaseException, root: Path) -> str:
-    """The last line of the plug-in on the way to an error, with the file where there are several."""
-    places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+def _line(error: BaseException, root: Path) -> str:
+    """Return the last line of the plug-in in a traceback, with its file if the plug-in is a folder."""
+    lines = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError) and error.filename:
-        places.append((error.filename, error.lineno))
-    inside = [(Path(name), line) for name, line in places if Path(name) == root or root in Path(name).parents]
-    if not inside:
-        return ""
-    path, line = inside[-1]
-    return f"{'' if path == root else f': {path.relative_to(root).as_posix()}'}, line {line}"
+        lines.append((Path(error.filename), error.lineno))
+    for path, line in reversed(lines):
+        if path.is_relative_to(root):
+            return f"{'' if path == root else f': {path.relative_to(root).as_posix()}'}, line {line}"
+    return ""

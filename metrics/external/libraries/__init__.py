@@ -4,7 +4,7 @@
     judge:PROMPT                  a language model behind an endpoint        judge.py
     scores:FILE                   scores that were made elsewhere            scores.py
 
-Each name becomes a class with a card of its own, and one column, both of that name.
+Each name becomes a class with a card and one column of that name.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ PREFIXES = ("evaluate", "judge", "scores")
 
 
 def metric_class(requested: str) -> type[Metric]:
-    """The class for PREFIX:NAME; an unknown prefix is answered with the nearest."""
+    """Return the class for PREFIX:NAME; UnknownMetric names the nearest prefix."""
     prefix, _, name = requested.partition(":")
     if prefix not in PREFIXES:
-        raise UnknownMetric(f"no metric {requested:.80}: before the colon stands {prefix[:80]!r}; "
+        raise UnknownMetric(f"no metric {requested:.80}: {prefix[:80]!r} is not a library; "
                             f"{nearest(prefix[:80], PREFIXES)}")
     if not name:
-        raise UnknownMetric(f"{prefix}: names nothing; {prefix}:NAME is asked for")
-    made: type[Metric] = importlib.import_module(f"{__name__}.{prefix}").metric_class(name)
-    return made
+        raise UnknownMetric(f"{prefix}: has no name after the colon; write {prefix}:NAME")
+    kind: type[Metric] = importlib.import_module(f"{__name__}.{prefix}").metric_class(name)
+    return kind

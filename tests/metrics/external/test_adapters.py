@@ -191,7 +191,7 @@ def test_a_library_that_is_not_installed_is_named_with_its_extra(monkeypatch: py
 
 def test_what_names_nothing_is_refused_in_one_line(home: Path) -> None:
     for requested, part in (("evalute:wer", "did you mean 'evaluate'"), ("bleu:max", "known: evaluate, judge"),
-                            ("judge:", "names nothing"), (":x", "before the colon stands ''"),
+                            ("judge:", "has no name after the colon"), (":x", "'' is not a library"),
                             ("x" * 900 + ":y", "known:")):
         with pytest.raises(UnknownMetric) as caught:
             registry.choose(requested)

@@ -146,7 +146,7 @@ NO_FOLDER = (
     ("marks = 3", "should hold one line"), ('marks = "marks_of:Gone"', "has no 'Gone'"), ("[", "pyproject.toml"),
     ('other = "marks_of:Marks"', "names 'other', its card 'marks'"), ('marks = "json:Marks"', "'json' has the name of"),
     ('marks = "metrics.x:Marks"', "'metrics' has the name"), ('marks = "numpy:Marks"', "'numpy' has the name"),
-    ('marks = "gone_of:Marks"', "No module named 'gone_of'"), ('marks = "marks_of:np"', "is no class"),
+    ('marks = "gone_of:Marks"', "No module named 'gone_of'"), ('marks = "marks_of:np"', "is not a class"),
 )
 
 
