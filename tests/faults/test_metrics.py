@@ -1,4 +1,4 @@
-"""Metrics that misbehave: each costs itself alone, says why, and the others are as they would have been without it."""
+"""A metric that misbehaves fails alone with its reason; the correlations of the others are the same."""
 
 import importlib.util
 import json
@@ -52,37 +52,34 @@ RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is
 
 
 def failures(out: Path) -> dict[str, str]:
-    """Why metrics failed, by metric."""
-    rows = json.loads((out / "report" / "report.json").read_bytes())["failures"]
-    return {row["metric"]: row["error"] for row in rows}
+    """Return the errors of failed metrics."""
+    return {row["metric"]: row["error"] for row in json.loads(report(out)["report.json"])["failures"]}
 
 
 def correlations(files: dict[str, bytes], *metrics: str) -> list[str]:
-    """The rows of some metrics in the table of correlations."""
-    rows = tables.unpacked(files["correlations.parquet"], Correlation)
-    return [repr(row) for row in rows if row.metric in metrics]
+    """Return the correlations of some metrics in a report."""
+    table = tables.unpacked(files["correlations.parquet"], Correlation)
+    return [repr(row) for row in table if row.metric in metrics]
 
 
-def check(cases: Sequence[tuple[str, str, str]], tmp_path: Path, whole: dict[str, bytes], *more: str) -> list[str]:
-    """Run them all beside metrics that are well, which they do not touch; each fails for its reason; their names."""
-    files = [metric(tmp_path, f"toy{number}", does) for number, (_, does, _) in enumerate(cases)]
-    names, out = [f"toy{number}" for number in range(len(cases))], tmp_path / "out"
-    assert main(["run", *GOOD, *flags("--metric", files), *QUICK, *more, "--out", str(out)]) == 1
-    failed = failures(out)
-    assert failed.keys() == set(names)
-    for name, (what, _, error) in zip(names, cases, strict=True):
-        assert re.search(error, failed[name]), what
-    assert correlations(report(out), "length", "distinct") == correlations(whole, "length", "distinct")
-    return names
+def check(cases: Sequence[tuple[str, str, str]], folder: Path, expected: dict[str, bytes], *more: str) -> list[str]:
+    """Run all cases beside good metrics; each fails for its reason, and the good ones are undisturbed."""
+    files = [metric(folder, f"toy{number}", does) for number, (_, does, _) in enumerate(cases)]
+    argv, out = ["run", *GOOD, *flags("--metric", files), *QUICK, *more, "--out", str(folder / "out")], folder / "out"
+    assert main(argv) == 1
+    errors = failures(out)
+    assert errors.keys() == {Path(file).stem for file in files}
+    for number, (name, _, error) in enumerate(cases):
+        assert re.search(error, errors[f"toy{number}"]), name
+    assert correlations(report(out), "length", "distinct") == correlations(expected, "length", "distinct")
+    return argv
 
 
 @pytest.mark.parametrize("executor", ["local", pytest.param("ray:2", marks=RAY)])
-def test_what_a_metric_breaks_is_its_own(executor: str, tmp_path: Path, undisturbed: Reports) -> None:
-    check(CRASHES, tmp_path, undisturbed(*GOOD), "--executor", executor)
-    out = tmp_path / "out"
-    files = flags("--metric", [str(path) for path in sorted(tmp_path.glob("toy*.py"))])
-    assert main(["run", *GOOD, *files, *QUICK, "--executor", executor, "--out", str(out)]) == 1
-    assert scored(out) == {}, "a second run tries those that failed, and scores no other again"
+def test_a_broken_metric_fails_alone(executor: str, tmp_path: Path, undisturbed: Reports) -> None:
+    argv = check(CRASHES, tmp_path, undisturbed(*GOOD), "--executor", executor)
+    assert main(argv) == 1
+    assert scored(tmp_path / "out") == {}, "a second run tries those that failed, and scores no other again"
 
 
 @RAY
@@ -98,14 +95,14 @@ def test_a_metric_that_dies_twice_is_scored(tmp_path: Path, undisturbed: Reports
     does = "if times('died') < 2:\n    os.kill(os.getpid(), signal.SIGKILL)"
     argv = [*GOOD, "--metric", metric(tmp_path, "toy", does)]
     (tmp_path / "died").write_text("...")
-    whole = undisturbed(*argv)
+    expected = undisturbed(*argv)
     (tmp_path / "died").unlink()
     assert main(["run", *argv, *QUICK, "--executor", "ray:2", "--out", str(tmp_path / "out")]) == 0
-    assert report(tmp_path / "out") == whole
+    assert report(tmp_path / "out") == expected
     assert set(scored(tmp_path / "out").values()) == {1}
 
 
-def test_what_failed_alone_is_scored_by_the_next_run(tmp_path: Path, undisturbed: Reports) -> None:
+def test_a_failed_metric_is_tried_by_the_next_run(tmp_path: Path, undisturbed: Reports) -> None:
     argv = [*GOOD, "--metric", metric(tmp_path, "toy", "if times('raised') < 1:\n    raise OSError('busy')")]
     again = ["run", *argv, *QUICK, "--out", str(tmp_path / "out")]
     assert main(again) == 1
@@ -116,42 +113,40 @@ def test_what_failed_alone_is_scored_by_the_next_run(tmp_path: Path, undisturbed
 
 
 def test_nan_is_a_missing_score(tmp_path: Path, undisturbed: Reports) -> None:
-    one = metric(tmp_path, "one", "right[3] = float('nan')")
-    every = metric(tmp_path, "every", "right = [float('nan')] * len(items)")
+    files = [metric(tmp_path, "one", "right[3] = float('nan')"),
+             metric(tmp_path, "every", "right = [float('nan')] * len(items)")]
     out = tmp_path / "out"
-    assert main(["run", *GOOD, "--metric", one, "--metric", every, *QUICK, "--out", str(out)]) == 0
-    found = rows(out, "correlations")
-    counted = {name: {row.n for row in found if row.metric == name} for name in ("length", "one", "every")}
-    assert counted["one"] == {number - 1 for number in counted["length"]}
-    assert all(math.isnan(row.value) for row in found if row.metric == "every")
+    assert main(["run", *GOOD, *flags("--metric", files), *QUICK, "--out", str(out)]) == 0
+    table = rows(out, "correlations")
+    counts = {name: {row.n for row in table if row.metric == name} for name in ("length", "one")}
+    assert counts["one"] == {number - 1 for number in counts["length"]}
+    assert all(math.isnan(row.value) for row in table if row.metric == "every")
     assert correlations(report(out), "length", "distinct") == correlations(undisturbed(*GOOD), "length", "distinct")
     assert {row.rank for row in rows(out, "ranking") if row.metric == "every"} <= {None}
 
 
 @RAY
-def test_what_a_metric_prints_is_not_what_the_command_prints(tmp_path: Path, undisturbed: Reports) -> None:
+def test_prints_of_a_metric_are_not_in_the_output(tmp_path: Path, undisturbed: Reports) -> None:
     does = ("for stream in (1, 2):\n    os.write(stream, bytes(range(256)) * 1000)\n"
             "print('{\"dataset\": 1}')\nprint('\\x1b[2J', file=sys.stderr)")
     argv = [*GOOD, "--metric", metric(tmp_path, "toy", does)]
     with start(*argv, *QUICK, "--executor", "ray:2", "--json", "--out", str(tmp_path / "out")) as process:
-        printed, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said
-    lines = [json.loads(line) for line in printed.splitlines()]
-    assert {line["metric"] for line in lines} == {"length", "distinct", "toy"}
+        printed, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert {json.loads(line)["metric"] for line in printed.splitlines()} == {"length", "distinct", "toy"}
     (tmp_path / "quiet").mkdir()
     plain = undisturbed(*GOOD, "--metric", metric(tmp_path / "quiet", "toy"))
-    assert correlations(report(tmp_path / "out"), "length", "distinct", "toy") == correlations(
-        plain, "length", "distinct", "toy")
+    names = ("length", "distinct", "toy")
+    assert correlations(report(tmp_path / "out"), *names) == correlations(plain, *names)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is counted elsewhere in other ways")
-def test_a_process_without_memory_fails_only_this_metric(tmp_path: Path, undisturbed: Reports) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is counted in other ways elsewhere")
+def test_a_metric_without_memory_fails_alone(tmp_path: Path, undisturbed: Reports) -> None:
     argv = [*GOOD, "--metric", metric(tmp_path, "toy", "held = b'x' * (4 << 30)")]
-    limit = 3 << 30
     with start(*argv, *QUICK, "--out", str(tmp_path / "out"),
-               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))) as process:
-        said = process.communicate(timeout=120)[1]
-    assert process.returncode == 1, said
+               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))) as process:
+        errors = process.communicate(timeout=120)[1]
+    assert process.returncode == 1, errors
     assert failures(tmp_path / "out") == {"toy": "MemoryError in line 23 of toy.py"}
     assert correlations(report(tmp_path / "out"), "length", "distinct") == correlations(
         undisturbed(*GOOD), "length", "distinct")

@@ -22,8 +22,8 @@ def test_the_second_run_takes_the_scores_of_the_first(folders: tuple[str, str], 
     runs = [start(*argv, *QUICK, "--store", str(tmp_path / "store"), "--out", str(out)) for out in outs]
     for run in runs:
         with run:
-            said = run.communicate(timeout=120)[1]
-        assert run.returncode == 0, said
+            errors = run.communicate(timeout=120)[1]
+        assert run.returncode == 0, errors
     assert [report(out) for out in outs] == [undisturbed(*argv)] * 2
     if len({*folders}) == 2:
         assert set((scored(outs[0]) + scored(outs[1])).values()) == {1}
@@ -43,8 +43,8 @@ def test_a_run_takes_over_from_one_that_is_killed(tmp_path: Path, undisturbed: R
             dead.communicate()
             before = scored(tmp_path / "dead")
             (tmp_path / "end").touch()
-            said = heir.communicate(timeout=120)[1]
-    assert heir.returncode == 0, said
+            errors = heir.communicate(timeout=120)[1]
+    assert heir.returncode == 0, errors
     assert report(tmp_path / "heir") == undisturbed(*argv)
     assert set((before + scored(tmp_path / "heir")).values()) == {1}
     assert left_behind(tmp_path / "store") == []

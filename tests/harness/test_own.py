@@ -1,4 +1,4 @@
-"""Datasets of one's own: the same in every format, refused with the line, on boards of their own."""
+"""Datasets of your own: the same in every format, errors with their line, boards of their own."""
 
 import csv
 import json
@@ -72,14 +72,14 @@ def lines() -> str:
 
 
 def raters() -> list[dict[str, Any]]:
-    """A column for each rater, under names that the card maps."""
+    """Return a column for each rater, with names that the card maps."""
     return [{"id": item, "history": context, "response": response, "reference": "\n".join(references),
              **{f"r{place}": overall[place] if place < len(overall) else "" for place in range(2)},
              "f": fit[0] if fit else ""} for item, context, response, references, overall, fit in ITEMS]
 
 
 def nested(folder: Path) -> Path:
-    """Objects of one's own shape: votes inside another object."""
+    """Write objects with votes inside another object."""
     objects = [{"id": item, "history": context.split("\n"), "response": response, "reference": list(references),
                 "votes": {"all": list(overall), "fit": list(fit)}}
                for item, context, response, references, overall, fit in ITEMS]
@@ -110,7 +110,7 @@ def load(card: Path) -> Dataset:
     return own.read_card(card).scaled()[0]
 
 
-def test_every_format_gives_the_same_dataset_and_a_dialogue_names_the_speaker_of_each_turn(tmp_path: Path) -> None:
+def test_every_format_gives_the_same_dataset(tmp_path: Path) -> None:
     first = load(FORMS["the organisers' .json"](tmp_path))
     assert [(rating.item, rating.quality, rating.votes) for rating in first.ratings] == [
         (item, quality, votes) for item, *_, overall, fit in ITEMS
@@ -122,6 +122,9 @@ def test_every_format_gives_the_same_dataset_and_a_dialogue_names_the_speaker_of
         votes = {(rating.item, rating.quality, rating.votes) for rating in again.ratings if rating.votes}
         assert again.items == first.items, name
         assert votes == {(rating.item, rating.quality, rating.votes) for rating in first.ratings if rating.votes}, name
+
+
+def test_a_dialogue_names_the_speaker_of_each_turn(tmp_path: Path) -> None:
     content = "item,dialogue,overall\na,\"user: Hello: you?\nsystem: Fine.\",3\nb,user: Hm,1\n"
     dataset = load(write(tmp_path, "csv", content, CARD.replace("turn", "dialogue").replace(', "fit"', "")))
     assert (dataset.items[0].context[0].speaker, dataset.items[0].context[0].text) == (USER, "Hello: you?")
@@ -194,7 +197,7 @@ BAD: tuple[tuple[str, str, str, str], ...] = (
     ("csv", "", "name = ", "is not TOML"))
 
 
-def test_what_is_wrong_is_refused_with_its_place_and_nothing_is_kept(tmp_path: Path, home: Path) -> None:
+def test_a_broken_dataset_is_refused_with_its_line(tmp_path: Path, home: Path) -> None:
     for form, content, card, message in BAD:
         path = write(tmp_path, form, content, card or CARD)
         with pytest.raises((BenchmarkError, BadConfig)) as refused:
@@ -203,7 +206,7 @@ def test_what_is_wrong_is_refused_with_its_place_and_nothing_is_kept(tmp_path: P
         assert not (home / "datasets").exists()
 
 
-def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_remarks_are_printed(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [*wide(), {**wide()[0], "item": "4", "overall": 5, "fit": 1},
             {**wide()[0], "item": "5", "overall": "", "fit": ""}]
     path = table(tmp_path, "csv", rows)
@@ -260,7 +263,7 @@ def test_what_to_look_at_is_said(tmp_path: Path, home: Path, capsys: pytest.Capt
         assert f"tea.{form}, line 2: is not UTF-8: the byte 0xe9; save the file as UTF-8" in capsys.readouterr().err
 
 
-def test_an_empty_turn_is_left_out_and_its_line_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_turn_is_left_out_with_a_remark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole = CARD.replace('"turn"', '"dialogue"')
     for form, content, card, place in (
             ("csv", 'item,context,response,overall\n1,Hi,x,1\n2,"Hi\n\nTea?",y,2\n', CARD, "tea.csv, line 3"),
@@ -275,7 +278,7 @@ def test_an_empty_turn_is_left_out_and_its_line_is_said(tmp_path: Path, capsys: 
         assert all(turn.text.strip(" :") not in ("", "System") for item in load(path).items for turn in item.context)
 
 
-def test_a_dataset_by_its_card_has_a_board_of_its_own(tmp_path: Path, home: Path,
+def test_a_dataset_named_by_its_card_has_its_own_board(tmp_path: Path, home: Path,
                                                       capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "dataset", "tea-talk", "--into", str(tmp_path)]) == 0
     card, out = str(tmp_path / "tea-talk"), tmp_path / "out"
@@ -318,7 +321,7 @@ def test_a_dataset_by_its_card_has_a_board_of_its_own(tmp_path: Path, home: Path
     assert "tea-talk" not in registry.names()
 
 
-def test_a_card_that_was_damaged_in_the_home_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_card_in_the_home_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "datasets").mkdir()
     (home / "datasets" / "tea.card.json").write_text("{")
     assert main(["list", "datasets"]) == 2

@@ -1,13 +1,11 @@
 """`evaluate:PATH-or-ID[:FIELD]`: a module of Hugging Face evaluate as a metric, item by item.
 
-A script or its folder is loaded by the library from where it lies. An id of the hub is code, so it is taken from the
-library's cache alone: who asks for it has fetched it before, by `evaluate.load`; while a module is looked for the
-library is offline. It copies a script beside the files it imports into a folder of its own and runs it from there; the
-digest is that of the code in that folder. The module is called with one
-response and its references as its features want them; its own arguments are options.
+The library loads a script or its folder, and an id of the hub only from its cache, since a module is code: fetch it
+once with `evaluate.load`. It runs a copy of the script and the files it imports; the digest is of that copy. The module
+gets one response and its references as its features describe them; its own arguments are options.
 
-Where a module raises an error the item is missing if the texts are blank, or if the error is a ValueError or an
-ArithmeticError, which say that this value has no score. Any other error, and one for every item, is a crash.
+Where a module raises an error the item is missing if the response is blank, or if the error is a ValueError or an
+ArithmeticError. Any other error, and one for every item, is a crash.
 """
 
 from __future__ import annotations
@@ -36,38 +34,38 @@ from metrics.paths import label
 from metrics.text.words import Aggregation, over_references, reply, sharing, unscored
 
 EXCUSED = (ValueError, ArithmeticError)
-"""Errors by which a module says that one item has no score."""
+"""Errors of a module for an item without a score."""
 
 RESPONSES = ("predictions", "data")
-"""What modules call the text that is scored: of measurements it is the data."""
+"""Names of the scored text: of measurements it is the data."""
 
 PLAIN = (bool, int, float, str, type(None))
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluateModule:
-    """The number that compute() gives for a response alone; `negated` where less of it is better.
+    """The number of compute() for each response; `negated` if lower is better.
 
-    `standard` hands over all references as a list, and takes the best where the module takes but one.
+    `standard` passes all references as a list, or takes the best where the module accepts one reference.
     """
 
     card: ClassVar[MetricCard]
     module: ClassVar[Any]
-    """Gives the module with what it loads for itself, which is loaded once."""
+    """Returns the module with its own downloads, which are loaded once."""
     digest: ClassVar[str]
     response: ClassVar[str]
     takes_lists: ClassVar[bool | None]
-    """Whether it takes references as lists; None where it takes none."""
+    """True if it takes references as lists; None if it takes no references."""
     arguments: ClassVar[Mapping[str, Any]]
     """Its own arguments and their defaults."""
     field: ClassVar[str]
     names: ClassVar[tuple[str, ...]]
-    """What the module is called: of several numbers, the one of that name is taken where no field is named."""
+    """Names of the module; a number with such a name is taken if no field is named."""
     references: Aggregation = "standard"
     negated: bool = False
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
-        """The module's number per item; NaN without a reference that holds text, where it wants one."""
+        """Return the module's number per item; NaN if it needs a reference and none holds text."""
         column = unscored(1, len(items))[0]
         refused: list[MetricError] = []
         for row, response, references in self._texts(items):
@@ -86,7 +84,7 @@ class EvaluateModule:
         return {self.card.name: column}
 
     def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
-        """The version of the library and the digest of the module's code."""
+        """Return the version of the library and the digest of the module's code."""
         version = importlib.metadata.version("evaluate")
         return (f"asked={self.card.name}", f"evaluate={version}", f"code={self.digest[:12]}")
 
@@ -94,15 +92,15 @@ class EvaluateModule:
         if self.takes_lists is None:
             yield from ((row, reply(item), ()) for row, item in enumerate(items))
             return
-        for together, replies in sharing(items, "first" if self.references == "first" else "max"):
+        for references, replies in sharing(items, "first" if self.references == "first" else "max"):
             for row, response in replies:
-                yield row, response, tuple(reference.text for reference in together)
+                yield row, response, tuple(reference.text for reference in references)
 
     def _number(self, response: str, references: tuple[str, ...]) -> float:
-        """The number of a response: of all its references at once where the module takes lists, else of each."""
+        """Score a response with all its references if the module takes lists, else with each of them."""
         at_once = not references or (self.takes_lists and self.references == "standard")
-        numbers = [self._computed(response, some) for some in
-                   ([references] if at_once else [(reference,) for reference in references])]
+        groups = [references] if at_once else [(reference,) for reference in references]
+        numbers = [self._computed(response, group) for group in groups]
         return over_references([-value if self.negated else value for value in numbers], self.references)
 
     def _computed(self, response: str, references: tuple[str, ...]) -> float:
@@ -114,7 +112,7 @@ class EvaluateModule:
         return self._picked(self.module().compute(**inputs, **options))
 
     def _picked(self, result: Any) -> float:
-        """The field that was named; else the only number, or the one named as the module."""
+        """Return the named field; else the only number, or the number with the module's name."""
         fields = result if isinstance(result, Mapping) else {"": result}
         numbers = {str(key): number for key, value in fields.items() if (number := _as_number(value)) is not None}
         if not numbers:
@@ -127,12 +125,12 @@ class EvaluateModule:
 
 
 def metric_class(name: str) -> type[Metric]:
-    """The metric of one module, with an option for each of its arguments that has a plain default."""
+    """Return the metric of one module, with an option for each of its arguments with a plain default."""
     requested, field = _parted(name)
     module = _instance(requested)
     response, takes_lists = _taken(requested, module.features)
     stem, full_name = Path(requested).stem, label("evaluate", name)
-    folder = Path(inspect.getfile(type(module))).parent  # of the code that runs: the script and what was copied with it
+    folder = Path(inspect.getfile(type(module))).parent  # the copy of the script and its imports, which runs
     card = MetricCard(
         name=full_name, title=f"{stem} of Hugging Face evaluate", columns=(full_name,), family="evaluate",
         needs=() if takes_lists is None else ("references",),
@@ -158,7 +156,7 @@ def _ready(module: Any) -> Any:
 
 
 def _as_number(value: Any) -> float | None:
-    """The number that a value is or, as a list of one, holds; None where it is none."""
+    """Return a number, or the only number of a list; None for another value."""
     plain = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(plain, list | tuple) and len(plain) == 1:
         return _as_number(plain[0])
@@ -166,7 +164,7 @@ def _as_number(value: Any) -> float | None:
 
 
 def _parted(name: str) -> tuple[str, str]:
-    """The module and the field of `PATH`, `ID`, `PATH:FIELD` or `ID:FIELD`; a path may hold colons."""
+    """Split `PATH`, `ID`, `PATH:FIELD` or `ID:FIELD` into module and field; a path may hold colons."""
     head, _, last = name.rpartition(":")
     return (head, last) if head and last and not set(last) & set("/\\") and not _exists(name) else (name, "")
 
@@ -174,45 +172,44 @@ def _parted(name: str) -> tuple[str, str]:
 def _exists(name: str) -> bool:
     try:
         return Path(name).expanduser().exists()
-    except (OSError, RuntimeError):  # too long, or the home of nobody
+    except (OSError, RuntimeError):  # too long, or the home of an unknown user
         return False
 
 
 def _instance(requested: str) -> Any:
-    """The module's object, seeded, so that it gives the same in every process."""
+    """Load a module, seeded so that it returns the same in every process."""
     if importlib.util.find_spec("evaluate") is None:
         raise MissingResource("evaluate is not installed; the extra [all] brings it")
-    here = _exists(requested)
+    is_file = _exists(requested)
     try:
         with _offline(), contextlib.redirect_stdout(sys.stderr):
             from evaluate import loading
 
-            module_file = loading.evaluation_module_factory(str(Path(requested).expanduser()) if here else requested)
+            module_file = loading.evaluation_module_factory(str(Path(requested).expanduser()) if is_file else requested)
             kind = loading.import_main_class(module_file.module_path)
             module = kind(hash=module_file.hash, keep_in_memory=True) if kind else None
     except (Exception, SystemExit) as error:
-        raise _refusal(requested, here, error) from error
+        raise _refusal(requested, is_file, error) from error
     if module is None:
         raise BrokenPlugin(f"evaluate:{requested:.80}: holds no class that is an evaluate.Metric")
     module.seed = 0
     return module
 
 
-def _refusal(requested: str, here: bool, error: BaseException) -> MetricError:
-    """Why a module could not be loaded: it is foreign code, which can raise anything."""
+def _refusal(requested: str, is_file: bool, error: BaseException) -> MetricError:
+    """Return why a module could not be loaded: foreign code can raise anything."""
     message = in_one_line(error, 300)
     if isinstance(error, ImportError):
         return MissingResource(f"evaluate:{requested:.80}: {message}")
-    if isinstance(error, OSError) and not here:
-        return MissingResource(f"evaluate:{requested:.80}: no script is there, and the cache of evaluate has no "
-                               "module of that id; fetch it once with evaluate.load(ID) in Python, for it is code to "
-                               "be run here")
+    if isinstance(error, OSError) and not is_file:
+        return MissingResource(f"evaluate:{requested:.80}: no such script, and the cache of evaluate has no module of "
+                               "that id; it is code that runs on this machine, so fetch it yourself: evaluate.load(ID)")
     return BrokenPlugin(f"evaluate:{requested:.80}: cannot be loaded: {message}")
 
 
 @contextlib.contextmanager
 def _offline() -> Iterator[None]:
-    """Keep the library from asking the hub, and from remarking that it did not."""
+    """Keep the library from asking the hub, and from warning about it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import evaluate
@@ -229,18 +226,18 @@ def _offline() -> Iterator[None]:
 
 
 def _taken(requested: str, features: Any) -> tuple[str, bool | None]:
-    """What the response is called, and whether references are taken as lists; None where none are taken."""
+    """Return the name of the response, and True if references are taken as lists; None if none are taken."""
     offered = features if isinstance(features, list) else [features]
-    fitting = [form for form_ in offered if (form := _form(form_))]
-    if not fitting:
-        wanted = "; or ".join(" ".join(str(form_).split()) for form_ in offered)
-        raise BrokenPlugin(f"evaluate:{requested:.80}: takes {wanted:.300}; what can be given is a response and its "
+    forms = [form for described in offered if (form := _form(described))]
+    if not forms:
+        wanted = "; or ".join(" ".join(str(described).split()) for described in offered)
+        raise BrokenPlugin(f"evaluate:{requested:.80}: takes {wanted:.300}; it should take a response and its "
                            "references, as texts")
-    return max(fitting, key=lambda form: form[1] is True)
+    return max(forms, key=lambda form: form[1] is True)
 
 
 def _form(features: Any) -> tuple[str, bool | None] | None:
-    """One way in which a module takes its texts; None where it wants something else."""
+    """Return one way in which a module takes texts; None if it takes something else."""
     response = next((name for name in RESPONSES if name in features), "")
     if not response or set(features) - {response, "references"} or not _is_text(features[response]):
         return None

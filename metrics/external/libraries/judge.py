@@ -2,16 +2,17 @@
 `judge:PROMPT[lm=NAME]` a language model on this machine (metrics/judges/local.py).
 
 PROMPT is shipped (`llm-eval`, `g-eval`, `relevance`) or a file (`./my_judge.toml`, see metrics/judges/prompt.py).
-Each quality of the prompt is a column on its own scale; of several, the plain column is the mean, each scale brought to
-0 to 1. A score is the mean over the samples. Items with the same texts are one question.
+Each quality of the prompt is a column on its own scale; the plain column is their mean, with each scale mapped to 0 to
+1. A score is the mean over the samples. Items with the same texts are one question.
 
-The scores depend on prompt, model and how it samples; those options are in the signature. Where the model runs, and how
-many requests are under way, is not: those are `unsigned`.
+The scores depend on the prompt, the model and its sampling, whose options are in the signature. The endpoint and the
+number of concurrent requests do not change them: those options are `unsigned`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
 import sys
@@ -34,14 +35,14 @@ from metrics.models.service import Models
 from metrics.paths import label
 
 ALTERNATIVES = 20
-"""Tokens whose probabilities are asked for in place of each; the most that endpoints give."""
+"""Alternative tokens with probabilities per token; the maximum of endpoints."""
 BOUNDS = {"samples": (1, 1000), "tries": (1, 100), "concurrency": (1, 256), "max_tokens": (0, 1e6), "seed": (0, 1e12),
           "temperature": (0, 10), "timeout": (0.01, 3600)}
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """What a model answers to a prompt, on the prompt's scales."""
+    """The answers of a model to a prompt, on the prompt's scales."""
 
     card: ClassVar[MetricCard]
     prompt: ClassVar[Prompt]
@@ -59,7 +60,7 @@ class Judge:
     timeout: float = 60.0
 
     def __post_init__(self) -> None:
-        """Refuse values that no judge can use, before anything is sent."""
+        """Refuse impossible values before anything is sent."""
         for name, (low, high) in BOUNDS.items():
             if not low <= getattr(self, name) <= high:
                 raise BadOption(f"{self.card.name}: {name} should be {low:g} to {high:g}, not {getattr(self, name)}")
@@ -70,7 +71,7 @@ class Judge:
 
     @classmethod
     def for_options(cls, values: Mapping[str, Any]) -> type[Metric]:
-        """With `lm`, the judge on this machine."""
+        """Return the judge on this machine if `lm` is set."""
         if not values.get("lm"):
             return cast("type[Metric]", cls)
         if others := values.keys() - {"lm"}:
@@ -80,19 +81,19 @@ class Judge:
         return variant(LocalJudge, card=card, prompt=cls.prompt)
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """A score per quality, on its scale, and their mean; NaN where the judge gave none."""
+        """Return a score per quality, on its scale, and their mean; NaN where the judge gave none."""
         questions = {row: prompt.questions(self.prompt, item) for row, item in enumerate(items) if self._has(item)}
-        distinct = list(dict.fromkeys(question for some in questions.values() for question in some))
+        distinct = list(dict.fromkeys(itertools.chain.from_iterable(questions.values())))
         readings = dict(zip(distinct, self.read(distinct, models), strict=True))
         table = np.full((len(self.prompt.qualities), len(items)), np.nan)
-        for row, some in questions.items():
-            for question in some:
+        for row, asked in questions.items():
+            for question in asked:
                 for quality in question.qualities:
                     table[self.prompt.qualities.index(quality), row] = _mean(quality, readings[question])
         return prompt.columns(self.prompt, table)
 
     def read(self, questions: Sequence[Question], models: Models) -> list[list[Reading]]:
-        """The scores of every sample of every question; what that took is printed."""
+        """Return the scores of every sample of every question; the usage is printed."""
         self.depends(models)
         usage = Usage(self.card.name, self.model)
         archive = AnswerArchive(models.home, f"{self.prompt.name}-{self.prompt.digest}", self.model)
@@ -105,7 +106,7 @@ class Judge:
                 sys.stderr.write(usage.line() + "\n")
 
     def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
-        """The prompt as it reads."""
+        """Return the name and digest of the prompt."""
         if not self.model:
             raise MissingResource(f"{self.card.name}: say which model is the judge: {self.card.name}[lm=NAME] "
                                   "for one on this machine, [model=NAME] for one behind an endpoint")
@@ -115,7 +116,7 @@ class Judge:
         return all(getattr(item, need) for need in self.prompt.needs)
 
     def _body(self) -> dict[str, Any]:
-        """What is sent with every question."""
+        """Return the body of every request without its question."""
         body: dict[str, Any] = {**json.loads(self.prompt.request), "model": self.model, "temperature": self.temperature}
         if self.max_tokens:
             body["max_tokens"] = self.max_tokens
@@ -132,8 +133,8 @@ def metric_class(name: str) -> type[Metric]:
         family="judge", levels=chosen.levels, needs=chosen.needs, paper=chosen.paper,
         notes="Asked over the network: the dialogues are sent to the endpoint that is named.",
         unsigned=("lm", "url", "key_from", "concurrency", "timeout"))
-    own = (("samples", int), ("temperature", float), ("max_tokens", int), ("logprobs", bool))
-    return variant(Judge, [(name, type_, getattr(chosen, name)) for name, type_ in own], card=card, prompt=chosen)
+    defaults = (("samples", int), ("temperature", float), ("max_tokens", int), ("logprobs", bool))
+    return variant(Judge, [(name, type_, getattr(chosen, name)) for name, type_ in defaults], card=card, prompt=chosen)
 
 
 def _mean(quality: JudgedQuality, samples: Sequence[Mapping[str, ReadScore]]) -> float:

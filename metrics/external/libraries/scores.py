@@ -1,8 +1,8 @@
 """`scores:FILE`: scores that were made elsewhere, as CSV or TSV (benchmarks/formats/scorefile).
 
-The row on the board bears the name of the file without its folder. What the file holds is read once, when the metric is
-asked for, and its digest is in the signature. A file with anything in it that is no finite number, or with an id twice,
-is refused whole; an item that is not in it has no score. `ID|quality` goes before `ID` for the cells of that quality.
+The row on the board has the name of the file without its folder. The file is read once, when the metric is chosen, and
+its digest is in the signature. A file with a repeated id or a score that is not a finite number is refused; an item
+without a row has no score. `ID|quality` precedes `ID` for that quality.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from metrics.models.service import Models
 from metrics.paths import label
 
 ROWS = 2_000_000
-"""Rows that a file may have: every quality of every item there is makes a quarter of a million."""
+"""Maximum rows of a file; all qualities of all items are a quarter of a million."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoresOfFile:
-    """The number that stands in the file, higher is better; NaN for an item that has none."""
+    """The number in the file, higher is better; NaN for an item without one."""
 
     card: ClassVar[MetricCard]
     digest: ClassVar[str]
@@ -39,19 +39,19 @@ class ScoresOfFile:
     by_quality: ClassVar[Mapping[str, Mapping[str, float]]]
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
-        """The scores for all qualities, and a column of its own (`NAME@QUALITY`) for each that has some."""
+        """Return the scores for all qualities, and a column `NAME@QUALITY` for each quality with scores."""
         name = self.card.name
         ids = [item.id for item in items]
         columns = {name: self._column(ids, self.scores)}
-        for dimension, own in self.by_quality.items():
-            if any(item in own for item in ids):
-                columns[of_quality(name, dimension)] = self._column(ids, {**self.scores, **own})
+        for dimension, scores in self.by_quality.items():
+            if any(item in scores for item in ids):
+                columns[of_quality(name, dimension)] = self._column(ids, {**self.scores, **scores})
         if not any(np.isfinite(column).any() for column in columns.values()):
             raise CannotScore("the file has no score of its items")
         return columns
 
     def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
-        """The digest of the file."""
+        """Return the digest of the file."""
         return f"asked={self.card.name}", f"sha256={self.digest[:12]}"
 
     def _column(self, ids: Sequence[str], scores: Mapping[str, float]) -> Column:
@@ -59,7 +59,7 @@ class ScoresOfFile:
 
 
 def metric_class(name: str) -> type[Metric]:
-    """The metric of one file; MetricError with the reason where it cannot be taken."""
+    """Return the metric of one file; MetricError if it cannot be used."""
     path = Path(name).expanduser()
     metric = label("scores", name)
     try:
@@ -68,8 +68,8 @@ def metric_class(name: str) -> type[Metric]:
         if rows.broken:
             raise rows.broken[0]
     except scorefile.Unreadable as error:
-        place = f"line {error.line}: " if error.line else ""
-        raise MetricError(f"{metric}: {place}{error.text}") from error
+        line = f"line {error.line}: " if error.line else ""
+        raise MetricError(f"{metric}: {line}{error.text}") from error
     _check(metric, rows)
     scores = {item: value for item, value in zip(rows.ids, rows.numbers, strict=True) if not math.isnan(value)}
     card = MetricCard(name=metric, title=f"Scores of the file {path.name}", columns=(metric,), family="scores",
@@ -79,20 +79,20 @@ def metric_class(name: str) -> type[Metric]:
 
 
 def _check(metric: str, rows: scorefile.ScoreRows) -> None:
-    """Refuse what is no number, and an id that stands there twice."""
+    """Refuse scores that are not numbers, and repeated ids."""
     for row, (kind, text) in rows.wrong.items():
         if kind != "missing":
             raise MetricError(f"{metric}: line {rows.lines[row]}: {scorefile.printable(rows.ids[row])}: {text}; "
-                              "harness validate says all that is wrong")
+                              "`harness validate` lists all errors")
     first: dict[str, int] = {}
     for item, line in zip(rows.ids, rows.lines, strict=True):
         if first.setdefault(item, line) != line:
             raise MetricError(f"{metric}: line {line}: {scorefile.printable(item)} stands on line {first[item]} "
-                              "already; harness validate says all that is wrong")
+                              "already; `harness validate` lists all errors")
 
 
 def _by_quality(scores: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """The scores for one quality, by its dimension and the item's id; a quality of no dataset is nothing."""
+    """Return the scores for one quality, by its dimension and the item's id; unknown qualities are ignored."""
     dimensions = {known.name: known.dimension for card in registry.cards().values() for known in card.qualities}
     scores_of: dict[str, dict[str, float]] = {}
     for name, value in scores.items():

@@ -1,4 +1,4 @@
-"""The contract finds what each check is for: a metric that breaks that promise, and no other, is told by item."""
+"""Every check of the contract finds a metric that breaks it, and names the item."""
 
 import itertools
 import random
@@ -26,7 +26,7 @@ Scoring = Callable[[Sequence[Item]], Any]
 
 
 def made(score: Scoring, **card: Any) -> Metric:
-    """A metric that scores so."""
+    """Return a metric with this function as its score."""
     values = {"name": "odd", "title": "Odd", "columns": ("odd",), "family": "plug-in", "notes": "Odd.", **card}
 
     @dataclass(frozen=True)
@@ -39,8 +39,8 @@ def made(score: Scoring, **card: Any) -> Metric:
     return Odd()
 
 
-def of_each(one: Callable[[Item], float], **card: Any) -> Metric:
-    return made(lambda items: {"odd": np.array([one(item) for item in items], dtype=float)}, **card)
+def of_each(score: Callable[[Item], float], **card: Any) -> Metric:
+    return made(lambda items: {"odd": np.array([score(item) for item in items], dtype=float)}, **card)
 
 
 def text(item: Item) -> str:
@@ -60,7 +60,7 @@ def crashes_on(trouble: Callable[[Item], bool]) -> Metric:
     return of_each(score)
 
 
-def said(item: Item) -> str:
+def texts(item: Item) -> str:
     return " ".join(turn.text for turn in item.utterances)
 
 
@@ -69,24 +69,24 @@ CRASHES: dict[str, Callable[[Item], bool]] = {
     "whitespace only": lambda item: text(item) != "" and not text(item).strip(),
     "marks and single letters": lambda item: len(text(item)) == 1,
     "repeated words": lambda item: "na na" in text(item),
-    "Arabic and Hebrew": lambda item: "مرحبا" in said(item),
-    "Chinese and Japanese": lambda item: "你" in said(item),
+    "Arabic and Hebrew": lambda item: "مرحبا" in texts(item),
+    "Chinese and Japanese": lambda item: "你" in texts(item),
     "emoji": lambda item: "🙂" in text(item),
     "combining marks": lambda item: "\u0301" in text(item),
-    "control signs": lambda item: "\ud800" in said(item),
+    "control signs": lambda item: "\ud800" in texts(item),
     "markup": lambda item: "<b>" in text(item),
     "very long texts": lambda item: len(text(item)) > 99_000,
     "no references": lambda item: not item.references,
     "no context": lambda item: not item.context,
     "nothing but a response": lambda item: item.id == "bare",
-    "one utterance": lambda item: said(item) == "hi well",
+    "one utterance": lambda item: texts(item) == "hi well",
     "500 utterances": lambda item: len(item.utterances) == 500,
     "whole dialogues": lambda item: len(item.context) > 400,
 }
-"""What a metric could stumble over, by the check that is to find it."""
+"""Items that a metric could crash on, by the check that finds it."""
 
 
-def test_a_crash_on_hard_items_is_found_with_the_item(home: Path) -> None:
+def test_a_crash_on_hard_items_is_found(home: Path) -> None:
     for name, trouble in CRASHES.items():
         finding = check(name, crashes_on(trouble), home)
         assert finding.state == "BROKEN"
@@ -116,7 +116,7 @@ BROKEN: list[tuple[str, Metric, str]] = [
 ]
 
 
-def test_what_breaks_a_promise_is_found(home: Path) -> None:
+def test_broken_promises_are_found(home: Path) -> None:
     for name, metric, part in BROKEN:
         finding = check(name, metric, home)
         assert (finding.state, finding.check) == ("BROKEN", name)
@@ -124,7 +124,7 @@ def test_what_breaks_a_promise_is_found(home: Path) -> None:
     assert {*CRASHES, *(name for name, _, _ in BROKEN), "network off"} == set(CHECKS), "every check has a metric"
 
 
-def test_what_is_no_breach_is_a_note_or_ok(home: Path) -> None:
+def test_kept_promises_are_a_note_or_ok(home: Path) -> None:
     ranks = made(lambda items: {"odd": np.full(len(items), float(len(items)))}, scope="dataset")
     silent = made(refuses)
     for name, metric, state, part in (
@@ -150,46 +150,46 @@ def len_of(item: Item) -> float:
     return float(len(text(item)))
 
 
-def asks(instead: Callable[[OSError], float]) -> Metric:
+def cannot(item: Item) -> float:
+    raise CannotScore("the service is gone")
+
+
+@pytest.mark.parametrize(("offline", "state", "part"), [
+    (lambda item: 0.0, "BROKEN", "0 without the network"),
+    (lambda item: 1.0, "note", "asks for 127.0.0.1:9 and does"),
+    (cannot, "note", "no scores without the network: the service is gone"),
+    (lambda item: 1 / 0, "BROKEN", "raises ZeroDivisionError")])
+def test_scores_without_the_network_are_the_same_or_refused(
+        offline: Callable[[Item], float], state: str, part: str, home: Path) -> None:
     def score(item: Item) -> float:
         try:
             socket.create_connection(("127.0.0.1", 9), timeout=0.001).close()
         except OSError as error:
             if "network is off" in str(error):
-                return instead(error)
+                return offline(item)
         return 1.0
 
-    return of_each(score)
-
-
-def cannot(error: OSError) -> float:
-    raise CannotScore("the service is gone")
-
-
-def test_with_the_network_off_a_score_is_the_same_or_none(home: Path) -> None:
-    instead: tuple[tuple[Callable[[OSError], float], str, str], ...] = (
-        (lambda error: 0.0, "BROKEN", "0 without the network"),
-        (lambda error: 1.0, "note", "asks for 127.0.0.1:9 and does"),
-        (cannot, "note", "no scores without the network: the service is gone"),
-        (lambda error: 1 / 0, "BROKEN", "raises ZeroDivisionError"))
-    for answer, state, part in instead:
-        found = check("network off", asks(answer), home)
-        assert found.state == state
-        assert part in found.text
+    finding = check("network off", of_each(score), home)
+    assert finding.state == state
+    assert part in finding.text
     with socket.create_server(("127.0.0.1", 0)) as server:
         socket.create_connection(server.getsockname(), timeout=5).close()
 
 
-def test_rounding_is_told_from_a_difference_which_no_huge_score_hides_and_a_missing_one_is_none(home: Path) -> None:
-    """Lengths go up to 100,000: a tolerance by the largest would take one word more or less for rounding."""
-    for noise, state, part in ((0.0, "ok", "exactly equal"), (1e-3, "BROKEN", "alone"),
-                               (1e-7, "ok", "equal within rounding: at most 1e-07 apart")):
-        metric = made(lambda items, noise=noise: {"odd": np.ones(len(items)) + noise * (len(items) > 1)})
-        found = check("an item alone", metric, home)
-        assert found.state == state
-        assert part in found.text
-        if noise:
-            assert check("an item alone", metric, home, tolerance=0.0).state == "BROKEN"
+@pytest.mark.parametrize(("noise", "state", "part"), [
+    (0.0, "ok", "exactly equal"), (1e-3, "BROKEN", "alone"),
+    (1e-7, "ok", "equal within rounding: at most 1e-07 apart")])
+def test_rounding_is_tolerated(noise: float, state: str, part: str, home: Path) -> None:
+    metric = made(lambda items: {"odd": np.ones(len(items)) + noise * (len(items) > 1)})
+    finding = check("an item alone", metric, home)
+    assert finding.state == state
+    assert part in finding.text
+    if noise:
+        assert check("an item alone", metric, home, tolerance=0.0).state == "BROKEN"
+
+
+def test_a_large_score_hides_no_difference(home: Path) -> None:
+    """Lengths go up to 100,000: a tolerance by the largest would take a word for rounding."""
     metric = made(lambda items: {"odd": [len_of(item) + (len(items) > 1) for item in items]})
     assert check("an item alone", metric, home).state == "BROKEN"
     metric = made(lambda items: {"odd": np.full(len(items), 1.0 if len(items) > 1 else np.nan)})
@@ -211,7 +211,7 @@ def test_a_test_demands_the_contract() -> None:
 
 
 def file(folder: Path, trouble: str) -> str:
-    """A metric with a trouble where a response is a wide space; what it prints disturbs nobody."""
+    """Write a metric that prints, and has a trouble if a response is a wide space."""
     return runs.metric(folder, "odd", "print('a word of its own')\n"
                        f"if any(item.response.text == '\\u3000' for item in items):\n    {trouble}")
 
@@ -220,12 +220,12 @@ def only(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     monkeypatch.setattr("harness.contract.process.CHECKS", {name: CHECKS[name] for name in names})
 
 
-def test_a_score_that_hangs_on_the_order_of_a_set_is_found(
+def test_a_score_that_depends_on_hashes_is_found(
         tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, "repeated runs")
     monkeypatch.delenv("PYTHONHASHSEED", raising=False)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "struct.py").write_text("raise SystemExit(3)")  # no other process takes it for the library's
+    (tmp_path / "struct.py").write_text("raise SystemExit(3)")  # which no other process imports
     odd = runs.metric(tmp_path, "odd", "right = [hash(item.response.text) % 1000 for item in items]")
     assert main(["check", odd]) == 1
     same, other, last = capsys.readouterr().out.splitlines()
@@ -234,7 +234,7 @@ def test_a_score_that_hangs_on_the_order_of_a_set_is_found(
     assert last == "the contract is broken: 1 of 2 checks"
 
 
-def test_checks_that_break_for_one_reason_are_said_once(
+def test_checks_that_break_for_one_reason_are_shown_once(
         tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, "whitespace only", "permuted items", "an item alone")
     assert main(["check", file(tmp_path, "1 / 0")]) == 1
@@ -245,7 +245,7 @@ def test_checks_that_break_for_one_reason_are_said_once(
 
 
 @pytest.mark.slow
-def test_a_metric_that_hangs_or_dies_costs_the_checks_it_does_so_in(
+def test_a_metric_that_hangs_or_dies_fails_only_that_check(
         tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, "card", "whitespace only", "emoji")
     for trouble, text in (("time.sleep(600)", "gave no answer in 4 s"), ("os._exit(7)", "exit status 7")):

@@ -1,4 +1,4 @@
-"""Metrics of other libraries: the library's own numbers, per item, under the name that was asked for."""
+"""Metrics of other libraries: the numbers of the library, per item."""
 
 import importlib.util
 from collections.abc import Sequence
@@ -128,7 +128,7 @@ def test_the_arguments_of_a_module_are_options(tmp_path: Path, home: Path) -> No
         registry.choose(f"evaluate:{path}[wait=2]")
 
 
-def test_an_item_that_has_no_score_is_missing_and_a_crash_is_seen(tmp_path: Path, home: Path) -> None:
+def test_an_item_without_a_score_is_missing(tmp_path: Path, home: Path) -> None:
     items = [make_item("full", "hello", "tea"), make_item("blank", "", "tea"), make_item("odd", "tea", "tea")]
     indexing = f"evaluate:{script(tmp_path, 'return {0: len(predictions[0].split()[0])}', name='a')}"
     np.testing.assert_array_equal(scored(indexing, items, home), [5, np.nan, 3])
@@ -171,7 +171,7 @@ def test_a_module_that_cannot_be_used_is_refused_in_one_line(tmp_path: Path) -> 
                        ("exits", "raise SystemExit(3)\n"), ("opens", "open('not/here')\n")):
         (tmp_path / f"{name}.py").write_text(text)
     for name, part in (
-        ("labels", "what can be given is a response and its references"), ("floats", "as texts"),
+        ("labels", "it should take a response and its references"), ("floats", "as texts"),
         ("syntax", "SyntaxError"), ("package", "no_such_package_anywhere"), ("exits", "SystemExit: 3"),
         ("empty", "no class that is an evaluate.Metric"), ("opens", "FileNotFoundError"),
     ):
@@ -189,7 +189,7 @@ def test_a_library_that_is_not_installed_is_named_with_its_extra(monkeypatch: py
         registry.choose("evaluate:wer")
 
 
-def test_what_names_nothing_is_refused_in_one_line(home: Path) -> None:
+def test_an_unknown_name_is_refused_in_one_line(home: Path) -> None:
     for requested, part in (("evalute:wer", "did you mean 'evaluate'"), ("bleu:max", "known: evaluate, judge"),
                             ("judge:", "has no name after the colon"), (":x", "'' is not a library"),
                             ("x" * 900 + ":y", "known:")):

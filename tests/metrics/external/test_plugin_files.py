@@ -1,4 +1,4 @@
-"""A metric in a file or a folder, and scores in a file: as they are now, refused in one line, told without folders."""
+"""Metrics in a file or a folder, and scores in a file."""
 
 import os
 import sys
@@ -77,7 +77,7 @@ def _modules() -> Iterator[None]:
             del sys.modules[name]
 
 
-def test_a_file_or_a_folder_is_a_metric_with_options_and_an_input_of_a_composition(tmp_path: Path, home: Path) -> None:
+def test_a_file_or_a_folder_is_a_metric(tmp_path: Path, home: Path) -> None:
     path = file(tmp_path, source())
     assert scored(path, home) == [2, 0]
     chosen = registry.choose(f"{path}[mark=?]")
@@ -93,8 +93,8 @@ def test_a_file_or_a_folder_is_a_metric_with_options_and_an_input_of_a_compositi
     assert scored(f"weighted[inputs=2*{path}+1*{path}/marks]", home)[:1] == [6]
 
 
-def test_what_is_scored_and_signed_is_what_the_file_holds_now(tmp_path: Path, home: Path) -> None:
-    """Same size and same time of change, so that kept bytecode and kept lines of source would both lie."""
+def test_edited_files_are_imported_again(tmp_path: Path, home: Path) -> None:
+    """Size and time of change are the same, so that cached bytecode would be taken for the source."""
     for make in (file, lambda folder, text: package(folder, text=text)):
         signed, first = [], None
         for times in (3, 4, 3):
@@ -121,8 +121,7 @@ def test_a_package_of_several_files_is_read_whole(tmp_path: Path, home: Path) ->
     assert signature(registry.choose(asked).metric, Models(home)) != before
 
 
-def test_two_metrics_of_one_name_are_refused_and_one_with_two_options_is_not(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_metrics_of_one_name_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, other = file(tmp_path / "a", source()), file(tmp_path / "b", source(times=2))
     dry = ["run", "--dataset", "dstc7", "--dry-run", "--metric", one, "--metric"]
     assert main([*dry, f"{one}[mark=?]"]) == 0
@@ -187,9 +186,9 @@ def written(folder: Path, *rows: str, name: str = "mine.csv") -> str:
     return f"scores:{folder / name}"
 
 
-def test_the_scores_of_the_file_are_those_of_the_items_and_its_signature_holds_no_folder(tmp_path: Path) -> None:
+def test_scores_of_a_file_belong_to_its_items(tmp_path: Path) -> None:
     chosen = registry.choose(written(tmp_path, "toy_2,0.5", "toy_0,-1", "other,9"))
-    assert chosen.label == "scores:mine.csv", "the folder is nobody's business"
+    assert chosen.label == "scores:mine.csv"
     found = score.score(chosen.metric, DATASET, SERVICE)
     np.testing.assert_array_equal(found.columns["scores:mine.csv"], [-1, np.nan, 0.5, np.nan])
     first = signature(registry.choose(written(tmp_path, "toy_0,1")).metric, SERVICE)
@@ -199,7 +198,7 @@ def test_the_scores_of_the_file_are_those_of_the_items_and_its_signature_holds_n
     assert str(tmp_path) not in first
 
 
-def test_scores_for_a_quality_stand_in_its_cells_alone(tmp_path: Path) -> None:
+def test_scores_for_a_quality_are_used_for_that_quality(tmp_path: Path) -> None:
     rows = [f"toy_{place},{place}" for place in range(4)] + [f"toy_{place}|Relevant,{-place}" for place in range(3)]
     chosen = registry.choose(written(tmp_path, *rows, "toy_0|nonsense,5"))
     found = score.score(chosen.metric, DATASET, SERVICE)
@@ -208,11 +207,11 @@ def test_scores_for_a_quality_stand_in_its_cells_alone(tmp_path: Path) -> None:
     points = correlate.item_scores(DATASET, judged, {(chosen.label, ""): found})
     relevance, overall = correlate.targets(points, judged)
     assert relevance.names == overall.names == (("scores:mine.csv", "scores:mine.csv"),)
-    np.testing.assert_array_equal(relevance.scores, [[0, -1, -2, 3]], "the one score for all where there is no other")
+    np.testing.assert_array_equal(relevance.scores, [[0, -1, -2, 3]])
     np.testing.assert_array_equal(overall.scores, [[0, 1, 2, 3]])
 
 
-def test_a_file_that_cannot_be_taken_is_refused_whole(tmp_path: Path) -> None:
+def test_a_broken_score_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CannotScore, match="no score of its items"):
         score.score(registry.choose(written(tmp_path, "other_0,1", "toy_1,")).metric, DATASET, SERVICE)
     for rows, why in (
