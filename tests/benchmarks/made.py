@@ -1,4 +1,4 @@
-"""What tests of files share: archives that hold what a test says, and a command run on a home."""
+"""Archives for tests, and a command run on a home."""
 
 import argparse
 import io
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def archive(members: Mapping[str, str | bytes], mode: str = "zip", method: int = zipfile.ZIP_STORED) -> bytes:
-    """A zip, or a tar of the mode of tarfile, with these members."""
+    """Return a zip, or a tar of a mode of tarfile, with these members."""
     stream = io.BytesIO()
     contents = {name: text.encode() if isinstance(text, str) else text for name, text in members.items()}
     if mode == "zip":
@@ -27,7 +27,7 @@ def archive(members: Mapping[str, str | bytes], mode: str = "zip", method: int =
 
 
 def run(command: Any, home: Path, *arguments: str) -> int:
-    """The exit status of a command of the harness; its errors are raised."""
+    """Run a command of the harness and return its exit status; errors are raised."""
     parser = argparse.ArgumentParser()
     command.configure(parser)
     return int(command.run(argparse.Namespace(**vars(parser.parse_args(arguments)), home=home)))

@@ -1,4 +1,4 @@
-"""The registry's nineteen datasets and their sample: cards say what must be known, files are the same each time."""
+"""The cards of the collection, and its bundled sample: complete, plausible, the same bytes each time."""
 
 import csv
 import json
@@ -21,10 +21,10 @@ from tests.conftest import ROOT
 FILES = tuple(sorted(path.name.removesuffix("_eval.json") for path in DATA.iterdir()))
 TEST = ("jsalt", "esl", "ncm", "dstc10-topical_clean", "dstc10-persona_clean")
 DIALOGUE = {"fed-dial": "Overall", "persona-see": "turing"}
-VOTES = {"dstc6": (10, 10), "dstc7": (1, 3), "fed-turn": (3, 5), "fed-dial": (0, 5), "persona-see": (1, 1),
-         "dailydialog-gupta": (1, 1), "esl": (1, 1), "ncm": (1, 1), "dailydialog-grade": (8, 11),
-         "empathetic-grade": (8, 11), "convai2-grade": (8, 11), "dailydialog-zhao": (4, 4), "persona-zhao": (4, 4),
-         "dstc10-topical_clean": (4, 4), "dstc10-persona_clean": (4, 4)}
+VOTES = {"dstc6": (10, 10), "dstc7": (1, 3), "fed-turn": (3, 5), "fed-dial": (0, 5),
+         **dict.fromkeys(("persona-see", "dailydialog-gupta", "esl", "ncm"), (1, 1)),
+         **dict.fromkeys(("dailydialog-grade", "empathetic-grade", "convai2-grade"), (8, 11)),
+         **dict.fromkeys(("dailydialog-zhao", "persona-zhao", "dstc10-topical_clean", "dstc10-persona_clean"), (4, 4))}
 
 
 @cache
@@ -40,33 +40,32 @@ def votes(name: str) -> Iterator[tuple[dict[str, Any], str, list[float]]]:
 def system_means(name: str, quality: str) -> dict[str, float]:
     """The mean of a quality for each system, without empty replies."""
     means = defaultdict(list)
-    for row, spelled, values in votes(name):
-        if spelled == quality and values and (name in DIALOGUE or row["response"]):
+    for row, rated, values in votes(name):
+        if rated == quality and values and (name in DIALOGUE or row["response"]):
             means[str(row.get("model") or row.get("model_name"))].append(np.mean(values))
     return {system: float(np.mean(values)) for system, values in means.items()}
 
 
 def test_a_fresh_make_gives_the_committed_bytes(tmp_path: Path) -> None:
-    """Nothing in data/ was edited by hand, and nothing depends on the machine."""
     made = {path.name: path.read_bytes() for path in make(tmp_path)}
     assert made == {path.name: path.read_bytes() for path in DATA.iterdir()}
     assert (len(made), sum(map(len, made.values())) < 1_000_000) == (19, True)
 
 
-def test_the_cards_fit_every_file_and_every_step_of_a_scale_is_used() -> None:
+def test_every_step_of_a_scale_is_used_by_the_usual_number_of_raters() -> None:
     for name in FILES:
         card = registry.card(name.removesuffix("_clean"))
         assert len(official.parse(DATA / f"{name}_eval.json", card, "sample").items) == len(rows(name))
         assert len(rows(name)) == 21 if name in DIALOGUE else 24 <= len(rows(name)) <= 40
         fewest, most = VOTES.get(name, (3, 3))
-        for quality in card.qualities:
-            values = [value for _, spelled, given in votes(name) if spelled == quality.name for value in given]
-            low, high = (1, 5) if quality.low is None or quality.high is None else (quality.low, quality.high)
-            assert {round(value) for value in values} == set(range(int(low), int(high) + 1)), (name, quality)
         assert all(fewest <= len(values) <= most for _, _, values in votes(name)), name
+        for quality in card.qualities:
+            values = {round(value) for _, rated, listed in votes(name) if rated == quality.name for value in listed}
+            low, high = (1, 5) if quality.low is None or quality.high is None else (quality.low, quality.high)
+            assert values == set(range(int(low), int(high) + 1)), (name, quality)
 
 
-def test_what_is_missing_in_the_real_files_is_missing_here() -> None:
+def test_the_sample_lacks_what_the_real_files_lack() -> None:
     """One list of votes is empty, both spellings of no reply occur, and some rows have no annotations."""
     assert [(name, quality) for name in FILES for _, quality, values in votes(name) if not values] == [
         ("fed-dial", "Error recovery")]
@@ -79,7 +78,7 @@ def test_what_is_missing_in_the_real_files_is_missing_here() -> None:
         "dstc10-persona_clean", "dstc10-topical_clean"}
 
 
-def test_systems_are_graded_as_promised() -> None:
+def test_systems_are_graded_by_their_construction() -> None:
     for name in set(FILES) - {"humod", *DIALOGUE}:
         qualities = {quality for _, quality, _ in votes(name)}
         means = system_means(name, next(quality for quality in ("Overall", "overall", "appropriateness", "relevance")
@@ -97,34 +96,29 @@ def test_systems_are_graded_as_promised() -> None:
     assert recovery["recovering"] > recovery["contradicting"]
 
 
-def test_every_card_is_complete_and_its_sources_can_be_read() -> None:
+def test_every_card_is_complete_and_its_sources_have_converters() -> None:
     for name, card in registry.cards().items():
-        assert card.title
-        assert card.licence
-        assert card.citation
-        assert card.homepage.startswith("http")
+        assert all((card.title, card.licence, card.citation, card.homepage.startswith("http")))
         assert all(source.url.startswith("http") for source in card.sources)
         assert all(source.sha256 is None or len(source.sha256) == 64 for source in card.sources)
-        own = [source.form for source in card.sources if not source.by_hand and source.form != "mirror"]
-        assert all(map(callable, map(converter, own)))
         assert (card.sources[0].form, card.sources[0].by_hand) == ("official", True)
+        forms = {source.form for source in card.sources if not source.by_hand}
+        assert all(map(callable, map(converter, forms - {"mirror"})))
+        assert ("mirror" in forms) == (card.split == "dev" and name != "dstc6")
         assert len({quality.name for quality in card.qualities}) == len(card.qualities) > 0
         assert all(quality.low is None or quality.low < (quality.high or 0) for quality in card.qualities)
-        mirrored = any(source.form == "mirror" for source in card.sources)
-        assert mirrored == (card.split == "dev" and name != "dstc6")
 
 
 def test_sizes_and_qualities_agree_with_print() -> None:
-    """What a card says of size, level and qualities, one of the challenge's two papers prints; often both."""
-    printed: dict[str, list[tuple[str, str, int, int]]] = {}
+    """One of the challenge's two papers prints the size, level and qualities of each card."""
+    printed = defaultdict(list)
     with (ROOT / "harness" / "published" / "datasets.csv").open(newline="") as stream:
         for row in csv.DictReader(stream):
-            entry = (row["split"], row["level"], int(row["turns"]), int(row["qualities"]))
-            printed.setdefault(row["dataset"], []).append(entry)
+            printed[row["dataset"]].append((row["split"], row["level"], int(row["turns"]), int(row["qualities"])))
     assert set(printed) == set(registry.names())
     for name, card in registry.cards().items():
-        mine = (card.split, card.level, card.size, len(card.qualities))
-        assert all(value in values for value, values in zip(mine, zip(*printed[name], strict=True), strict=True)), name
+        ours = (card.split, card.level, card.size, len(card.qualities))
+        assert all(value in values for value, values in zip(ours, zip(*printed[name], strict=True), strict=True)), name
 
 
 def test_the_home_comes_before_the_sample(home: Path) -> None:

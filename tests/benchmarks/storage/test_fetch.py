@@ -1,4 +1,4 @@
-"""Downloads over a real server on loopback, and what becomes of a dataset, a resource and the command."""
+"""Downloads over a real server on loopback, and fetching of datasets and resources by the command."""
 
 import contextlib
 import dataclasses
@@ -32,7 +32,7 @@ NOWHERE = "http://no-such-host.invalid/file.json"
 
 
 class Site(http.server.BaseHTTPRequestHandler):
-    """A server with Range and If-Range that can be told to misbehave; it notes the Range header of every request."""
+    """A server with Range and If-Range that can misbehave; it notes the Range header of every request."""
 
     url, location = "", ""
     body, tag, ranges, length = BODY, '"one"', True, True
@@ -41,31 +41,29 @@ class Site(http.server.BaseHTTPRequestHandler):
     requested: ClassVar[list[str | None]] = []
 
     def do_GET(self) -> None:
-        """Answer as the site says."""
         site, wanted = type(self), self.headers.get("Range")
         site.requested.append(wanted)
         start = int(wanted[6:-1]) if wanted and site.ranges else 0
         if self.headers.get("If-Range") not in {None, site.tag}:
             start = 0
         if site.status or start >= len(site.body) > 0:
-            self.send_response(site.status.pop(0) if site.status else 416)
-            self.send_header("Location", site.location)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self.answer(site.status.pop(0) if site.status else 416, Location=site.location, Content_Length="0")
             return
-        self.send_response(206 if start else 200)
-        if start:
-            self.send_header("Content-Range", f"bytes {start}-{len(site.body) - 1}/{len(site.body)}")
-        if site.length:
-            self.send_header("Content-Length", str(len(site.body) - start))
-        if site.tag:
-            self.send_header("ETag", site.tag)
-        self.end_headers()
+        self.answer(206 if start else 200, ETag=site.tag,
+                    Content_Range=f"bytes {start}-{len(site.body) - 1}/{len(site.body)}" if start else "",
+                    Content_Length=str(len(site.body) - start) if site.length else "")
         site.cuts -= 1
         self.wfile.write(site.body[start : start + site.cut_at if site.cuts >= 0 else None])
 
+    def answer(self, status: int, **headers: str | None) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            if value:
+                self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is the base class's
-        """Keep the tests quiet."""
+        """Print nothing."""
 
 
 @pytest.fixture
@@ -98,9 +96,8 @@ def refused(kind: type[BenchmarkError], *words: str) -> Iterator[None]:
         assert word in str(caught.value)
 
 
-def test_a_file_comes_whole(site: type[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                            capsys: pytest.CaptureFixture[str]) -> None:
-    """The target has the bytes of the server, of known length or not, and nothing lies beside it; lines say how far."""
+def test_a_file_comes_whole_and_lines_show_progress(site: type[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                    capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(downloading, "EVERY", 0.0)
     for site.length in (True, False):
         assert download(site.url, tmp_path / "file.bin", SHA256).read_bytes() == BODY
@@ -111,8 +108,7 @@ def test_a_file_comes_whole(site: type[Site], tmp_path: Path, monkeypatch: pytes
     assert download(site.url, tmp_path / "file.bin", None).read_bytes() == b""
 
 
-def test_a_cut_connection_goes_on_where_it_was(site: type[Site], tmp_path: Path) -> None:
-    """Two cuts cost two more requests, each for the rest alone."""
+def test_a_cut_connection_is_resumed(site: type[Site], tmp_path: Path) -> None:
     for tag in ('"one"', 'W/"weak"', None):
         site.tag, site.cut_at, site.cuts, site.requested = tag, 100_000, 2, []
         assert download(site.url, tmp_path / "file.bin", SHA256).read_bytes() == BODY
@@ -123,8 +119,7 @@ def test_a_cut_connection_goes_on_where_it_was(site: type[Site], tmp_path: Path)
     assert site.requested == [None, "bytes=100000-"]
 
 
-def test_a_later_run_goes_on(site: type[Site], tmp_path: Path) -> None:
-    """What came before all attempts were used up is not asked for again."""
+def test_a_later_run_resumes(site: type[Site], tmp_path: Path) -> None:
     site.cut_at, site.cuts = 10_000, 5
     with pytest.raises(FetchError, match=r"the connection was cut \(.*\), 5 times; run it again"):
         download(site.url, tmp_path / "file.bin", SHA256)
@@ -133,8 +128,7 @@ def test_a_later_run_goes_on(site: type[Site], tmp_path: Path) -> None:
     assert site.requested[-1] == "bytes=50000-"
 
 
-def test_a_file_that_changed_is_taken_anew(site: type[Site], tmp_path: Path) -> None:
-    """The start of one version is never joined to the end of another."""
+def test_a_changed_file_or_address_starts_afresh(site: type[Site], tmp_path: Path) -> None:
     for tag, body in (('"two"', BODY[::-1]), (None, BODY[::-1] + b"longer"), (None, BODY[:90_000])):
         site.body, site.tag, site.cut_at, site.cuts = BODY, tag and '"one"', 20_000, 5
         with pytest.raises(FetchError):
@@ -145,20 +139,18 @@ def test_a_file_that_changed_is_taken_anew(site: type[Site], tmp_path: Path) -> 
     with pytest.raises(FetchError):
         download(site.url + "?first", tmp_path / "file.bin", None)
     download(site.url + "?second", tmp_path / "file.bin", None)
-    assert site.requested[-1] is None, "what came from another address is of no use"
+    assert site.requested[-1] is None
 
 
-def test_other_bytes_are_refused(site: type[Site], tmp_path: Path) -> None:
-    """A wrong sha256 names the file and both digests, and the bytes are gone."""
+def test_a_wrong_digest_is_refused_and_the_bytes_removed(site: type[Site], tmp_path: Path) -> None:
     site.body = BODY[:-1] + b"!"
-    got = hashlib.sha256(site.body).hexdigest()
-    with refused(ChecksumDiffers, site.url, f"expected sha256 {SHA256}", f"got {got}"):
+    digest = hashlib.sha256(site.body).hexdigest()
+    with refused(ChecksumDiffers, site.url, f"expected sha256 {SHA256}", f"got {digest}"):
         download(site.url, tmp_path / "file.bin", SHA256)
     assert only(tmp_path) == []
 
 
-def test_a_busy_server_is_asked_again_and_a_missing_file_is_not(site: type[Site], tmp_path: Path) -> None:
-    """503 and 429 pass, 404 does not."""
+def test_a_busy_server_is_retried_and_a_missing_file_is_not(site: type[Site], tmp_path: Path) -> None:
     site.status = [503, 429]
     assert download(site.url, tmp_path / "file.bin", SHA256).read_bytes() == BODY
     site.status, site.requested = [404], []
@@ -167,8 +159,7 @@ def test_a_busy_server_is_asked_again_and_a_missing_file_is_not(site: type[Site]
     assert site.requested == [None]
 
 
-def test_only_the_web_is_asked(site: type[Site], tmp_path: Path) -> None:
-    """Neither a card nor a redirect can make the harness read local files; other redirects are followed."""
+def test_only_web_addresses_are_fetched_also_after_redirects(site: type[Site], tmp_path: Path) -> None:
     for url in ("file:///etc/passwd", "ftp://example.org/x", "/etc/passwd", "data:,x"):
         with pytest.raises(FetchError, match="only http and https"):
             download(url, tmp_path / "x", None)
@@ -182,7 +173,6 @@ def test_only_the_web_is_asked(site: type[Site], tmp_path: Path) -> None:
 
 
 def test_a_full_disk_leaves_nothing(site: type[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The disk fills in the middle: one line, and no half of a file."""
     def full(answer: object, part: Path, *_: object) -> None:
         part.write_bytes(BODY[:1000])
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -196,60 +186,6 @@ def test_a_full_disk_leaves_nothing(site: type[Site], tmp_path: Path, monkeypatc
         fetch_resource("wordnet", tmp_path / "home")
 
 
-def test_offline_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a network the message says so, and what to do."""
-    card = with_sources("dstc6", Source(NOWHERE, form="dstc6"))
-    with refused(Offline, "offline", "no-such-host.invalid", "`harness import FOLDER|ZIP`"):
-        fetch(card, tmp_path)
-    monkeypatch.setitem(module.RESOURCES, "wordnet", Source(NOWHERE))
-    with refused(Offline, "wordnet: this machine is offline"):
-        fetch_resource("wordnet", tmp_path)
-    assert only(tmp_path) == []
-
-
-OFFICIAL = json.dumps([{
-    "dialogue_id": "humod_00000", "context": "hi", "response": "hello", "annotations": {"relevance": [1, 2, 3]},
-}])
-PLACE = "DSTC_11_Track_4/metadata/dev/en/humod/humod_eval.json"
-
-
-def test_the_mirror_is_read_from_its_folder_else_from_its_archive(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """One small file is taken through the library, or one member of the archive; offline it says so."""
-    from huggingface_hub.errors import EntryNotFoundError
-
-    requests = []
-
-    def hub(repository: str, name: str, **options: object) -> str:
-        requests.append((repository, name, options["repo_type"], options["local_files_only"]))
-        if len(requests) > 1:
-            raise EntryNotFoundError("404")
-        (tmp_path / "humod_eval.json").write_text(OFFICIAL)
-        return str(tmp_path / "humod_eval.json")
-
-    class Hub:
-        def open(self, path: str, mode: str) -> io.BytesIO:
-            assert path == f"datasets/mario-rc/dstc11.t4@{module.COMMIT}/DSTC_11_Track_4.zip"
-            return io.BytesIO(archive({PLACE: OFFICIAL}))
-
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
-    with monkeypatch.context() as offline:
-        offline.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-        with pytest.raises(Offline, match="HF_HUB_OFFLINE"):
-            module.mirrored("fed-turn", tmp_path)
-    monkeypatch.setattr(module, "reach", lambda _: None)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", hub)
-    monkeypatch.setattr("huggingface_hub.HfFileSystem", Hub)
-    for _ in range(2):
-        dataset = fetch(registry.card("humod"), tmp_path / "home")
-        assert (dataset.origin, dataset.ratings[0].votes) == ("fetched", (1.0, 2.0, 3.0))
-    assert requests[0] == ("mario-rc/dstc11.t4", PLACE, "dataset", False)
-    with pytest.raises(FetchError, match="holds no persona-see_eval"):
-        module.mirrored("persona-see", tmp_path)
-
-
 def with_sources(name: str, *sources: Source) -> DatasetCard:
     return dataclasses.replace(registry.card(name), sources=sources)
 
@@ -259,11 +195,53 @@ def fed(votes: list[object]) -> bytes:
     return json.dumps([record]).encode()
 
 
+def test_without_a_network_the_error_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with refused(Offline, "offline", "no-such-host.invalid", "`harness import FOLDER|ZIP`"):
+        fetch(with_sources("dstc6", Source(NOWHERE, form="dstc6")), tmp_path)
+    monkeypatch.setitem(module.RESOURCES, "wordnet", Source(NOWHERE))
+    with refused(Offline, "wordnet: this machine is offline"):
+        fetch_resource("wordnet", tmp_path)
+    assert only(tmp_path) == []
+
+
+def test_the_mirror_is_read_from_its_folder_else_its_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub.errors import EntryNotFoundError
+
+    row = {"dialogue_id": "humod_00000", "context": "hi", "response": "hello", "annotations": {"relevance": [1, 2, 3]}}
+    official, member = json.dumps([row]), "DSTC_11_Track_4/metadata/dev/en/humod/humod_eval.json"
+    requests = []
+
+    def hub(repository: str, name: str, **options: object) -> str:
+        requests.append((repository, name, options["repo_type"], options["local_files_only"]))
+        if len(requests) > 1:
+            raise EntryNotFoundError("404")
+        (tmp_path / "humod_eval.json").write_text(official)
+        return str(tmp_path / "humod_eval.json")
+
+    class Hub:
+        def open(self, path: str, mode: str) -> io.BytesIO:
+            assert path == f"datasets/mario-rc/dstc11.t4@{module.COMMIT}/DSTC_11_Track_4.zip"
+            return io.BytesIO(archive({member: official}))
+
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(Offline, match="HF_HUB_OFFLINE"):
+        module.mirrored("fed-turn", tmp_path)
+    monkeypatch.setattr(module, "reach", lambda _: None)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", hub)
+    monkeypatch.setattr("huggingface_hub.HfFileSystem", Hub)
+    for _ in range(2):
+        dataset = fetch(registry.card("humod"), tmp_path / "home")
+        assert (dataset.origin, dataset.ratings[0].votes) == ("fetched", (1.0, 2.0, 3.0))
+    assert requests[0] == ("mario-rc/dstc11.t4", member, "dataset", False)
+    with pytest.raises(FetchError, match="holds no persona-see_eval"):
+        module.mirrored("persona-see", tmp_path)
+
+
 def test_a_dataset_is_fetched_unpacked_and_converted(site: type[Site], tmp_path: Path) -> None:
-    """What comes is marked as fetched, and the raw file does not stay."""
-    for name, body in (("fed_data.json", fed([2, 1, "N/A (no idea)"])),
-                       ("fed.zip?dl=1", archive({"deep/fed_data.json": fed([2, 1])}))):
-        site.body = body
+    for name, site.body in (("fed_data.json", fed([2, 1, "N/A (no idea)"])),
+                            ("fed.zip?dl=1", archive({"deep/fed_data.json": fed([2, 1])}))):
         dataset = fetch(with_sources("fed-turn", Source(site.url.replace("file.bin", name), form="fed")), tmp_path)
         assert dataset.origin == "fetched"
         assert [rating.votes for rating in dataset.ratings] == [(2.0, 1.0)]
@@ -271,18 +249,16 @@ def test_a_dataset_is_fetched_unpacked_and_converted(site: type[Site], tmp_path:
 
 
 def test_the_next_source_is_tried(site: type[Site], tmp_path: Path) -> None:
-    """A source that is gone, or gives something else, is passed over; all reasons are named when none is left."""
     site.body = b"<html>moved</html>"
-    bad = Source(site.url, form="fed")
-    by_hand = Source("https://example.org", by_hand=True)
+    bad, by_hand = Source(site.url, form="fed"), Source("https://example.org", by_hand=True)
     with refused(FetchError, "no source gave it", "not JSON", "no-such-host"):
         fetch(with_sources("fed-turn", by_hand, bad, Source(NOWHERE, form="fed")), tmp_path)
     site.status, site.body = [404], fed([1])
     assert fetch(with_sources("fed-turn", bad, Source(site.url, form="fed")), tmp_path).ratings[0].votes == (1.0,)
 
 
-def test_wordnet_goes_where_nltk_looks(site: type[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The zip is kept as it is; a page, another zip or a damaged one does not become the resource."""
+def test_wordnet_is_stored_in_the_layout_of_nltk(site: type[Site], tmp_path: Path,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
     good = archive({"wordnet/data.noun": "  1 This is WordNet\n"})
     monkeypatch.setitem(module.RESOURCES, "wordnet", Source(site.url))
     for site.body in (b"<html>", archive({"other/data.noun": "x"}), good[:-30], good.replace(b"This", b"That")):
@@ -292,15 +268,15 @@ def test_wordnet_goes_where_nltk_looks(site: type[Site], tmp_path: Path, monkeyp
     site.body = good
     path = fetch_resource("wordnet", tmp_path)
     assert path == tmp_path / "resources" / "nltk_data" / "corpora" / "wordnet.zip"
-    assert path.read_bytes() == site.body
+    assert path.read_bytes() == good
     assert only(tmp_path) == ["resources"]
     with pytest.raises(FetchError, match="did you mean 'wordnet'"):
         fetch_resource("wordnett", tmp_path)
 
 
-def test_all_goes_on_past_a_failure(site: type[Site], home: Path, monkeypatch: pytest.MonkeyPatch,
-                                    capsys: pytest.CaptureFixture[str]) -> None:
-    """What came is kept, what did not is named with its reason; what is there is replaced only where it is named."""
+def test_all_continues_past_a_failure(site: type[Site], home: Path, monkeypatch: pytest.MonkeyPatch,
+                                      capsys: pytest.CaptureFixture[str]) -> None:
+    """Stored datasets are fetched again only by name."""
     cards = {"fed-turn": with_sources("fed-turn", Source(site.url, form="fed")),
              "dstc6": with_sources("dstc6", Source(NOWHERE, form="dstc6")), "esl": registry.card("esl")}
     monkeypatch.setattr(registry, "cards", lambda: cards)
@@ -322,8 +298,7 @@ def test_all_goes_on_past_a_failure(site: type[Site], home: Path, monkeypatch: p
     assert site.requested == [None]
 
 
-def test_the_command_needs_names_or_all(home: Path) -> None:
-    """Neither and both are refused; a set behind a registration names the place."""
+def test_the_command_takes_names_or_all(home: Path) -> None:
     for names in ((), ("esl", "--all")):
         with pytest.raises(BadConfig):
             run(command, home, *names)
