@@ -40,7 +40,7 @@ def with_dataset(results: Results, **fields: Any) -> Results:
 
 
 def on_fed_turn(before: Results, after: Results) -> Change:
-    return next(change for change in changes(before, after) if change.key[1] == "fed-turn")
+    return next(change for change in changes(before, after) if change.key.dataset == "fed-turn")
 
 
 @pytest.mark.parametrize(("old", "change", "kind", "name"), [
@@ -62,11 +62,11 @@ def test_signature_difference_has_kind_and_name(old: str, change: tuple[str, str
 
 
 def test_change_names_causes_of_its_dataset_and_metric(results: Results) -> None:
-    before = signed(ran(results), "length|r1")
+    before, options = signed(ran(results), "length|r1"), results.run.options
     for after, why in (
             (with_dataset(before, ratings_fingerprint="f"), "data: ratings"),
-            (ran(before, options={**results.run.options, "limit": 9}), "options: limit"),
-            (ran(before, options={**results.run.options, "ratings sha256": "f"}), "data: ratings sha256"),
+            (ran(before, options={**options, "limit": 9}), "options: limit"),
+            (ran(before, options={**options, "ratings sha256": "f"}), "data: ratings sha256"),
             (signed(with_dataset(before, fingerprint="f" * 64), "length|r2"), "data: items; code: revision")):
         assert on_fed_turn(before, moved(after)).why == why
 
@@ -107,8 +107,8 @@ def test_new_and_gone_correlations_say_why(results: Results) -> None:
 
 def test_sample_and_real_data_of_the_same_name_are_not_compared(mixed: Results) -> None:
     after = replace(mixed, datasets=tuple(replace(entry, origin="fetched") for entry in mixed.datasets))
-    sample = [change for change in changes(mixed, moved(after)) if change.key[1].casefold() == "sample chat"]
-    assert {change.key[0] for change in sample} == {"sample", "real"}
+    sample = [change for change in changes(mixed, moved(after)) if change.key.dataset.casefold() == "sample chat"]
+    assert {change.key.origin for change in sample} == {"sample", "real"}
     assert not [change for change in sample if change.old and change.new]
 
 
