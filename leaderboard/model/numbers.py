@@ -5,14 +5,14 @@
                  control; equals: the columns that are equal everywhere
     datasets     their names
     targets      dataset, quality, rated items, limit: root of the reliability (null below questions.LEAST)
-    values       by statistic: for each column the correlation on each target times a million, or null
+    values       by statistic: for each column the correlation on each target, or null
     fitted       [column, dataset] where weights were fitted on the same ratings, so the value is not ranked
     initial      the board of the question that is answered first
     sizes        limits on the size of models: [key, label, words in the question]
     questions    board, title, targets, rule; ranks: [rank, low, high, value, 1.96 standard errors] of each column or
                  null; answers by choice: column, about, evidence; people: a sentence; marks of the picture: [value,
                  half its interval] of length, random, rater and limit, or null
-    tests        by name: the better column of each pair on each target, packed by _tests, in base 64
+    tests        by name and target: a digit for each pair of columns, see _tests
     worst        true if worst.js exists, with `const Worst = {METRIC: {...}}`: dataset, position for people and for
                  the metric, turns of the context and the reply
 
@@ -21,7 +21,6 @@ Columns, targets and datasets are named by their positions; names are written as
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 from collections.abc import Sequence
@@ -39,12 +38,11 @@ from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index
 from leaderboard.model.sentences import NORMAL, about, evidence, is_control, people
 
-MILLION = 1_000_000
 TURNS = 2
 """Context turns shown with a reply."""
 ALPHA = 0.05
 NOT_TESTED, NO_DIFFERENCE, BETTER, WORSE = range(4)
-"""Codes of a test of two columns."""
+"""Codes of a test of two columns, also in compare.js."""
 
 
 def columns_of(results: Results) -> tuple[Column, ...]:
@@ -60,8 +58,8 @@ def numbers(results: Results) -> bytes:
     alike, first = asking.equals(results), asking.default(questions)
     rated = {(entry.name, quality.name): quality.rated for entry in index.datasets for quality in entry.qualities}
 
-    def correlation(row: Correlation | None) -> int | None:
-        return round(row.value * MILLION) if row is not None and has_value(row) else None
+    def correlation(row: Correlation | None) -> float | None:
+        return round(row.value, 6) if row is not None and has_value(row) else None
 
     def limit(target: Target) -> float | None:
         reliability = index.rater_agreement(target, asking.LIMIT)
@@ -81,7 +79,7 @@ def numbers(results: Results) -> bytes:
         "sizes": _sizes(index), "initial": visible(first.name) if first else "",
         "worst": any(row.metric for row in results.examples),
         "questions": [_question(index, question, columns, targets) for question in questions],
-        "tests": {name: base64.b64encode(pairs).decode() for name, pairs in _tests(index, targets, columns).items()}})
+        "tests": _tests(index, targets, columns)})
 
 
 def worst(results: Results) -> bytes:
@@ -150,24 +148,16 @@ def _rank(row: RankingRow | None) -> list[float | int | None] | None:
     return [row.rank, *interval, round(row.value, 6), _half(row)]
 
 
-def _tests(index: Index, targets: Sequence[Target], columns: Sequence[Column]) -> dict[str, bytes]:
-    """Pack the results of each test: four pairs per byte, lowest bits first, one target after the other.
-
-    The pairs of a target are (0, 1), (0, 2) ... (1, 2) ...
-    """
+def _tests(index: Index, targets: Sequence[Target], columns: Sequence[Column]) -> dict[str, list[str]]:
+    """Return the codes of the pairs (0, 1), (0, 2) ... (1, 2) ... of columns by test and target; "" if not tested."""
     upper = np.triu_indices(len(columns), 1)
-    by_test = {(rows.test, rows.dataset, rows.quality): rows for rows in index.results.comparisons
-               if rows.statistic == STATISTIC}
-    tests: dict[str, bytes] = {}
-    for test in sorted({test for test, *_ in by_test}):
-        flat = np.zeros((len(targets), len(upper[0])), np.uint8)
-        for row, target in enumerate(targets):
-            if comparisons := by_test.get((test, *target)):
-                flat[row] = _square(index, columns, comparisons)[upper]
-        four = np.zeros(-(-flat.size // 4) * 4, np.uint8)
-        four[:flat.size] = flat.ravel()
-        tests[test] = bytes(four.reshape(-1, 4) @ np.array([1, 4, 16, 64], np.uint8))
-    return tests
+    tests: dict[str, list[str]] = {}
+    for rows in index.results.comparisons:
+        if rows.statistic == STATISTIC and (rows.dataset, rows.quality) in targets:
+            codes = tests.setdefault(rows.test, [""] * len(targets))
+            codes[targets.index((rows.dataset, rows.quality))] = "".join(
+                map(str, _square(index, columns, rows)[upper].tolist()))
+    return dict(sorted(tests.items()))
 
 
 def _square(index: Index, columns: Sequence[Column], comparisons: Comparisons) -> npt.NDArray[np.uint8]:

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from harness.results.files import filled, json_line
+from harness.results.files import filled
 from harness.results.rows import RankingRow, Results
 from leaderboard.model.boards import BOARDS
 from leaderboard.model.changes import changes as compared
@@ -24,8 +24,7 @@ from leaderboard.model.index import STATISTIC, is_complete, ordered, split_order
 
 Derived: TypeAlias = Callable[[Any], object]
 VERSION = 1
-LISTS = ("datasets", "metrics", "reliability", "trainings", "skips", "failures", "timings")
-ORDER = (*LISTS[:2], "boards", "correlations", *LISTS[2:])
+LISTS = ("datasets", "metrics", "boards", "correlations", "reliability", "trainings", "skips", "failures", "timings")
 BOARD = ("board", "origin", "rule", "statistic")
 
 
@@ -81,10 +80,12 @@ def changes(before: Results, results: Results) -> bytes:
 
 def leaderboard(results: Results) -> bytes:
     """Write the results as JSON, an entry per line."""
-    lines = {name: sorted(_json(dataclasses.asdict(row)) for row in getattr(results, name)) for name in LISTS}
-    lines |= {"boards": list(map(_json, _boards(results))),
-              "correlations": sorted(json_line(row).rstrip() for row in results.correlations)}
-    texts = [f'"{name}": [\n' + ",\n".join(lines[name]) + "\n]" for name in ORDER]
+    def lines(name: str) -> list[str]:
+        if name == "boards":
+            return list(map(_json, _boards(results)))
+        return sorted(_json(dataclasses.asdict(row)) for row in getattr(results, name))
+
+    texts = [f'"{name}": [\n' + ",\n".join(lines(name)) + "\n]" for name in LISTS]
     run = dataclasses.replace(results.run, options=dict(sorted(results.run.options.items())),
                               packages=dict(sorted(results.run.packages.items())))
     head = f'"schema": {VERSION},\n"run": {_json(dataclasses.asdict(run))}'

@@ -5,7 +5,6 @@ const Compare = (() => {
   const TESTS = { williams: "Williams’ test", "perm-both": "PERM-BOTH" };
   const CAVEAT = "takes items as independent, and gives p-values that are too small where several share a context";
   const [NOT_TESTED, NO_DIFFERENCE, BETTER, WORSE] = [0, 1, 2, 3]; // as in leaderboard/model/numbers.py
-  const unpacked = new Map();
 
   const testName = (test) => TESTS[test] ?? test;
 
@@ -14,15 +13,11 @@ const Compare = (() => {
     return value === null ? "–" : value.toFixed(3).replace("-", "−").replace("−0.000", "0.000");
   }
 
-  /* Return the result of a test of two columns on a target, as packed by leaderboard/model/numbers.py. */
+  /* Return the result of a test of two columns on a target. */
   function outcome(test, target, first, second) {
-    if (!unpacked.has(test)) {
-      unpacked.set(test, Uint8Array.from(atob(Numbers.tests[test]), (sign) => sign.charCodeAt(0)));
-    }
     const [low, high] = [Math.min(first, second), Math.max(first, second)];
-    const count = Numbers.columns.length;
-    const pair = target * (count * (count - 1) / 2) + low * (2 * count - low - 1) / 2 + high - low - 1;
-    const code = (unpacked.get(test)[pair >> 2] >> (2 * (pair & 3))) & 3;
+    const pair = low * (2 * Numbers.columns.length - low - 1) / 2 + high - low - 1;
+    const code = Number(Numbers.tests[test][target][pair] ?? NOT_TESTED);
     if (first < second || code < BETTER) return code;
     return code === BETTER ? WORSE : BETTER;
   }

@@ -6,7 +6,6 @@
 "use strict";
 
 const Ranking = (() => {
-  const MILLION = 1e6;
   const TOLERANCE = 1e-9; // for sums in another order
 
   /* Return true if the numbers are those of the run: only then are there intervals and a tested lead. */
@@ -22,10 +21,9 @@ const Ranking = (() => {
   function value(stat, column, target) {
     const name = stat === "corrected" || !stat ? Numbers.statistics[0] : stat;
     const correlation = Numbers.values[name][column][target];
-    if (correlation === null) return null;
-    if (stat !== "corrected") return correlation / MILLION;
     const { limit } = Numbers.targets[target];
-    return limit ? correlation / MILLION / limit : null;
+    if (correlation === null || stat !== "corrected") return correlation;
+    return limit ? correlation / limit : null;
   }
 
   function average(values) {
@@ -54,7 +52,7 @@ const Ranking = (() => {
 
   function isAllowed(choice, column) {
     const { fitted, parameters } = Numbers.columns[column];
-    const small = !choice.models || (parameters !== null && parameters <= Number(choice.models) * MILLION);
+    const small = !choice.models || (parameters !== null && parameters <= Number(choice.models) * 1e6);
     return small && (choice.ratings || !fitted);
   }
 
