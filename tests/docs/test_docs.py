@@ -1,4 +1,4 @@
-"""Every example in the docs parses or runs and gives what the page says, the notebook's too; every link resolves."""
+"""Examples in the docs and the notebook run and give the printed results; links resolve; the reference is current."""
 
 import ast
 import doctest
@@ -29,29 +29,27 @@ from tools import reference
 PAGES = sorted([*ROOT.glob("*.md"), *(path for path in (ROOT / "docs").rglob("*.md") if "example" not in path.parts)])
 
 
-def blocks(page: str, language: str) -> list[str]:
+def blocks(page: Path | str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
 
 
-def test_every_command_line_parses_and_names_what_there_is() -> None:
-    parser, lines = cli.parser(), 0
-    for page in PAGES:
-        for line in "".join(blocks(str(page.relative_to(ROOT)), "sh")).splitlines():
-            if not line.startswith("harness "):
-                continue
-            lines += 1
-            try:
-                args = parser.parse_args(shlex.split(line, comments=True)[1:])
-            except SystemExit:
-                pytest.fail(f"{page.name}: {line}")
-            for name in getattr(args, "dataset", None) or ():
-                assert own.is_path(name) or datasets.card(name)
-            for name in getattr(args, "metric", None) or ():
-                if args.command == "train":
-                    trainables.choose(name)
-                elif ":" not in name and not metrics.is_path(name):  # of another library, and the reader's own file
-                    metrics.choose(name)
-    assert lines > 30
+def test_command_lines_parse_and_names_exist() -> None:
+    parser = cli.parser()
+    lines = [(page, line) for page in PAGES for line in "".join(blocks(page, "sh")).splitlines()
+             if line.startswith("harness ")]
+    assert len(lines) > 30
+    for page, line in lines:
+        try:
+            args = parser.parse_args(shlex.split(line, comments=True)[1:])
+        except SystemExit:
+            pytest.fail(f"{page.name}: {line}")
+        for name in getattr(args, "dataset", None) or ():
+            assert own.is_path(name) or datasets.card(name)
+        for name in getattr(args, "metric", None) or ():
+            if args.command == "train":
+                trainables.choose(name)
+            elif ":" not in name and not metrics.is_path(name):  # another library's metric, or the reader's file
+                metrics.choose(name)
 
 
 def test_every_link_resolves() -> None:
@@ -67,13 +65,12 @@ def test_every_link_resolves() -> None:
 
 
 def has(page: Path, anchor: str) -> bool:
-    """Whether a page has the heading that an anchor names."""
+    """Return True if a page has the heading that an anchor names."""
     headings = re.findall(r"^#+ (.+)", page.read_text(), re.MULTILINE) if anchor else []
     return not anchor or anchor in {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in headings}
 
 
-def test_the_metric_and_the_python_surface_of_the_tutorial_work(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tutorial_metric_and_python_interface_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module: Any = types.ModuleType("questions")
     monkeypatch.setitem(sys.modules, "questions", module)
     exec(blocks("docs/tutorial-researcher.md", "python")[0], module.__dict__)  # noqa: S102
@@ -87,7 +84,7 @@ def test_the_metric_and_the_python_surface_of_the_tutorial_work(
     assert list(names["columns"]) == ["bleu-1", "bleu-2", "bleu-3", "bleu-4"]
 
 
-def test_every_worked_example_of_the_statistics_gives_what_the_page_says() -> None:
+def test_statistics_examples_give_the_printed_results() -> None:
     """The blocks are one program: each may use the names of those before."""
     names, output = dict[str, Any](), list[str]()
     runner = doctest.DocTestRunner(verbose=False)
@@ -100,8 +97,7 @@ def test_every_worked_example_of_the_statistics_gives_what_the_page_says() -> No
     assert not runner.failures, "".join(output)
 
 
-def test_the_reference_is_current_and_short() -> None:
-    """It is written anew by `python -m tools.reference`."""
+def test_reference_is_current_and_short() -> None:
     pages = reference.pages()
     assert {path.name for path in reference.FOLDER.iterdir()} == set(pages) - {"../licences.md"}
     for name, text in pages.items():
@@ -111,7 +107,7 @@ def test_the_reference_is_current_and_short() -> None:
 
 
 def shown(source: str, names: dict[str, Any]) -> str:
-    """Run a cell; what a notebook would show of its last line."""
+    """Run a cell and return what a notebook would show of its last line."""
     tree = ast.parse(source)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "cell", "exec"), names)  # noqa: S102 - our own notebook
@@ -119,7 +115,7 @@ def shown(source: str, names: dict[str, Any]) -> str:
     return str(value._repr_html_()) if hasattr(value, "_repr_html_") else repr(value)
 
 
-def test_every_cell_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pandas")
     notebook = json.loads((ROOT / "docs" / "notebook.ipynb").read_text())
     assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
@@ -134,17 +130,10 @@ def test_every_cell_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "exclaims" in html[-1]
 
 
-PAGE = (ROOT / "docs" / "protocol.md").read_text()
-
-
-def printed_block(language: str, place: int = 0) -> str:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[place]
-
-
 @pytest.mark.skipif(shutil.which("perl") is None, reason="there is no perl")
-def test_the_example_works_as_it_is_printed(tmp_path: Path) -> None:
-    (tmp_path / "metric.pl").write_text(printed_block("perl"))
-    (tmp_path / "pyproject.toml").write_text(printed_block("toml", 1))
+def test_protocol_example_works(tmp_path: Path) -> None:
+    (tmp_path / "metric.pl").write_text(blocks("docs/protocol.md", "perl")[0])
+    (tmp_path / "pyproject.toml").write_text(blocks("docs/protocol.md", "toml")[1])
     items = [make_item("a", "Hello Big world yes"), make_item("b", ""), make_item("c", None, context=("Ünsere",))]
     try:
         column = choose(str(tmp_path) + "/").metric.score(items, Models(tmp_path))["capitals"]
@@ -155,9 +144,10 @@ def test_the_example_works_as_it_is_printed(tmp_path: Path) -> None:
         isolation.metric_class(tmp_path).process.close()
 
 
-def test_the_page_names_what_there_is() -> None:
+def test_protocol_page_names_every_setting_and_type() -> None:
+    page = (ROOT / "docs" / "protocol.md").read_text()
     for word in (*Settings.__slots__, *wire.TYPES, *SKIPPED - {"__pycache__", "node_modules"}):
-        assert f"`{word}`" in PAGE or f"\n{word} = " in PAGE, word
+        assert f"`{word}`" in page or f"\n{word} = " in page, word
     assert wire.LONGEST == 1 << 30
-    assert f"({Settings().timeout:.0f})" in PAGE
-    assert f"| {wire.PROTOCOL} |" in PAGE
+    assert f"({Settings().timeout:.0f})" in page
+    assert f"| {wire.PROTOCOL} |" in page

@@ -27,10 +27,10 @@ def _modules(look_anew: Callable[[], None]) -> Iterator[None]:
     sys.modules.pop("green_tea", None)
 
 
-def test_installed_metric_is_listed_and_its_name_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                           look_anew: Callable[[], None],
-                                                           capsys: pytest.CaptureFixture[str]) -> None:
-    """Imitates an editable installation by pip."""
+def test_installed_metric_is_listed_and_its_name_is_taken(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look_anew: Callable[[], None],
+        capsys: pytest.CaptureFixture[str]) -> None:
+    """Imitate an editable installation by pip."""
     written = new(tmp_path)
     project = tomllib.loads((written / "pyproject.toml").read_text())["project"]
     info = tmp_path / "site" / "green_tea-0.1.0.dist-info"
