@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.formats.scorefile import EVERY, FORMS
-from harness.challenge.entries import read
+from benchmarks.formats.scorefile import FORMS
+from harness.challenge.entries import read, scores_on
 from harness.challenge.ground import Ground
 from harness.challenge.ranking import agreement, totals_under
 from harness.challenge.rulebook import Rulebook
@@ -37,14 +37,16 @@ class Baseline:
 
 def measured(rules: Rulebook, ground: Ground, home: Path, store: Path) -> tuple[Baseline, ...]:
     """Score every baseline; the row of a metric says if this machine lacks something."""
-    return (*_metrics(rules, ground, home, store), *_files(rules, ground))
+    return tuple(_baseline(rules, ground, name, scores) if isinstance(scores, Mapping)
+                 else Baseline(name, np.nan, {}, scores)
+                 for name, scores in (*_metrics(rules, ground, home, store), *_files(rules, ground)))
 
 
-def _metrics(rules: Rulebook, ground: Ground, home: Path, store: Path) -> Iterator[Baseline]:
+def _metrics(rules: Rulebook, ground: Ground, home: Path, store: Path,
+             ) -> Iterator[tuple[str, Mapping[Target, Vector] | str]]:
     models = Models(home, Choice(download=False))
     for name in rules.baselines:
-        chosen = registry.choose(name, seed=rules.seed)
-        columns: dict[str, dict[Target, Vector]] = {}
+        chosen, columns = registry.choose(name, seed=rules.seed), dict[str, dict[Target, Vector]]()
         try:
             for field in ground.fields:
                 scores = Scorer(field.dataset, models, ScoreStore(store)).scores(chosen.metric)
@@ -52,27 +54,21 @@ def _metrics(rules: Rulebook, ground: Ground, home: Path, store: Path) -> Iterat
                 for target in correlate.targets(points, field.judged):
                     for (_, column), values in zip(target.names, target.scores, strict=True):
                         columns.setdefault(column, {})[target.key] = values
+            yield from columns.items()
         except (MissingResource, CannotScore, MetricError) as error:
-            yield Baseline(chosen.label, np.nan, {}, " ".join(str(error).split()))
-            continue
-        yield from (_baseline(rules, ground, column, scores) for column, scores in columns.items())
+            yield chosen.label, " ".join(str(error).split())
 
 
-def _files(rules: Rulebook, ground: Ground) -> Iterator[Baseline]:
+def _files(rules: Rulebook, ground: Ground) -> Iterator[tuple[str, Mapping[Target, Vector] | str]]:
     paths = sorted(path for path in (rules.folder / FOLDER).glob("*") if path.suffix in FORMS)
     for path, file in zip(paths, read(paths, ground.expected, [rules.column] * len(paths)), strict=True):
-        if file.reasons:
-            yield Baseline(path.stem, np.nan, {}, "; ".join(file.reasons))
-        else:
-            yield _baseline(rules, ground, path.stem, {
-                target: file.scores[name] for target in ground.targets
-                if (name := target if target in file.scores else (target[0], EVERY)) in file.scores})
+        yield path.stem, "; ".join(file.reasons) or file.scores
 
 
 def _baseline(rules: Rulebook, ground: Ground, name: str, scores: Mapping[Target, Vector]) -> Baseline:
-    tables = {(field.name, judged.quality.name): scores.get((field.name, judged.quality.name),
-                                                            np.full(len(judged.means), np.nan))[None]
-              for field in ground.fields for judged in field.judged}
+    tables = {(field.name, judged.quality.name): scores_on(
+        scores, (field.name, judged.quality.name), len(judged.means))[None]
+        for field in ground.fields for judged in field.judged}
     row = dict(zip(ground.targets, agreement(rules, ground, tables)[0].tolist(), strict=True))
     (value,) = totals_under(rules, rules.rule, [row], ground)
     return Baseline(name, value, row, "" if np.isfinite(value) else "has no correlation in some target")

@@ -134,7 +134,7 @@ def _read(path: Path, column: str, wanted: Expected | None = None) -> ScoreFile:
 def _constant(scores: Scores, ground: Ground) -> Iterator[str]:
     """Yield the targets on which all scores are equal."""
     for dataset, quality in ground.targets:
-        values = _of(scores, (dataset, quality), 0)
+        values = scores_on(scores, (dataset, quality), 0)
         numbers = values[np.isfinite(values)]
         if numbers.size > 1 and not np.ptp(numbers):
             yield f"every score is {numbers[0]:g} on {quality} of {dataset}: all the same correlate with nothing"
@@ -145,7 +145,7 @@ def _missing(scores: Scores, ground: Ground) -> list[str]:
     parts = []
     for field in ground.fields:
         items = field.dataset.items
-        values = [_of(scores, (field.name, judged.quality.name), len(items)) for judged in field.judged]
+        values = [scores_on(scores, (field.name, judged.quality.name), len(items)) for judged in field.judged]
         if ids := [items[index].id for index in np.flatnonzero(~np.isfinite(values).all(axis=0))]:
             parts.append(f"{len(ids)} of {field.name}: {scorefile.listed(ids)}")
     return [f"items without a score: {'; '.join(parts)}"] if parts else []
@@ -162,12 +162,12 @@ def _stacked(files: Sequence[Scores], ground: Ground) -> dict[Target, Array]:
                 tables[target] = tables[targets[0]]
             else:
                 size = len(field.dataset.items)
-                rows = [_of(scores, target, size) for scores in files]
+                rows = [scores_on(scores, target, size) for scores in files]
                 tables[target] = np.array(rows).reshape(len(files), size)
     return tables
 
 
-def _of(scores: Scores, target: Target, size: int) -> Vector:
+def scores_on(scores: Scores, target: Target, size: int) -> Vector:
     """Return the scores for a quality, else those for every quality, else NaN."""
     for name in (target[1], EVERY):
         if (target[0], name) in scores:

@@ -92,22 +92,17 @@ def boards(split: str, targets: frozenset[Target], datasets: Iterable[DatasetEnt
 
     The board with references exists if some datasets have none, those by language if there are several.
     """
-    entries = {entry.name: entry for entry in datasets}
-    dimensions = {(entry.name, quality.name): quality.dimension
-                  for entry in entries.values() for quality in entry.qualities}
-    languages: dict[BoardId, set[Target]] = defaultdict(set)
-    by_dimension: dict[BoardId, set[Target]] = defaultdict(set)
-    for target in targets & dimensions.keys():
-        entry = entries[target[0]]
-        languages[BoardId(split, entry.language)].add(target)
-        by_dimension[BoardId(split, dimension=dimensions[target])].add(target)
-    referenced = {target for target in targets if target[0] in entries and "references" in entries[target[0]].has}
+    known = {(entry.name, quality.name): (entry, quality.dimension) for entry in datasets
+             for quality in entry.qualities if (entry.name, quality.name) in targets}
+    languages = sorted({entry.language for entry, _ in known.values()})
     yield BoardId(split), targets
-    if referenced and referenced != targets:
-        yield BoardId(split, "references"), frozenset(referenced)
-    for parts in (languages if len(languages) > 1 else {}, by_dimension):
-        for board in sorted(parts, key=str):
-            yield board, frozenset(parts[board])
+    for board in (BoardId(split, "references"),
+                  *(BoardId(split, language) for language in languages if len(languages) > 1),
+                  *(BoardId(split, dimension=name) for name in sorted({dimension for _, dimension in known.values()}))):
+        cells = frozenset(target for target, (entry, dimension) in known.items()
+                          if board.part in ("", entry.language, *entry.has) and board.dimension in ("", dimension))
+        if cells and (board.part != "references" or cells != targets):
+            yield board, cells
 
 
 def ranking(board: BoardId, origin: str, targets: Collection[Target], correlations: Iterable[Correlation],

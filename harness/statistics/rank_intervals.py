@@ -21,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 
 from harness.statistics import significance
-from harness.statistics.panel import Array, Codes, Vector, alike
+from harness.statistics.panel import Array, Codes, Vector
 from harness.statistics.ranks import lowest_ranks
 from harness.statistics.resampled import Correlate, correlator
 
@@ -180,9 +180,6 @@ def _ranks(values: Array) -> Array:
 
 def _quantiles(ranks: Array) -> Array:
     """Return the ends of the interval of each column among its ranks, (2, metrics); NaN where there is none."""
-    quantiles = np.full((2, ranks.shape[1]), np.nan)
-    for rows, metrics in alike(np.isfinite(ranks).T):
-        if rows.any():
-            quantiles[:, metrics] = np.quantile(ranks[rows][:, metrics], ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=0,
-                                                method="inverted_cdf")
-    return quantiles
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.asarray(np.nanquantile(ranks, ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=0, method="inverted_cdf"))
