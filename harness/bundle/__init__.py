@@ -36,9 +36,7 @@ FORM = 1
 MANIFEST = "manifest.json"
 LISTS = ("datasets", "metrics", "skips", "failures")
 TABLES = ("correlations", "ranking")
-LONGEST = 80
-"""Maximum characters in the name of a bundle."""
-
+NAME_LENGTH = 80
 DATE = (1980, 1, 1, 0, 0, 0)
 FOLDERS = re.compile(r"(?<![\w./:])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\:'\"]+[/\\])+")
 """The folders of an absolute path in a sentence; not those of an address on the web."""
@@ -76,9 +74,9 @@ def of(report: Results, metrics: Collection[str], name: str) -> Bundle:
     if unknown := [metric for metric in metrics if metric not in known]:
         raise BadBundle(f"the report has no metric {unknown[0]!r}; {nearest(unknown[0], known)}")
     wanted = [metric for metric in known if metric in metrics or not metrics]
-    title = name or "+".join(wanted)[:LONGEST]
-    if not (title.strip() and title.isprintable() and len(title) <= LONGEST):
-        raise BadBundle(f"the name of a bundle has 1 to {LONGEST} printable characters, not {title!r:.100}")
+    title = name or "+".join(wanted)[:NAME_LENGTH]
+    if not (title.strip() and title.isprintable() and len(title) <= NAME_LENGTH):
+        raise BadBundle(f"the name of a bundle has 1 to {NAME_LENGTH} printable characters, not {title!r:.100}")
     for text in (*wanted, report.run.command):
         if PATH.search(text):
             raise BadBundle(f"{text!r:.200} holds a path of this machine; run the metric by a relative path or a name")
@@ -98,7 +96,6 @@ def of(report: Results, metrics: Collection[str], name: str) -> Bundle:
 
 
 def heading(key: ColumnKey) -> str:
-    """Return the heading of a column in a table of scores."""
     metric, column = key
     return column if metric == column else f"{metric}/{column}"
 

@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.errors import BadArchive
 from benchmarks.formats.records import Refused, lines, load, mapping, records, refused_as, text, value_of
 from benchmarks.storage import archive
-from harness.bundle import FORM, LISTS, LONGEST, MANIFEST, TABLES, Bundle, ScoreTable, heading, scores_file
+from harness.bundle import FORM, LISTS, MANIFEST, NAME_LENGTH, TABLES, Bundle, ScoreTable, heading, scores_file
 from harness.errors import BadBundle
 from harness.results.item_scores import ColumnKey
 from harness.results.rows import TABLES as KINDS
@@ -33,8 +33,7 @@ from metrics.column import of_quality, split_quality
 LIMIT = 128 << 20
 """Maximum bytes of a bundle, packed or unpacked."""
 
-COLUMNS = 2000
-"""Maximum columns of scores of a dataset."""
+MOST_COLUMNS = 2000
 
 
 
@@ -78,8 +77,8 @@ def _members(folder: Path) -> dict[str, bytes]:
 
 def _bundle(members: Mapping[str, bytes]) -> Bundle:
     title = load(MANIFEST, members[MANIFEST]).get("name")
-    if not isinstance(title, str) or not title.isprintable() or not 0 < len(title) <= LONGEST:
-        raise Refused(f"{MANIFEST}: the name should be 1 to {LONGEST} printable characters")
+    if not isinstance(title, str) or not title.isprintable() or not 0 < len(title) <= NAME_LENGTH:
+        raise Refused(f"{MANIFEST}: the name should be 1 to {NAME_LENGTH} printable characters")
     fixed = ("run.json", *(f"{name}.json" for name in LISTS), *(f"{name}.jsonl" for name in TABLES))
     for name in fixed:
         if name not in members:
@@ -100,7 +99,6 @@ def _bundle(members: Mapping[str, bytes]) -> Bundle:
 
 
 def _check_names(tables: Mapping[str, Any]) -> None:
-    """Refuse repeated datasets, metrics and rows, and rows about unknown ones."""
     known: dict[str, set[str]] = {}
     for kind in ("datasets", "metrics"):
         names = [entry.name for entry in tables[kind]]
@@ -125,8 +123,8 @@ def _scores(file: str, content: bytes, known: Collection[ColumnKey]) -> ScoreTab
     rows = csv.reader(io.StringIO(text(file, content), newline=""), strict=True)
     try:
         head = next(rows, [])
-        if head[:1] != ["item"] or len(set(head)) < len(head) or not 1 < len(head) <= COLUMNS:
-            raise Refused(f"{file}: the first line should be item, then 1 to {COLUMNS} different columns")
+        if head[:1] != ["item"] or len(set(head)) < len(head) or not 1 < len(head) <= MOST_COLUMNS:
+            raise Refused(f"{file}: the first line should be item, then 1 to {MOST_COLUMNS} different columns")
         columns = _columns(file, head[1:], known)
         items, numbers = [], []
         for row in rows:

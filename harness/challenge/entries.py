@@ -24,15 +24,9 @@ from harness.statistics.ranks import ranks
 SIMILAR, EQUAL = 0.999, 1 - 1e-12
 """Minimum Spearman between two submissions, averaged over datasets, that are nearly alike, and alike."""
 
-ALIKE = 20
-"""Maximum printed pairs of submissions that are alike."""
-
-FIRST = 3
-"""Problems of a kind that are printed in full."""
-
-LARGE = 1 << 25
-"""Bytes of all files from which several processes read."""
-
+SHOWN_PAIRS = 20
+SHOWN_PROBLEMS = 3
+PARALLEL_BYTES = 1 << 25
 OWN_CHECKS = frozenset({"missing", "constant", "extra column"})
 """Kinds of problems that are checked here, for the targets of the challenge."""
 
@@ -72,7 +66,6 @@ class Taken:
 
 
 def taken(listed: Listed, ground: Ground, rules: Rulebook) -> Taken:
-    """Read the file of every submission."""
     submissions, refused = listed[0], list(listed[1])
     whole: list[tuple[Submission, Scores]] = []
     files = read([submission.path for submission in submissions], ground.expected,
@@ -101,15 +94,17 @@ def alike(entries: Entries) -> tuple[str, ...]:
     pairs = np.argwhere(np.triu(similar >= SIMILAR, 1) & (teams[:, None] != teams)).tolist()
     lines = [f"{entries.entries[first].name} and {entries.entries[second].name} rank all items "
              + ("alike" if similar[first][second] > EQUAL else f"nearly alike (Spearman {similar[first][second]:.4f})")
-             for first, second in pairs[:ALIKE]]
-    return (*lines, f"and {len(pairs) - ALIKE} more pairs are alike") if len(pairs) > ALIKE else tuple(lines)
+             for first, second in pairs[:SHOWN_PAIRS]]
+    if len(pairs) > SHOWN_PAIRS:
+        lines.append(f"and {len(pairs) - SHOWN_PAIRS} more pairs are alike")
+    return tuple(lines)
 
 
 def read(paths: Sequence[Path], wanted: Expected, columns: Iterable[str]) -> Iterator[ScoreFile]:
     """Read score files in order, each with its column of scores; large ones in several processes."""
     processes = min(os.cpu_count() or 1, 8)
     sizes = (path.stat().st_size for path in paths if path.exists())
-    if processes == 1 or sum(sizes) < LARGE:
+    if processes == 1 or sum(sizes) < PARALLEL_BYTES:
         yield from map(_read, paths, columns, repeat(wanted))
         return
     with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _WANTED.append, (wanted,)) as pool:
@@ -117,7 +112,6 @@ def read(paths: Sequence[Path], wanted: Expected, columns: Iterable[str]) -> Ite
 
 
 _WANTED: list[Expected] = []
-"""The expected items, sent once to each process."""
 
 
 def _read(path: Path, column: str, wanted: Expected | None = None) -> ScoreFile:
@@ -127,7 +121,7 @@ def _read(path: Path, column: str, wanted: Expected | None = None) -> ScoreFile:
         return ScoreFile({}, (f"cannot be read: {type(error).__name__}",), (), "")
     fatal, others = (tuple(scorefile.describe(
         [problem for problem in content.problems if problem.fatal is refused and problem.kind not in OWN_CHECKS],
-        FIRST)) for refused in (True, False))
+        SHOWN_PROBLEMS)) for refused in (True, False))
     return ScoreFile({} if fatal else content.scores, fatal, others, content.digest)
 
 

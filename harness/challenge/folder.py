@@ -36,7 +36,6 @@ from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
 
 
 def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
-    """Make everything, then write it."""
     out.mkdir(parents=True, exist_ok=True)
     sweep(out)
     shown, made = exhibit(outcome), report(outcome, out / "statistics")

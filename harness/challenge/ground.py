@@ -90,7 +90,6 @@ class Ground:
 
     @property
     def expected(self) -> Expected:
-        """The expected content of a score file."""
         return Expected({field.name: tuple(item.id for item in field.dataset.items) for field in self.fields},
                         {field.name: tuple(quality.name for quality in field.dataset.card.qualities)
                          for field in self.fields}, elsewhere=self.elsewhere)
@@ -141,7 +140,6 @@ def _partial(field: RankedDataset, rated: set[str]) -> Iterator[str]:
 
 
 def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
-    """Load the datasets of a challenge, without its private ratings."""
     datasets = [*(registry.load(registry.card(name).name, home) for name in rules.datasets),
                 *(own.read() for own in rules.own)]
     for what, groups in (("kind of data (the bundled sample, or real)", {dataset.kind for dataset in datasets}),
@@ -159,6 +157,5 @@ def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
 
 
 def wanted(rules: Rulebook, dataset: Dataset) -> tuple[Quality, ...]:
-    """Return the qualities of a dataset that are ranked."""
     return tuple(quality for quality in dataset.card.qualities
                  if not rules.qualities or {quality.name, quality.dimension} & set(rules.qualities))

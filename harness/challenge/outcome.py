@@ -61,7 +61,6 @@ def validated(folder: Path, home: Path, phase: str = "") -> tuple[Rulebook, Grou
 
 
 def outcome(folder: Path, home: Path, phase: str = "") -> Outcome:
-    """Rank a challenge, or a phase of it."""
     rules, field, taken, values = validated(folder, home, phase)
     whole = taken.whole
     if not whole.entries:

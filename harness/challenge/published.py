@@ -24,7 +24,6 @@ NOTE = "Printed by the organisers to four digits, the best submission of each te
 
 
 def drawn(rules: Rulebook) -> tuple[Results, Exhibit]:
-    """Return the report and the exhibit of a published challenge."""
     command = f"harness challenge publish {rules.folder.name}"
     tables = [board for board in boards() if board.source == "dstc10"]
     numbers = [row for board in tables for row in board.numbers]
@@ -45,7 +44,6 @@ def _correlation(row: PrintedNumber) -> Correlation:
 
 
 def _size(dataset: str) -> tuple[int, int]:
-    """Return the turns and annotations of a dataset."""
     return next((row.turns, row.annotations) for row in sizes() if (row.source, row.dataset) == ("dstc10", dataset))
 
 

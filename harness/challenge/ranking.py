@@ -61,7 +61,6 @@ class Ranking:
         return [entry.team for entry in self.counting.entries]
 
     def ranked(self, rule: str) -> Iterator[tuple[Submission, Rank]]:
-        """Yield the submissions that count with their ranks under a rule."""
         yield from zip(self.counting.entries, self.ranks[rule], strict=True)
 
 
@@ -148,7 +147,6 @@ def weights(rules: Rulebook, rule: str, ground: Ground) -> Vector:
 
 
 def readable(ranks: Sequence[Rank]) -> bool:
-    """Return True if no row of a table has more letters than can be compared."""
     return all(len(own.letters) <= READABLE for own in ranks)
 
 

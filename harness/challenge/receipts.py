@@ -119,7 +119,6 @@ def inputs(rules: Rulebook, field: Ground) -> dict[str, str]:
 
 
 def _settings(rules: Rulebook) -> dict[str, str]:
-    """Return the settings that may change a rank, as text."""
     return {own.name: str(getattr(rules, own.name)) for own in fields(rules) if own.name not in SHOWN}
 
 

@@ -26,14 +26,11 @@ from harness.statistics.estimates import full_name
 from harness.statistics.williams import PairTests
 
 FIGURES = 4
-"""Significant figures of a p."""
-
 NEAR = 10
 """Maximum difference of ranks of a listed comparison; pairs.parquet has all."""
 
 
 def report(outcome: Outcome, cache: Path) -> Results:
-    """Return everything that may be published of a challenge."""
     rules, draws = outcome.rules, Draws(outcome.rules.seed)
     targets = list(outcome.ground.tables(outcome.ranking.teams, outcome.ranking.counting.scores))
     reliability = [row for target in targets for row in compare.reliability(target, draws, Cache(cache))]
@@ -57,7 +54,6 @@ def report(outcome: Outcome, cache: Path) -> Results:
 
 
 def _dataset(field: RankedDataset, rule: str) -> DatasetEntry:
-    """Return the entry of a dataset, on the board of the rule."""
     notes = f"Private ratings joined: {field.joined} votes." if field.joined else ""
     return replace(entries.dataset_entry(field.dataset, field.judged), split=rule, notes=notes)
 

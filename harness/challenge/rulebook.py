@@ -89,7 +89,6 @@ class Rulebook(Settings):
 
     @property
     def inbox(self) -> Path:
-        """The folder of the submissions."""
         return self.folder / FOLDER / self.phase
 
     @property
@@ -99,13 +98,7 @@ class Rulebook(Settings):
         return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
 
     @property
-    def data(self) -> list[str]:
-        """The names of the datasets."""
-        return [*self.datasets, *(dataset.card.name for dataset in self.own)]
-
-    @property
     def name(self) -> str:
-        """The title, with the phase."""
         return f"{self.title}: {self.phase}" if self.phase else self.title
 
     @property
@@ -115,13 +108,7 @@ class Rulebook(Settings):
 
     @property
     def when(self) -> str:
-        """The days of receipt, in words."""
         return " ".join(f"{word} {day}" for word, day in (("from", self.opens), ("up to", self.closes)) if day)
-
-    @property
-    def dated(self) -> bool:
-        """True if a submission must have a date."""
-        return bool(self.opens or self.closes)
 
 
 def read(folder: Path, phase: str = "") -> Rulebook:
@@ -166,7 +153,8 @@ def _rules(folder: Path, shown: str, values: dict[str, Any], own: tuple[OwnDatas
         "datasets": tuple(name for name in values.get("datasets", ()) if name not in known)})
     if not (rules.datasets or rules.own or rules.published):
         raise BadConfig(f"{shown}: names no data; say datasets = [\"...\"] or give a [[dataset]] of its own")
-    if twice := next((name for name in rules.data if rules.data.count(name) > 1), None):
+    data = [*rules.datasets, *(dataset.card.name for dataset in rules.own)]
+    if twice := next((name for name in data if data.count(name) > 1), None):
         raise BadConfig(f"{shown}: the dataset {twice!r} is named twice")
     if rules.opens and rules.closes and rules.opens > rules.closes:
         raise BadConfig(f"{shown}: closes on {rules.closes}, before it opens on {rules.opens}")

@@ -124,13 +124,12 @@ def _handed_out(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, s
 
 
 def _phase(rules: Rulebook, datasets: Sequence[Dataset], template: str) -> str:
-    """Describe the items, dates and quotas of a phase."""
     files = {own.card.name: f" in `{os.path.relpath(own.file, rules.folder)}`" for own in rules.own}
     names = (f"{dataset.card.name}{files.get(dataset.card.name, '')} "
              f"({', '.join(quality.name for quality in ground.wanted(rules, dataset))})" for dataset in datasets)
     size, phase = sum(len(dataset.items) for dataset in datasets), f"**{rules.phase}**: " if rules.phase else ""
     parts = [f"- {phase}{', '.join(names)}: {size} items, to be scored in `{template}`"]
-    if rules.dated:
+    if rules.when:
         parts.append(f"{rules.when}, in UTC and these days included")
     a_day = f", {rules.per_day} a day" if rules.per_day else ""
     parts.append(f"a team may hand in {rules.submissions or 'any number'}{a_day}")

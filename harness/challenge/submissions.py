@@ -41,8 +41,7 @@ LIKE_LATIN = str.maketrans("авекмнорстухіјѕһԁԛԝαβεικνο
 
 LARGEST = 1 << 26
 """Maximum bytes of a score file: ten times 18,641 items with eleven qualities."""
-TEAMS, FOLDERS, FILES = 5000, 1000, 20
-"""Maximum of teams, submissions of a team, and files of a submission."""
+MOST_TEAMS, MOST_FOLDERS, MOST_FILES = 5000, 1000, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +101,9 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> Li
     root = rules.inbox
     if root.is_symlink():
         raise BadConfig(f"{root}: is a link; submissions lie in DIR/{FOLDER}/{'PHASE/' if rules.phase else ''}TEAM/N/")
-    teams = _entries_of(root, TEAMS) if root.is_dir() else []
-    if len(teams) > TEAMS:
-        raise BadConfig(f"{root}: more than {TEAMS} teams")
+    teams = _entries_of(root, MOST_TEAMS) if root.is_dir() else []
+    if len(teams) > MOST_TEAMS:
+        raise BadConfig(f"{root}: more than {MOST_TEAMS} teams")
     alike = _alike(entry.name for entry in teams)
     results: list[Submission | Refused] = []
     for entry in teams:
@@ -120,7 +119,6 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> Li
 
 
 def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
-    """Say how many were refused."""
     return f"{len(refused)} refused{f', {len(at_receipt)} more at receipt' if at_receipt else ''}"
 
 
@@ -132,16 +130,14 @@ def shown(name: str) -> str:
 
 
 def wrong_team(name: str, inbox: Path) -> tuple[str, ...]:
-    """Return why a new team cannot have a name."""
-    others = {entry.name for entry in _entries_of(inbox, TEAMS)} if inbox.is_dir() else set()
+    others = {entry.name for entry in _entries_of(inbox, MOST_TEAMS)} if inbox.is_dir() else set()
     other = _alike(sorted(others | {name})).get(name)
     return tuple(filter(None, [other and ALIKE.format(shown(other)), _wrong_name(name)]))
 
 
 def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
-    """Yield why a submission of a day is refused."""
     subject = f"the phase {rules.phase}" if rules.phase else "the challenge"
-    if rules.dated and date is None:
+    if rules.when and date is None:
         yield f"says in no {ABOUT} on which date it was made"
     if date and rules.opens and date < rules.opens:
         yield f"is of {date}, before {subject} opened on {rules.opens}"
@@ -153,7 +149,7 @@ def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None
     """Read a submission in the folder of a team, or refuse it."""
     folder, about, reasons = team / str(number), About(), list[str]()
     try:
-        entries = _entries_of(folder, FILES)
+        entries = _entries_of(folder, MOST_FILES)
         reasons = list(_wrong_files(entries))
         if not reasons and any(entry.name == ABOUT for entry in entries):
             with records.refused_as(BadConfig):
@@ -172,9 +168,9 @@ def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None
 
 
 def _team(folder: Path, rules: Rulebook, receipts: Mapping[str, Receipt] | None) -> Iterator[Submission | Refused]:
-    entries = _entries_of(folder, FOLDERS)
-    if len(entries) > FOLDERS:
-        yield Refused(shown(folder.name), (f"holds more than {FOLDERS} entries",))
+    entries = _entries_of(folder, MOST_FOLDERS)
+    if len(entries) > MOST_FOLDERS:
+        yield Refused(shown(folder.name), (f"holds more than {MOST_FOLDERS} entries",))
         return
     numbers = []
     for entry in entries:
@@ -240,8 +236,8 @@ def _wrong_name(name: str) -> str:
 
 
 def _wrong_files(entries: Sequence[os.DirEntry[str]]) -> Iterator[str]:
-    if len(entries) > FILES:
-        yield f"holds more than {FILES} files; a submission is one score file and submission.toml"
+    if len(entries) > MOST_FILES:
+        yield f"holds more than {MOST_FILES} files; a submission is one score file and submission.toml"
         return
     scores = 0
     for entry in entries:

@@ -29,8 +29,7 @@ DECIMALS = 4
 MOST = 30
 """Maximum submissions in the picture of all pairs; correlation.csv has all."""
 
-SHORT = 26
-"""Maximum characters of a label of the picture."""
+LABEL_LENGTH = 26
 
 Row = Sequence[object]
 
@@ -129,7 +128,7 @@ def _rule(rules: Rulebook) -> str:
 def _maps(outcome: Outcome) -> Iterator[HeatMap]:
     chosen, teams = list(outcome.ranking.chosen[:MOST]), outcome.ranking.teams[:MOST]
     if len(teams) > 1:
-        labels = tuple(name if len(name) <= SHORT else name[:SHORT - 1] + "…" for name in teams)
+        labels = tuple(name if len(name) <= LABEL_LENGTH else name[:LABEL_LENGTH - 1] + "…" for name in teams)
         caption = ("Spearman between the scores of every two submissions, averaged over datasets: orange is −1, "
                    "white 0, blue 1. The numbers are in correlation.csv.")
         yield HeatMap.of("How alike the submissions are", labels, outcome.correlation[chosen][:, chosen], caption)
@@ -154,7 +153,6 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
 
 
 def _undecided(ranks: Sequence[Rank]) -> Iterator[str]:
-    """Remark that few or no submissions differ significantly."""
     if len(ranks) > 1 and max(own.cluster for own in ranks) == 1:
         nobody = len({own.letters for own in ranks}) == 1
         yield (f"{'No two' if nobody else 'Not all'} of the {len(ranks)} teams can be told apart: all are in one "
@@ -170,12 +168,10 @@ def _rounded(cell: object) -> object:
 
 
 def _shown(cell: object, digits: int = DECIMALS) -> str:
-    """Format a cell for readers, with a dash if it is empty."""
     return number(cell, digits) if isinstance(cell, float) else str(cell) or "–"
 
 
 def _data(outcome: Outcome) -> str:
-    """Describe the data of the tables."""
     origins = {field.dataset.origin for field in outcome.ground.fields}
     kind = KINDS["sample" if origins == {"sample"} else "own" if outcome.rules.own or outcome.rules.ratings else "real"]
     statistic = full_name(outcome.rules.statistic, outcome.rules.level).capitalize()
@@ -199,7 +195,6 @@ def _official(outcome: Outcome) -> Iterator[Row]:
 
 
 def _clusters(outcome: Outcome) -> Iterator[Row]:
-    """Yield the cluster of each team on each target."""
     clusters = outcome.ranking.clusters
     yield ("team", *(f"{dataset}|{quality}" for dataset, quality in clusters))
     if clusters:
@@ -230,7 +225,6 @@ def _refused(outcome: Outcome) -> Iterator[Row]:
 
 
 def _others(outcome: Outcome) -> Iterator[Grid]:
-    """Yield the tables after the official one."""
     data = _data(outcome)
 
     def grid(name: str, caption: str, head: Iterable[object], rows: Iterable[Row]) -> Grid:

@@ -54,7 +54,6 @@ class Tables:
 
     @classmethod
     def of(cls, name: str) -> Tables:
-        """Return all tables of a paper."""
         return cls(table(name))
 
     def where(self, **fields: str | None) -> Tables:
@@ -64,22 +63,18 @@ class Tables:
             for name, value in fields.items())))
 
     def row(self, **fields: str) -> PrintedNumber:
-        """Return the only row with these fields."""
         (row,) = self.where(**fields).rows
         return row
 
     def value(self, **fields: str | None) -> Decimal | None:
-        """Return the first value with these fields, if any."""
         return next((row.value for row in self.where(**fields).rows), None)
 
     def values(self, name: str) -> tuple[str, ...]:
-        """Return the distinct values of a field."""
         return tuple(dict.fromkeys(str(getattr(row, name)) for row in self.rows))
 
 
 @cache
 def table(name: str) -> tuple[PrintedNumber, ...]:
-    """Return the rows of a paper in the order of print."""
     return tuple(PrintedNumber(**line | {  # type: ignore[arg-type]
         "value": Decimal(line["value"]), "significant": {"yes": True, "no": False}.get(line["significant"])})
         for line in _lines(name))

@@ -31,7 +31,6 @@ class PrintedTable:
 
     @property
     def numbers(self) -> tuple[PrintedNumber, ...]:
-        """The numbers of single datasets."""
         return tuple(row for row in self._rows if row.dataset != "all")
 
     @property
@@ -48,7 +47,6 @@ class PrintedTable:
 
 
 def ranks_of(rows: Mapping[str, Mapping[Target, float]], counts: Mapping[str, int]) -> dict[str, dict[str, Rank]]:
-    """Return the ranks of competitors under each rule and by Borda's count."""
     targets = frozenset(target for row in rows.values() for target in row)
     rules: dict[str, Rule] = {**RULES, "test": counted_mean(counts)} if counts else RULES
     ranks = {name: rank({competitor: over(rules[name], row, targets) for competitor, row in rows.items()})

@@ -37,8 +37,7 @@ REMARKS = (
      "tables print one average per dataset; under the test rule it counts as often as the dataset has qualities. "
      "Team 5 is MME-CRS; its own paper prints another run than the organisers' does, and names the teams behind "
      "it only Top 2 to Top 5."))
-MOST = 12
-"""Maximum columns of this run beside the teams."""
+MOST_COLUMNS = 12
 
 
 def challenge(report: Results) -> Exhibit:
@@ -92,7 +91,7 @@ def _board(board: PrintedTable) -> Grid:
 def _development(comparison: PublishedComparison) -> Grid:
     """Return the best columns of the run, its controls and the challenge, by the mean over turn-level datasets."""
     complete = [row for row in comparison.rows if row.complete]
-    best = [row for index, row in enumerate(complete) if index < MOST or row.column in CONTROLS
+    best = [row for index, row in enumerate(complete) if index < MOST_COLUMNS or row.column in CONTROLS
             or measured.plain(row.column) == measured.plain("Deep AM-FM")]
     rows = [(row.mean, f"{row.column} ({', '.join(row.models)})" if row.models else row.column, "this run", row.sets)
             for row in best]
@@ -131,7 +130,7 @@ def _test(report: Results) -> Iterator[Grid]:
                and row.dataset in AVERAGED and math.isfinite(row.value)}
     means = [(over(RULES["test"], values, targets), column, values)
              for (_, column), values in measured.columns(report).items()]
-    best = sorted((row for row in means if math.isfinite(row[0])), key=lambda row: (-row[0], row[1]))[:MOST]
+    best = sorted((row for row in means if math.isfinite(row[0])), key=lambda row: (-row[0], row[1]))[:MOST_COLUMNS]
     rows = [(mean, column, "this run", {name: fmean(value for (dataset, _), value in values.items() if dataset == name)
                                         for name in AVERAGED}) for mean, column, values in best]
     table = Tables.of("dstc10").where(table="Table 2")

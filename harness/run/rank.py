@@ -20,14 +20,11 @@ from harness.results.rows import BoardId, Correlation, DatasetEntry, MetricEntry
 from harness.statistics.rank_intervals import rank
 
 Target = tuple[str, str]
-"""Dataset and quality."""
 
 Rule: TypeAlias = Callable[[Mapping[Target, float]], float]
-"""A mean over targets; higher is better."""
 
 
 def dataset_mean(values: Mapping[Target, float]) -> float:
-    """Mean within each dataset, then over the datasets."""
     within: dict[str, list[float]] = defaultdict(list)
     for (dataset, _), value in sorted(values.items()):
         within[dataset].append(value)
@@ -35,7 +32,6 @@ def dataset_mean(values: Mapping[Target, float]) -> float:
 
 
 def target_mean(values: Mapping[Target, float]) -> float:
-    """Mean over the targets."""
     return _mean([value for _, value in sorted(values.items())])
 
 

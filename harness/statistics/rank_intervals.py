@@ -91,7 +91,6 @@ class Drawn:
 
     @classmethod
     def jointly(cls, resampled: Sequence[Array], rng: np.random.Generator) -> Drawn:
-        """Draw datasets for resamples of their items."""
         return cls(resampled, rng.integers(len(resampled), size=(len(resampled[0]), len(resampled))))
 
     def means(self, weights: Vector) -> Array:
@@ -124,7 +123,6 @@ def correlations(targets: Sequence[TargetScores], statistic: str = "spearman") -
 
 def drawn(targets: Sequence[TargetScores], rng: np.random.Generator, draws: int = 1000,
           statistic: str = "spearman") -> Drawn:
-    """Draw datasets and their items."""
     return Drawn.jointly([resampled(group, draws, statistic, rng) for group in by_dataset(targets)], rng)
 
 
@@ -138,7 +136,6 @@ def ahead(ranks: Array, share: float = (1 + LEVEL) / 2) -> significance.Better:
 
 
 def by_dataset(targets: Sequence[TargetScores]) -> list[list[TargetScores]]:
-    """Group targets by dataset, whose items they share."""
     groups: dict[str, list[TargetScores]] = {}
     for target in targets:
         groups.setdefault(target.dataset, []).append(target)

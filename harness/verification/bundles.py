@@ -104,7 +104,6 @@ def load(bundle: Bundle, home: Path, ratings: Path | None) -> Checked:
 
 
 def recompute(checked: Checked) -> None:
-    """Compute correlations and ranks again."""
     rows = unseen(_correlations(checked), checked.bundle.metrics, checked.bundle.datasets)
     values: dict[tuple[str, str, str], dict[Target, float]] = {}
     for row in rows:
@@ -151,7 +150,6 @@ def _where(row: Correlation) -> str:
 
 
 def _again(checked: Checked, dataset: Dataset) -> Iterator[Correlation]:
-    """Correlate the packed scores of a dataset with the ratings here."""
     name, scored = dataset.card.name, checked.bundle.scores.get(dataset.card.name)
     if scored is None:
         return

@@ -76,7 +76,6 @@ def _costs(metric: Metric) -> str:
 
 
 def _compare(checked: Checked, chosen: Chosen, dataset: Dataset, models: Models) -> None:
-    """Score a dataset and compare each column."""
     where, scored = f"{dataset.card.name}, {chosen.label}", checked.bundle.scores.get(dataset.card.name)
     packed = {column: values for (metric, column), values in scored.columns.items() if metric == chosen.label} \
         if scored else {}

@@ -54,7 +54,7 @@ def _many_files(root: Path) -> None:
 
 
 def _many_folders(root: Path) -> None:
-    for place in range(1, submissions.FOLDERS + 5):
+    for place in range(1, submissions.MOST_FOLDERS + 5):
         (root / "submissions" / "evil" / str(place)).mkdir(parents=True)
 
 
