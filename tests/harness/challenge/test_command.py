@@ -15,35 +15,33 @@ from tests.conftest import ROOT
 from tests.harness.challenge.folders import challenge, submit, three_teams
 
 
-def test_the_walk_through_ends_in_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                        capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_walk_through_of_the_tutorial_ends_in_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                        capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs/tutorial-organiser.md").read_text()
     (block,) = re.findall(r"<!-- walk-through -->\n```sh\n(.*?)```", page, re.DOTALL)
     assert {cli.main(shlex.split(line)[1:]) for line in block.splitlines()} == {0}
-    told = capsys.readouterr().out
-    assert "5 taken, 0 refused, 1 more at receipt" in told
-    assert "note: development should have closed on" in told
-    assert "note: second" not in told
-    root = tmp_path / "my-challenge"
-    page = (root / "site" / "development" / "challenge.html").read_text()
-    official, alike, others = (page.index(words) for words in ("Official table", "<svg", "under every rule"))
-    assert official < alike < others
-    for words in ("team-e/refused-6", "Spearman between", "--phase development"):
-        assert words in page
+    printed = capsys.readouterr().out
+    assert "5 taken, 0 refused, 1 more at receipt" in printed
+    assert "note: development should have closed on" in printed
+    assert "note: second" not in printed
+    root, site = tmp_path / "my-challenge", tmp_path / "my-challenge" / "site"
+    page = (site / "development" / "challenge.html").read_text()
+    places = [page.index(words) for words in ("Official table", "<svg", "under every rule")]
+    assert places == sorted(places)
+    assert all(words in page for words in ("team-e/refused-6", "Spearman between", "--phase development"))
     assert page.count("Official table") == 1
-    board = (root / "site" / "development" / "index.html").read_text()
-    assert board == page, "the official page is the entry page"
-    team = (root / "site" / "development" / "metric" / "team-a.html").read_text()
-    assert not any(words in team for words in ("harness run --metric", "nothing but the dialogue", "submit.html"))
-    assert "test datasets" not in team
-    assert "<dt>Split</dt><dd>development</dd>" in (
-        root / "site" / "development" / "dataset" / "talk-dev.html").read_text()
-    assert "Final: frozen" in (root / "site" / "test" / "challenge.html").read_text()
+    assert (site / "development" / "index.html").read_text() == page, "the official page is the entry page"
+    team = (site / "development" / "metric" / "team-a.html").read_text()
+    assert not any(words in team for words in ("harness run --metric", "nothing but the dialogue", "submit.html",
+                                               "test datasets"))
+    assert "<dt>Split</dt><dd>development</dd>" in (site / "development" / "dataset" / "talk-dev.html").read_text()
+    assert "Final: frozen" in (site / "test" / "challenge.html").read_text()
     assert (root / ".gitignore").read_text() == "private/\ndata/talk-test.csv\n"
-    first = (root / "ranking" / "development" / "official.csv").read_bytes()
+    official = root / "ranking" / "development" / "official.csv"
+    first = official.read_bytes()
     assert cli.main(["challenge", "rank", "my-challenge", "--phase", "development"]) == 0
-    assert (root / "ranking" / "development" / "official.csv").read_bytes() == first
+    assert official.read_bytes() == first
 
 
 def test_private_ratings_and_texts_stay_off_the_pages(tmp_path: Path) -> None:
