@@ -1,4 +1,4 @@
-"""Bundles: packed from a run, checked, and refused where they are not what they say."""
+"""Bundles: packed from a run, checked, and refused if malformed."""
 
 import dataclasses
 import hashlib
@@ -7,6 +7,7 @@ import math
 import re
 import shutil
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,11 @@ from harness.results.rows import Correlation, Results, Skip
 from tests.suite_run import SuiteRun
 
 COMPOSITE, MANIFEST = "rank-average[inputs=length+distinct]", "manifest.json"
+Verify = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture(scope="module")
 def submitted(suite_run: SuiteRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle of two of the metrics."""
     path = tmp_path_factory.mktemp("bundle") / "submitted.zip"
     assert main(["submit", str(path), "--out", str(suite_run.out), "--metric", "bleu", "--metric",
                  COMPOSITE, "--name", "two metrics"]) == 0
@@ -34,8 +35,19 @@ def submitted(suite_run: SuiteRun, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def packed(submitted: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be changed."""
+    """A copy of the bundle, to be changed."""
     return Path(shutil.copy(submitted, tmp_path / "made.zip"))
+
+
+@pytest.fixture
+def verify(capsys: pytest.CaptureFixture[str]) -> Verify:
+    def verified(path: Path, *more: str) -> tuple[int, str]:
+        capsys.readouterr()
+        status = main(["verify", str(path), *more])
+        printed = capsys.readouterr()
+        return status, printed.out + printed.err
+
+    return verified
 
 
 def members(path: Path) -> dict[str, bytes]:
@@ -44,61 +56,50 @@ def members(path: Path) -> dict[str, bytes]:
 
 
 def write(path: Path, content: dict[str, bytes], *, listed: bool = True) -> None:
-    """Write members; `listed` makes the manifest anew, as a careful forger would."""
+    """Write members; `listed` makes a new manifest, as a careful forger would."""
     if listed:
-        manifest = json.loads(content["manifest.json"])
+        manifest = json.loads(content[MANIFEST])
         manifest["files"] = {name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-                             for name, data in content.items() if name != "manifest.json"}
-        content = {**content, "manifest.json": json.dumps(manifest).encode()}
+                             for name, data in content.items() if name != MANIFEST}
+        content = {**content, MANIFEST: json.dumps(manifest).encode()}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
         for name, data in content.items():
             target.writestr(name, data)
 
 
-def verified(path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, str]:
-    capsys.readouterr()
-    status = main(["verify", str(path), *more])
-    printed = capsys.readouterr()
-    return status, printed.out + printed.err
-
-
-def test_intact_bundle_verifies(packed: Path, suite_run: SuiteRun, capsys: pytest.CaptureFixture[str]) -> None:
-    status, printed = verified(packed, capsys)
+def test_intact_bundle_verifies(packed: Path, suite_run: SuiteRun, verify: Verify) -> None:
+    status, printed = verify(packed)
     report = suite_run.results
-    mine = [row for row in report.correlations if row.metric == "bleu" or row.metric.startswith("rank")]
+    count = sum(row.metric == "bleu" or row.metric.startswith("rank") for row in report.correlations)
+    board = [row for row in report.ranking
+             if (row.board, row.rule, row.statistic) == ("dev-references", "dev", "spearman")]
+    (row,) = [row for row in board if row.column == "bleu-2"]
+    ranked = sum(math.isfinite(row.value) for row in board)
     assert status == 0, printed
-    assert f"correlations: {len(mine)} of {len(mine)} computed again, on 4 of 4 datasets" in printed
-    assert "scored again: bleu" in printed
-    assert "scored again: rank-average[inputs=length+distinct]" in printed
-    assert "no difference above 0.001" in printed
-    (row,) = [row for row in report.ranking if (row.board, row.rule, row.statistic, row.column) == (
-        "dev-references", "dev", "spearman", "bleu-2")]
-    of = sum(math.isfinite(other.value) for other in report.ranking
-             if (other.board, other.rule, other.statistic) == ("dev-references", "dev", "spearman"))
-    assert f"bleu/bleu-2 rank {row.rank} of {of}, {row.value:.3f}" in printed
+    for words in (f"correlations: {count} of {count} computed again, on 4 of 4 datasets", "scored again: bleu",
+                  f"scored again: {COMPOSITE}", "no difference above 0.001",
+                  f"bleu/bleu-2 rank {row.rank} of {ranked}, {row.value:.3f}"):
+        assert words in printed
 
 
 def test_packing_is_deterministic_and_reads_back(packed: Path, suite_run: SuiteRun, tmp_path: Path) -> None:
-    """But for whole numbers of scales, which come back with a point."""
+    """Whole numbers of scales come back with a decimal point."""
     made = bundle.of(suite_run.results, [COMPOSITE, "bleu"], "two metrics")
     assert bundle.packed(made) == packed.read_bytes()
     (tmp_path / "again.zip").write_bytes(bundle.packed(reading.read(packed)))
     again, before = members(tmp_path / "again.zip"), members(packed)
     assert again.keys() == before.keys()
-    assert {name for name in again if again[name] != before[name]} <= {"datasets.json", "manifest.json"}
+    assert {name for name in again if again[name] != before[name]} <= {"datasets.json", MANIFEST}
 
 
-def test_bundle_holds_no_text_path_or_secret(suite_run: SuiteRun, tmp_path: Path,
-                                               monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bundle_holds_no_text_path_or_secret(suite_run: SuiteRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                             ) -> None:
     monkeypatch.setenv("HARNESS_SECRET", "s3cr3t-value")
-    made = bundle.packed(bundle.of(suite_run.results, (), ""))
-    (tmp_path / "again.zip").write_bytes(made)
-    everything = b"\n".join(members(tmp_path / "again.zip").values()).decode()
-    assert "s3cr3t" not in everything
-    assert str(suite_run.out.parent) not in everything
-    assert str(Path.home()) + "/" not in everything
-    for example in suite_run.results.examples:
-        assert (example.response or example.context[-1]) not in everything
+    (tmp_path / "again.zip").write_bytes(bundle.packed(bundle.of(suite_run.results, (), "")))
+    content = b"\n".join(members(tmp_path / "again.zip").values()).decode()
+    texts = [example.response or example.context[-1] for example in suite_run.results.examples]
+    for text in ("s3cr3t", str(suite_run.out.parent), f"{Path.home()}/", *texts):
+        assert text not in content
 
 
 def test_metrics_named_by_a_path_are_refused(suite_run: SuiteRun) -> None:
@@ -114,43 +115,39 @@ def test_metrics_named_by_a_path_are_refused(suite_run: SuiteRun) -> None:
 
 
 def moved(content: bytes, row: dict[str, Any], **by: float) -> bytes:
-    """A table of the bundle in which numbers of the first row like this one are moved."""
+    """Move numbers of the first row of a table with these fields."""
     rows = [json.loads(line) for line in content.splitlines()]
     first = next(one for one in rows if one.items() >= row.items())
     first |= {field: first[field] + step for field, step in by.items()}
     return "\n".join(map(json.dumps, rows)).encode()
 
 
-def test_changed_numbers_are_reported(packed: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With a manifest made anew: a score, a correlation, a place on a board, and scores that are not there."""
+def test_changed_numbers_are_reported(packed: Path, verify: Verify) -> None:
+    """With a new manifest: a score, a correlation, a row of a board, and missing scores."""
     content = members(packed)
-    lines = content["scores/persona-usr.csv"].decode().split("\n")
+    lines = content[SCORES].decode().split("\n")
     place, cells = lines[0].split(",").index("bleu/bleu-1"), lines[3].split(",")
     cells[place] = str(float(cells[place]) + 50)
     lines[3] = ",".join(cells)
-    write(packed, {**content, "scores/persona-usr.csv": "\n".join(lines).encode()})
-    status, printed = verified(packed, capsys)
-    assert status == 1
-    assert "bleu/bleu-1, pearson, value: packed" in printed
-    assert "drift: persona-usr, bleu, scores of bleu-1, 1 of 30 items, the first: packed" in printed
-    status, printed = verified(packed, capsys, "--rescore", "never")
-    assert status == 1
-    assert "of 30 items" not in printed
     row = {"dataset": "persona-usr", "quality": "Overall", "column": "bleu-3", "statistic": "spearman"}
-    write(packed, {**content, "correlations.jsonl": moved(content["correlations.jsonl"], row, value=0.002)})
-    status, printed = verified(packed, capsys, "--rescore", "never")
-    assert (status, printed.count("drift:")) == (1, 1)
-    assert "drift: persona-usr, Overall, bleu/bleu-3, spearman, value: packed" in printed
-    row = {"column": "bleu-3", "board": "dev-references"}
-    table = moved(content["ranking.jsonl"], row, value=1, rank=1, covered=1, targets=1)
-    write(packed, {**content, "ranking.jsonl": table})
-    status, printed = verified(packed, capsys, "--rescore", "never")
-    assert status == 1
-    for field in ("value", "rank", "covered", "targets"):
-        assert re.search(f"bleu/bleu-3, [a-z]+, {field}: packed", printed)
-    del content["scores/fed-turn.csv"]
-    write(packed, content)
-    status, printed = verified(packed, capsys)
+    board = {"column": "bleu-3", "board": "dev-references"}
+    changed = {
+        SCORES: ("\n".join(lines).encode(), (
+            "bleu/bleu-1, pearson, value: packed",
+            "drift: persona-usr, bleu, scores of bleu-1, 1 of 30 items, the first")),
+        "correlations.jsonl": (moved(content["correlations.jsonl"], row, value=0.002), (
+            "drift: persona-usr, Overall, bleu/bleu-3, spearman, value: packed",)),
+        "ranking.jsonl": (moved(content["ranking.jsonl"], board, value=1, rank=1, covered=1, targets=1), [
+            f"bleu/bleu-3, spearman, {field}: packed" for field in ("value", "rank", "covered", "targets")])}
+    for name, (data, drifts) in changed.items():
+        write(packed, {**content, name: data})
+        status, printed = verify(packed)
+        assert status == 1
+        assert [drift for drift in drifts if drift not in printed] == []
+        assert name != "correlations.jsonl" or printed.count("drift:") == 1
+        assert "of 30 items" not in verify(packed, "--rescore", "never")[1]
+    write(packed, {name: data for name, data in content.items() if name != "scores/fed-turn.csv"})
+    status, printed = verify(packed)
     assert status == 1
     assert "here no scores of it" in printed
 
@@ -187,7 +184,7 @@ def test_run_reuses_scores_of_a_bundle(
         Skip("dstc7", COMPOSITE, "the bundle two metrics has no scores of these items")]
 
 
-def test_absent_data_is_reported_but_no_difference(packed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_absent_data_is_reported_but_no_difference(packed: Path, verify: Verify) -> None:
     """Other items, other ratings, another signature: nothing can be said about them."""
     content = members(packed)
     entries = json.loads(content["datasets.json"])
@@ -195,27 +192,26 @@ def test_absent_data_is_reported_but_no_difference(packed: Path, capsys: pytest.
         entry["fingerprint"] = "0" * 64
     entries[0]["ratings_fingerprint"] = "0" * 64
     write(packed, {**content, "datasets.json": json.dumps(entries).encode()})
-    status, printed = verified(packed, capsys)
+    status, printed = verify(packed)
     assert status == 1
     assert "the items here are others" in printed
     assert "the ratings here are others" in printed
     assert "nothing could be computed again from scores" in printed
 
 
-def test_names_in_a_bundle_load_no_code(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                      capsys: pytest.CaptureFixture[str]) -> None:
-    """A script in the working folder by that name is not run."""
+def test_names_in_a_bundle_load_no_code(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verify: Verify,
+                                        ) -> None:
+    """A script of that name in the working folder is not run."""
     monkeypatch.chdir(tmp_path)
     Path("evil.py").write_text("raise SystemExit('executed')")
     before = members(packed)
     for name in ("./evil.py", "evaluate:./evil.py", "scores:evil.csv", "length[lowercase=/x]"):
-        write(packed, {key: value.replace(b'"bleu"', json.dumps(name).encode()).replace(b"bleu/bleu",
-                                                                                     f"{name}/bleu".encode())
-                       for key, value in before.items()})
-        status, printed = verified(packed, capsys, "--rescore", "always")
+        renamed = ((b'"bleu"', json.dumps(name).encode()), (b"bleu/bleu", f"{name}/bleu".encode()))
+        write(packed, {key: value.replace(*renamed[0]).replace(*renamed[1]) for key, value in before.items()})
+        status, printed = verify(packed, "--rescore", "always")
+        assert status == 0
         assert "executed" not in printed
         assert f"not scored again: {name}" in printed
-        assert status == 0
 
 
 SCORES, EVIL, GONE = "scores/persona-usr.csv", b"\x80\x04.", None
@@ -244,7 +240,7 @@ REFUSED: list[tuple[str, bytes, bytes | None, bool, str]] = [
     (SCORES, b"bleu/bleu-1", b"bleu/bleu-9", True, "the column 'bleu/bleu-9' is of no metric"),
     (SCORES, b"persona-usr_00001", b"persona-usr_00000", True, "an item occurs twice"),
 ]
-"""Member, what in it is replaced by what (or goes), whether the manifest is made anew, and what is wrong then."""
+"""Member, replaced text and replacement (GONE removes the member), new manifest or not, and the reason."""
 
 
 def test_malformed_bundles_are_refused(packed: Path) -> None:
@@ -257,9 +253,9 @@ def test_malformed_bundles_are_refused(packed: Path) -> None:
             reading.read(packed)
 
 
-def test_hostile_archives_are_refused_and_leave_no_files(tmp_path: Path, capsys: pytest.CaptureFixture[str],
-                                                        monkeypatch: pytest.MonkeyPatch) -> None:
-    """What else an archive can be is refused where it is unpacked: benchmarks/storage/archive.py."""
+def test_hostile_archives_are_refused_and_leave_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                        verify: Verify) -> None:
+    """Other hostile archives are refused by benchmarks/storage/archive.py."""
     (tmp_path / "work").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "work"))
     monkeypatch.setattr("tempfile.tempdir", None)
@@ -269,24 +265,23 @@ def test_hostile_archives_are_refused_and_leave_no_files(tmp_path: Path, capsys:
         bad.write_bytes(content)
         if name:
             write(bad, {name: content}, listed=False)
-        status, printed = verified(bad, capsys)
+        status, printed = verify(bad)
         assert status == 2
         assert reason in printed
         assert sorted(path.name for path in tmp_path.rglob("*")) == ["bad.zip", "work"]
     monkeypatch.setattr(reading, "LIMIT", 10)
     bad.write_bytes(b"PK\x03\x04" + bytes(20))
-    assert "is larger than" in verified(bad, capsys)[1]
+    assert "is larger than" in verify(bad)[1]
 
 
-def test_worst_of_several_bundles_decides_the_status(packed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
-                                                   ) -> None:
-    """As Markdown, in which names from a bundle are no markup."""
+def test_worst_of_several_bundles_decides_the_status(packed: Path, tmp_path: Path, verify: Verify) -> None:
+    """In Markdown, names from a bundle are no markup."""
     content = members(packed)
     manifest = json.loads(content[MANIFEST])
     manifest["name"] = "a|b`<img src=x>`@everyone"
     write(packed, {**content, MANIFEST: json.dumps(manifest).encode()})
     (tmp_path / "bad.zip").write_bytes(b"nothing")
-    status, printed = verified(tmp_path / "bad.zip", capsys, str(packed), "--markdown", "--rescore", "never")
+    status, printed = verify(tmp_path / "bad.zip", str(packed), "--markdown", "--rescore", "never")
     assert status == 2
     assert printed.startswith("### `bad.zip`\n\n**refused**")
     assert printed.index("**refused**") < printed.index("**no difference above 0.001")

@@ -1,8 +1,9 @@
-"""Where a metric would stand: beside a small run of the sample."""
+"""The rank of a metric beside an earlier run of the sample."""
 
 import dataclasses
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +21,28 @@ from harness.statistics.significance import holm
 
 DATASETS = ("persona-usr", "dailydialog-zhao", "fed-turn")
 BEFORE = ("length", "distinct", "context-overlap", "chrf", "rouge-l", "random", "turns")
-TRIED = ("repetition", "bleu")
+Boards = Callable[..., list[dict[str, Any]]]
 
 
-def run(folder: Path, metrics: tuple[str, ...], limit: int = 45) -> Path:
+def run(folder: Path, *metrics: str) -> Path:
     flags = [part for name in metrics for part in ("--metric", name)]
     flags += [part for name in DATASETS for part in ("--dataset", name)]
-    assert main(["run", "--home", str(folder / "home"), "--out", str(folder / "out"), "--limit", str(limit), "--draws",
-                 "0", "--examples", "0", *flags]) == 0
+    assert main(["run", "--home", str(folder / "home"), "--out", str(folder / "out"), "--limit", "45", "--draws", "0",
+                 "--examples", "0", *flags]) == 0
     return folder / "out"
 
 
 @pytest.fixture(scope="module")
 def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run without the metrics that are tried."""
-    return run(tmp_path_factory.mktemp("earlier"), BEFORE)
+    """A run without the placed metrics."""
+    return run(tmp_path_factory.mktemp("earlier"), *BEFORE)
 
 
 @pytest.fixture(scope="module")
-def later(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same run with them, to which the answers are compared."""
-    return run(tmp_path_factory.mktemp("later"), (*BEFORE, *TRIED))
+def expected(tmp_path_factory: pytest.TempPathFactory) -> list[RankingRow]:
+    """The ranking by Spearman and the rule dev of the same run with the placed metrics."""
+    report = files.read(run(tmp_path_factory.mktemp("later"), *BEFORE, "repetition", "bleu") / "report")
+    return [row for row in report.ranking if (row.rule, row.statistic) == ("dev", "spearman")]
 
 
 @pytest.fixture
@@ -48,100 +50,88 @@ def out(earlier: Path, tmp_path: Path) -> Path:
     return shutil.copytree(earlier, tmp_path / "out")
 
 
-def boards(capsys: pytest.CaptureFixture[str], out: Path, name: str, *more: str) -> list[dict[str, Any]]:
-    capsys.readouterr()
-    assert main(["leaderboard", "--out", str(out), "--with", name, "--json", *more]) == 0
-    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+@pytest.fixture
+def boards(out: Path, capsys: pytest.CaptureFixture[str]) -> Boards:
+    def placed(*names: str) -> list[dict[str, Any]]:
+        capsys.readouterr()
+        flags = [part for name in names for part in ("--with", name)]
+        assert main(["leaderboard", "--out", str(out), *flags, "--json"]) == 0
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    return placed
 
 
-def standing(out: Path, board: str, column: str) -> RankingRow:
-    (found,) = [row for row in files.read(out / "report").ranking
-                if (row.board, row.rule, row.statistic, row.column) == (board, "dev", "spearman", column)]
-    return found
+def own_row(board: dict[str, Any]) -> dict[str, Any]:
+    (row,) = [row for row in board["neighbours"] if row["column"] == board["column"]]
+    assert row["own"]
+    return dict(row)
 
 
-def own_line(board: dict[str, Any]) -> dict[str, Any]:
-    (line,) = [row for row in board["neighbours"] if row["column"] == board["column"]]
-    assert line["own"]
-    return dict(line)
-
-
-def test_a_metric_without_some_cells_is_ranked_on_those_it_has(
-        out: Path, later: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """BLEU wants references, which one dataset has not: its board is the one of those that have."""
-    (board,) = boards(capsys, out, "bleu")
-    truth = standing(later, "dev-references", board["column"])
-    assert (own_line(board)["value"], board["cells"]) == (truth.value, truth.targets)
-    assert board["whole"] == standing(later, "dev", "length").targets > board["cells"]
+def test_a_metric_without_some_targets_is_ranked_on_its_own(boards: Boards, expected: list[RankingRow]) -> None:
+    """BLEU needs references: its board is that of the datasets with references."""
+    (board,) = boards("bleu")
+    rows = {(row.board, row.column): row for row in expected}
+    row = rows["dev-references", board["column"]]
+    assert (own_row(board)["value"], board["cells"]) == (row.value, row.targets)
+    assert board["whole"] == rows["dev", "length"].targets > board["cells"]
     assert {row["column"] for row in board["neighbours"] if row["own"]} == {f"bleu-{n}" for n in range(1, 5)}
 
 
-def test_value_and_rank_are_those_of_a_run_with_the_metrics(
-        out: Path, later: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with_distinct, repetition = boards(capsys, out, "distinct", "--with", "repetition")
-    truth = [row for row in files.read(later / "report").ranking
-             if (row.board, row.rule, row.statistic) == ("dev", "dev", "spearman") and row.metric != "bleu"]
-    for board in (with_distinct, repetition):
-        (own,) = [row for row in truth if row.column == board["column"]]
-        line = own_line(board)
-        assert (line["value"], line["rank"]) == (own.value, 1 + sum(row.value > own.value for row in truth))
-        assert (board["rule"], board["cells"], board["whole"]) == ("dev", own.targets, own.targets)
-    assert (with_distinct["metric"], repetition["metric"]) == ("distinct", "repetition")
+def test_value_and_rank_are_those_of_a_run_with_the_metric(boards: Boards, expected: list[RankingRow]) -> None:
+    rows = [row for row in expected if row.board == "dev" and row.metric != "bleu"]
+    both = boards("distinct", "repetition")
+    assert [board["metric"] for board in both] == ["distinct", "repetition"]
+    for board in both:
+        (row,) = [row for row in rows if row.column == board["column"]]
+        shown = own_row(board)
+        assert (shown["value"], shown["rank"]) == (row.value, 1 + sum(other.value > row.value for other in rows))
+        assert (board["rule"], board["cells"], board["whole"]) == ("dev", row.targets, row.targets)
 
 
-def test_tests_are_perm_both_on_the_same_scores_adjusted_over_all_that_is_shown(
-        out: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counted again from the stores: each neighbour on each cell, Holm over all; at 90 %, few contexts being there."""
+def test_neighbours_are_compared_by_perm_both_adjusted_over_all_shown(out: Path, boards: Boards,
+                                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    """Computed again from the stores, at 90 % because there are few contexts."""
     monkeypatch.setattr(placement, "ALPHA", 0.9)
-    (board,) = boards(capsys, out, "repetition")
+    (board,) = boards("repetition")
     shown = [row for row in board["neighbours"] if not row["own"]]
     report = files.read(out / "report")
-    p, won = [], []
+    fingerprints = {entry.name: entry.fingerprint[:20] for entry in report.datasets}
+    p, better = [], []
     for points in report.points:
-        (entry,) = (entry for entry in report.datasets if entry.name == points.dataset)
-        (part,) = (out / "scores" / entry.fingerprint[:20]).glob("repetition-*.parquet")
+        (part,) = (out / "scores" / fingerprints[points.dataset]).glob("repetition-*.parquet")
         own = pq.read_table(part).column("score:repetition").to_numpy()
         for quality, human in points.human.items():
-            for row in shown:
-                found = all_pairs_by_permutation(
-                    human, np.array([own, points.scores[row["metric"], row["column"]]]), "spearman",
-                    rng=generator(0, points.dataset, quality), context=points.contexts)
-                p.append(below_draws(found, 1000)[0, 1])
-                won.append((row["column"], found.delta[0, 1] > 0))
+            tests = [all_pairs_by_permutation(
+                human, np.array([own, points.scores[row["metric"], row["column"]]]), "spearman",
+                rng=generator(0, points.dataset, quality), context=points.contexts) for row in shown]
+            p.append([below_draws(test, 1000)[0, 1] for test in tests])
+            better.append([test.delta[0, 1] > 0 for test in tests])
     sure = holm(np.array(p)) < 0.9
     assert board["tests"] == np.isfinite(p).sum()
     assert sure.any()
-    for row in shown:
-        assert row["better"] == sum(one and better for one, (name, better) in zip(sure, won, strict=True)
-                                    if name == row["column"])
-        assert row["worse"] == sum(one and not better for one, (name, better) in zip(sure, won, strict=True)
-                                   if name == row["column"])
+    assert [row["better"] for row in shown] == (sure & better).sum(axis=0).tolist()
+    assert [row["worse"] for row in shown] == (sure & ~np.array(better)).sum(axis=0).tolist()
 
 
-def test_the_second_time_nothing_is_scored(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = {path.name for path in (out / "report").iterdir()}, (out / "report" / "report.json").read_bytes()
-    assert main(["leaderboard", "--out", str(out), "--with", "repetition"]) == 0
-    assert "metrics: 1 scored, 0 kept" in capsys.readouterr().err
-    assert main(["leaderboard", "--out", str(out), "--with", "repetition"]) == 0
-    told = capsys.readouterr()
-    assert "metrics: 1 scored" not in told.err
-    assert "repetition would rank" in told.out
-    assert "length" in told.out
-    assert "simulated raters" in told.out
-    assert before == ({path.name for path in (out / "report").iterdir()}, (out / "report" / "report.json").read_bytes())
+def test_scores_are_stored_and_results_unchanged(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path: path.read_bytes() for path in (out / "report").rglob("*") if path.is_file()}
+    for scored in (True, False):
+        assert main(["leaderboard", "--out", str(out), "--with", "repetition"]) == 0
+        printed = capsys.readouterr()
+        assert ("metrics: 1 scored" in printed.err) == scored
+        for words in ("repetition would rank", "length", "simulated raters"):
+            assert words in printed.out
+    assert before == {path: path.read_bytes() for path in (out / "report").rglob("*") if path.is_file()}
 
 
-def test_other_items_than_those_of_the_report_are_refused(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = files.read(out / "report")
-    other = [dataclasses.replace(entry, fingerprint="0" * 64) for entry in report.datasets]
-    files.write(dataclasses.replace(report, datasets=tuple(other)), out / "report")
-    assert main(["leaderboard", "--out", str(out), "--with", "repetition"]) == 2
-    assert "the items here are not those of the report" in capsys.readouterr().err
-
-
-def test_what_cannot_be_is_said_in_one_line(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, more, part in (("length", ("--data", "real"), "no real datasets"),
-                             ("length", ("--split", "test"), "no sample datasets in the split test"),
-                             ("lenght", (), "did you mean 'length'")):
+def test_other_items_or_names_are_refused(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, more, words in (("length", ("--data", "real"), "no real datasets"),
+                              ("length", ("--split", "test"), "no sample datasets in the split test"),
+                              ("lenght", (), "did you mean 'length'"),
+                              ("repetition", (), "the items here are not those of the report")):
+        if name == "repetition":
+            report = files.read(out / "report")
+            others = [dataclasses.replace(entry, fingerprint="0" * 64) for entry in report.datasets]
+            files.write(dataclasses.replace(report, datasets=tuple(others)), out / "report")
         assert main(["leaderboard", "--out", str(out), "--with", name, *more]) == 2
-        assert part in capsys.readouterr().err
+        assert words in capsys.readouterr().err
