@@ -31,12 +31,10 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | Path
 def test_files_are_written_listed_renamed_and_removed(place: str | Path) -> None:
     files = Files(place)
     assert files.names("x") == []
-    for name in ("x/b.shard", "x/a.shard", "x/c.parquet", "y/a.shard"):
-        files.write(name, b"")
-    assert files.names("x", end=".shard") == ["x/a.shard", "x/b.shard"]
-    assert files.names("x", "a") == ["x/a.shard"]
-    files.write("one", b"1")
+    for name in ("x/b.shard", "x/a.shard", "x/c.parquet", "one"):
+        files.write(name, b"1")
     files.write("one", b"2", lasting=False)
+    assert (files.names("x", end=".shard"), files.names("x", "a")) == (["x/a.shard", "x/b.shard"], ["x/a.shard"])
     assert Files(files.place).read("one") == b"2", "another process opens the same files"
     assert 0 <= files.age("one") < 60
     files.rename("one", "two")
@@ -52,13 +50,13 @@ def test_files_are_written_listed_renamed_and_removed(place: str | Path) -> None
 def test_a_store_keeps_the_last_content_of_a_key(place: str | Path) -> None:
     store = Store(place)
     assert store.get("x/a.json", json.loads) is None
-    for content in (b"1", b"2", b"3"):
-        store.put("x/a.json", content)
-    store.put("x/a-b.json", b"4")
+    names = [store.put("x/a.json", content) for content in (b"1", b"2", b"3")]
+    store.put("x/a-b.json", b"no JSON")
     assert Store(store.files.place).get("x/a.json", json.loads) == 3
-    assert store.get("x/a-b.json", json.loads) == 4
-    assert len(store.names("x/a-b.json")) == 1
+    assert store.read(names[0], json.loads) is None, "it was replaced"
     assert store.set_aside == []
+    assert store.get("x/a-b.json", json.loads) is None, "intact, but of another form"
+    assert len(store.set_aside) == 1
 
 
 @given(place=st.integers(0, 10), bit=st.integers(0, 7), cut=st.booleans())
@@ -75,21 +73,6 @@ def test_damage_is_set_aside(tmp_path_factory: pytest.TempPathFactory, place: in
     assert path.with_suffix(".damaged").exists()
     store.put("a.json", b"1")
     assert store.get("a.json", json.loads) == 1
-
-
-def test_intact_content_of_another_form_is_set_aside(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.put("a.json", b"no JSON")
-    assert store.get("a.json", json.loads) is None
-    assert len(store.set_aside) == 1
-
-
-def test_a_file_that_another_process_replaced_is_missing(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    name = store.put("a.json", b"1")
-    store.put("a.json", b"2")
-    assert store.read(name, json.loads) is None
-    assert store.set_aside == []
 
 
 def test_processes_that_write_one_key_leave_one_content(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_a_report_reads_back_from_the_same_bytes_each_time(tmp_path: Path) -> No
     assert table.schema.field("better").type == "string"
 
 
-def test_a_table_is_read_when_its_rows_are_asked_for_and_one_of_another_run_is_noticed(tmp_path: Path) -> None:
+def test_tables_are_read_on_first_use_and_checked_by_digest(tmp_path: Path) -> None:
     files.write(small(), tmp_path / "a")
     other = dataclasses.replace(small(), correlations=small().correlations[1:])
     files.write(other, tmp_path / "b")
@@ -127,7 +127,7 @@ def report(*given: ItemScores) -> rows.Results:
     return rows.Results(run, (), (), (), (), points=given)
 
 
-def test_hostile_names_read_back_as_they_were_from_files_of_safe_and_distinct_names() -> None:
+def test_hostile_names_read_back_and_file_names_are_safe() -> None:
     given = scored("<b>", HOSTILE, items=HOSTILE[:3], conversations=np.array([0, 0, 0]))
     same(points.unpacked(points.packed(given)), given)
     none = np.zeros(0, dtype=np.int64)
@@ -141,8 +141,7 @@ def test_hostile_names_read_back_as_they_were_from_files_of_safe_and_distinct_na
                for name in found)
 
 
-def test_points_have_every_column_as_a_cell_has_it() -> None:
-    """Items are joined by id; a column for a quality stands beside the plain one, as it is used for its cells."""
+def test_item_scores_are_joined_by_id_with_columns_per_quality() -> None:
     qualities = (Quality("Overall", 1, 5, "overall"), Quality("Fluent", 1, 5))
     items = (make_item("b", "two words"), dataclasses.replace(make_item("a", "Well, that's three."), system=None))
     ratings = (Rating("a", "Overall", (1.0, 2.0)), Rating("b", "Fluent", (4.0,)))
@@ -169,7 +168,7 @@ def test_words_of_a_dialogue_are_those_of_all_its_turns() -> None:
     assert correlate.item_scores(make_dataset(["", "?"], [(1.0,), (2.0,)]), (), {}).words.tolist() == [0, 0]
 
 
-def test_a_report_keeps_the_points_of_its_run_alone(tmp_path: Path) -> None:
+def test_a_report_keeps_the_item_scores_of_its_run_only(tmp_path: Path) -> None:
     files.write(report(scored("a"), scored("b c")), tmp_path)
     for given, found in zip((scored("a"), scored("b c")), files.read(tmp_path).points, strict=True):
         same(given, found)

@@ -1,4 +1,4 @@
-"""Contests, reliability and rank intervals of a run: equal to the tests they name, the same whatever the order."""
+"""Comparisons, reliability and rank intervals of a run equal the tests that they name."""
 
 import math
 import re
@@ -60,43 +60,28 @@ def test_correlations_are_corrected_by_the_reliability_of_the_votes(rng: np.rand
         assert row.corrected == pytest.approx(row.value / math.sqrt(halves))
 
 
-def test_labels_name_the_metric_where_columns_share_a_name() -> None:
+def test_labels_name_the_metric_if_columns_share_a_name() -> None:
     assert compare.labels([("a", "x"), ("b", "x"), ("b", "y")]) == ["a/x", "b/x", "y"]
 
 
-def test_the_cache_keeps_and_never_takes_what_is_damaged(tmp_path: Path) -> None:
-    cache, made = Cache(tmp_path), []
+def test_the_cache_computes_only_missing_values_and_rows(tmp_path: Path) -> None:
+    cache, made = Cache(tmp_path), list[str]()
 
-    def make() -> list[float]:
-        made.append(1)
-        return [1.5, math.nan]
+    def rows(*names: str) -> str:
+        def make(indices: list[int]) -> np.ndarray:
+            made.extend(names[index] for index in indices)
+            return np.array([[float(ord(names[index])), math.nan] for index in indices])
 
-    assert repr(cache.get("x", ["k"], make)) == repr(cache.get("x", ["k"], make)) == "[1.5, nan]"
-    assert len(made) == 1
-    cache.get("x", ["other"], make)
-    (path, _) = sorted(tmp_path.iterdir())
-    for path in tmp_path.iterdir():
-        path.write_bytes(path.read_bytes()[:-2])
-    assert repr(cache.get("x", ["k"], make)) == "[1.5, nan]"
-    assert len(made) == 3
+        return repr(cache.rows("x", ["k"], names, make).tolist())
 
-
-def test_the_cache_draws_new_rows_alone_and_never_takes_damaged_ones(tmp_path: Path) -> None:
-    cache, made = Cache(tmp_path), []
-
-    def rows(*names: str) -> list[list[float]]:
-        def make(places: list[int]) -> np.ndarray:
-            made.append([names[place] for place in places])
-            return np.array([[float(ord(names[place])), math.nan] for place in places])
-
-        return cache.rows("x", ["k"], names, make).tolist()
-
-    assert repr(rows("b", "a")) == repr(rows("b", "a")) == "[[98.0, nan], [97.0, nan]]"
-    assert repr(rows("a", "c")) == "[[97.0, nan], [99.0, nan]]"
-    (path,) = tmp_path.iterdir()
-    path.write_bytes(path.read_bytes()[:-8])
-    assert repr(rows("a", "c")) == "[[97.0, nan], [99.0, nan]]"
-    assert made == [["b", "a"], ["c"], ["a", "c"]]
+    for key in ("k", "k", "other"):
+        assert repr(cache.get("x", key, lambda: made.append("value") or [1.5, math.nan])) == "[1.5, nan]"
+    assert rows("b", "a") == rows("b", "a") == "[[98.0, nan], [97.0, nan]]"
+    assert rows("a", "c") == "[[97.0, nan], [99.0, nan]]"
+    for path in tmp_path.glob("*.rows"):
+        path.write_bytes(path.read_bytes()[:-8])
+    assert rows("a", "c") == "[[97.0, nan], [99.0, nan]]"
+    assert made == ["value", "value", *"ba", *"c", *"ac"]
 
 
 def test_few_contexts_tell_no_metrics_apart(tmp_path: Path) -> None:
@@ -143,8 +128,7 @@ def test_the_test_is_named(suite_run: SuiteRun, capsys: pytest.CaptureFixture[st
         assert part in capsys.readouterr().out
 
 
-def test_what_means_nothing_is_refused_and_an_unknown_name_answered_with_the_nearest(
-        suite_run: SuiteRun, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_flags_are_refused_with_the_nearest_name(suite_run: SuiteRun, capsys: pytest.CaptureFixture[str]) -> None:
     for argv, part in ((["--dataset", "jsalt"], ""), (["--clusters", "--json"], ""),
                        (["--compare", "--dataset", "jsald"], "did you mean"),
                        (["--compare", "--quality", "appropriate"], "did you mean"),

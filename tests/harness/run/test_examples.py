@@ -42,7 +42,7 @@ def found(given: Dataset, scores: dict[str, tuple[float, ...]], number: int = 2,
                  if bool(one.metric) == alone)
 
 
-def test_people_ahead_come_first_then_metrics_and_each_has_those_it_alone_places_furthest_off() -> None:
+def test_examples_of_people_then_of_metrics_then_of_each_metric() -> None:
     """People rank 0 to 5; both metrics put the last item first and the first one last."""
     first, second = found(dataset({OVERALL: ONE}), {"a": TWO, "b": TWO, "c": ONE}, agree={"a": 0.1, "b": 0.3, "c": NAN})
     assert (first.item, first.people, first.metrics, first.rating, first.quality) == ("i5", 1.0, 0.0, 6.0, "Overall")
@@ -86,7 +86,7 @@ def test_without_overall_it_is_the_mean_over_the_qualities() -> None:
     assert row.quality == "Fluent", "the only quality that can be correlated"
 
 
-def test_half_are_of_each_kind_no_response_comes_twice_and_texts_are_cut() -> None:
+def test_half_are_of_each_kind_without_repeated_responses() -> None:
     rows = found(dataset({OVERALL: ONE}, texts=("v", "v", "w", "x", "y", "y")), {"a": ONE[::-1]}, number=5)
     assert [row.item for row in rows] == ["i5", "i3", "i0", "i2"], "three and two were asked for, two and two differ"
     assert found(dataset({OVERALL: ONE}), {"a": TWO}, number=0) == ()
@@ -96,7 +96,7 @@ def test_half_are_of_each_kind_no_response_comes_twice_and_texts_are_cut() -> No
     assert row.response == "z" * 400
 
 
-def test_a_run_has_as_many_as_were_wanted_and_with_0_no_text(tmp_path: Path, suite_run: SuiteRun) -> None:
+def test_a_run_keeps_the_requested_number_of_examples(tmp_path: Path, suite_run: SuiteRun) -> None:
     every = suite_run.results.examples
     assert [sum(example.dataset == name and not example.metric for example in every)
             for name in DATASETS] == [6, 6, 6, 6]

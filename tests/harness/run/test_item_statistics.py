@@ -29,7 +29,7 @@ def rows(capsys: pytest.CaptureFixture[str], suite: SuiteRun, *flags: str) -> li
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_the_flags_name_the_tables_and_every_statistic_and_level_has_rows_as_json(
+def test_every_statistic_and_level_is_printed_as_json(
         suite_run: SuiteRun, capsys: pytest.CaptureFixture[str]) -> None:
     assert tuple(STATISTICS) == statistics.STATISTIC_NAMES
     assert tuple(LEVELS) == statistics.LEVEL_NAMES
@@ -96,7 +96,7 @@ def test_a_column_of_its_own_for_a_quality_counts_there() -> None:
     assert math.isclose(row.p, 0)
 
 
-def test_turns_of_a_conversation_are_swapped_as_one_and_have_contexts_of_their_own() -> None:
+def test_turns_of_a_conversation_are_swapped_together() -> None:
     """Two conversations of three turns each: half of all swaps of whole ones are as extreme, of turns 1 of 32."""
     items = [make_item(f"{name}{turn}", f"{name} {turn}", context=tuple(f"{name} {part}" for part in range(turn)))
              for turn in (5, 1, 3) for name in "ab"]

@@ -79,7 +79,7 @@ def test_an_item_keeps_its_language_wherever_it_goes(tmp_path: Path, home: Path)
 
 def test_a_language_is_said_and_never_guessed(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", chinese(tmp_path, "")]) == 0
-    assert ("look at this: 5 items are mostly in letters that are not Latin, and of the language en; say another by "
+    assert ("look at this: 5 items are mostly in letters that are not Latin, and of the language en; name another by "
             "language (cha.jsonl, line 1;") in capsys.readouterr().out
     assert main(["check", chinese(tmp_path, "Chinese")]) == 2
     assert "language: should be the code of a language, such as en or zh, is 'Chinese'" in capsys.readouterr().err

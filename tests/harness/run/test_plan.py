@@ -53,7 +53,7 @@ def test_a_sample_holds_whole_contexts_of_all_systems() -> None:
     assert len(sampled(items(5, ("a", "b", "c"), shared=True), 1, "")) == 3, "one context at least"
 
 
-def test_a_run_on_a_sample_is_repeated_and_joined_by_another_metric(tmp_path: Path, home: Path) -> None:
+def test_a_run_on_a_sample_can_be_repeated_and_extended(tmp_path: Path, home: Path) -> None:
     argv = ["run", "--dataset", "fed-turn", "--metric", "length", "--sample", "20", "--out", str(tmp_path / "out")]
     assert cli.main([*argv, "--draws", "0"]) == 0
     results = files.read(tmp_path / "out" / "report")
@@ -99,7 +99,7 @@ def alive() -> dict[type, int]:
     return {kind: every.count(kind) for kind in (Item, Rating)}
 
 
-def test_datasets_are_let_go_before_the_next_is_loaded(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+def test_one_dataset_is_in_memory_at_a_time(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                        ) -> None:
     names = ("persona-zhao", "convai2-grade", "dailydialog-grade")
     for name in names:
@@ -136,7 +136,7 @@ class Likeness:
         return {"likeness": np.zeros(len(items))}
 
 
-def test_the_model_an_option_names_goes_before_that_of_the_run_and_one_not_here_has_no_name(
+def test_models_of_options_precede_those_of_the_run(
         tiny_encoder: Path, tiny_lm: Path, tmp_path: Path, home: Path) -> None:
     """The metric is not run; the signature says why."""
     vectors = tmp_path / "glove.txt"
@@ -151,7 +151,7 @@ def test_the_model_an_option_names_goes_before_that_of_the_run_and_one_not_here_
     assert "not run" in entry.signature
 
 
-def test_metrics_without_weights_for_the_encoder_are_named_before_a_run(tiny_encoder: Path, tmp_path: Path) -> None:
+def test_metrics_without_weights_for_the_encoder_are_named(tiny_encoder: Path, tmp_path: Path) -> None:
     chosen = [metrics.choose(name) for name in ("deb", "length", "cosine", "mme-crs", "rank-average[inputs=length]")]
     assert untrained(chosen, Models(tmp_path, Choice(encoder=str(tiny_encoder)))) == ("deb", "mme-crs")
     assert untrained(chosen, Models(tmp_path)) == ()

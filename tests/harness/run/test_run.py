@@ -1,7 +1,6 @@
 """`harness run`, end to end on the sample and on datasets made here."""
 
 import json
-import math
 import os
 import shlex
 import shutil
@@ -84,7 +83,7 @@ def test_the_command_in_the_report_repeats_the_run(tmp_path: Path) -> None:
     assert tree(tmp_path / "a" / "report", "timings.json") == tree(tmp_path / "b" / "report", "timings.json")
 
 
-def test_a_selection_of_sums_keeps_metrics_that_have_no_turns_to_sum(tmp_path: Path) -> None:
+def test_a_selection_of_sums_keeps_metrics_without_turns(tmp_path: Path) -> None:
     results = run(tmp_path, "--dataset", "esl", "--dataset", "fed-dial", "--metric", "length", "--metric", "repetition",
                   "--aggregate", "sum", "--draws", "0")
     assert {(row.dataset, row.column) for row in results.correlations} == {
@@ -107,18 +106,6 @@ def test_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert row.keys() >= {"split", "dataset", "quality", "metric", "column", "statistic", "n", "value", "p"}
 
 
-def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str],
-                                                            monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NLTK_DATA", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    argv = ["run", "--metric", "meteor", "--metric", "bleu", "--dataset", "fed-turn", "--dataset", "dstc6"]
-    assert main([*argv, "--dry-run", "--out", str(tmp_path / "out")]) == 0
-    printed = capsys.readouterr().out
-    for part in ("to be scored", "skip: no item has references", "skip: wordnet"):
-        assert part in printed
-    assert not (tmp_path / "out").exists()
-
-
 def imported(home: Path, *, rated: bool = True) -> Dataset:
     """ESL in the home, as if people had judged it."""
     sample = datasets.sample(datasets.card("esl"))
@@ -139,7 +126,7 @@ def test_sample_and_real_data_never_share_an_average(tmp_path: Path, home: Path)
     assert [(entry.name, entry.origin) for entry in sample] == [(name, "sample") for name in ("jsalt", "esl", "ncm")]
 
 
-def test_a_dataset_of_ones_own_that_is_not_imported_is_skipped(
+def test_a_dataset_that_is_not_imported_is_skipped(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = {name: datasets.card(name) for name in ("esl", "ncm")}
     monkeypatch.setattr(datasets, "cards", lambda: {**known, "own": make_card("own")})
@@ -149,32 +136,22 @@ def test_a_dataset_of_ones_own_that_is_not_imported_is_skipped(
         ("own", "it was not imported, and the bundled sample has no such dataset")]
 
 
-def test_private_ratings_are_joined_at_evaluation(tmp_path: Path, home: Path) -> None:
+def test_private_ratings_are_joined_to_real_data_only(tmp_path: Path, home: Path) -> None:
+    """Sample and challenge number their test items alike."""
     sample = imported(home, rated=False)
     rows = [{"dialogue_id": rating.item, "annotations": {rating.quality: list(rating.votes)}}
             for rating in sample.ratings]
-    (tmp_path / "private.json").write_text(json.dumps(rows))
-    argv = ("--dataset", "esl", "--metric", "length", "--draws", "0")
-    without, joined, public = (run(tmp_path / name, *argv, *more).correlations for name, more in (
-        ("without", ()), ("with", ("--ratings", str(tmp_path / "private.json"))), ("sample", ("--data", "sample"))))
-    assert all(math.isnan(row.value) and row.n == 0 for row in without)
-    assert repr(joined) == repr(public)  # repr, because NaN is not itself
-
-
-def test_private_votes_never_reach_the_sample(tmp_path: Path, home: Path) -> None:
-    """Sample and challenge number their test items alike; only real data takes private votes."""
-    sample = imported(home, rated=False)
-    other = next(item.id for item in datasets.sample(datasets.card("ncm")).items)
-    argv = ["run", "--dataset", "esl", "--dataset", "ncm", "--metric", "length", "--draws", "0",
-            "--ratings", str(tmp_path / "r.csv"), "--out", str(tmp_path / "out")]
-    (tmp_path / "r.csv").write_text(f"item,quality,vote\n{sample.items[0].id},appropriateness,1\n")
-    assert main(argv) == 0
-    results = files.read(tmp_path / "out" / "report")
-    assert [(entry.name, entry.votes) for entry in results.datasets
-            if "Private ratings joined: 1 votes" in entry.notes] == [("esl", 1)]
-    assert len(results.run.options["ratings sha256"]) == 64
+    (tmp_path / "r.json").write_text(json.dumps(rows))
+    argv = ("--dataset", "esl", "--dataset", "ncm", "--metric", "length", "--draws", "0")
+    without, joined, public = (run(tmp_path / name, *argv, *more) for name, more in (
+        ("without", ()), ("with", ("--ratings", str(tmp_path / "r.json"))), ("sample", ("--data", "sample"))))
+    assert all(row.n == 0 for row in without.correlations if row.dataset == "esl")
+    assert repr(joined.correlations) == repr(public.correlations)  # repr, because NaN is not itself
+    assert [entry.name for entry in joined.datasets if "Private ratings joined: " in entry.notes] == ["esl"]
+    assert len(joined.run.options["ratings sha256"]) == 64
+    other = datasets.sample(datasets.card("ncm")).items[0].id
     (tmp_path / "r.csv").write_text(f"item,quality,vote\n{other},appropriateness,1\n")
-    assert main([*argv[:-1], str(tmp_path / "refused")]) == 2
+    assert main(["run", *argv, "--ratings", str(tmp_path / "r.csv"), "--out", str(tmp_path / "refused")]) == 2
     assert not (tmp_path / "refused").exists(), "a refused run leaves no empty folders"
 
 
@@ -189,15 +166,6 @@ def test_an_exception_fails_only_this_metric_on_this_dataset(suite_run: SuiteRun
     assert {row.metric for row in results.correlations if row.dataset == "fed-turn"} >= {"length", "distinct"}
     assert {row.dataset for row in results.correlations if row.metric == "crashing"} == {
         "persona-usr", "fed-dial", "jsalt"}
-
-
-def test_reference_metrics_are_ranked_where_all_can_take_part(suite_run: SuiteRun) -> None:
-    rows = [row for row in suite_run.results.ranking if row.statistic == "spearman" and row.rank]
-    assert not {row.metric for row in rows if row.board == "dev"} & {"bleu", "rouge-l"}
-    ranked = {row.metric: row.targets for row in rows if row.board == "dev-references"}
-    assert set(ranked) >= {"bleu", "rouge-l", "length", "random"}
-    assert set(ranked.values()) == {len(next(entry.qualities for entry in suite_run.results.datasets
-                                             if entry.name == "persona-usr"))}
 
 
 def test_publish_draws_the_same_site_from_the_report_alone(suite_run: SuiteRun, tmp_path: Path) -> None:
@@ -218,15 +186,24 @@ def test_pages_of_datasets_that_left_the_report_go(tmp_path: Path) -> None:
     assert (tmp_path / "site" / "mine.txt").exists()
 
 
-def test_with_adds_to_the_selected_metrics(tmp_path: Path) -> None:
-    (tmp_path / "run.toml").write_text('[run]\nmetric = ["bleu"]\nwith = ["length"]\ndataset = ["dailydialog-gupta"]\n'
+def test_flags_add_to_the_config_file(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text('[run]\nmetric = ["bleu"]\nwith = ["length"]\ndataset = "dailydialog-gupta"\n'
                                        'limit = 5\ndraws = 0\n')
-    argv = ["--config", str(tmp_path / "run.toml")]
-    assert {entry.name for entry in run(tmp_path / "out", *argv).metrics} == {"bleu", "length"}
-    results = run(tmp_path / "out", *argv, "--with", metric(tmp_path, "words"))
+    results = run(tmp_path / "out", "--config", str(tmp_path / "run.toml"), "--with", metric(tmp_path, "words"))
     assert {entry.name for entry in results.metrics} == {"bleu", "words"}
     assert "--with ./words.py" in results.run.command
     assert str(tmp_path) not in repr(results.run)
+
+
+def test_a_dry_run_prints_the_plan_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NLTK_DATA", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert main(["run", "--metric", "meteor", "--metric", "bleu", "--dataset", "fed-turn", "--dataset", "dstc6",
+                 "--dry-run", "--out", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert all(part in printed for part in ("to be scored", "skip: no item has references", "skip: wordnet"))
+    assert not (tmp_path / "out").exists()
 
 
 SAID = "nothing has changed since these results were written"
@@ -306,7 +283,7 @@ def test_metrics_that_read_no_model_are_drawn_first(tmp_path: Path, capsys: pyte
     assert "first board" not in capsys.readouterr().err + page.read_text()
 
 
-def test_a_metric_more_gives_to_the_byte_what_a_run_from_nothing_gives(tmp_path: Path) -> None:
+def test_adding_a_metric_gives_the_bytes_of_a_new_run(tmp_path: Path) -> None:
     argv = ("--metric", "bleu", "--metric", "length", "--dataset", "dailydialog-gupta", "--limit", "30",
             "--draws", "20")
     run(tmp_path / "kept", *argv)

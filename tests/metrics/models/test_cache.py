@@ -66,8 +66,7 @@ def test_any_text_comes_back_bit_for_bit(tmp_path_factory: pytest.TempPathFactor
     assert missing(folder, *texts) == []
 
 
-def test_only_what_is_missing_is_read_and_files_of_several_writers_are_joined(tmp_path: Path) -> None:
-    """Two writers keep files of their own, one text in both; as processes they differ in nothing else."""
+def test_only_missing_texts_are_read_and_files_of_writers_are_joined(tmp_path: Path) -> None:
     one, two = (PooledVectors(tmp_path, Numbers()) for _ in range(2))  # type: ignore[arg-type]
     one(["a", "b"])
     two(["b", "c"])
@@ -77,33 +76,19 @@ def test_only_what_is_missing_is_read_and_files_of_several_writers_are_joined(tm
     assert not (tmp_path / "nothing").exists()
 
 
-def test_a_damaged_file_is_read_anew(tmp_path: Path) -> None:
-    for number, damage in enumerate((lambda whole: whole[:-1], lambda whole: b"", lambda whole: b"no rows",
-                                     lambda whole: whole[:30] + bytes([whole[30] ^ 1]) + whole[31:])):
-        folder = tmp_path / str(number)
-        missing(folder, "one", "two")
-        (path,) = files(folder)
-        path.write_bytes(damage(path.read_bytes()))
-        assert missing(folder, "one", "two") == ["one", "two"]
-        assert missing(folder, "one", "two") == []
-    path = files(folder)[0]
-    path.rename(path.with_stem("0" * 20))
-    assert missing(folder, "one") == ["one"]
-
-
-def test_files_that_come_and_go_meanwhile_are_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    missing(tmp_path, "one")
+def test_a_damaged_file_is_read_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing(tmp_path, "one", "two")
     (path,) = files(tmp_path)
-    half = path.with_name(f".{path.name}.x.part")
-    half.write_bytes(path.read_bytes()[:100])
-    os.utime(half, (0, 0))
-    assert missing(tmp_path, "one") == []
-    assert not half.exists(), "an old one that was half written"
-    monkeypatch.setattr(Files, "names", lambda *_, **__: [path.name, "removed-by-another.rows"])
+    folder = path.parent
+    path.write_bytes(path.read_bytes()[:-1])
+    assert missing(tmp_path, "one", "two") == ["one", "two"]
+    assert missing(tmp_path, "one", "two") == []
+    monkeypatch.setattr(Files, "names", lambda *_, **__: [
+        *(path.name for path in folder.iterdir()), "removed-by-another.rows"])
     assert missing(tmp_path, "one") == []
 
 
-def test_what_cannot_be_kept_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_and_large_numbers_are_metric_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(files: Files, name: str, content: bytes, *, lasting: bool = True) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
 
@@ -119,7 +104,7 @@ def test_what_cannot_be_kept_is_told_in_one_line(tmp_path: Path, monkeypatch: py
 MANY = ["hello there", "what", "", "you like tea", "a good reply to you", "what", "\ud800 not"]
 
 
-def test_pooled_vectors_are_the_encoder_s_and_each_text_is_read_once(
+def test_pooled_vectors_are_those_of_the_encoder(
     home: Path, tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In blocks; a reading that is stopped keeps the blocks it has read."""
@@ -152,7 +137,7 @@ def vector(value: float = 0.0, size: int = 1) -> Vectors:
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 100)), max_size=60), st.integers(0, 3 * (ENTRY + 400)))
-def test_never_more_than_its_bytes(puts: list[tuple[int, int]], capacity: int) -> None:
+def test_memory_never_exceeds_its_capacity(puts: list[tuple[int, int]], capacity: int) -> None:
     memory, last = Memory(capacity), {}
     for key, size in puts:
         last[key] = size
@@ -163,7 +148,7 @@ def test_never_more_than_its_bytes(puts: list[tuple[int, int]], capacity: int) -
         assert all(array.size == last[key] for key, array in kept.items()), "never what was there before"
 
 
-def test_the_longest_unused_goes_first_and_nobody_can_change_what_the_next_is_given() -> None:
+def test_the_least_recent_array_goes_first_and_arrays_are_read_only() -> None:
     memory = Memory(2 * (ENTRY + 4))
     mine = vector(1)
     memory.put("a", mine)
@@ -176,7 +161,7 @@ def test_the_longest_unused_goes_first_and_nobody_can_change_what_the_next_is_gi
         mine += 1
 
 
-def test_what_a_metric_costs_does_not_say_who_came_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_costs_of_metrics_do_not_depend_on_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """One asks for words and for sentences made of them, the other for sentences alone; who is first loads a model."""
     clock = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
