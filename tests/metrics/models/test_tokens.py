@@ -45,6 +45,15 @@ def tokenizer(folder: Path, longest: int = 256) -> Tokenizer:
     return Tokenizer(weights.find(str(folder), folder), longest)
 
 
+def special_tokens(ours: Tokenizer) -> list[list[int]]:
+    """The special tokens before, between and after a pair."""
+    context, response = ours.plain(["you", "reply"])
+    [row] = ours.pairs([("you", "reply")])
+    between = len(row.ids) - sum(ours.frame) - len(context) - len(response)
+    first = ours.frame[0] + len(context)
+    return [row.ids[: ours.frame[0]], row.ids[first : first + between], row.ids[-ours.frame[1] :]]
+
+
 def test_texts_and_pairs_are_read_as_the_model_reads_them(made: dict[str, tuple[Tokenizer, Any]]) -> None:
     pairs = [(context, response) for context in AWKWARD for response in AWKWARD[:8]]
     long = "hello there you like tea " * 200
@@ -67,7 +76,7 @@ def test_of_a_pair_the_context_keeps_its_end_and_of_two_long_parts_each_keeps_ha
     long, short = "you like tea " * 200, "good reply"
     for ours, _ in made.values():
         context, response = ours.plain([long, short])
-        before, between, after = ours._pair
+        before, between, after = special_tokens(ours)
         room = ours.limit - len(before) - len(between) - len(after)
         whole, = ours.pairs([(long, short)])
         assert whole.ids == [*before, *context[-(room - len(response)):], *between, *response, *after]
@@ -79,7 +88,7 @@ def test_of_a_pair_the_context_keeps_its_end_and_of_two_long_parts_each_keeps_ha
 
 def test_a_dialogue_is_one_sequence_that_keeps_its_end(made: dict[str, tuple[Tokenizer, Any]]) -> None:
     for ours, _ in made.values():
-        before, after = ours._single
+        before, _, after = special_tokens(ours)
         one, two = ours.plain(["hello there", "a good reply"])
         whole, = ours.dialogues([["hello there", "a good reply"]], 7)
         assert whole.ids == [*before, *one, 7, *two, 7, *after]
@@ -98,7 +107,7 @@ def test_a_pair_never_exceeds_the_limit_nor_loses_a_part(
     context, response = context * times[0], response * times[1]
     whole, answer = ours.plain([context, response])
     row = ours.pairs([(context, response)], limit=limit)[0]
-    before, between, after = ours._pair
+    before, between, after = special_tokens(ours)
     specials = len(before) + len(between) + len(after)
     assert len(row.ids) == max(specials, min(limit, specials + len(whole) + len(answer)))
     assert row.types is None or len(row.types) == len(row.ids)
