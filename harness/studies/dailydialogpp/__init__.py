@@ -2,8 +2,8 @@
 
 The study of Sai et al. (2020), which introduced the data and DEB, for any metric: accuracy and point-biserial
 correlation with one reference and with several, confusion matrices, tests between metrics, replies changed so that
-they should lose their relevance or keep it, and how embeddings spread. Beside each number stands what the paper
-prints. The modules of this package say how each is done and where the paper leaves it open.
+they should lose their relevance or keep it, and conicity of embeddings, next to the numbers in print. The modules of
+this package describe each method and its departures.
 """
 
 from __future__ import annotations
@@ -31,17 +31,16 @@ FLAGS = ("metric", "folder")
 
 def study(request: StudyRequest) -> Findings:
     """Score what has no score yet, judge, compare."""
-    source = _source(request)
-    context, limit = request.workspace, request.selection.limit
+    source, seed = _source(request), request.selection.seed
+    space, limit = request.workspace, request.selection.limit
     contexts = {part: data.read(source, part, limit) for part in data.PARTS}
-    scores = ReplyScores(contexts, changes(request.seed, None), request.seed, context.models, context.store,
-                         Progress())
+    scores = ReplyScores(contexts, changes(seed, None), seed, space.models, space.store, Progress())
     try:
-        scores.changes = changes(request.seed, lexicon(context.models.resource("wordnet").path))
+        scores.changes = changes(seed, lexicon(space.models.resource("wordnet").path))
     except MissingResource as error:
         scores.skips["nouns only, synonyms"] = str(error)
-    found = compare(request.plan.chosen, scores, context.cache)
-    return dataclasses.replace(found, failures=(*request.broken, *found.failures))
+    result = compare(request.plan.chosen, scores, space.cache)
+    return dataclasses.replace(result, failures=(*request.broken, *result.failures))
 
 
 def compare(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Findings:
@@ -49,14 +48,13 @@ def compare(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Fin
     rows: list[ScoredColumn] = []
     for chosen in metrics:
         start = time.monotonic()
-        own = columns(chosen, scores)
-        rows += own
-        if own:
+        if judged := columns(chosen, scores):
+            rows += judged
             scores.progress.line(f"{chosen.label:<24} {time.monotonic() - start:6.1f} s")
     cones = dict(spaces(metrics, scores, cache))
     if not rows:
-        raise BadConfig("; ".join(("no metric could be scored", *(
-            f"{what}: {why}" for what, why in (*scores.failures.items(), *scores.skips.items())))))
+        reasons = (f"{name}: {reason}" for name, reason in (*scores.failures.items(), *scores.skips.items()))
+        raise BadConfig("; ".join(("no metric could be scored", *reasons)))
     return findings(rows, cones, scores)
 
 

@@ -1,10 +1,9 @@
-"""How well scores tell relevant replies from irrelevant ones: threshold, confusion matrix, correlation, and tests.
+"""Accuracy of scores in telling relevant replies from irrelevant ones: threshold, confusion matrix, and tests.
 
-A reply is taken for relevant where its score reaches the threshold. For a trained metric that is 0.5; for another the
-value in 0, 0.01, ..., 1 with the least errors on the development part, relevant against random replies (the first of
-several). A column that leaves 0..1 on the development part has its quantiles 0, 0.01, ..., 1 there in place of these
-values: what is tried is then as fine where its scores lie, whatever their scale. It serves for all irrelevant
-replies.
+A reply counts as relevant if its score reaches the threshold: 0.5 for a trained metric; for another the value in 0,
+0.01, ..., 1 with the least errors on the development part, relevant against random replies (the first of several). A
+column that leaves 0..1 on the development part has its quantiles 0, 0.01, ..., 1 there in place of these values, so
+that the steps are as fine on any scale. One threshold serves for all irrelevant replies.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ STEPS = np.arange(101) / 100
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Where a score counts as relevant; `rule` says how it was set: fixed, grid, quantiles or none."""
+    """The score from which a reply counts as relevant; `rule` is fixed, grid, quantiles or none."""
 
     value: float
     rule: str
@@ -40,7 +39,7 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Relevant replies against irrelevant ones of one kind; `missing` have no score and are left out."""
+    """Relevant replies against irrelevant ones of one kind; `missing` replies have no score and are left out."""
 
     tp: int
     fn: int
@@ -52,12 +51,12 @@ class Confusion:
     @property
     def accuracy(self) -> float:
         """The share of right answers, 0 to 1; NaN without any reply."""
-        of = self.tp + self.fn + self.fp + self.tn
-        return (self.tp + self.tn) / of if of else math.nan
+        total = self.tp + self.fn + self.fp + self.tn
+        return (self.tp + self.tn) / total if total else math.nan
 
 
 def threshold(scores: Vector, relevant: Flags, trained: bool) -> Threshold:
-    """The threshold, from the development part; NaN without a score."""
+    """Set the threshold on the development part; NaN without a score."""
     finite = np.isfinite(scores)
     known, labels = scores[finite], relevant[finite]
     if not len(known):
@@ -65,51 +64,49 @@ def threshold(scores: Vector, relevant: Flags, trained: bool) -> Threshold:
     within = bool((known >= 0).all() and (known <= 1).all())
     if trained and within:
         return Threshold(0.5, "fixed")
-    tried = STEPS if within else np.quantile(known, STEPS)
-    errors = [int(((known >= value) != labels).sum()) for value in tried]
-    return Threshold(float(tried[int(np.argmin(errors))]), "grid" if within else "quantiles")
+    candidates = STEPS if within else np.quantile(known, STEPS)
+    errors = [int(((known >= value) != labels).sum()) for value in candidates]
+    return Threshold(float(candidates[int(np.argmin(errors))]), "grid" if within else "quantiles")
 
 
-def taken(scores: Vector, at: float) -> Vector:
-    """1 where a reply counts as relevant, 0 where not, NaN where there is no score."""
-    return np.where(np.isfinite(scores), (scores >= at).astype(np.float64), np.nan)
+def taken(scores: Vector, threshold: float) -> Vector:
+    """Return 1 if a reply counts as relevant, else 0; NaN without a score."""
+    return np.where(np.isfinite(scores), (scores >= threshold).astype(np.float64), np.nan)
 
 
-def confusion(scores: Vector, replies: Replies, negatives: Kind, at: float) -> Confusion:
+def confusion(scores: Vector, replies: Replies, negatives: Kind, threshold: float) -> Confusion:
     """Judge the relevant replies and those of one kind."""
     rows = _rows(replies, negatives)
     scores, relevant = scores[rows], replies.kinds[rows] == "positive"
-    finite = np.isfinite(scores)
-    yes, truth = scores[finite] >= at, relevant[finite]
+    yes = taken(scores, threshold)
+    tp, fn, fp, tn = (int(((yes == answer) & (relevant == truth)).sum())
+                      for answer, truth in ((1, True), (0, True), (1, False), (0, False)))
     data = panel(scores, relevant.astype(np.float64), np.zeros(len(scores), np.int64), replies.contexts[rows])
-    return Confusion(int((yes & truth).sum()), int((~yes & truth).sum()), int((yes & ~truth).sum()),
-                     int((~yes & ~truth).sum()), int((~finite).sum()), estimate(data, "point-biserial"))
+    return Confusion(tp, fn, fp, tn, int(np.isnan(yes).sum()), estimate(data, "point-biserial"))
 
 
 def _rows(replies: Replies, negatives: Kind) -> Flags:
-    """Which replies are relevant or irrelevant of this kind."""
     return np.asarray((replies.kinds == "positive") | (replies.kinds == negatives))
 
 
-def compare_pairs(scores: Sequence[Vector], at: Sequence[float], replies: Replies, negatives: Kind,
+def compare_pairs(scores: Sequence[Vector], thresholds: Sequence[float], replies: Replies, negatives: Kind,
                   ) -> list[dict[str, Any]]:
-    """Every two columns, by number, on the same replies: three tests, two adjusted over all pairs by Holm's method."""
+    """Test every two columns on the same replies: three tests, two adjusted over all pairs by Holm's method."""
     if len(scores) < 2:
         return []
     rows = _rows(replies, negatives)
     relevant = (replies.kinds[rows] == "positive").astype(np.float64)
     table = np.stack(scores)[:, rows]
     right = [np.where(np.isfinite(line), taken(line, value) == relevant, np.nan)
-             for line, value in zip(table, at, strict=True)]
-    pairs = list(itertools.combinations(range(len(table)), 2))
-    paired = {(i, j): mcnemar(right[i], right[j]) for i, j in pairs}
+             for line, value in zip(table, thresholds, strict=True)]
+    counts = [(int(np.nansum(line)), int(np.isfinite(line).sum())) for line in right]
+    paired = {(i, j): mcnemar(right[i], right[j]) for i, j in itertools.combinations(range(len(table)), 2)}
     p = np.full((len(table), len(table)), np.nan)
     for (i, j), test in paired.items():
         p[i, j] = p[j, i] = test.p
-    counts = [(int(np.nansum(line)), int(np.isfinite(line).sum())) for line in right]
     holm, williams = over_pairs(p), all_pairs_by_formula(relevant, table)
     adjusted = over_pairs(williams.p)
-    independent = {(i, j): chi_squared(*counts[i], *counts[j]) for i, j in pairs}
+    independent = {(i, j): chi_squared(*counts[i], *counts[j]) for i, j in paired}
     return [{"first": i, "second": j, "accuracy": test.first, "accuracy_second": test.second,
              "mcnemar": test.statistic, "mcnemar_method": test.method, "mcnemar_p": test.p,
              "mcnemar_p_holm": float(holm[i, j]), "chi_squared": independent[i, j].statistic,

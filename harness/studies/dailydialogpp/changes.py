@@ -1,15 +1,14 @@
-"""Changes to relevant replies (Sai et al., 2020): some should cost a reply its relevance, some should not.
+"""Changes to relevant replies (Sai et al., 2020), of which some should cost a reply its relevance and some should not.
 
-Words are what stands between white space; their marks go with them. Nouns and synonyms are WordNet's, so
-those two changes need it. "Nouns" keeps nouns alone, which can leave nothing. A synonym comes in its base form,
-since it replaces what WordNet knows the word by. The paper names neither its list of stop words nor its tagger: here
-the stop words are the function words of English, with their contractions, and there is no tagger.
+Words are separated by white space, with their punctuation. Nouns and synonyms are WordNet's. "Nouns only" can leave
+nothing. A synonym comes in its base form. The paper names neither its stop words nor its tagger: here stop words are
+the function words of English with their contractions, and there is no tagger.
 
 Parts of speech and synonyms come from the file of senses in NLTK's `wordnet.zip` (senseidx(5WN)). A line of
 `index.sense` reads `lemma%type:...  synset  number  count`: the type is the part of speech, the number orders the
-senses of a lemma by how common they are, the count says how often a sense was met in tagged texts. A word is looked up
-as it is and in its base forms (wndb(5WN), morphy(7WN)). Its part of speech is the one whose senses were met most often,
-whatever its sentence is. Function words are left out first: WordNet knows "I" as iodine and "a" as a unit of length.
+senses of a lemma by frequency, the count is that of a sense in tagged texts. A word is looked up as it is and in its
+base forms (wndb(5WN), morphy(7WN)). Its part of speech is the most frequent one, whatever the sentence. Function words
+are left out first: WordNet knows "I" as iodine and "a" as a unit of length.
 """
 
 from __future__ import annotations
@@ -42,25 +41,25 @@ _MARK = re.compile(r"(?<!\w)[^\w\s]+|[^\w\s]+(?!\w)|[^\w\s'’]")
 TYPES = {"1": "noun", "2": "verb", "3": "adj", "4": "adv", "5": "adj"}
 
 Word: TypeAlias = tuple[str, str]
-"""A part of speech, and a lemma or the place of a set of lemmas in it."""
+"""A part of speech, and a lemma or the offset of a synset."""
 
 
 @dataclass
 class Lexicon:
-    """The senses of each lemma as (number, set, count), the lemmas of each set as (count, lemma), irregular forms."""
+    """The senses of each lemma as (number, synset, count), the lemmas of synsets as (count, lemma), irregular forms."""
 
     senses: dict[Word, list[tuple[int, str, int]]] = field(default_factory=dict)
     members: dict[Word, list[tuple[int, str]]] = field(default_factory=dict)
     irregular: dict[Word, list[str]] = field(default_factory=dict)
 
     def part_of_speech(self, word: str) -> str:
-        """The part of speech in which a word is met most often; empty for a word that WordNet does not know."""
+        """Return the most frequent part of speech of a word; empty if unknown."""
         met = {part: sum(count for form in forms for _, _, count in self.senses[part, form])
                for part in ENDINGS if (forms := self._forms(part, word.lower()))}
         return max(met, key=lambda part: met[part]) if met else ""
 
     def synonym(self, word: str) -> str:
-        """Another single word for the most common sense that has one, in its part of speech; empty without any."""
+        """Return another word for the most common sense that has one, in its part of speech; empty without any."""
         part, lowered = self.part_of_speech(word), word.lower()
         for form in self._forms(part, lowered) if part else ():
             for _, synset, _ in sorted(self.senses[part, form]):
@@ -71,7 +70,7 @@ class Lexicon:
         return ""
 
     def _forms(self, part: str, word: str) -> list[str]:
-        """The word and its base forms, as far as WordNet has them in this part of speech."""
+        """Return the word and its base forms that WordNet has in this part of speech."""
         base = self.irregular.get((part, word)) or [
             word.removesuffix(old) + new for old, new in (pair.split(":") for pair in ENDINGS[part].split())
             if word.endswith(old)]
@@ -80,7 +79,6 @@ class Lexicon:
 
 @functools.lru_cache(maxsize=1)
 def lexicon(path: Path) -> Lexicon:
-    """Read the archive."""
     words = Lexicon()
     try:
         with ZipFile(path) as archive:
@@ -100,23 +98,21 @@ def lexicon(path: Path) -> Lexicon:
 
 
 def is_stop(word: str) -> bool:
-    """Whether a word is a function word or a contraction of one."""
     bare = "".join(_WORD.findall(word.lower().replace("’", "'"))[:1])
     return bare in STOP or any(bare.removesuffix(end) in STOP for end in CONTRACTED if bare.endswith(end))
 
 
 def changes(seed: int, lexicon: Lexicon | None) -> dict[str, Change]:
-    """Every change by its name; those that need WordNet only with it."""
+    """Return every change by its name; those that need WordNet only with it."""
 
     def jumble(text: str) -> str:
-        """The words in a random order, which depends on the reply and the seed alone."""
-        own = int.from_bytes(hashlib.sha256(text.encode(errors="replace")).digest()[:8])
+        digest = int.from_bytes(hashlib.sha256(text.encode(errors="replace")).digest()[:8])
         words = text.split()
-        return " ".join(words[place] for place in np.random.default_rng([seed, own]).permutation(len(words)))
+        return " ".join(words[index] for index in np.random.default_rng([seed, digest]).permutation(len(words)))
 
     known: dict[str, Change] = {
         "unchanged": str, "reverse": lambda text: " ".join(text.split()[::-1]), "jumble": jumble,
-        "no punctuation": lambda text: " ".join(_MARK.sub(" ", text).split()),  # but for marks inside a word
+        "no punctuation": lambda text: " ".join(_MARK.sub(" ", text).split()),  # except marks inside a word
         "no stop words": lambda text: " ".join(word for word in text.split() if not is_stop(word))}
     if lexicon is not None:
         known["nouns only"] = lambda text: " ".join(
@@ -126,6 +122,6 @@ def changes(seed: int, lexicon: Lexicon | None) -> dict[str, Change]:
 
 
 def _synonym(word: str, lexicon: Lexicon) -> str:
-    """A synonym of a noun, verb, adjective or adverb that has one, its first letter as large as before."""
+    """Return a synonym if there is one, with the same capital."""
     new = "" if is_stop(word) else lexicon.synonym(word)
     return (new.capitalize() if word[0].isupper() else new) or word

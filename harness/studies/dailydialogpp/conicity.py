@@ -1,11 +1,11 @@
-"""Conicity: how narrow the cone is in which some vectors lie (Chandrahas et al., 2018; for DEB Sai et al., 2020).
+"""Conicity: how narrow the cone of some vectors is (Chandrahas et al., 2018; for DEB Sai et al., 2020).
 
     conicity(V) = mean over v in V of cos(v, mean of V)
 
-1 where all point one way, lower the more they spread. V is, of one context, the relevant replies P, or these with the
-random ones (P+R) or the adversarial ones (P+A); the result is the mean over the contexts. The vectors are those
-that the last layer of a trained metric reads, where it offers them by a method `hidden(items, models)`; and the
-encoder's sentence vectors of the replies alone, which know nothing of the context.
+1 if all point one way, lower the more they spread. V is, of one context, the relevant replies P, or these with the
+random ones (P+R) or the adversarial ones (P+A); the result is the mean over the contexts. The vectors are the inputs of
+a trained metric's last layer, if it has a method `hidden(items, models)`; and the encoder's sentence vectors of the
+replies, which do not depend on the context.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ SETS = {"P": ("positive",), "P+R": ("positive", "random"), "P+A": ("positive", "
 
 @runtime_checkable
 class Hidden(Protocol):
-    """A metric that shows what its last layer reads."""
+    """A metric that returns the inputs of its last layer."""
 
     def hidden(self, items: Sequence[Item], models: Models) -> Vectors:
-        """One vector per item (items, width)."""
+        """Return one vector per item (items, width)."""
 
 
 def conicity(vectors: Vectors) -> float:
-    """How narrow the cone is, −1 to 1; a vector of zeros points nowhere and counts 0."""
+    """Return the conicity, −1 to 1; a vector of zeros counts 0."""
     wide = vectors.astype(np.float64)
     middle = wide.mean(axis=0)
     lengths = np.linalg.norm(wide, axis=1) * np.linalg.norm(middle)
@@ -46,30 +46,30 @@ def conicity(vectors: Vectors) -> float:
 
 
 def conicities(vectors: Vectors, replies: Replies) -> dict[str, float]:
-    """The conicity of each set of replies of a context, mean over the contexts."""
+    """Return the mean conicity over the contexts of each set of replies."""
     groups = np.split(np.arange(len(replies.contexts)), np.flatnonzero(np.diff(replies.contexts)) + 1)
     return {name: float(np.mean([conicity(vectors[group[np.isin(replies.kinds[group], kinds)]]) for group in groups]))
             for name, kinds in SETS.items()}
 
 
 def spaces(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Iterator[tuple[str, dict[str, float]]]:
-    """The conicities in the encoder's space where a metric takes one, and in those of trained metrics' last layers."""
+    """Yield the conicities in the encoder's space if a metric uses it, and in those of trained metrics' last layers."""
     replies, models = scores.replies("test", "none"), scores.models
+    items = replies.dataset.items
 
     def sentences() -> Vectors:
-        texts = [item.response.text for item in replies.dataset.items if item.response]
-        return models.encoder().sentences(texts, "mean")
+        return models.encoder().sentences([item.response.text for item in items if item.response], "mean")
 
-    every: list[tuple[str, Callable[[], str], Callable[[], Vectors]]] = []
+    vectors: dict[str, tuple[Callable[[], str], Callable[[], Vectors]]] = {}
     if any("encoder" in chosen.metric.card.models for chosen in metrics):
-        every.append(("replies alone", partial(models.identity, "encoder"), sentences))
-    every += [(chosen.label, partial(signature, chosen.metric, models),
-               partial(chosen.metric.hidden, replies.dataset.items, models))
-              for chosen in metrics
-              if isinstance(chosen.metric, Hidden) and chosen.label not in {*scores.skips, *scores.failures}]
-    for name, identity, vectors in every:
+        vectors["replies alone"] = (partial(models.identity, "encoder"), sentences)
+    for chosen in metrics:
+        if isinstance(chosen.metric, Hidden) and chosen.label not in {*scores.skips, *scores.failures}:
+            vectors[chosen.label] = (partial(signature, chosen.metric, models),
+                                     partial(chosen.metric.hidden, items, models))
+    for name, (identity, make) in vectors.items():
         try:
             key = [replies.dataset.fingerprint, identity()]
-            yield name, cache.get("conicity", key, lambda make=vectors: conicities(make(), replies))  # type: ignore[misc]
+            yield name, cache.get("conicity", key, lambda make=make: conicities(make(), replies))  # type: ignore[misc]
         except MissingResource as error:
             scores.skips[f"conicity, {name}"] = str(error)

@@ -1,4 +1,4 @@
-"""What the study of DailyDialog++ says, beside what Sai et al. (2020) print: tables, remarks, and objects."""
+"""Tables, remarks and objects of the study of DailyDialog++, with the numbers that Sai et al. (2020) print."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
+
+import numpy as np
 
 from benchmarks.corpora.dailydialogpp import Kind
 from harness.published import Tables
@@ -32,56 +34,51 @@ METRICS = {
     "ruber-unreferenced-large": "RUBER-Large", "deb": "DEB", "deb-original": "BERT original",
     "deb-pretrain": "DEB pretrained on Reddit",
 }
-"""The paper's name of a column, with the size or the stage of training of a metric that has several; its RUBER is the
-unreferenced part."""
+"""The paper's names of columns, with size or stage of training; its RUBER is the unreferenced part."""
 VARIANTS = ("large", "original", "pretrain", "finetune")
-"""What stands in a label of a metric of another size or stage of training."""
+"""Sizes and stages of training in labels of metrics."""
 
 TRAINED = frozenset({"adem", "bert-regressor", "bert-dnn", "ruber-unreferenced", "ruber-unreferenced-large", "deb"})
-"""The paper's trained metrics, of which it prints one row whatever the references."""
+"""The paper's trained metrics, which have one row for all uses of references."""
 
 QUALITIES: dict[Kind, str] = {"random": "pos vs rand neg", "adversarial": "pos vs adv neg"}
 WAYS: dict[Way, str] = {"single": "single reference", "avg": "multi reference, avg", "max": "multi reference, max",
                         "standard": "multi reference, standard", "none": "trained metric"}
 TRAINING = {"random": "trained/finetuned on rand neg", "adversarial": "trained/finetuned on adv neg",
             "both": "trained/finetuned on rand + adv neg"}
-"""What the paper says of the negatives of a training, by the option `negatives`."""
+"""The paper's notes on trainings, by the option `negatives`."""
 
 CHANGES = {"unchanged": "unmodified positives", "reverse": "reverse word order", "jumble": "jumble word order",
            "nouns only": "retain only nouns", "no punctuation": "remove punctuation",
            "no stop words": "remove stopwords", "synonyms": "replace with synonyms"}
-"""What each change is called in Table 4."""
+"""Names of the changes in Table 4."""
 
 
-def printed(column: str, way: Way, negatives: Kind, statistic: str, trained_with: str = "random") -> Decimal | None:
-    """Accuracy or point-biserial correlation in Table 3, or in Table 7 where the table before has none."""
-    notes = {"Table 3": WAYS[way], "Table 6": ""}
-    if column in TRAINED:
-        notes = {"Table 3": WAYS["none"]} if trained_with == "random" else {}
-        notes["Table 7"] = TRAINING.get(trained_with, "?")
-    rows = PAPER.where(metric=METRICS.get(column), quality=QUALITIES[negatives], statistic=statistic)
+def printed(row: ScoredColumn, negatives: Kind, statistic: str) -> Decimal | None:
+    """Return accuracy or point-biserial correlation in Table 3, or in Table 7 if the table before has none."""
+    training = row.training or "random"
+    notes = {"Table 3": WAYS[row.way], "Table 6": ""}
+    if key(row) in TRAINED:
+        notes = {"Table 3": WAYS["none"]} if training == "random" else {}
+        notes["Table 7"] = TRAINING.get(training, "?")
+    rows = PAPER.where(metric=METRICS.get(key(row)), quality=QUALITIES[negatives], statistic=statistic)
     values = (rows.value(table=table, note=note) for table, note in notes.items())
     return next((value for value in values if value is not None), None)
 
 
-def printed_count(column: str, negatives: Kind, part: str) -> Decimal | None:
-    """A number of the confusion matrix in Table 5: tp, fn, fp or tn."""
-    return PAPER.value(table="Table 5", metric=METRICS.get(column), quality=QUALITIES[negatives],
-                       statistic=f"count-{part}")
-
-
-def printed_share(column: str, change: str) -> Decimal | None:
-    """The share of changed replies that still count as relevant, in Table 4."""
-    return PAPER.value(table="Table 4", metric=METRICS.get(column), quality=CHANGES[change])
+def printed_with(row: ScoredColumn, table: str, **fields: str) -> Decimal | None:
+    """Return a number of Table 4 or 5, which are of trainings with random replies."""
+    if row.training not in (None, "random"):
+        return None
+    return PAPER.value(table=table, metric=METRICS.get(key(row)), **fields)
 
 
 def key(row: ScoredColumn) -> str:
-    """The name by which a column is looked up; another size and another stage of training have their own."""
-    return "-".join([row.column, *(own for own in VARIANTS if row.column in METRICS and f"={own}" in row.label)])
+    """Return the name of a column in METRICS, with its size or stage of training."""
+    return "-".join([row.column, *(part for part in VARIANTS if row.column in METRICS and f"={part}" in row.label)])
 
 
 def findings(rows: Sequence[ScoredColumn], cones: Mapping[str, Mapping[str, float]], scores: ReplyScores) -> Findings:
-    """Everything that is printed and kept."""
     of = f"DailyDialog++, {len(scores.contexts['test'])} contexts of the test part"
     main = sorted((row for row in rows if row.main), key=lambda row: (-row.matrices["random"].accuracy, row.name))
     replies = scores.replies("test", "none")
@@ -99,45 +96,41 @@ def findings(rows: Sequence[ScoredColumn], cones: Mapping[str, Mapping[str, floa
         {"accuracy": list(_accuracy_objects(rows)), "contest": [
              {"negatives": kind} | pair | {side: main[pair[side]].name for side in ("first", "second")}
              for kind, compared in pairs.items() for pair in compared],
-         "change": [{"metric": row.name, "change": change, "share": value, "paper": _float(_paper_share(row, change))}
+         "change": [{"metric": row.name, "change": change, "share": value, "paper": _float(_share(row, change))}
                     for row in main for change, value in row.shares.items()],
          "conicity": [{"space": space, **values} for space, values in cones.items()]},
         failures=tuple(f"{label}: {reason}" for label, reason in scores.failures.items()))
 
 
-def _paper(row: ScoredColumn, kind: Kind, statistic: str) -> Decimal | None:
-    return printed(key(row), row.way, kind, statistic, row.training or "random")
-
-
-def _paper_share(row: ScoredColumn, change: str) -> Decimal | None:
-    return printed_share(key(row), change) if row.training in (None, "random") else None
+def _share(row: ScoredColumn, change: str) -> Decimal | None:
+    return printed_with(row, "Table 4", quality=CHANGES[change])
 
 
 def _accuracy(row: ScoredColumn) -> tuple[str, ...]:
     texts = [row.name, row.way, number(row.threshold.value, 3)]
     for kind in NEGATIVES:
         matrix = row.matrices[kind]
-        texts += [_percent(matrix.accuracy), _percent(_paper(row, kind, "accuracy")),
-                  number(matrix.correlation.value), _text(_paper(row, kind, "point-biserial"))]
+        texts += [_percent(matrix.accuracy), _percent(printed(row, kind, "accuracy")),
+                  number(matrix.correlation.value), _text(printed(row, kind, "point-biserial"))]
     return tuple(texts)
 
 
 def _confusion(main: Iterable[ScoredColumn]) -> Iterator[tuple[str, ...]]:
     for row in main:
         for kind, matrix in row.matrices.items():
-            counts = [printed_count(key(row), kind, part) if row.training in (None, "random") else None
+            counts = [printed_with(row, "Table 5", quality=QUALITIES[kind], statistic=f"count-{part}")
                       for part in COUNTS]
             yield (row.name, kind, *(str(getattr(matrix, part)) for part in (*COUNTS, "missing")), *map(_text, counts))
 
 
 def _best(main: Sequence[ScoredColumn], pairs: Pairs) -> Iterator[tuple[str, ...]]:
-    """The row of the highest accuracy against each of the others, for either kind of irrelevant reply."""
+    """Yield the tests of the most accurate column against each of the others."""
     for kind, compared in pairs.items():
         accuracies = [row.matrices[kind].accuracy for row in main]
-        best = max(range(len(main)), key=lambda place: accuracies[place] if accuracies[place] >= 0 else -1)
+        best = int(np.argmax(np.nan_to_num(accuracies, nan=-1.0)))
         for pair in (pair for pair in compared if best in (pair["first"], pair["second"])):
             other = pair["second"] if pair["first"] == best else pair["first"]
-            r = [number(main[place].matrices[kind].correlation.value) for place in (best, other)]
+            r = [number(main[index].matrices[kind].correlation.value) for index in (best, other)]
             yield (f"{main[best].name}, {main[other].name}", kind, _percent(accuracies[best]),
                    _percent(accuracies[other]), _p(pair["mcnemar_p_holm"]), _p(pair["chi_squared_p"]), *r,
                    _p(pair["williams_p_holm"]))
@@ -146,7 +139,7 @@ def _best(main: Sequence[ScoredColumn], pairs: Pairs) -> Iterator[tuple[str, ...
 def _changed(main: Iterable[ScoredColumn]) -> Iterator[tuple[str, ...]]:
     for row in main:
         yield (row.name, *(_percent(row.shares.get(change, math.nan)) for change in CHANGES))
-        shares = [_paper_share(row, change) for change in CHANGES]
+        shares = [_share(row, change) for change in CHANGES]
         if any(value is not None for value in shares):
             yield (f"{row.name} in the paper", *map(_percent, shares))
 
@@ -163,18 +156,17 @@ def _conicity(cones: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, .
 
 def _remarks(scores: ReplyScores) -> Iterator[str]:
     yield ("references: single is one relevant reply drawn at random; max, avg and standard use all but the k-th for "
-           "the k-th reply of each kind; a metric that takes none has none. The standard way is not listed where it "
-           "is one of the others. Matrices, tests and changes are of the standard way.")
+           "the k-th reply of each kind; none: the metric uses none. The standard way is not listed if it equals "
+           "another. Matrices, tests and changes are of the standard way.")
     yield ("trained metrics may have been trained on DailyDialog++'s own development part, on which other thresholds "
-           "are set: what they reach at the best threshold is to that extent too good. The test part never is.")
+           "are set: their accuracy at the best threshold is then too good. The test part is never trained on.")
     yield (f"threshold: 0.5 for a trained metric; else the value of 0, 0.01, ..., 1 with the least errors on the "
            f"{len(scores.contexts['dev'])} contexts of the development part, relevant against random; for scores "
            "outside 0 to 1, of their quantiles there. One threshold serves for random and adversarial replies.")
-    yield ("McNemar and Williams are adjusted over all pairs by Holm's method; chi² takes the replies as if they were "
-           "different ones, as the paper does, and is not adjusted. All take replies to one context as independent. "
+    yield ("McNemar and Williams are adjusted over all pairs by Holm's method; chi² treats the replies as different "
+           "ones, as the paper does, and is not adjusted. All treat replies to one context as independent. "
            f"Seed: {scores.seed}.")
-    for what, reason in scores.skips.items():
-        yield f"left out, {what}: {reason}"
+    yield from (f"left out, {name}: {reason}" for name, reason in scores.skips.items())
 
 
 def _accuracy_objects(rows: Sequence[ScoredColumn]) -> Iterator[dict[str, object]]:
@@ -183,9 +175,9 @@ def _accuracy_objects(rows: Sequence[ScoredColumn]) -> Iterator[dict[str, object
             r = matrix.correlation
             yield {"metric": row.name, "references": row.way, "main": row.main, "negatives": kind,
                    "threshold": row.threshold.value, "rule": row.threshold.rule, "accuracy": matrix.accuracy,
-                   "accuracy_paper": _float(_paper(row, kind, "accuracy")),
+                   "accuracy_paper": _float(printed(row, kind, "accuracy")),
                    "r": r.value, "r_low": r.low, "r_high": r.high, "p": r.p,
-                   "r_paper": _float(_paper(row, kind, "point-biserial")), "accuracy_at_best": row.at_best[kind],
+                   "r_paper": _float(printed(row, kind, "point-biserial")), "accuracy_at_best": row.at_best[kind],
                    **{part: getattr(matrix, part) for part in (*COUNTS, "missing")}}
 
 
@@ -198,7 +190,7 @@ def _text(value: Decimal | None) -> str:
 
 
 def _percent(value: Decimal | float | None) -> str:
-    """A share in per cent; empty where nothing is printed, a dash where a measured one is missing."""
+    """Format a share in per cent; empty if nothing is printed, a dash if a measured one is missing."""
     if value is None:
         return ""
     return f"{100 * float(value):.1f} %" if math.isfinite(value) else "–"

@@ -1,9 +1,8 @@
-"""What is scored in the study of DailyDialog++: every reply as an item, with one reference, with several, or with none.
+"""Every reply of DailyDialog++ as an item, with one reference, several, or none.
 
-The k-th reply of each kind is compared with the relevant replies but the k-th: so a relevant one with the other four,
-and an irrelevant one with four as well, since the best of five would favour it. The one reference of `single` is
-drawn among these, once for the k-th replies of all three kinds. ΔBLEU gets the random replies but the k-th as
-well, with weight -1.
+The k-th reply of each kind is compared with the relevant replies but the k-th: a relevant one with the other four, and
+an irrelevant one with four as well, since the best of five would favour it. The reference of `single` is drawn among
+these, once for the k-th replies of all three kinds. ΔBLEU also gets the random replies but the k-th, with weight -1.
 """
 
 from __future__ import annotations
@@ -18,26 +17,25 @@ import numpy as np
 from benchmarks.corpora.dailydialogpp import URL, Context, Kind
 from benchmarks.dataset import SYSTEM, Dataset, DatasetCard, Item, Quality, Reference, Source, Utterance
 
-Beside: TypeAlias = Literal["none", "single", "several", "weighted"]
-"""Which references stand beside a reply."""
+References: TypeAlias = Literal["none", "single", "several", "weighted"]
 
 KINDS: tuple[Kind, ...] = ("positive", "random", "adversarial")
 
 
 @dataclass(frozen=True, slots=True)
 class Replies:
-    """The items of some contexts as a dataset, and of each item its kind and the number of its context."""
+    """The items of contexts as a dataset, with the kind and the context number of each item."""
 
     dataset: Dataset
     kinds: np.ndarray[tuple[int], np.dtype[np.str_]]
     contexts: np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
-def make_replies(name: str, contexts: Sequence[Context], beside: Beside, seed: int, kinds: Sequence[Kind] = KINDS,
-                 change: Callable[[str], str] = str) -> Replies:
-    """Every reply of these kinds, `change`d; the contexts one after the other."""
+def make_replies(name: str, contexts: Sequence[Context], references: References, seed: int,
+                 kinds: Sequence[Kind] = KINDS, change: Callable[[str], str] = str) -> Replies:
+    """Return every reply of these kinds, changed, one context after the other."""
     rows = [(kind, number, Item(f"{context.name}_{kind}_{k}", context.utterances, Utterance(SYSTEM, change(text)),
-                                tuple(_references(context, k, beside, seed))))
+                                tuple(_references(context, k, references, seed))))
             for number, context in enumerate(contexts) for kind in kinds
             for k, text in enumerate(context.replies[kind])]
     items = tuple(item for _, _, item in rows)
@@ -48,15 +46,16 @@ def make_replies(name: str, contexts: Sequence[Context], beside: Beside, seed: i
                    np.array([kind for kind, _, _ in rows]), np.array([number for _, number, _ in rows], np.int64))
 
 
-def _references(context: Context, k: int, beside: Beside, seed: int) -> Iterator[Reference]:
-    def without(kind: Kind) -> list[str]:
-        return [text for place, text in enumerate(context.replies[kind]) if place != k % len(context.replies[kind])]
+def _references(context: Context, k: int, references: References, seed: int) -> Iterator[Reference]:
+    def without_kth(kind: Kind) -> list[str]:
+        replies = context.replies[kind]
+        return [text for index, text in enumerate(replies) if index != k % len(replies)]
 
-    if beside == "single":
-        own = int.from_bytes(hashlib.sha256(f"{context.name}_{k}".encode()).digest()[:8])
-        others = without("positive")
-        yield Reference(others[int(np.random.default_rng([seed, own]).integers(len(others)))])
-    elif beside != "none":
-        yield from map(Reference, without("positive"))
-    if beside == "weighted":
-        yield from (Reference(text, -1.0) for text in without("random"))
+    relevant = without_kth("positive")
+    if references == "single":
+        digest = int.from_bytes(hashlib.sha256(f"{context.name}_{k}".encode()).digest()[:8])
+        yield Reference(relevant[int(np.random.default_rng([seed, digest]).integers(len(relevant)))])
+    elif references != "none":
+        yield from map(Reference, relevant)
+    if references == "weighted":
+        yield from (Reference(text, -1.0) for text in without_kth("random"))

@@ -1,8 +1,8 @@
-"""How the qualities that people rate hang together, on every dataset with several: FineD-Eval's choice of its own.
+"""Correlations between the qualities that people rate, on every dataset with several: FineD-Eval's choice of qualities.
 
 Zhang et al. (2022) correlate the eleven qualities of FED's dialogues with each other, group them (Table 1) and select
-three that a metric should have. The same is done here with every dataset of three qualities or more; no metric takes
-part. Beside the numbers on fed-dial stand those in print. `relations` says how each step is done.
+three that a metric should have. The same is done here with every dataset of three qualities or more, without metrics,
+and compared with the printed numbers on fed-dial.
 """
 
 from __future__ import annotations
@@ -18,59 +18,50 @@ from harness.published import Tables
 from harness.results.exhibits import number
 from harness.results.rows import Grid, HeatMap
 from harness.studies import Findings, StudyRequest
-from harness.studies.dimensions.relations import (
-    ABSENT,
-    AGREEMENT,
-    FEWEST,
-    JOINED,
-    OVERALL,
-    STRONG,
-    QualityChoice,
-    Relations,
-    relate,
-)
+from harness.studies.dimensions import relations as rules
+from harness.studies.dimensions.relations import Relations, relate
 
 TITLE = "How the qualities that people rate hang together"
 FLAGS = ("dataset", "quality", "split")
 SELECTION = ("quality", "ρ overall", "agreement", "no answer", "strong with", "in the group of", "selected", "paper")
 PRINTED = "fed-dial"
-OWN = {"likability": "likeability", "topic depth": "depth"}
-"""Qualities whose name in print is another than here."""
+RENAMED = {"likability": "likeability", "topic depth": "depth"}
+"""Qualities here by their name in print."""
 
 PAPER = Tables.of("finedeval")
 
 
 def study(request: StudyRequest) -> Findings:
     """Relate the qualities of each dataset to each other."""
-    every = (relate(dataset, request.selection.qualities, request.seed, request.draws)
-             for dataset in request.datasets())
-    known = [relations for relations in every if relations is not None]
-    if not known:
-        raise BadConfig(f"no requested dataset has {FEWEST} qualities or more whose ratings differ; "
+    seed, qualities = request.selection.seed, request.selection.qualities
+    related = (relate(dataset, qualities, seed, request.draws) for dataset in request.datasets())
+    relations = [row for row in related if row is not None]
+    if not relations:
+        raise BadConfig(f"no requested dataset has {rules.FEWEST} qualities or more whose ratings differ; "
                         "fed-dial has eleven")
-    return findings(known, request.seed, request.draws)
+    return findings(relations, seed, request.draws)
 
 
 def findings(relations: Sequence[Relations], seed: int, draws: int) -> Findings:
-    """Everything that is printed and kept."""
     return Findings(
-        tables=tuple(table for each in relations for table in _tables(each)),
+        tables=tuple(table for row in relations for table in _tables(row)),
         remarks=(
             ("Correlations are Spearman's ρ between the mean ratings of the items that have both qualities; intervals "
             f"in pair.csv are of {draws} bootstrap draws of items (95 %). Seed: {seed}."),
-            (f"strong with: ρ of {STRONG:.2f} or more. Groups join pairs of {JOINED:.2f} or more; a group is a "
-            "representative with what it is joined to, and the representatives are the fewest that reach everything."),
-            (f"selected: ρ with overall above {OVERALL}, agreement {AGREEMENT} or more, no answer at most "
-            f"{ABSENT:.0%}, in one group alone, and the one that represents it. agreement: Spearman's ρ of "
-            "each vote with the mean of the votes on its item, its own among them. no answer: the share of votes not "
-            "given, of the most that an item has.")),
-        objects={"pair": [_about(each) | {
+            (f"strong with: ρ of {rules.STRONG:.2f} or more. Groups join pairs of {rules.JOINED:.2f} or more; a group "
+             "is a representative with all it is joined to, and the representatives are the fewest that reach "
+             "everything."),
+            (f"selected: ρ with overall above {rules.OVERALL}, agreement {rules.AGREEMENT} or more, no answer at most "
+             f"{rules.ABSENT:.0%}, in one group only, and its representative. agreement: Spearman's ρ of each vote "
+             "with the mean of all votes on its item. no answer: the share of votes not given, of the most that an "
+             "item has.")),
+        objects={"pair": [_about(row) | {
                      "first": pair.first, "second": pair.second, "items": pair.items, "spearman": pair.value,
-                     "low": pair.low, "high": pair.high} for each in relations for pair in each.pairs],
-                 "choice": [_about(each) | {
-                     "quality": row.quality, "groups": row.groups, "selected": not row.reasons, "reasons": row.reasons,
-                     "overall": row.overall, "agreement": row.agreement, "absent": row.absent}
-                     for each in relations for row in each.choices]},
+                     "low": pair.low, "high": pair.high} for row in relations for pair in row.pairs],
+                 "choice": [_about(row) | {
+                     "quality": choice.quality, "groups": choice.groups, "selected": not choice.reasons,
+                     "reasons": choice.reasons, "overall": choice.overall, "agreement": choice.agreement,
+                     "absent": choice.absent} for row in relations for choice in row.choices]},
         maps=tuple(map(_map, relations)))
 
 
@@ -80,36 +71,32 @@ def _about(relations: Relations) -> dict[str, object]:
 
 def _tables(relations: Relations) -> Iterator[Grid]:
     card = relations.dataset.card
+    in_print = card.name == PRINTED
     data = f"{card.title}, {relations.dataset.kind}, {len(relations.dataset.items)} items"
     yield Grid(f"{card.name}-groups", "Groups of qualities", ("representative", "group", "paper"),
-               tuple(_groups(relations)), data)
-    yield Grid(f"{card.name}-selection", "Which qualities the rule selects", SELECTION, tuple(_selection(relations)),
-               data)
-    if card.name == PRINTED:
+               tuple(_groups(relations, printed_groups() if in_print else [])), data)
+    yield Grid(f"{card.name}-selection", "Which qualities the rule selects", SELECTION,
+               tuple(_selection(relations, in_print)), data)
+    if in_print:
         yield Grid(f"{card.name}-print", "Beside print", ("what", "here", "paper"), tuple(_printed(relations)), data)
 
 
-def _groups(relations: Relations) -> Iterator[tuple[str, ...]]:
-    printed = printed_groups() if relations.dataset.card.name == PRINTED else ()
+def _groups(relations: Relations, printed: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
     for name, members in relations.groups.items():
         same = next((group for group in printed if set(group) == set(members)), ())
         yield name, ", ".join(members), ", ".join(same) or ("–" if printed else "")
 
 
-def _selection(relations: Relations) -> Iterator[tuple[str, ...]]:
-    printed = [_own(row.quality) for row in PAPER.where(note="selected for a sub-metric").rows]
+def _selection(relations: Relations, in_print: bool) -> Iterator[tuple[str, ...]]:
+    printed = [_renamed(row.quality) for row in PAPER.where(note="selected for a sub-metric").rows]
     for row in relations.choices:
-        here = "yes" if row.quality in printed else "no"
+        strong = [other for pair in relations.pairs
+                  if pair.printed >= rules.STRONG and row.quality in (pair.first, pair.second)
+                  for other in (pair.first, pair.second) if other not in (row.quality, "overall")]
         yield (row.quality, number(row.overall), number(row.agreement, 3), number(row.absent),
-               ", ".join(_strong(relations, row)) or "–", ", ".join(row.groups),
+               ", ".join(strong) or "–", ", ".join(row.groups),
                f"no: {', '.join(row.reasons)}" if row.reasons else "yes",
-               here if relations.dataset.card.name == PRINTED else "")
-
-
-def _strong(relations: Relations, row: QualityChoice) -> list[str]:
-    """The qualities with which a quality correlates strongly."""
-    return [other for pair in relations.pairs if pair.printed >= STRONG and row.quality in (pair.first, pair.second)
-            for other in (pair.first, pair.second) if other not in (row.quality, "overall")]
+               ("yes" if row.quality in printed else "no") if in_print else "")
 
 
 def _printed(relations: Relations) -> Iterator[tuple[str, ...]]:
@@ -117,8 +104,8 @@ def _printed(relations: Relations) -> Iterator[tuple[str, ...]]:
     for (first, second), value in printed_pairs().items():
         yield f"{first} and {second}", number(known.get(frozenset((first, second)), math.nan)), str(value)
     values = [value for value in known.values() if math.isfinite(value)] or [math.nan]
-    for words, which, note in (("least", min, "minimum"), ("largest", max, "maximum")):
-        yield f"{words} of all pairs", number(which(values)), str(PAPER.row(quality="all pairs", note=note).value)
+    for words, function, note in (("least", min, "minimum"), ("largest", max, "maximum")):
+        yield f"{words} of all pairs", number(function(values)), str(PAPER.row(quality="all pairs", note=note).value)
     rows = {row.quality: row for row in relations.choices}
     votes = PAPER.where(statistic="interannotator-spearman")
     if "consistency" in rows:
@@ -133,19 +120,19 @@ def _printed(relations: Relations) -> Iterator[tuple[str, ...]]:
 
 
 def printed_groups() -> list[tuple[str, ...]]:
-    """The groups of FineD-Eval's Table 1, each with its representative first."""
+    """Return the groups of FineD-Eval's Table 1, each with its representative first."""
     rows = PAPER.where(statistic="group-membership")
-    return [tuple(_own(row.quality) for row in rows.where(metric=group).rows) for group in rows.values("metric")]
+    return [tuple(_renamed(row.quality) for row in rows.where(metric=group).rows) for group in rows.values("metric")]
 
 
 def printed_pairs() -> dict[tuple[str, str], Decimal]:
-    """The correlations of two qualities that its Section 2.1 prints."""
-    pairs = {tuple(map(_own, row.quality.split(" ~ "))): row.value for row in PAPER.rows if " ~ " in row.quality}
+    """Return the correlations of two qualities in its Section 2.1."""
+    pairs = {tuple(map(_renamed, row.quality.split(" ~ "))): row.value for row in PAPER.rows if " ~ " in row.quality}
     return {(first, second): value for (first, second), value in pairs.items()}
 
 
-def _own(quality: str) -> str:
-    return OWN.get(quality, quality)
+def _renamed(quality: str) -> str:
+    return RENAMED.get(quality, quality)
 
 
 def _map(relations: Relations) -> HeatMap:

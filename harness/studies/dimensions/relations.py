@@ -1,11 +1,11 @@
-"""How qualities are related: correlations between them, the groups they fall into, and which would be selected.
+"""Relations of qualities: correlations between them, the groups they form, and the qualities that a rule selects.
 
-A pair is strong from 0.75 on, as FineD-Eval (Zhang et al. 2022) has it: a quality without a strong partner stands
-alone. That threshold does not give the groups of its Table 1, where qualities with partners of 0.75 to 0.79 are apart;
-the four observations the paper lists do, all of which are pairs of 0.80 or more as printed. So pairs are joined from
-0.80 on. A group is a representative and all that it is joined to but other representatives. These are the smallest set
-that reaches everything that is joined; of several such sets the one that correlates best with the overall quality. A
-quality can so be in two groups, as in the paper, and is then not selected.
+A pair is strong from 0.75 on, as in FineD-Eval (Zhang et al. 2022). That threshold does not give the groups of its
+Table 1, where qualities with partners of 0.75 to 0.79 are separate; the four observations listed in the paper do, all
+pairs of 0.80 or more as printed. So pairs are joined from 0.80 on. A group is a representative and all it is joined to
+but other representatives. The representatives are the smallest set that reaches everything joined; of several such sets
+the one that correlates best with the overall quality. A quality can be in two groups, as in the paper, and is then not
+selected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.run.correlate import Judged, judged
 from harness.statistics.coefficients import spearmans
 
 FEWEST = 3
-"""Qualities that a dataset must have."""
+"""Minimum of qualities of a dataset."""
 
 STRONG, JOINED = 0.75, 0.80
 OVERALL, AGREEMENT, ABSENT = 0.75, 0.6, 0.1
@@ -33,7 +33,7 @@ NAN = float("nan")
 
 @dataclass(frozen=True, slots=True)
 class QualityPair:
-    """The correlation of two qualities over the items that have both, with its 95 % bootstrap interval."""
+    """The correlation of two qualities over the items with both, and its 95 % bootstrap interval."""
 
     first: str
     second: str
@@ -44,13 +44,13 @@ class QualityPair:
 
     @property
     def printed(self) -> float:
-        """The value as print would have it, by which thresholds are applied."""
+        """The value with two decimals, to which thresholds apply."""
         return round(self.value, 2)
 
 
 @dataclass(frozen=True, slots=True)
 class QualityChoice:
-    """Whether the rule selects a quality; `reasons` is empty where it does."""
+    """A quality, selected if there are no `reasons` against it."""
 
     quality: str
     overall: float
@@ -62,7 +62,7 @@ class QualityChoice:
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """The qualities of a dataset: their correlations, groups, and which of them the rule selects."""
+    """The qualities of a dataset with their correlations, groups and selection."""
 
     dataset: Dataset
     rated: tuple[Judged, ...]
@@ -72,7 +72,7 @@ class Relations:
 
 
 def relate(dataset: Dataset, qualities: Sequence[str], seed: int, draws: int) -> Relations | None:
-    """Relate the qualities of a dataset, or those named; None where fewer than three have ratings that differ."""
+    """Relate the named or all qualities of a dataset; None if fewer than three have ratings that differ."""
     wanted = {name.casefold() for name in qualities}
     rated = tuple(ratings for ratings in judged(dataset, dataset.card.qualities) if ratings.usable and (
         not wanted or {ratings.quality.name.casefold(), ratings.quality.dimension} & wanted))
@@ -80,75 +80,75 @@ def relate(dataset: Dataset, qualities: Sequence[str], seed: int, draws: int) ->
         return None
     rng = np.random.default_rng(seed)
     pairs = tuple(pair(first, second, rng, draws) for first, second in itertools.combinations(rated, 2))
-    overall = {({each.first, each.second} - {"overall"}).pop(): each.value for each in pairs
-               if "overall" in (each.first, each.second)}
+    overall = {({row.first, row.second} - {"overall"}).pop(): row.value for row in pairs
+               if "overall" in (row.first, row.second)}
     names = [ratings.quality.dimension for ratings in rated if ratings.quality.dimension != "overall"]
     grouped = groups(names, pairs, overall)
     return Relations(dataset, rated, pairs, grouped, tuple(choices(rated, overall, grouped)))
 
 
 def pair(first: Judged, second: Judged, rng: np.random.Generator, draws: int) -> QualityPair:
-    """Spearman's ρ of the mean ratings; NaN for fewer than three items or a constant quality."""
+    """Return Spearman's ρ of the mean ratings; NaN for fewer than three items or a constant quality."""
     names = first.quality.dimension, second.quality.dimension
     both = np.isfinite(first.means) & np.isfinite(second.means)
     x, y = first.means[both], second.means[both]
-    if len(x) < 3 or not (np.ptp(x) and np.ptp(y)):
+    (value,) = spearmans(x, y[None])
+    if np.isnan(value):
         return QualityPair(*names, NAN, NAN, NAN, len(x))
     rows = rng.integers(len(x), size=(draws, len(x)))
     drawn = spearmans(x[rows], y[rows])
     low, high = np.nanpercentile(drawn, [2.5, 97.5]) if np.isfinite(drawn).any() else (NAN, NAN)
-    return QualityPair(*names, float(spearmans(x, y[None])[0]), float(low), float(high), len(x))
+    return QualityPair(*names, float(value), float(low), float(high), len(x))
 
 
 def agreement(votes: Sequence[Sequence[float]]) -> float:
-    """Spearman's ρ of every vote with the mean of the votes on its item; NaN without several votes that differ."""
-    beside = [(vote, float(np.mean(item))) for item in votes if len(item) > 1 for vote in item]
-    own, mean = np.array(beside, dtype=np.float64).reshape(-1, 2).T
-    return float(spearmans(own, mean[None])[0])
+    """Return Spearman's ρ of votes with the mean of the votes on their item; NaN without several votes that differ."""
+    rows = [(vote, float(np.mean(item))) for item in votes if len(item) > 1 for vote in item]
+    vote, mean = np.array(rows, dtype=np.float64).reshape(-1, 2).T
+    return float(spearmans(vote, mean[None])[0])
 
 
 def absent(votes: Sequence[Sequence[float]], raters: int) -> float:
-    """The share of votes that are missing, of so many an item."""
+    """Return the share of missing votes out of `raters` per item."""
     return 1 - sum(map(len, votes)) / (raters * len(votes)) if votes and raters else NAN
 
 
 def groups(qualities: Sequence[str], pairs: Sequence[QualityPair], overall: Mapping[str, float],
            ) -> dict[str, tuple[str, ...]]:
-    """Each representative with its group, itself the first; qualities that are joined to nothing stand alone."""
+    """Return each representative with its group, itself first."""
     joined: dict[str, set[str]] = {quality: set() for quality in qualities}
-    for each in pairs:
-        if {each.first, each.second} <= joined.keys() and each.printed >= JOINED:
-            joined[each.first].add(each.second)
-            joined[each.second].add(each.first)
+    for row in pairs:
+        if {row.first, row.second} <= joined.keys() and row.printed >= JOINED:
+            joined[row.first].add(row.second)
+            joined[row.second].add(row.first)
     chosen = _representatives(joined, overall)
     return {name: (name, *(other for other in qualities if other in joined[name] and other not in chosen))
             for name in qualities if name in chosen}
 
 
 def _representatives(joined: Mapping[str, set[str]], overall: Mapping[str, float]) -> tuple[str, ...]:
-    """The fewest that reach all; of equally few those nearest to overall, then those with most partners."""
-    alone = tuple(name for name, others in joined.items() if not others)
-    others = [name for name in joined if name not in alone]
-    every = ([some for some in itertools.combinations(others, size)
-              if all(name in some or joined[name] & set(some) for name in others)] for size in range(len(others) + 1))
-    return (*alone, *max(next(filter(None, every)), key=lambda some: (
-        sum(np.nan_to_num(overall.get(name, 0.0)) for name in some), sum(len(joined[name]) for name in some))))
+    """Return the smallest set that reaches all; of several the nearest to overall, then with the most partners."""
+    single = tuple(name for name, others in joined.items() if not others)
+    linked = [name for name in joined if name not in single]
+    sets = ([names for names in itertools.combinations(linked, size)
+             if all(name in names or joined[name] & set(names) for name in linked)] for size in range(len(linked) + 1))
+    return (*single, *max(next(filter(None, sets)), key=lambda names: (
+        sum(np.nan_to_num(overall.get(name, 0.0)) for name in names), sum(len(joined[name]) for name in names))))
 
 
 def choices(rated: Sequence[Judged], overall: Mapping[str, float], grouped: Mapping[str, tuple[str, ...]],
             ) -> list[QualityChoice]:
-    """Whether the rule selects each quality but the overall one."""
+    """Apply the rule to each quality except the overall one."""
     raters = max((len(votes) for ratings in rated for votes in ratings.votes), default=0)
-    return [_choice(ratings.quality.dimension, overall.get(ratings.quality.dimension, NAN), agreement(ratings.votes),
-                    absent(ratings.votes, raters), grouped)
-            for ratings in rated if ratings.quality.dimension != "overall"]
-
-
-def _choice(quality: str, overall: float, agreed: float, missing: float, grouped: Mapping[str, tuple[str, ...]],
-            ) -> QualityChoice:
-    own = tuple(name for name, members in grouped.items() if quality in members)
-    below = "overall" if np.isfinite(overall) else "no overall quality"
-    checks = ((not overall > OVERALL, below), (not agreed >= AGREEMENT, "agreement"),
-              (not missing <= ABSENT, "no answer"), (len(own) > 1, "two groups"),
-              (quality not in grouped, "represented"))
-    return QualityChoice(quality, overall, agreed, missing, own, tuple(reason for failed, reason in checks if failed))
+    rows = []
+    for ratings in rated:
+        if (name := ratings.quality.dimension) == "overall":
+            continue
+        value, agreed, missing = overall.get(name, NAN), agreement(ratings.votes), absent(ratings.votes, raters)
+        members = tuple(group for group, names in grouped.items() if name in names)
+        checks = {"overall" if np.isfinite(value) else "no overall quality": value > OVERALL,
+                  "agreement": agreed >= AGREEMENT, "no answer": missing <= ABSENT, "two groups": len(members) < 2,
+                  "represented": name in grouped}
+        reasons = tuple(reason for reason, passed in checks.items() if not passed)
+        rows.append(QualityChoice(name, value, agreed, missing, members, reasons))
+    return rows

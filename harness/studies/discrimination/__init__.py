@@ -1,9 +1,8 @@
 """How often systems score a dialogue above a worse one: DynaEval's Table 2 (Zhang et al. 2021).
 
 Worse by utterance replacement (UR): one utterance is a random one of another dialogue. By speaker-level shuffling
-(SS): the utterances of one speaker are in another order. Twenty worse ones of each dialogue; systems that learn are
-trained on the corpus's training part with the same strategy, five times. `trainings` says on what, and
-how.
+(SS): the utterances of one speaker are in another order. Each dialogue has twenty worse ones; systems that learn are
+trained on the corpus's training part with the same strategy, five times. `trainings` has the data and details.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,19 +22,30 @@ from harness.results.rows import Grid
 from harness.scoring.progress import Progress
 from harness.studies import Findings, StudyRequest
 from harness.studies.discrimination import trainings
-from harness.studies.discrimination.trainings import KINDS, PARTS, STRATEGIES, Training
+from harness.studies.discrimination.trainings import KINDS, PARTS, STRATEGIES, CorpusPart, Training
 from metrics.errors import MetricError
+from metrics.graph.dynaeval.dialogues import Negatives
 
 TITLE = "Dialogues told from worse ones"
 FLAGS = ("metric",)
 PRINTED = {"random": "Random", "cosim": "CoSim", "s-dicoh": "S-DiCoh", "dynaeval": "DynaEval"}
-"""The systems, by the name that the paper gives them."""
+"""The systems by their names in the paper."""
 
 SET = {"cosim": ("pooling",), "s-dicoh": ("negatives",), "dynaeval": ("negatives", "window")}
 """Options that the study sets: both strategies, the paper's windows, and mean vectors for all."""
 
-Accuracies = Mapping[Training, Sequence[float]]
-"""The accuracy of each training with every seed."""
+
+class Cell(NamedTuple):
+    """A system (its label and metric), corpus and strategy."""
+
+    label: str
+    metric: str
+    part: CorpusPart
+    kind: Negatives
+
+
+Accuracies = Mapping[Cell, Sequence[float]]
+"""The accuracy of each cell with every seed."""
 
 
 def study(request: StudyRequest) -> Findings:
@@ -49,56 +60,54 @@ def study(request: StudyRequest) -> Findings:
     parts = [part for part in PARTS if corpora.path(part.corpus, request.home).is_file()]
     if not parts:
         raise BadConfig(f"none of the corpora is here: `harness fetch --corpora {PARTS[0].corpus}` brings one of them")
-    space = request.workspace
-    planned = [Training(chosen.label, chosen.metric, part, kind, request.seed, request.selection.limit, request.home,
-                        space.cache.root, space.models.choice)
-               for part in parts for kind in KINDS for chosen in systems]
+    space, selection = request.workspace, request.selection
     progress, start = Progress(), time.monotonic()
-    accuracies: dict[Training, list[float]] = {}
+    accuracies: dict[Cell, list[float]] = {}
     failures = list(request.broken)
-    for training in planned:
+    for part, kind, chosen in ((part, kind, chosen) for part in parts for kind in KINDS for chosen in systems):
+        training = Training(chosen.label, chosen.metric, part, kind, selection.seed, selection.limit, space.models,
+                            space.cache)
         try:
-            values = accuracies[training] = trainings.accuracies(training)
+            values = training.accuracies()
         except (BenchmarkError, MetricError, HarnessError) as error:
-            reason = " ".join(str(error).split())
-            failures.append(f"{training.label} on {training.part.title}, {training.kind}: {reason}")
+            failures.append(f"{chosen.label} on {part.title}, {kind}: {' '.join(str(error).split())}")
         else:
-            progress.line(f"{training.label:<12} {training.part.title:<20} {training.kind} {_percent(values):<14} "
+            accuracies[Cell(chosen.label, chosen.metric.card.name, part, kind)] = values
+            progress.line(f"{chosen.label:<12} {part.title:<20} {kind} {_percent(values):<14} "
                           f"{time.monotonic() - start:6.0f} s")
     return findings(accuracies, [part.title for part in PARTS if part not in parts], tuple(failures))
 
 
 def findings(accuracies: Accuracies, absent: Sequence[str] = (), failures: tuple[str, ...] = ()) -> Findings:
-    """Everything that is printed and kept."""
     return Findings((_table(accuracies),), tuple(_remarks(absent)), {"accuracy": [{
-        "system": training.label, "corpus": training.part.corpus, "split": training.part.split,
-        "negatives": training.kind, "accuracy": float(np.mean(values)), "spread": spread(values), "accuracies": values,
-        "paper": None if (printed := paper(training)) is None else float(printed)}
-        for training, values in accuracies.items()]}, failures=failures)
+        "system": cell.label, "corpus": cell.part.corpus, "split": cell.part.split, "negatives": cell.kind,
+        "accuracy": float(np.mean(values)), "spread": spread(values), "accuracies": values,
+        "paper": None if (printed := paper(cell)) is None else float(printed)}
+        for cell, values in accuracies.items()]}, failures=failures)
 
 
 def spread(values: Sequence[float]) -> float:
-    """The standard deviation over the seeds, n − 1 below; 0 where all are the same."""
+    """Return the standard deviation over the seeds, with n − 1."""
     return float(np.std(values, ddof=1)) if len(set(values)) > 1 else 0.0
 
 
-def paper(training: Training) -> Decimal | None:
-    """The figure of Table 2."""
-    return Tables.of("dynaeval").value(table="Table 2", metric=PRINTED[training.metric.card.name],
-                                       dataset=training.part.printed, quality=STRATEGIES[training.kind])
+def paper(cell: Cell) -> Decimal | None:
+    """Return the figure of Table 2."""
+    return Tables.of("dynaeval").value(table="Table 2", metric=PRINTED[cell.metric], dataset=cell.part.printed,
+                                       quality=STRATEGIES[cell.kind])
 
 
 def _percent(values: Sequence[float]) -> str:
-    """The mean in per cent, with its spread over the seeds."""
+    """Format the mean in per cent with its spread over the seeds."""
     return f"{100 * float(np.mean(values)):.2f}" + (f" ± {100 * spread(values):.2f}" if spread(values) else "")
 
 
 def _table(accuracies: Accuracies) -> Grid:
-    columns = list(dict.fromkeys((each.part, each.kind) for each in accuracies))
-    cells = {(each.label, each.part, each.kind): (_percent(values), "" if (printed := paper(each)) is None
-                                                  else f"{100 * printed:.2f}") for each, values in accuracies.items()}
-    rows = tuple((label, *(text for column in columns for text in cells.get((label, *column), ("", ""))))
-                 for label in dict.fromkeys(each.label for each in accuracies))
+    columns = list(dict.fromkeys((cell.part, cell.kind) for cell in accuracies))
+    texts = {(cell.label, cell.part, cell.kind): (_percent(values), "" if (printed := paper(cell)) is None
+                                                  else f"{100 * printed:.2f}") for cell, values in accuracies.items()}
+    rows = tuple((label, *(text for column in columns for text in texts.get((label, *column), ("", ""))))
+                 for label in dict.fromkeys(cell.label for cell in accuracies))
     return Grid("discrimination", "Dialogues scored above a worse one, in per cent",
                 ("system", *(text for part, kind in columns for text in (f"{part.title} {kind.upper()}", "paper"))),
                 rows, ", ".join(dict.fromkeys(f"{part.title} {part.split}" for part, _ in columns)))
@@ -108,7 +117,7 @@ def _remarks(absent: Sequence[str]) -> Iterator[str]:
     yield ("UR: one utterance is that of another dialogue; SS: one speaker's utterances are in another order. Twenty "
            "worse dialogues of each, the same for all systems; a tie counts half. ± is the standard deviation over "
            f"{trainings.SEEDS} seeds of the training, or of the draw.")
-    yield ("ConvAI2 is its validation part, as in the paper, and is trained on what the file of PersonaChat holds; the "
-           "paper has 17,878 dialogues of it. What stands in an evaluation set is not trained on.")
+    yield ("ConvAI2 is its validation part, as in the paper, and is trained on the dialogues in the file of "
+           "PersonaChat; the paper has 17,878 dialogues of it. Dialogues of an evaluation set are not trained on.")
     if absent:
         yield f"Not here, and left out: {', '.join(absent)} (`harness fetch --corpora`)."

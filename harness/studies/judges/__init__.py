@@ -1,9 +1,9 @@
-"""What a language model's judgement hangs on: its size and cost, the order of the answers, the words, the length.
+"""How much a language model's judgement depends on its size, the order of the answers, the words and the length.
 
-Each model is asked the same question, whether the reply is relevant and consistent, in three ways: as it is shipped
-(`judge:relevance`), with its two answers in the other order, and in other words; what stands before the question is
-read once. A judgement that moves when only the words do says less than its correlation; one that is gone where length
-is held constant has counted words.
+Each model is asked the same question, whether the reply is relevant and consistent, in three ways: as shipped
+(`judge:relevance`), with its two answers in the other order, and in other words; the text before the question is read
+once. If a judgement changes with the words of the question, its correlation says less; if it disappears with length
+held constant, the model counted words.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from harness.errors import BadConfig
 from harness.results.exhibits import number
 from harness.results.rows import Grid, HeatMap, Results
 from harness.run.correlate import TargetData
-from harness.run.run import run_with_data
 from harness.statistics.estimates import estimate
 from harness.statistics.panel import panel
 from harness.studies import Findings, StudyRequest
@@ -31,14 +30,15 @@ FLAGS = ("dataset", "quality", "split")
 PROMPT = Path(__file__).with_name("three-ways.toml")
 SHIPPED = "as-shipped"
 WAYS = {SHIPPED: "as shipped", "no-or-yes": "answers swapped", "other-words": "other words"}
-"""The ways by their names in the prompt, and in words."""
+"""Names of the questions in the prompt, and in the tables."""
 
 HEAD = ("model", "question", "s / 1,000", "ρ", "ρ, length held", "ρ with length", "ρ with shipped")
+FIGURES = ("agreement", "partial", "length", "shipped")
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One model, asked in one way, on one target."""
+    """The correlations of one model's answers to one question on one target."""
 
     dataset: str
     quality: str
@@ -52,83 +52,73 @@ class Judgement:
 
 
 def study(request: StudyRequest) -> Findings:
-    """Ask every model of `--lm` (several with commas between) in three ways, and compare what they answer."""
+    """Ask every model of `--lm` (several with commas between) in three ways."""
     models = [name for name in (request.choice.lm if request.choice else "").split(",") if name]
-    if not models:
+    if not request.choice or not models:
         raise BadConfig("say which models judge: --lm smollm2-135m, or several with commas between")
     judges = tuple(f"judge:{PROMPT}[lm={model}]" for model in models)
-    own = dataclasses.replace(
+    results, targets, failures = dataclasses.replace(
         request, selection=dataclasses.replace(request.selection, metrics=judges),
-        choice=dataclasses.replace(request.choice, lm="") if request.choice else None)
-    report, targets = run_with_data(dataclasses.replace(own.plan, command="harness study judges"), own.workspace)
-    failures = (*(f"{failure.metric} on {failure.dataset}: {failure.error}" for failure in report.failures),
-                *(f"{skip.metric} on {skip.dataset}: {skip.reason}" for skip in report.skips if "lm=" in skip.metric))
-    usable = [target for target in targets if target.judged.usable]
-    if not usable:
+        choice=dataclasses.replace(request.choice, lm="")).scored("judges")
+    skips = (f"{skip.metric} on {skip.dataset}: {skip.reason}" for skip in results.skips if "lm=" in skip.metric)
+    if not targets:
         raise BadConfig("nothing to study: no requested dataset has ratings that differ")
-    return findings([judgement for target in usable for judgement in _judgements(target, models)], models,
-                    {model: _seconds(report, model) for model in models}, failures)
+    return findings([judgement for target in targets for judgement in _judgements(target, models)], models,
+                    {model: _seconds(results, model) for model in models}, (*failures, *skips))
 
 
 def _judgements(target: TargetData, models: Sequence[str]) -> Iterator[Judgement]:
     words = np.full(target.scores.shape[1], np.nan) if target.words is None else target.words.astype(float)
     rows = {column: row for row, (_, column) in enumerate(target.names)}
     for model in models:
-        own = {way: row for way in WAYS if (row := rows.get(f"{PROMPT.stem}-{way}[lm={model}]")) is not None}
-        for way, row in own.items():
-            beside, column = target.panel(row), target.scores[row]
-            yield Judgement(
-                target.dataset, target.quality, model, way, beside.n, estimate(beside, "spearman").value,
-                estimate(beside, "partial").value, _spearman(column, words),
-                _spearman(column, target.scores[own[SHIPPED]]))
+        by_way = {way: row for way in WAYS if (row := rows.get(f"{PROMPT.stem}-{way}[lm={model}]")) is not None}
+        for way, row in by_way.items():
+            people, answers = target.panel(row), target.scores[row]
+            yield Judgement(target.dataset, target.quality, model, way, people.n, estimate(people, "spearman").value,
+                            estimate(people, "partial").value, _spearman(answers, words),
+                            _spearman(answers, target.scores[by_way[SHIPPED]]))
 
 
-def _spearman(one: np.ndarray, other: np.ndarray) -> float:
-    nothing = np.zeros(len(one), dtype=np.intp)
-    return estimate(panel(one, other, nothing, nothing, None), "spearman").value
+def _spearman(scores: np.ndarray, others: np.ndarray) -> float:
+    groups = np.zeros(len(scores), dtype=np.intp)
+    return estimate(panel(scores, others, groups, groups), "spearman").value
 
 
-def _seconds(report: Results, model: str) -> float:
-    """Seconds for 1,000 items, asked in all ways."""
-    timed = [row for row in report.timings if f"lm={model}]" in row.metric]
+def _seconds(results: Results, model: str) -> float:
+    """Return the seconds for 1,000 items and all questions."""
+    timed = [row for row in results.timings if f"lm={model}]" in row.metric]
     items = sum(row.items for row in timed)
     return 1000 * sum(row.seconds for row in timed) / items if items else math.nan
 
 
 def findings(judgements: Sequence[Judgement], models: Sequence[str], seconds: dict[str, float],
              failures: tuple[str, ...] = ()) -> Findings:
-    """Everything that is printed and kept; a mean is over the targets of a dataset, then over datasets."""
-    means = {(model, way): _mean([row for row in judgements if (row.model, row.way) == (model, way)])
-             for model in models for way in WAYS}
-    lines = tuple(
-        (model, words, number(seconds[model], 0), *map(number, means[model, way]))
-        for model in models for way, words in WAYS.items())
-    labels = tuple(f"{model}, {words}" for model in models for words in WAYS.values())
+    """Build table and heat map; a mean is over the targets of a dataset, then over datasets."""
+    cells = [(model, way) for model in models for way in WAYS]
+    means = np.array([_mean([row for row in judgements if (row.model, row.way) == cell]) for cell in cells])
+    lines = tuple((model, WAYS[way], number(seconds[model], 0), *map(number, mean))
+                  for (model, way), mean in zip(cells, means, strict=True))
+    labels = tuple(f"{model}, {WAYS[way]}" for model, way in cells)
     square = np.full((len(labels) + 3, len(labels) + 3), np.nan)
-    square[:len(labels), len(labels):] = np.array([means[model, way][:3] for model in models for way in WAYS])
-    beside = HeatMap.of("Judgements beside people, people with length held constant, and length",
-                        (*labels, "people", "people, length held", "length"), np.fmax(square, square.T),
-                        f"Mean Spearman correlations of {len(labels)} judgements; the numbers are in judgement.csv.")
-    datasets = sorted({row.dataset for row in judgements})
+    square[:len(labels), len(labels):] = means[:, :3]
+    heat = HeatMap.of("Judgements beside people, people with length held constant, and length",
+                      (*labels, "people", "people, length held", "length"), np.fmax(square, square.T),
+                      f"Mean Spearman correlations of {len(labels)} judgements; the numbers are in judgement.csv.")
+    known = catalogue.cards()
+    parameters = ", ".join(f"{model} {known[model].parameters / 1e6:,.0f} M" if model in known else f"{model} not known"
+                           for model in models)
     return Findings(
-        tables=(Grid("judges", "What a judgement hangs on", HEAD, lines, f"mean over {', '.join(datasets)}"),),
+        tables=(Grid("judges", "What a judgement hangs on", HEAD, lines,
+                     f"mean over {', '.join(sorted({row.dataset for row in judgements}))}"),),
         remarks=(("ρ: Spearman's with the mean ratings, over items; mean over the qualities of a dataset, then over "
-                 "datasets. length held: partial correlation given the number of words. with as shipped: with what "
-                 "the same model answers to the shipped question. s / 1,000: seconds for 1,000 items, all three "
-                  f"questions. {_parameters(models)}"),),
-        objects={"judgement": [dataclasses.asdict(row) for row in judgements]}, maps=(beside,), failures=failures)
+                  "datasets. length held: partial correlation given the number of words. with as shipped: with the "
+                  "answers of the same model to the shipped question. s / 1,000: seconds for 1,000 items, all three "
+                  f"questions. Parameters: {parameters}."),),
+        objects={"judgement": [dataclasses.asdict(row) for row in judgements]}, maps=(heat,), failures=failures)
 
 
 def _mean(rows: Sequence[Judgement]) -> list[float]:
-    """The mean of each figure over the qualities of each dataset, then over datasets."""
-    own: dict[str, list[tuple[float, ...]]] = {row.dataset: [] for row in rows}
-    for row in rows:
-        own[row.dataset].append((row.agreement, row.partial, row.length, row.shipped))
-    figures = [np.nanmean(some, axis=0) for some in own.values()]
-    return [float(mean) for mean in np.mean(figures, axis=0)] if figures else [math.nan] * 4
-
-
-def _parameters(models: Sequence[str]) -> str:
-    known = catalogue.cards()
-    return "Parameters: " + ", ".join(f"{model} {known[model].parameters / 1e6:,.0f} M" if model in known else
-                                      f"{model} not known" for model in models) + "."
+    datasets = dict.fromkeys(row.dataset for row in rows)
+    means = [np.nanmean([[getattr(row, name) for name in FIGURES] for row in rows if row.dataset == dataset], axis=0)
+             for dataset in datasets]
+    return [float(mean) for mean in np.mean(means, axis=0)] if means else [math.nan] * len(FIGURES)

@@ -183,21 +183,23 @@ def test_changes_worked_by_hand(words: Lexicon) -> None:
 
 
 def test_printed_numbers_are_found() -> None:
-    for found, printed in (
-        (page.printed("rouge-l", "standard", "random", "point-biserial"), "0.37"),
-        (page.printed("bleu-1", "single", "adversarial", "accuracy"), None),
-        (page.printed("deb", "none", "random", "accuracy"), "0.8827"),  # Table 7 has 0.8829
-        (page.printed("deb", "none", "adversarial", "accuracy"), "0.6675"),
-        (page.printed("deb", "none", "adversarial", "accuracy", "both"), "0.9265"),
-        (page.printed("deb", "none", "random", "point-biserial", "both"), None),
-        (page.printed("ruber-unreferenced-large", "none", "random", "accuracy"), "0.8236"),
-        (page.printed("length", "none", "random", "accuracy"), None),
-        (page.printed_count("deb", "adversarial", "tp"), "5011"),
-        (page.printed_share("deb", "nouns only"), "0.601"),
+    def row(column: str, way: str = "none", training: str | None = None, label: str = "") -> Any:
+        return SimpleNamespace(column=column, way=way, training=training, label=label or column)
+
+    for column, kind, statistic, value in (
+        (row("rouge-l", "standard"), "random", "point-biserial", "0.37"),
+        (row("bleu-1", "single"), "adversarial", "accuracy", None),
+        (row("deb"), "random", "accuracy", "0.8827"),  # Table 7 has 0.8829
+        (row("deb"), "adversarial", "accuracy", "0.6675"),
+        (row("deb", training="both"), "adversarial", "accuracy", "0.9265"),
+        (row("deb", training="both"), "random", "point-biserial", None),
+        (row("ruber-unreferenced", label="ruber[size=large]"), "random", "accuracy", "0.8236"),
+        (row("length"), "random", "accuracy", None),
     ):
-        assert found == (None if printed is None else Decimal(printed))
-    other: Any = SimpleNamespace(column="bert-dnn", label="bert-dnn[encoder=roberta-large]")
-    assert page.key(other) == "bert-dnn"
+        assert page.printed(column, kind, statistic) == (None if value is None else Decimal(value))
+    assert page.printed_with(row("deb"), "Table 5", quality="pos vs adv neg", statistic="count-tp") == 5011
+    assert page.printed_with(row("deb"), "Table 4", quality=page.CHANGES["nouns only"]) == Decimal("0.601")
+    assert page.key(row("bert-dnn", label="bert-dnn[encoder=roberta-large]")) == "bert-dnn"
     assert set(page.METRICS.values()) <= {row.metric for row in page.PAPER.rows}
     assert set(page.CHANGES.values()) <= {row.quality for row in page.PAPER.rows}
 

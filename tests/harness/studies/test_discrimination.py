@@ -18,8 +18,9 @@ from benchmarks.corpora import corpora, files  # noqa: E402
 from benchmarks.dataset import Item, Utterance  # noqa: E402
 from benchmarks.errors import BenchmarkError  # noqa: E402
 from harness.cli import main  # noqa: E402
+from harness.results.cache import Cache  # noqa: E402
 from harness.studies import discrimination  # noqa: E402
-from harness.studies.discrimination import trainings  # noqa: E402
+from harness.studies.discrimination import Cell, trainings  # noqa: E402
 from harness.studies.discrimination.trainings import PARTS, adjacent, dialogues, share  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.graph.dynaeval.dialogues import Turns  # noqa: E402
@@ -77,18 +78,14 @@ def test_adjacent_is_cosim(tiny_encoder: Path, home: Path) -> None:
     np.testing.assert_allclose(adjacent(rows, table), expected, atol=1e-6)
 
 
-def test_the_paper_stands_beside(home: Path) -> None:
-    def training(name: str, part: int, kind: Any) -> trainings.Training:
-        metric = registry.choose(name).metric
-        return trainings.Training(name, metric, PARTS[part], kind, 0, None, home, home, Choice())
-
-    found = discrimination.findings({
-        training("dynaeval", 0, "ur"): (0.95, 0.97), training("cosim", 0, "ur"): (0.9, 0.9),
-        training("cosim", 1, "ss"): (0.5, 0.5)})
-    (table,) = found.tables
+def test_the_paper_stands_beside() -> None:
+    findings = discrimination.findings({
+        Cell("dynaeval", "dynaeval", PARTS[0], "ur"): (0.95, 0.97), Cell("cosim", "cosim", PARTS[0], "ur"): (0.9, 0.9),
+        Cell("cosim", "cosim", PARTS[1], "ss"): (0.5, 0.5)})
+    (table,) = findings.tables
     assert table.head == ("system", "EmpatheticDialogues UR", "paper", "ConvAI2 SS", "paper")
     assert table.rows == (("dynaeval", "96.00 ± 1.41", "94.30", "", ""), ("cosim", "90.00", "63.54", "50.00", "92.93"))
-    assert discrimination.paper(training("s-dicoh", 2, "ss")) == Decimal("0.8492")
+    assert discrimination.paper(Cell("s-dicoh", "s-dicoh", PARTS[2], "ss")) == Decimal("0.8492")
 
 
 @pytest.fixture
@@ -128,7 +125,7 @@ def test_options_and_the_encoder_of_a_system_are_heeded(with_corpus: Path, tiny_
     """Three speakers have relations of their own when it is judged too; an encoder of its own is the one that reads."""
     def job(asked: str, choice: Choice) -> trainings.Training:
         metric = registry.choose(asked).metric
-        return trainings.Training(asked, metric, DAILY, "ur", 0, 3, with_corpus, tmp_path, choice)
+        return trainings.Training(asked, metric, DAILY, "ur", 0, 3, Models(with_corpus, choice), Cache(tmp_path))
 
     seen: list[tuple[int, int]] = []
 
@@ -139,10 +136,10 @@ def test_options_and_the_encoder_of_a_system_are_heeded(with_corpus: Path, tiny_
     monkeypatch.setattr(DialogueGraph, "logits", judged)
     monkeypatch.setattr("metrics.training.loop.fit", lambda *_: None)
     named = Choice(encoder=str(tiny_encoder))
-    assert trainings.accuracies(job("dynaeval[speakers=3]", named)) == [0.5]
+    assert job("dynaeval[speakers=3]", named).accuracies() == [0.5]
     assert set(seen) == {(4, 3)}
-    own = trainings.Work(job(f"s-dicoh[encoder={tiny_encoder}]", Choice()))
-    same, other = trainings.Work(job("s-dicoh", named)), trainings.Work(job("s-dicoh", Choice()))
+    own = job(f"s-dicoh[encoder={tiny_encoder}]", Choice())
+    same, other = job("s-dicoh", named), job("s-dicoh", Choice())
     assert own.key[-1] == same.key[-1] != other.key[-1]
     assert own.read(["tea"]).shape == same.read(["tea"]).shape
 

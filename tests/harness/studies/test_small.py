@@ -3,16 +3,19 @@
 import csv
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from benchmarks.dataset import Quality
 from harness.cli import main
+from harness.results.rows import DatasetEntry
 from harness.run.correlate import Judged, TargetData
-from harness.studies import judges
+from harness.run.plan import Selection
+from harness.studies import StudyRequest, judges, mme_crs
 from harness.studies.judges import WAYS, Judgement
-from harness.studies.mme_crs import TABLES, measured
+from harness.studies.mme_crs import COLUMNS, measured
 from metrics.models import gguf
 from tests import tiny
 
@@ -43,29 +46,39 @@ def test_a_model_is_asked_in_three_ways(home: Path, tmp_path: Path, capsys: pyte
     assert all(float(row["shipped"]) == pytest.approx(1) for row in rows if row["way"] == "as-shipped")
 
 
-COLUMNS = sorted({column for systems in TABLES.values() for column in systems.values()})
-
-
-def target(values: dict[str, list[float]]) -> TargetData:
+def target(values: dict[str, list[float]], dataset: str = "toy") -> TargetData:
     """Four rated items; the first column of a metric has another name, as in a run."""
     human = np.arange(4.0)
-    nowhere = np.zeros(4, dtype=np.intp)
+    groups = np.zeros(4, dtype=np.intp)
     names = [("mme-crs", "mme-crs"), *((column, column) for column in values)]
-    return TargetData("toy", Judged(Quality("overall", 0, 3), tuple((vote,) for vote in human), human), tuple(names),
-                      np.array([human, *values.values()]), nowhere, nowhere)
+    return TargetData(dataset, Judged(Quality("overall", 0, 3), tuple((vote,) for vote in human), human), tuple(names),
+                      np.array([human, *values.values()]), groups, groups)
 
 
-def test_means_are_over_the_targets_that_all_can_score_and_whole_dialogues_have_none(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    up, down = [0.0, 1.0, 2.0, 3.0], [3.0, 2.0, 1.0, 0.0]
-    one, two = (dict.fromkeys(COLUMNS, up) | {"mme-avg": down}, dict.fromkeys(COLUMNS, down))
-    incomplete = {column: down for column in COLUMNS if column != "mme-avg"}
+UP, DOWN = [0.0, 1.0, 2.0, 3.0], [3.0, 2.0, 1.0, 0.0]
+
+
+def test_means_are_over_targets_that_all_systems_can_score() -> None:
+    one, two = (dict.fromkeys(COLUMNS, UP) | {"mme-avg": DOWN}, dict.fromkeys(COLUMNS, DOWN))
+    incomplete = {column: DOWN for column in COLUMNS if column != "mme-avg"}
     rows = list(measured("real data", [target(one), target(two), target(incomplete)]))
     assert {(row.column, row.here, row.targets) for row in rows if row.table == "Table 6"} == {
         ("mme-crs-single", 0.0, 2), ("mme-avg", -1.0, 2)}
     printed = {row.system: row.printed for row in rows if row.table == "Table 5"}
     assert (printed["MME-CRS"], printed["MME-CRS w/o RM+TCM"]) == (0.3104, 0.1107)
     assert not list(measured("real data", [target(incomplete)]))
-    argv = ["study", "mme-crs", "--dataset", "fed-dial", "--limit", "4", "--out", str(tmp_path)]
-    assert main(argv) == 2
+
+
+def test_real_and_sample_data_are_never_averaged(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = [DatasetEntry(name, name, "dev", "turn", origin, "", 1, 1, (), "", "")
+               for name, origin in (("a", "sample"), ("b", "imported"), ("c", "fetched"))]
+    targets = [target(dict.fromkeys(COLUMNS, values), name) for name, values in (("a", DOWN), ("b", UP), ("c", UP))]
+    monkeypatch.setattr(StudyRequest, "scored", lambda *_: (SimpleNamespace(datasets=entries), targets, ()))
+    findings = mme_crs.study(StudyRequest(Selection(datasets=("fed-turn",)), home, tmp_path))
+    assert {(row["data"], row["targets"], row["here"]) for row in findings.objects["table"]} == {
+        (mme_crs.DATA["real"], 2, 1.0), (mme_crs.DATA["sample"], 1, -1.0)}
+
+
+def test_whole_dialogues_have_no_mme_crs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study", "mme-crs", "--dataset", "fed-dial", "--limit", "4", "--out", str(tmp_path)]) == 2
     assert "no turn-level dataset" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`harness study`: which targets it is of, its pictures, and what it refuses."""
+"""`harness study`: its pictures, and what it refuses."""
 
 import math
 from pathlib import Path
@@ -7,22 +7,9 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from benchmarks.dataset import Quality
-from harness import studies
 from harness.cli import main
 from harness.results import heat_maps
-from harness.results.rows import DatasetEntry, HeatMap
-from harness.run.correlate import Judged, TargetData
-
-
-def test_kinds_of_data_are_apart() -> None:
-    entries = [DatasetEntry(name, name, "dev", "turn", origin, "", 1, 1, (), "", "") for name, origin in
-               (("a", "sample"), ("b", "imported"), ("c", "fetched"), ("d", "fetched"))]
-    nowhere = np.zeros(4, dtype=np.int64)
-    targets = [TargetData(name, Judged(Quality("overall", 1, 5), (), human), (), np.empty((0, 4)), nowhere, nowhere)
-               for name, human in (*((name, np.arange(4.0)) for name in "abc"), ("d", np.ones(4)))]
-    found = {one.name: [target.dataset for target in one.targets] for one in studies.target_groups(targets, entries)}
-    assert found == {"real": ["b", "c"], "sample": ["a"]}
+from harness.results.rows import HeatMap
 
 
 def test_the_picture_says_in_words_what_it_shows() -> None:
