@@ -51,7 +51,8 @@ class Entries:
     scores: Mapping[Target, Array]
 
     def take(self, indices: Sequence[int]) -> Entries:
-        tables = {id(table): table[list(indices)] for table in {id(own): own for own in self.scores.values()}.values()}
+        shared = {id(table): table for table in self.scores.values()}
+        tables = {key: table[list(indices)] for key, table in shared.items()}
         return Entries(tuple(self.entries[index] for index in indices),
                        {target: tables[id(table)] for target, table in self.scores.items()})
 

@@ -89,9 +89,9 @@ def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
                "date": entry.about.date, "value": round(total, 9), "told": list(entry.told)}
     part = " on the public part" if outcome.ground.public else ""
     best = f"its best by the rule {rules.rule}{part}" if rules.counts == "best" else "its last"
-    for entry, own in outcome.ranking.ranked(rules.rule):
+    for entry, standing in outcome.ranking.ranked(rules.rule):
         yield {"event": "counts", "team": entry.team, "submission": entry.name, "why": best,
-               "value": round(own.value, 9), "rank": own.rank}
+               "value": round(standing.value, 9), "rank": standing.rank}
 
 
 def _targets(outcome: Outcome) -> Iterator[Sequence[object]]:

@@ -44,7 +44,8 @@ class RankedDataset:
         languages = ", ".join(sorted({item.language for item in self.dataset.items}))
         parts = [f"{self.name}: {len(self.dataset.items)} items, language {languages}"]
         for judged in self.judged:
-            votes = [len(own.votes) for own in self.dataset.ratings if own.quality == judged.quality.name and own.votes]
+            votes = [len(rating.votes) for rating in self.dataset.ratings
+                     if rating.votes and rating.quality == judged.quality.name]
             parts.append(f"{judged.quality.name}: {sum(votes)} votes on {len(votes)} items")
         return "; ".join(parts)
 
@@ -103,14 +104,15 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
     extra, digest = {}, ""
     if rules.ratings and rated:
         owners = private.Owners()
-        for dataset in {own.card.name: own for group in (*others.values(), datasets) for own in group}.values():
+        by_name = {dataset.card.name: dataset for group in (*others.values(), datasets) for dataset in group}
+        for dataset in by_name.values():
             owners.add(dataset)
         extra, digest = private.read(rules.ratings, owners), hashlib.sha256(rules.ratings.read_bytes()).hexdigest()
     whole, partial = list[RankedDataset](), list[str]()
     for dataset in datasets:
         joined, new = private.join(dataset, extra.get(dataset.card.name, ()))
         if qualities := wanted(rules, dataset):
-            field = RankedDataset(joined, correlate.judged(joined, qualities), sum(len(own.votes) for own in new))
+            field = RankedDataset(joined, correlate.judged(joined, qualities), sum(len(rating.votes) for rating in new))
             partial += _partial(field, {rating.quality for rating in new})
             whole.append(field)
     fields = tuple(field.counted(rules) for field in whole)
@@ -122,12 +124,12 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
                  "qualities" for field in fields for judged in field.judged if rated and not judged.usable]
     if problems:
         raise BadConfig(*problems)
-    own = {item.id for field in fields for item in field.dataset.items}
+    ids = {item.id for field in fields for item in field.dataset.items}
     elsewhere = {item.id: when for when, group in others.items() for dataset in group for item in dataset.items}
     public = Ground(tuple(field.counted(replace(rules, final=False)) for field in whole)) \
         if rules.final and rules.public else None
-    return Ground(fields, digest, tuple(partial), {name: when for name, when in elsewhere.items() if name not in own},
-                  tuple(sorted(own & elsewhere.keys())), public)
+    return Ground(fields, digest, tuple(partial), {name: when for name, when in elsewhere.items() if name not in ids},
+                  tuple(sorted(ids & elsewhere.keys())), public)
 
 
 def _partial(field: RankedDataset, rated: set[str]) -> Iterator[str]:
@@ -141,7 +143,7 @@ def _partial(field: RankedDataset, rated: set[str]) -> Iterator[str]:
 
 def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
     datasets = [*(registry.load(registry.card(name).name, home) for name in rules.datasets),
-                *(own.read() for own in rules.own)]
+                *(dataset.read() for dataset in rules.custom)]
     for what, groups in (("kind of data (the bundled sample, or real)", {dataset.kind for dataset in datasets}),
                          ("split (dev or test)", {dataset.card.split for dataset in datasets})):
         if len(groups) > 1:

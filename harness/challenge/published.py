@@ -64,5 +64,6 @@ def _team(name: str) -> MetricEntry:
 def _ranking(board: PrintedTable) -> Iterator[RankingRow]:
     ranks, targets = board.ranks(), len({row.dataset for row in board.numbers})
     for rule in ("dev", "test"):
-        for team, own in sorted(ranks[rule].items(), key=lambda row: (-row[1].value, row[0])):
-            yield RankingRow(board.rule, "real", rule, "spearman", team, team, own.value, own.rank, targets, targets)
+        for team, standing in sorted(ranks[rule].items(), key=lambda row: (-row[1].value, row[0])):
+            yield RankingRow(board.rule, "real", rule, "spearman", team, team, standing.value, standing.rank, targets,
+                             targets)

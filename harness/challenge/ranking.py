@@ -74,7 +74,7 @@ def ranked(rules: Rulebook, ground: Ground, entries: Entries, values: Array) -> 
     if rules.draws and len(chosen) > 1:
         targets = list(ground.tables(names, counting.scores))
         drawn, tests = _drawn(rules, targets), _tests(rules, targets, weight)
-    better = {name: _better(rules, own) for name, own in tests.items()}
+    better = {name: _better(rules, test) for name, test in tests.items()}
     ranks = {rule: tuple(rank(dict(zip(names, totals_under(rules, rule, rows, ground), strict=True)),
                               drawn.means(weight[rule]) if drawn else None, better.get(rule), rules.clusters).values())
              for rule in RULES}
@@ -147,7 +147,7 @@ def weights(rules: Rulebook, rule: str, ground: Ground) -> Vector:
 
 
 def readable(ranks: Sequence[Rank]) -> bool:
-    return all(len(own.letters) <= READABLE for own in ranks)
+    return all(len(standing.letters) <= READABLE for standing in ranks)
 
 
 def _by_target(ground: Ground, values: Array) -> list[Row]:

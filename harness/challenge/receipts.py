@@ -30,7 +30,7 @@ from harness.errors import BadConfig
 FILE = "receipts.jsonl"
 STAGED = ".receiving"
 """Folder of a file that is being checked; hidden from rankings."""
-SHOWN = ("folder", "title", "own", "ratings", "baselines", "final", "changed", "published")
+SHOWN = ("folder", "title", "custom", "ratings", "baselines", "final", "changed", "published")
 """Settings that change no rank, and files, whose content is compared instead."""
 
 
@@ -111,15 +111,15 @@ def _append(folder: Path, log: Log, line: Mapping[str, Any]) -> None:
 
 def inputs(rules: Rulebook, field: Ground) -> dict[str, str]:
     """Return the settings of a ranking, and the sha256 of its other inputs."""
-    ratings = [ratings_fingerprint(own.dataset.ratings) for own in field.fields]
+    ratings = [ratings_fingerprint(ranked.dataset.ratings) for ranked in field.fields]
     parts = {"qualities of the datasets": f"{field.targets}", rulebook.DRAWN_BY: rules.secret,
              "ratings": f"{field.ratings} {ratings}",
-             **{f"dataset {own.name}": own.dataset.fingerprint for own in field.fields}}
+             **{f"dataset {ranked.name}": ranked.dataset.fingerprint for ranked in field.fields}}
     return _settings(rules) | {name: hashlib.sha256(text.encode()).hexdigest() for name, text in parts.items()}
 
 
 def _settings(rules: Rulebook) -> dict[str, str]:
-    return {own.name: str(getattr(rules, own.name)) for own in fields(rules) if own.name not in SHOWN}
+    return {setting.name: str(getattr(rules, setting.name)) for setting in fields(rules) if setting.name not in SHOWN}
 
 
 def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
@@ -186,7 +186,8 @@ def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, hom
     datasets = {rules.phase: ground.loaded(rules, home) for rules in phases if rules.ready}
     known = scorefile.expected(dataset for group in datasets.values() for dataset in group)
     scored = set(scorefile.read(file, known, whole=False, column=column or phases[0].column).datasets)
-    candidates = [rules for rules in phases if scored & {own.card.name for own in datasets.get(rules.phase, ())}]
+    candidates = [rules for rules in phases
+                  if scored & {dataset.card.name for dataset in datasets.get(rules.phase, ())}]
     if len(candidates) != 1:
         candidates = [rules for rules in phases if (rules.opens or today) <= today <= (rules.closes or today)]
         candidates = candidates or list(phases[-1:])
@@ -225,4 +226,4 @@ def _checked(staged: Path, file: Path, column: str, rules: Rulebook, home: Path,
     if isinstance(submission, Refused):
         return digest, submission.reasons
     refused = entries.taken(([submission], []), ground.prepared(rules, home, rated=False), rules).refused
-    return digest, tuple(reason for own in refused for reason in own.reasons)
+    return digest, tuple(reason for submission in refused for reason in submission.reasons)

@@ -74,13 +74,14 @@ def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
 def _ranking(outcome: Outcome, correlations: Sequence[Correlation]) -> Iterator[RankingRow]:
     """Yield the boards; those by the statistic of the challenge have the intervals and letters of its ranking."""
     rules, origin = outcome.rules, outcome.ground.fields[0].dataset.kind
-    ranks = {rule: {entry.team: own for entry, own in outcome.ranking.ranked(rule)} for rule in outcome.ranking.ranks}
-    lettered = {rule: readable(own) for rule, own in outcome.ranking.ranks.items()}
+    ranks = {rule: dict(zip(outcome.ranking.teams, standings, strict=True))
+             for rule, standings in outcome.ranking.ranks.items()}
+    lettered = {rule: readable(standings) for rule, standings in outcome.ranking.ranks.items()}
     for row in ranking(BoardId(rules.rule), origin, outcome.ground.targets, correlations):
         if row.statistic == full_name(rules.statistic, rules.level):
-            own = ranks[row.rule][row.column]
-            row = replace(row, value=own.value, rank=own.rank, low=own.low, high=own.high,
-                          letters=own.letters if lettered[row.rule] else "")
+            standing = ranks[row.rule][row.column]
+            row = replace(row, value=standing.value, rank=standing.rank, low=standing.low, high=standing.high,
+                          letters=standing.letters if lettered[row.rule] else "")
         yield replace(row, value=round(row.value, DECIMALS))
 
 

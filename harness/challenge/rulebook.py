@@ -81,7 +81,7 @@ class Rulebook(Settings):
 
     folder: Path
     title: str
-    own: tuple[OwnDataset, ...] = ()
+    custom: tuple[OwnDataset, ...] = ()
     phase: str = ""
     final: bool = False
     changed: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class Rulebook(Settings):
     @property
     def ready(self) -> bool:
         """True if the files of its own datasets exist; those of a future phase may be kept elsewhere."""
-        return all(own.file.exists() for own in self.own)
+        return all(dataset.file.exists() for dataset in self.custom)
 
     @property
     def when(self) -> str:
@@ -128,7 +128,7 @@ def phases(folder: Path) -> tuple[Rulebook, ...]:
         values = records.fields_of(Challenge, terms.table(folder / FILE, shown), shown)
         tables = [records.fields_of(Phase, phase, f"{shown}: [[phase]] {number}")
                   for number, phase in enumerate(values.pop("phase", ()), start=1)]
-    own = tuple(of_table(dataset, folder, f"{shown}: [[dataset]] {number}", "test")
+    custom = tuple(of_table(dataset, folder, f"{shown}: [[dataset]] {number}", "test")
                 for number, dataset in enumerate(values.pop("dataset", ()), start=1))
     names = [phase.setdefault("phase", phase.pop("name", "")) for phase in tables]
     values.setdefault("title", folder.resolve().name)
@@ -136,24 +136,24 @@ def phases(folder: Path) -> tuple[Rulebook, ...]:
         raise BadConfig(f"{shown}: each [[phase]] has a name of its own, of small letters, digits and hyphens, "
                         f"not {wrong!r:.60}")
     return tuple(_rules(folder, shown, values | phase, tuple(  # a phase without datasets has all of them
-        dataset for dataset in own if dataset.card.name in phase.get("datasets", (dataset.card.name,))))
+        dataset for dataset in custom if dataset.card.name in phase.get("datasets", (dataset.card.name,))))
         for phase in tables or [{}])
 
 
-def _rules(folder: Path, shown: str, values: dict[str, Any], own: tuple[OwnDataset, ...]) -> Rulebook:
+def _rules(folder: Path, shown: str, values: dict[str, Any], custom: tuple[OwnDataset, ...]) -> Rulebook:
     if (name := values.get("rule", "test")) not in BY_NAME:
         raise BadConfig(f"{shown}: no ranking rule {name!r}; {nearest(name, BY_NAME)}")
     cards = {name: folder / name for name in values.get("datasets", ()) if is_path(name)}
-    known = {*cards, *(dataset.card.name for dataset in own if values.get("phase"))}
-    own += tuple(read_card(card_of(str(path)) or path) for path in cards.values())
-    rules = Rulebook(folder=folder, own=own, **values | {
+    known = {*cards, *(dataset.card.name for dataset in custom if values.get("phase"))}
+    custom += tuple(read_card(card_of(str(path)) or path) for path in cards.values())
+    rules = Rulebook(folder=folder, custom=custom, **values | {
         "rule": next(rule for rule in RULES if RULES[rule] is BY_NAME[name]),
         "statistic": plain_name(values.get("statistic", "spearman")),
         "ratings": folder / values["ratings"] if values.get("ratings", Path()) != Path() else None,
         "datasets": tuple(name for name in values.get("datasets", ()) if name not in known)})
-    if not (rules.datasets or rules.own or rules.published):
+    if not (rules.datasets or rules.custom or rules.published):
         raise BadConfig(f"{shown}: names no data; say datasets = [\"...\"] or give a [[dataset]] of its own")
-    data = [*rules.datasets, *(dataset.card.name for dataset in rules.own)]
+    data = [*rules.datasets, *(dataset.card.name for dataset in rules.custom)]
     if twice := next((name for name in data if data.count(name) > 1), None):
         raise BadConfig(f"{shown}: the dataset {twice!r} is named twice")
     if rules.opens and rules.closes and rules.opens > rules.closes:

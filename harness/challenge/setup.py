@@ -111,8 +111,8 @@ def _data() -> Iterator[tuple[str, str]]:
 def _handed_out(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, str]:
     """Return the page for participants, and the template of every phase."""
     (rules, (first, *_)), *_ = phases
-    names = [f"template-{own.phase}.csv" if own.phase else TEMPLATE for own, _ in phases]
-    lines = [_phase(own, datasets, name) for (own, datasets), name in zip(phases, names, strict=True)]
+    names = [f"template-{phase.phase}.csv" if phase.phase else TEMPLATE for phase, _ in phases]
+    lines = [_phase(*phase, name) for phase, name in zip(phases, names, strict=True)]
     page = Template(_shipped("participants.md")).substitute(
         title=rules.title, counts=COUNTS[rules.counts], item=first.items[0].id,
         quality=ground.wanted(rules, first)[0].name, statistic=full_name(rules.statistic, rules.level),
@@ -124,7 +124,7 @@ def _handed_out(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, s
 
 
 def _phase(rules: Rulebook, datasets: Sequence[Dataset], template: str) -> str:
-    files = {own.card.name: f" in `{os.path.relpath(own.file, rules.folder)}`" for own in rules.own}
+    files = {dataset.card.name: f" in `{os.path.relpath(dataset.file, rules.folder)}`" for dataset in rules.custom}
     names = (f"{dataset.card.name}{files.get(dataset.card.name, '')} "
              f"({', '.join(quality.name for quality in ground.wanted(rules, dataset))})" for dataset in datasets)
     size, phase = sum(len(dataset.items) for dataset in datasets), f"**{rules.phase}**: " if rules.phase else ""

@@ -107,7 +107,7 @@ def _count(size: int, noun: str) -> str:
 def _winner(outcome: Outcome) -> str:
     """Return the winner, whether its lead is significant, and its place beside the baselines."""
     ranks, teams = outcome.ranking.ranks[outcome.rules.rule], outcome.ranking.teams
-    first = [team for team, own in zip(teams, ranks, strict=True) if own.rank == 1]
+    first = [team for team, standing in zip(teams, ranks, strict=True) if standing.rank == 1]
     text = f"{first[0]} is first" if len(first) == 1 else f"{' and '.join(first)} share the first place"
     if len(first) == 1 < len(teams) and ranks[0].letters:
         verdict = "does not tell" if set(ranks[0].letters) & set(ranks[1].letters) else "tells"
@@ -153,8 +153,8 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
 
 
 def _undecided(ranks: Sequence[Rank]) -> Iterator[str]:
-    if len(ranks) > 1 and max(own.cluster for own in ranks) == 1:
-        nobody = len({own.letters for own in ranks}) == 1
+    if len(ranks) > 1 and max(standing.cluster for standing in ranks) == 1:
+        nobody = len({standing.letters for standing in ranks}) == 1
         yield (f"{'No two' if nobody else 'Not all'} of the {len(ranks)} teams can be told apart: all are in one "
                "cluster. The order within it is not established; read the intervals of the ranks.")
     if not readable(ranks):
@@ -173,7 +173,8 @@ def _shown(cell: object, digits: int = DECIMALS) -> str:
 
 def _data(outcome: Outcome) -> str:
     origins = {field.dataset.origin for field in outcome.ground.fields}
-    kind = KINDS["sample" if origins == {"sample"} else "own" if outcome.rules.own or outcome.rules.ratings else "real"]
+    custom = outcome.rules.custom or outcome.rules.ratings
+    kind = KINDS["sample" if origins == {"sample"} else "own" if custom else "real"]
     statistic = full_name(outcome.rules.statistic, outcome.rules.level).capitalize()
     return f"{kind}; {statistic} on {', '.join(field.name for field in outcome.ground.fields)}"
 
@@ -184,10 +185,11 @@ def _official(outcome: Outcome) -> Iterator[Row]:
     yield ("kind", "team", "submission", "name", "rank", "value", "rank_low", "rank_high", "letters", "cluster", "note",
            *(f"{dataset}|{quality}" for dataset, quality in targets))
     rows: list[tuple[float, Row]] = []
-    for (entry, own), values in zip(outcome.ranking.ranked(outcome.rules.rule), outcome.ranking.rows, strict=True):
-        low, high = (f"{end:g}" if math.isfinite(own.low) else "" for end in (own.low, own.high))
-        rows.append((own.value, ("submission", entry.team, entry.number, entry.about.name, own.rank, own.value, low,
-                                 high, own.letters, own.cluster or "", "", *(values[target] for target in targets))))
+    for (entry, standing), values in zip(outcome.ranking.ranked(outcome.rules.rule), outcome.ranking.rows, strict=True):
+        low, high = (f"{end:g}" if math.isfinite(standing.low) else "" for end in (standing.low, standing.high))
+        rows.append((standing.value, (
+            "submission", entry.team, entry.number, entry.about.name, standing.rank, standing.value, low, high,
+            standing.letters, standing.cluster or "", "", *(values[target] for target in targets))))
     rows += [(baseline.value, ("baseline", baseline.name, "", "", "", baseline.value, "", "", "", "", baseline.reason,
                                *(baseline.row.get(target, math.nan) for target in targets)))
              for baseline in outcome.baselines]
@@ -208,7 +210,7 @@ def _rules(outcome: Outcome) -> Iterator[Row]:
            "rank_borda")
     borda = rank(dict(enumerate(points))).values()
     for team, *row in zip(outcome.ranking.teams, *ranks.values(), borda, strict=True):
-        yield (team, *(cell for own in row for cell in (own.value, own.rank)))
+        yield (team, *(cell for standing in row for cell in (standing.value, standing.rank)))
 
 
 def _submissions(outcome: Outcome) -> Iterator[Row]:

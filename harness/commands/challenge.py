@@ -171,7 +171,7 @@ def _remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
     if ground.shared:
         hidden = f", which reveals items hidden by {rules.phase}" if rules.public else ""
         yield f"{len(ground.shared)} items are also in another phase{hidden}: {listed(ground.shared)}"
-    custom = {dataset.card.name for dataset in rules.own}
+    custom = {dataset.card.name for dataset in rules.custom}
     yield from (f"{field.name}: {line}" for field in ground.fields if field.name in custom
                 for line in contract.remarks(field.dataset, {}))
 

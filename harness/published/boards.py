@@ -65,9 +65,9 @@ class Winner(NamedTuple):
 
 
 def winner(ranks: Mapping[str, Rank]) -> Winner:
-    complete = {name: own for name, own in ranks.items() if own.rank is not None}
-    first = tuple(name for name, own in complete.items() if own.rank == 1)
-    rest = {name: own.value for name, own in complete.items() if name not in first}
+    complete = {name: standing for name, standing in ranks.items() if standing.rank is not None}
+    first = tuple(name for name, standing in complete.items() if standing.rank == 1)
+    rest = {name: standing.value for name, standing in complete.items() if name not in first}
     second = max(rest, key=lambda name: rest[name], default="")
     return Winner(first, complete[first[0]].value, second, rest.get(second, math.nan), len(complete))
 

@@ -63,9 +63,9 @@ def printed() -> Iterator[Grid]:
     for board in boards():
         ranks = board.ranks()
         for rule, title in RULE_TITLES.items():
-            own = winner(ranks[rule])
-            rows.append((board.name, title, " = ".join(own.first), f"{own.value:.4g}", own.second or "–",
-                         f"{own.runner_up:.4g}" if own.second else "–", str(own.competitors)))
+            best = winner(ranks[rule])
+            rows.append((board.name, title, " = ".join(best.first), f"{best.value:.4g}", best.second or "–",
+                         f"{best.runner_up:.4g}" if best.second else "–", str(best.competitors)))
     yield Grid("winners", "Who wins under which rule",
                ("board", "rule", "first", "its value", "second", "its value", "competitors"), tuple(rows), PRINT)
     yield from map(_board, boards())
@@ -81,7 +81,7 @@ def _board(board: PrintedTable) -> Grid:
     targets = dict.fromkeys((row.dataset, row.quality) for row in board.numbers)
     head = ("competitor", "average, printed", "rank", "average, recomputed", "rank", f"by the {titles[other]}", "rank",
             *(name if quality == "average" else f"{name}, {quality}" for name, quality in targets))
-    rows = tuple((name, *(text for own in shown for text in (number(own[name].value, 4), str(own[name].rank))),
+    rows = tuple((name, *(text for column in shown for text in (number(column[name].value, 4), str(column[name].rank))),
                   *(texts[name, *target] for target in targets))
                  for name in sorted(shown[0], key=lambda name: shown[0][name].rank or math.inf))
     return Grid(f"{board.source}-{board.table}", f"Printed and recomputed: {board.name}", head, rows,

@@ -73,14 +73,14 @@ def gather(report: Results) -> PublishedComparison:
     models = {entry.name: entry.models for entry in report.metrics}
     values = columns(report)
     usable: dict[str, list[Target]] = {}
-    for target in sorted({target for own in values.values() for target in own}):
+    for target in sorted({target for row in values.values() for target in row}):
         usable.setdefault(target[0], []).append(target)
     turns = tuple(name for name in TURNS if name in usable)
     datasets = (*turns, *(name for name in DIALOGUES if name in usable))
     targets = [target for name in turns for target in usable[name]]
-    rows = [ColumnMeans(name, over(dataset_mean, own, targets),
-                        {dataset: over(dataset_mean, own, usable[dataset]) for dataset in datasets}, models[metric])
-            for (metric, name), own in values.items()]
+    rows = [ColumnMeans(name, over(dataset_mean, row, targets),
+                        {dataset: over(dataset_mean, row, usable[dataset]) for dataset in datasets}, models[metric])
+            for (metric, name), row in values.items()]
     rows.sort(key=lambda row: (not row.complete, -row.mean if row.complete else 0.0, row.column))
     return PublishedComparison(turns, datasets, tuple(rows), challenge(turns) if turns else ())
 
@@ -113,21 +113,23 @@ def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float,
     quality; an average, or without an overall quality, with the mean over the qualities.
     """
     entries = {entry.name: entry for entry in report.datasets if entry.kind == "real"}
-    values = {column: own for (_, column), own in columns(report).items()}
+    values = {column: row for (_, column), row in columns(report).items()}
     by_name = {plain(column): column for column in values}
     for printed in (row for source in NAMES for row in Tables.of(source).rows):
         column = by_name.get(plain(TEAMS.get(printed.metric, printed.metric)), "")
         if not column or printed.statistic != "spearman" or printed.level not in LEVELS:
             continue
-        own = {quality: value for (dataset, quality), value in values[column].items() if dataset == printed.dataset}
+        qualities = {quality: value for (dataset, quality), value in values[column].items()
+                     if dataset == printed.dataset}
         name = "overall" if printed.quality == "not stated" else QUALITIES.get(printed.quality, printed.quality)
-        same = [quality.name for quality in (entries[printed.dataset].qualities if own else ())
+        same = [quality.name for quality in (entries[printed.dataset].qualities if qualities else ())
                 if name in (quality.name.casefold(), quality.dimension)]
-        if same and same[0] in own:
+        if same and same[0] in qualities:
             whole = printed.source == "yeh2021" and printed.dataset in WITH_ORIGINALS
-            yield column, printed, own[same[0]], f"{same[0]}, original replies too" if whole else same[0]
-        elif own and printed.quality in ("average", "not stated"):
-            yield column, printed, fmean(own.values()), next(iter(own)) if len(own) == 1 else "mean of its qualities"
+            yield column, printed, qualities[same[0]], f"{same[0]}, original replies too" if whole else same[0]
+        elif qualities and printed.quality in ("average", "not stated"):
+            names = next(iter(qualities)) if len(qualities) == 1 else "mean of its qualities"
+            yield column, printed, fmean(qualities.values()), names
 
 
 def plain(column: str) -> str:

@@ -66,9 +66,9 @@ def with_intervals(rows: Sequence[RankingRow], targets: Sequence[TargetData],
         weight = weights([target.dataset for target in targets], rule)
         values = {(row.metric, row.column): row.value for row in ranked if row.rule == rule}
         ranks = rank({column: values[column] for column in columns}, drawn.means(weight))
-        for (column, own), error in zip(ranks.items(), drawn.error(weight).tolist(), strict=True):
-            intervals[rule, *column] = {"low": own.low, "high": own.high, "error": error,
-                                        "letters": own.letters if lettered else ""}
+        for (column, standing), error in zip(ranks.items(), drawn.error(weight).tolist(), strict=True):
+            intervals[rule, *column] = {"low": standing.low, "high": standing.high, "error": error,
+                                        "letters": standing.letters if lettered else ""}
     for row in rows:
         interval = intervals.get((row.rule, row.metric, row.column)) if row.statistic == STATISTIC else None
         yield replace(row, **interval) if interval else row  # type: ignore[arg-type]

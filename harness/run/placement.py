@@ -82,14 +82,15 @@ class Around:
     reached: tuple[Reached, ...]
 
 
-def around(earlier: Results, own: Results) -> Iterator[Around]:
-    """Yield the boards on which each metric of `own` has a rank, by the rule of each board."""
-    metrics = {entry.name for entry in own.metrics}
-    targets = {target.key: target for target in _targets(earlier, own, metrics)}
+def around(earlier: Results, results: Results) -> Iterator[Around]:
+    """Yield the boards on which each metric of `results` has a rank, by the rule of each board."""
+    metrics = {entry.name for entry in results.metrics}
+    targets = {target.key: target for target in _targets(earlier, results, metrics)}
     others = [row for row in earlier.correlations if row.metric not in metrics]
     rows = [row for row in (*unseen(others, earlier.metrics, earlier.datasets),
-                            *unseen(own.correlations, own.metrics, own.datasets)) if row.statistic == STATISTIC]
-    names, pool = {entry.name for entry in own.datasets}, Pool.of(earlier)
+                            *unseen(results.correlations, results.metrics, results.datasets))
+            if row.statistic == STATISTIC]
+    names, pool = {entry.name for entry in results.datasets}, Pool.of(earlier)
     boards = sorted({(entry.split, entry.kind) for entry in earlier.datasets if entry.name in names})
     for metric, (split, kind) in itertools.product(sorted(metrics), boards):
         whole = pool.targets(split, kind)
@@ -102,11 +103,11 @@ def around(earlier: Results, own: Results) -> Iterator[Around]:
                 yield _around([targets[cell] for cell in cells], len(whole), best, ranked, rows, earlier.run.seed)
 
 
-def _targets(earlier: Results, own: Results, metrics: Collection[str]) -> Iterator[TargetData]:
+def _targets(earlier: Results, results: Results, metrics: Collection[str]) -> Iterator[TargetData]:
     """Yield every target with the scores of all columns, for the items scored now; refuse other items or ratings."""
     before, points_before = ({entry.name: entry for entry in earlier.datasets},
                              {points.dataset: points for points in earlier.points})
-    entries = {entry.name: entry for entry in own.datasets}
+    entries = {entry.name: entry for entry in results.datasets}
     for name, entry in entries.items():
         other = before[name]
         if entry.fingerprint != other.fingerprint:
@@ -114,7 +115,7 @@ def _targets(earlier: Results, own: Results, metrics: Collection[str]) -> Iterat
         if other.ratings_fingerprint not in ("", entry.ratings_fingerprint):
             raise BadReport(f"{name}: the report was made with other ratings; name them by --ratings, or run "
                             "`harness run` again")
-    for points in own.points:
+    for points in results.points:
         old = points_before[points.dataset]
         index = {item: row for row, item in enumerate(old.items)}
         if lacking := next((item for item in points.items if item not in index), None):
@@ -128,41 +129,41 @@ def _targets(earlier: Results, own: Results, metrics: Collection[str]) -> Iterat
 def _around(targets: Sequence[TargetData], whole: int, best: RankingRow, ranked: Sequence[RankingRow],
             rows: Iterable[Correlation], seed: int) -> Around:
     """Compare the best column with the top of the board, its neighbours, its other columns and the control."""
-    place = ranked.index(best)
+    position = ranked.index(best)
     shown = [index for index, row in enumerate(ranked)
-             if index < TOP or abs(index - place) <= EACH_SIDE or row.metric in (best.metric, CONTROL)]
+             if index < TOP or abs(index - position) <= EACH_SIDE or row.metric in (best.metric, CONTROL)]
     keys = [(row.metric, row.column) for row in ranked]
-    own, delta, p = shown.index(place), [], []
+    column, delta, p = shown.index(position), [], []
     for target in targets:
         scores = target.scores[[target.names.index(keys[index]) for index in shown]]
         tests = all_pairs_by_permutation(target.judged.means, scores, STATISTIC, DRAWS,
                                          rng=generator(seed, *target.key), context=target.units)
-        delta.append(tests.delta[own])
-        p.append(below_draws(tests, DRAWS)[own])
+        delta.append(tests.delta[column])
+        p.append(below_draws(tests, DRAWS)[column])
     table, signs = np.array(p), np.sign(delta)
-    table[:, own] = np.nan
+    table[:, column] = np.nan
     sure = holm(table) < ALPHA
     better, worse, compared = (counts.sum(axis=0).tolist()
                                for counts in (sure & (signs > 0), sure & (signs < 0), np.isfinite(table)))
     names = labels(keys)
     return Around(
         split=best.board, origin=best.origin, rule=best.rule, cells=len(targets), whole=whole, ranked=len(ranked),
-        metric=best.metric, column=names[place], tests=sum(compared),
+        metric=best.metric, column=names[position], tests=sum(compared),
         neighbours=tuple(
             Neighbour(ranked[index].rank or 0, ranked[index].metric, names[index], ranked[index].value,
                       ranked[index].metric == best.metric, better[k], worse[k], compared[k],
                       gap=k > 0 and shown[k - 1] != index - 1)
             for k, index in enumerate(shown)),
-        reached=tuple(_reached([target.key for target in targets], keys[place], keys, rows)))
+        reached=tuple(_reached([target.key for target in targets], keys[position], keys, rows)))
 
 
-def _reached(targets: Sequence[Target], own: ColumnKey, ranked: Collection[ColumnKey], rows: Iterable[Correlation],
+def _reached(targets: Sequence[Target], key: ColumnKey, ranked: Collection[ColumnKey], rows: Iterable[Correlation],
              ) -> Iterator[Reached]:
     """Yield the correlation and rank of the column on each target, from the best rank to the worst."""
     values: dict[Target, dict[ColumnKey, float]] = {target: {} for target in targets}
     for row in rows:
         if (row.dataset, row.quality) in values and (row.metric, row.column) in ranked:
             values[row.dataset, row.quality][row.metric, row.column] = row.value
-    reached = [Reached(*target, column[own], rank(column)[own].rank or 0, len(column))
+    reached = [Reached(*target, column[key], rank(column)[key].rank or 0, len(column))
                for target, column in values.items()]
     yield from sorted(reached, key=lambda row: (row.place, -row.value))

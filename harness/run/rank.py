@@ -117,6 +117,7 @@ def ranking(board: BoardId, origin: str, targets: Collection[Target], correlatio
     for statistic, columns in values.items():
         for rule in ("dev",) if board.dimension else RULES:
             ranks = rank({column: over(RULES[rule], row, targets) for column, row in columns.items()})
-            for column, own in sorted(ranks.items(), key=lambda row: (row[1].rank is None, -row[1].value, row[0][1])):
-                yield RankingRow(str(board), origin, rule, statistic, *column, own.value, own.rank,
+            for column, standing in sorted(ranks.items(), key=lambda row: (
+                    row[1].rank is None, -row[1].value, row[0][1])):
+                yield RankingRow(str(board), origin, rule, statistic, *column, standing.value, standing.rank,
                                  len(columns[column]), len(targets))

@@ -68,9 +68,9 @@ def rank(values: Mapping[Name, float], drawn: Array | None = None, better: signi
     the draws. `clusters` is a rule of `significance.clusters`.
     """
     table = np.array(list(values.values()), dtype=np.float64)
-    ranks = [None if math.isnan(own) else int(own) for own in _ranks(table).tolist()]
+    ranks = [None if math.isnan(number) else int(number) for number in _ranks(table).tolist()]
     if drawn is None:
-        return {name: Rank(value, own) for (name, value), own in zip(values.items(), ranks, strict=True)}
+        return {name: Rank(value, place) for (name, value), place in zip(values.items(), ranks, strict=True)}
     ranks_drawn = _ranks(drawn)
     low, high = np.where(np.isnan(table), np.nan, _quantiles(ranks_drawn)).tolist()
     better = ahead(ranks_drawn) if better is None else better
@@ -97,7 +97,7 @@ class Drawn:
         """Return the means of each draw, weighted by target: (draws, metrics)."""
         draws = np.arange(len(self.datasets))
         sums = np.array(list(self._sums(weights)))
-        totals = np.array([own.sum() for own in self._by_dataset(weights)])[self.datasets].sum(axis=1)
+        totals = np.array([part.sum() for part in self._by_dataset(weights)])[self.datasets].sum(axis=1)
         drawn = np.sum([sums[datasets, (draws + index) % len(draws)] for index, datasets in enumerate(self.datasets.T)],
                        axis=0)
         return np.asarray(drawn / np.where(totals > 0, totals, np.nan)[:, None])  # all drawn targets may weigh 0
@@ -110,7 +110,7 @@ class Drawn:
 
     def _sums(self, weights: Vector) -> list[Array]:
         """Return the weighted sums over the targets of each dataset: (draws, metrics)."""
-        return [own @ values for own, values in zip(self._by_dataset(weights), self.resampled, strict=True)]
+        return [part @ values for part, values in zip(self._by_dataset(weights), self.resampled, strict=True)]
 
     def _by_dataset(self, weights: Vector) -> list[Vector]:
         return np.split(weights, np.cumsum([values.shape[1] for values in self.resampled])[:-1])

@@ -175,9 +175,9 @@ def _places(checked: Checked, packed: Sequence[RankingRow], targets: frozenset[T
             values: Mapping[tuple[str, str, str], Mapping[Target, float]]) -> Iterator[BoardPlace]:
     """Rank the columns of the bundle among all packed rows of a board."""
     ranks = rank({(row.metric, row.column): row.value for row in packed})
-    of, board = sum(own.rank is not None for own in ranks.values()), BoardId.parse(packed[0].board)
-    own = {entry.name for entry in checked.bundle.metrics}
-    for row in (row for row in packed if row.metric in own):
+    of, board = sum(standing.rank is not None for standing in ranks.values()), BoardId.parse(packed[0].board)
+    metrics = {entry.name for entry in checked.bundle.metrics}
+    for row in (row for row in packed if row.metric in metrics):
         known = values.get((row.metric, row.column, row.statistic), {})
         covered = {target: known[target] for target in targets & known.keys()}
         value = over(RULES[row.rule], covered, targets) if row.rule in RULES else math.nan
@@ -197,7 +197,8 @@ def _targets(checked: Checked, board: str, origin: str) -> frozenset[Target]:
         if entry.on(board) and entry.kind == origin:
             usable = {quality.name for quality in entry.qualities if quality.rated >= 3}
             if entry.name in checked.here:
-                usable = {own.quality.name for own in _judged(checked.bundle, checked.here[entry.name]) if own.usable}
+                judged = _judged(checked.bundle, checked.here[entry.name])
+                usable = {quality.quality.name for quality in judged if quality.usable}
             targets |= {(entry.name, quality.name) for quality in entry.qualities
                         if quality.name in usable and dimension in ("", quality.dimension)}
     return frozenset(targets)
