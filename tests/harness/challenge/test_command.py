@@ -90,7 +90,7 @@ def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path) -> None:
     assert cli.main(["challenge", "validate", str(tmp_path / "tea")]) == 0
     path = tmp_path / "tea" / "challenge.toml"
     first, second = rulebook.phases(path.parent)
-    assert [[own.card.name for own in rules.own] for rules in (first, second)] == [["talk-dev"], ["talk-test"]]
+    assert [[own.card.name for own in rules.custom] for rules in (first, second)] == [["talk-dev"], ["talk-test"]]
     assert (first.submissions, second.submissions, second.per_day, second.public) == (20, 5, 3, 0.3)
     assert "talk-test in `data/talk-test.csv` (Natural, Overall)" in (path.parent / "README.md").read_text()
     commented = [line[2:] for line in path.read_text().splitlines() if line.startswith("# ") and " = " in line]
