@@ -1,6 +1,6 @@
 """A store of contents by key, each checked by the digest in the name of its file.
 
-All that is computed once and kept is in such a store: scores, statistics, embeddings, answers of judges.
+Scores, statistics, embeddings and answers of judges are in such stores.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Store:
     and listed in `set_aside`. Writes are atomic; of two processes that put a key the last one wins.
     """
 
-    def __init__(self, place: Path | str) -> None:
-        self.files = Files(place)
+    def __init__(self, address: Path | str) -> None:
+        self.files = Files(address)
         self.set_aside: list[str] = []
 
     def get(self, key: str, parse: Callable[[bytes], Value]) -> Value | None:

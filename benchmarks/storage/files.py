@@ -13,7 +13,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO
 
 STALE = 3600.0
 """Seconds after which a temporary file of another machine counts as abandoned."""
@@ -35,17 +34,10 @@ def write_atomically(path: Path, content: bytes, *, lasting: bool = True) -> Non
 
     Without `lasting` a power cut may leave it empty, which is for files whose name tells their digest.
     """
-    with beside(path, lasting=lasting) as stream:
-        stream.write(content)
-
-
-@contextlib.contextmanager
-def beside(path: Path, *, lasting: bool = True) -> Iterator[IO[bytes]]:
-    """Yield a stream whose file replaces `path` once it is complete."""
-    handle, part = tempfile.mkstemp(dir=path.parent, prefix=_mark(path), suffix=".part")
+    handle, part = tempfile.mkstemp(dir=path.parent, prefix=_prefix(path), suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
-            yield stream
+            stream.write(content)
             stream.flush()
             if lasting:
                 os.fsync(stream.fileno())
@@ -62,7 +54,7 @@ def beside(path: Path, *, lasting: bool = True) -> Iterator[IO[bytes]]:
 def staged(folder: Path) -> Iterator[Path]:
     """Yield an empty folder that replaces this one on success."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_mark(folder), suffix=".part"))
+    part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_prefix(folder), suffix=".part"))
     try:
         yield part
         part.chmod(0o755)
@@ -74,8 +66,7 @@ def staged(folder: Path) -> Iterator[Path]:
     shutil.rmtree(part.with_suffix(".old"), ignore_errors=True)
 
 
-def _mark(path: Path) -> str:
-    """Return the prefix of temporary names for a path."""
+def _prefix(path: Path) -> str:
     return f".{path.name}.{MACHINE}-{os.getpid()}."
 
 
@@ -84,7 +75,7 @@ def sweep(folder: Path) -> None:
     for part in list(folder.rglob(".*.part")):
         with contextlib.suppress(FileNotFoundError):  # another process has just renamed it
             writer = _WRITER.search(part.name)
-            abandoned = writer is not None and not runs(int(writer[1]))
+            abandoned = writer is not None and not _runs(int(writer[1]))
             if abandoned and part.is_dir():
                 shutil.rmtree(part, ignore_errors=True)
             elif part.is_file() and (abandoned or time.time() - part.stat().st_mtime > STALE):
@@ -97,7 +88,7 @@ def walk(folder: Path, pattern: str = "*") -> list[Path]:
     return sorted(files, key=lambda file: (len(file.parts), str(file)))
 
 
-def runs(process: int) -> bool:
+def _runs(process: int) -> bool:
     """Return True if the process exists, or if the system cannot tell."""
     if os.name == "posix":
         with contextlib.suppress(PermissionError, OverflowError):
@@ -111,25 +102,25 @@ def runs(process: int) -> bool:
 class Files:
     """Files by name, with slashes, in a folder or behind any URL that fsspec knows (s3://, gs://, memory://).
 
-    A missing file is a FileNotFoundError, any other failure an OSError. `place` opens the same files in another
+    A missing file is a FileNotFoundError, any other failure an OSError. `address` opens the same files in another
     process; `root` is for messages, without a password that the URL may hold; `path` is None behind a URL.
     """
 
-    def __init__(self, place: Path | str) -> None:
+    def __init__(self, address: Path | str) -> None:
         import fsspec
         from fsspec.implementations.local import LocalFileSystem
 
-        url = str(place).removeprefix("file://")
-        self.path = Path(url).absolute() if isinstance(place, Path) or not _URL.match(url) else None
-        self.place = str(self.path or url.rstrip("/"))
-        self.root = _PASSWORD.sub("", self.place)
-        self._system, self._folder = LocalFileSystem(), self.place
+        url = str(address).removeprefix("file://")
+        self.path = Path(url).absolute() if isinstance(address, Path) or not _URL.match(url) else None
+        self.address = str(self.path or url.rstrip("/"))
+        self.root = _PASSWORD.sub("", self.address)
+        self._system, self._folder = LocalFileSystem(), self.address
         if self.path is not None:
             return
         if not _URL_WITH_PATH.match(url):
             raise OSError(errno.EINVAL, "the URL has no path; it looks like s3://bucket/scores", url)
         with self._errors():
-            self._system, self._folder = fsspec.core.url_to_fs(self.place)
+            self._system, self._folder = fsspec.core.url_to_fs(self.address)
 
     def read(self, name: str) -> bytes:
         with self._errors():
@@ -140,7 +131,7 @@ class Files:
         """Write a file atomically; in a folder `lasting` waits until it would survive a power cut."""
         with self._errors():
             if self.path is None:
-                if not _OBJECT_STORE.match(self.place):
+                if not _OBJECT_STORE.match(self.address):
                     self._system.makedirs(self._at(name).rpartition("/")[0], exist_ok=True)
                 self._system.pipe_file(self._at(name), content)
             else:

@@ -129,7 +129,7 @@ def _leads(pool: Pool, targets: Sequence[Target], rule: str, columns: Sequence[s
 
 def compared(chosen: Selection) -> Iterator[str]:
     """Format the comparisons of the best column, or of the selected columns, as a table per target."""
-    from harness.run.item_statistics import beside
+    from harness.run.item_statistics import by_williams
 
     best = {target: rows[0].column for target, rows in chosen.correlations().items()}
     williams = chosen.test == "perm-both" and chosen.statistic in ("spearman", "pearson")
@@ -137,7 +137,7 @@ def compared(chosen: Selection) -> Iterator[str]:
         selected = set(chosen.columns) or {best.get(target, "")}
         of_selected = np.array([name in selected for name in comparisons.names])
         rows = comparisons.at(of_selected[comparisons.better] | of_selected[comparisons.worse])
-        others = {f"p, {NAMES[tests.test]}": {(row.better, row.worse): row.p for row in tests} for tests in beside(
+        others = {f"p, {NAMES[tests.test]}": {(row.better, row.worse): row.p for row in tests} for tests in by_williams(
             chosen.results, chosen.statistic, lambda *other, target=target: other == target)} if williams else {}
         cells = [(row.better, row.worse, str(row.n), number(row.delta), number(row.value),
                   *map(_p, (row.p, row.holm, row.bh, *(other[row.better, row.worse] for other in others.values()))))

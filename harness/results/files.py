@@ -130,8 +130,8 @@ def filled(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
-        return {key: filled(one) for key, one in value.items()}
-    return [filled(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: filled(entry) for key, entry in value.items()}
+    return [filled(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def _write_points(every: Iterable[ItemScores], folder: Path) -> dict[str, str]:

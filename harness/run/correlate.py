@@ -130,9 +130,9 @@ def item_scores(dataset: Dataset, qualities: Collection[Judged], scored: Mapping
     contexts, of_conversations = codes(item.context for item in dataset.items), conversations(dataset.items)
     return ItemScores(
         dataset=dataset.card.name, items=tuple(item.id for item in dataset.items),
-        systems=tuple(sys.intern(item.system or "") for item in dataset.items),  # some hundred thousand times few names
+        systems=tuple(sys.intern(item.system or "") for item in dataset.items),  # few names, many items
         words=lengths(dataset.items),
-        contexts=contexts, human={one.quality.name: one.means for one in qualities}, scores=scores,
+        contexts=contexts, human={judged.quality.name: judged.means for judged in qualities}, scores=scores,
         conversations=None if np.array_equal(of_conversations, contexts) else of_conversations)
 
 
@@ -187,8 +187,8 @@ def _aligned(dataset: Dataset, scores: Scores) -> dict[str, Vector]:
     """Return the columns in the order of the dataset's items, joined by id."""
     if scores.items == tuple(item.id for item in dataset.items):
         return dict(scores.columns)
-    place = {name: number for number, name in enumerate(scores.items)}
-    order = [place[item.id] for item in dataset.items]
+    index = {name: number for number, name in enumerate(scores.items)}
+    order = [index[item.id] for item in dataset.items]
     return {name: column[order] for name, column in scores.columns.items()}
 
 

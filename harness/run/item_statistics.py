@@ -93,7 +93,7 @@ def restated(results: Results, request: Request, test: str, wanted: Callable[[st
         comparisons=tuple(comparisons(target, request, test) for target in chosen) if test else ())
 
 
-def beside(results: Results, statistic: str, wanted: Callable[[str, str], bool]) -> Iterator[Comparisons]:
+def by_williams(results: Results, statistic: str, wanted: Callable[[str, str], bool]) -> Iterator[Comparisons]:
     """Return Williams' test of every two columns over items and over contexts, to print beside another test."""
     for target in _targets(results, wanted):
         for test in ("williams", "williams-contexts"):

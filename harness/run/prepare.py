@@ -12,7 +12,7 @@ from harness import own
 from harness.errors import BadConfig
 from harness.run import plan, reuse
 from harness.run.plan import Plan, Selection
-from harness.run.settings import Settings, command_line, home_folder, statistics_beside
+from harness.run.settings import Settings, additional_statistics, command_line, home_folder
 from harness.run.workspace import Workspace, bytes_of, open_workspace
 from metrics import registry
 from metrics.models.service import Choice
@@ -28,7 +28,7 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     if not requested.dry_run:
         sweep(requested.out)
     draws = plan.Draws(requested.seed, requested.draws, requested.permutations,
-                       statistics=statistics_beside(requested.statistic, requested.level))
+                       statistics=additional_statistics(requested.statistic, requested.level))
     home = home_folder(requested.home)
     datasets.know(home)
     requested = dataclasses.replace(requested, dataset=tuple(sorted(own.named(requested.dataset, home))))

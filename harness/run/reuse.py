@@ -1,9 +1,8 @@
 """Scores of a bundle in place of scoring: `harness run --reuse BUNDLE`.
 
-They hold where the items of a dataset are those of the bundle, by fingerprint. There they stand for a metric of the run
-that has the same signature, or that lacks something on this machine; and metrics that only the bundle has come onto the
-boards beside those of the run. A metric with another signature is scored. The entry of a metric says that its scores
-are from a bundle.
+They are used for datasets with the items of the bundle, by fingerprint, and for metrics of the run with the same
+signature or with a missing resource; metrics of the bundle alone join the boards. The entry of a metric names the
+bundle.
 """
 
 from __future__ import annotations
@@ -65,16 +64,16 @@ class Reused:
         columns: dict[str, dict[str, Vector]] = defaultdict(dict)
         for (metric, column), values in table.columns.items():
             columns[metric][column] = values
-        return {label: Scores(table.items, own, 0.0) for label, own in columns.items()}
+        return {label: Scores(table.items, vectors, 0.0) for label, vectors in columns.items()}
 
 
 def take(path: Path, chosen: Iterable[Chosen], aggregations: Iterable[str], models: Models) -> Reused:
     """Read from a bundle what a run of these metrics can reuse."""
     bundle = reading.read(path)
-    if sorted(own := bundle.run.options.get("aggregations", ["mean"])) != sorted(aggregations):
-        raise BadBundle(f"{path}: turns are brought together by {', '.join(own)} in it, not as in this run; "
-                        f"add {' '.join(f'--aggregate {way}' for way in own)}")
-    here = {one.label: signed(one.metric, models) for one in chosen}
+    if sorted(ways := bundle.run.options.get("aggregations", ["mean"])) != sorted(aggregations):
+        raise BadBundle(f"{path}: turns are aggregated by {', '.join(ways)} in it, not as in this run; "
+                        f"add {' '.join(f'--aggregate {way}' for way in ways)}")
+    here = {pick.label: signed(pick.metric, models) for pick in chosen}
     metrics = {entry.name: replace(entry, source=bundle.name) for entry in bundle.metrics
                if here.get(entry.name, "") in ("", entry.signature)}
     prints = {entry.name: entry.fingerprint for entry in bundle.datasets}

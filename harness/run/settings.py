@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import platformdirs
+
 from benchmarks.dataset import Split
 from benchmarks.errors import nearest
 from benchmarks.formats import records
@@ -66,19 +68,19 @@ def settings(args: argparse.Namespace) -> Settings:
     """Merge flags with the config file that they name; names are sorted."""
     values = _from_file(args.config) if args.config else {}
     for field in dataclasses.fields(Settings):
-        given = getattr(args, field.name, None)
-        if given is not None:
-            values[field.name] = tuple(given) if isinstance(given, list) else given
+        value = getattr(args, field.name, None)
+        if value is not None:
+            values[field.name] = tuple(value) if isinstance(value, list) else value
     for name, value in values.items():
         values[name] = tuple(sorted(set(value))) if isinstance(value, tuple) else value
     return Settings(**values)
 
 
-def statistics_beside(statistics: Sequence[str], levels: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return every named statistic at every named level, except those of every run."""
-    for name, names in ((statistics, (*STATISTIC_NAMES, "kendall-b")), (levels, LEVEL_NAMES)):
-        if unknown := next((one for one in name if one not in names), None):
-            raise BadConfig(f"no statistic or level {unknown!r}; {nearest(unknown, names)}")
+def additional_statistics(statistics: Sequence[str], levels: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return every named statistic at every named level, except those that every run computes."""
+    for names, known in ((statistics, (*STATISTIC_NAMES, "kendall-b")), (levels, LEVEL_NAMES)):
+        if unknown := next((name for name in names if name not in known), None):
+            raise BadConfig(f"no statistic or level {unknown!r}; {nearest(unknown, known)}")
     named = dict.fromkeys(map(plain_name, statistics or (["spearman"] if levels else [])))
     return tuple((statistic, level) for statistic in named for level in levels or ("items",)
                  if level != "items" or statistic not in ("spearman", "pearson", "kendall"))
@@ -96,14 +98,10 @@ def expanded(path: Path) -> Path:
         raise BadConfig(f"{path}: {error}") from error
 
 
-def home_folder(given: Path | None) -> Path:
-    """Return the given home, else HARNESS_HOME, else the platform's folder for user data."""
-    if given:
-        return expanded(given)
-    if named := os.environ.get("HARNESS_HOME"):
-        return expanded(Path(named))
-    import platformdirs
-
+def home_folder(home: Path | None) -> Path:
+    """Return the requested home, else HARNESS_HOME, else the platform's folder for user data."""
+    if path := home or os.environ.get("HARNESS_HOME"):
+        return expanded(Path(path))
     return platformdirs.user_data_path("dialogue-harness", appauthor=False)
 
 

@@ -54,7 +54,7 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None =
             raise BadConfig("--executor ray: give the GPUs per worker, --gpus 1 or a share such as 0.25, or "
                             "--device cpu")
         setup = Setup(functools.partial(load_named, home=home.absolute(), selection=plan.selection), home.absolute(),
-                      store.files.place, choice, machine.precision, plan.selection.seed, bytes_of(settings.memory))
+                      store.files.address, choice, machine.precision, plan.selection.seed, bytes_of(settings.memory))
         count = int(settings.executor.partition(":")[2] or 0)  # 0: as many as the cluster has room for
         executor = Cluster(setup, settings.address, count, settings.gpus, settings.timeout)
     return Workspace(home, store, Cache(out / "statistics"), models, progress,

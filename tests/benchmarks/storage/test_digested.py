@@ -35,7 +35,7 @@ def test_files_are_written_listed_renamed_and_removed(place: str | Path) -> None
         files.write(name, b"1")
     files.write("one", b"2", lasting=False)
     assert (files.names("x", end=".shard"), files.names("x", "a")) == (["x/a.shard", "x/b.shard"], ["x/a.shard"])
-    assert Files(files.place).read("one") == b"2", "another process opens the same files"
+    assert Files(files.address).read("one") == b"2", "another process opens the same files"
     assert 0 <= files.age("one") < 60
     files.rename("one", "two")
     assert files.names("", "", "o") == ["two"]
@@ -52,7 +52,7 @@ def test_a_store_keeps_the_last_content_of_a_key(place: str | Path) -> None:
     assert store.get("x/a.json", json.loads) is None
     names = [store.put("x/a.json", content) for content in (b"1", b"2", b"3")]
     store.put("x/a-b.json", b"no JSON")
-    assert Store(store.files.place).get("x/a.json", json.loads) == 3
+    assert Store(store.files.address).get("x/a.json", json.loads) == 3
     assert store.read(names[0], json.loads) is None, "it was replaced"
     assert store.set_aside == []
     assert store.get("x/a-b.json", json.loads) is None, "intact, but of another form"

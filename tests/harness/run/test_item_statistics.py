@@ -16,7 +16,7 @@ from harness.results import files
 from harness.run import correlate, entries, item_statistics
 from harness.run.correlate import Judged
 from harness.run.item_statistics import Request, restated
-from harness.run.settings import plain_name, statistics_beside
+from harness.run.settings import additional_statistics, plain_name
 from harness.statistics.estimates import STATISTICS
 from harness.statistics.panel import LEVELS
 from harness.statistics.williams import FORMULAS
@@ -121,4 +121,4 @@ def test_a_run_keeps_requested_statistics_after_its_own(tmp_path: Path) -> None:
         "spearman", "pearson", "kendall", "kendall over-systems", "partial", "partial over-systems"]
     assert results.run.options["statistics"] == ["kendall over-systems", "partial", "partial over-systems"]
     with pytest.raises(BadConfig, match="did you mean 'partial'"):
-        statistics_beside(["partiall"], [])
+        additional_statistics(["partiall"], [])
