@@ -162,7 +162,7 @@ def test_files_of_a_study(tmp_path: Path) -> None:
     assert kept.keys() == {"dimensions.md", "exhibit.json", "pair.csv", "dimensions.svg"}
     assert "| \\<1\\> |" in kept["dimensions.md"].decode()
     found = exhibits.read(put(tmp_path, "dimensions", kept[exhibits.FILE]))
-    assert found.lead.startswith("How the qualities that people rate hang together,")
+    assert found.lead.startswith("Correlations between the qualities")
     assert replace(found, title="T", lead="L") == Exhibit(
         "dimensions", "study", "T", "L", "C", (table,), (HeatMap("M", ("x",), ((1.0,),), "In words."),),
         ("remark", "Failed, and not in the study: m: broke."))
