@@ -1,4 +1,4 @@
-"""PERM-BOTH equals a plain loop over scipy draw by draw; the pooled difference is Williams' on independent rows."""
+"""PERM-BOTH equals a plain loop over scipy; the pooled difference is Williams' on independent rows."""
 
 import math
 import os
@@ -15,7 +15,7 @@ from scipy import stats
 
 from harness.statistics import mixtures, permutation, pooled
 from harness.statistics.coefficients import pearson, spearman
-from harness.statistics.permutation import MIXTURES, all_pairs_by_permutation
+from harness.statistics.permutation import MIXTURES
 from harness.statistics.permutation import all_pairs_by_permutation as all_pairs
 from harness.statistics.pooled import differences, share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
@@ -30,75 +30,27 @@ def seeded(seed: int = 1) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def loop(human: Values, first: Values, second: Values, statistic: str, keep: Values) -> tuple[float, float]:
-    """The test of one pair as the paper has it: delta and two-sided p."""
+def loop(human: Values, first: Values, second: Values, statistic: str, draws: int, one_sided: bool = False,
+         ) -> tuple[float, float]:
+    """Return delta and p of one pair as in the paper; one-sided as in mt-metrics-eval, whose p is c / k."""
     rows = np.isfinite(human) & np.isfinite(first) & np.isfinite(second)
+    keep = np.unpackbits(permutation.mask_bits(len(human), draws, seeded()), axis=1, count=len(human)).astype(bool)
     human, first, second = human[rows], first[rows], second[rows]
     if rows.sum() < 3 or 0 in (np.ptp(human), np.ptp(first), np.ptp(second)):
         return np.nan, np.nan
     observed = CORRELATE[statistic](human, first)[0] - CORRELATE[statistic](human, second)[0]
     a, b = (np.rint((x - x.mean()) / x.std() * FINEST) / FINEST for x in (first, second))
-    both = 1
+    extreme = 1
     for kept in keep[:, rows]:
         x, y = np.where(kept, a, b), np.where(kept, b, a)
         constant = min(np.ptp(x), np.ptp(y)) < 1e-9
         delta = np.inf if constant else CORRELATE[statistic](human, x)[0] - CORRELATE[statistic](human, y)[0]
-        both += abs(delta) >= abs(observed) - 1e-10
-    return observed, both / (len(keep) + 1)
-
-
-def as_mt_metrics_eval(human: Values, first: Values, second: Values, statistic: str, keep: Values) -> float:
-    """Its rule: the share of draws in which the first metric is ahead by as much as it was, ties counting."""
-    a, b = stats.zscore(first), stats.zscore(second)
-
-    def ahead(x: Values, y: Values) -> float:
-        return float(CORRELATE[statistic](human, x)[0] - CORRELATE[statistic](human, y)[0])
-
-    observed = ahead(a, b) - 1e-10
-    return float(np.mean([ahead(np.where(kept, a, b), np.where(kept, b, a)) >= observed for kept in keep]))
-
-
-def test_one_sided_as_mt_metrics_eval_has_it_and_any_statistic_by_drawing() -> None:
-    """Its p is c / k, this one (c + 1) / (k + 1), which is never 0. A statistic that is a function gives the same."""
-    human, scores = example(9)
-    scores = scores[[0, 3, 4]]
-    for statistic, function in (("pearson", pearson), ("spearman", spearman)):
-        tests = all_pairs(human, scores, statistic, 40, rng=seeded(), one_sided=True)
-        drawn = all_pairs(human, scores, function, 40, rng=seeded(), one_sided=True)
-        for i, j in permutations(range(3), 2):
-            p = as_mt_metrics_eval(human, scores[i], scores[j], statistic, masks(40, 40))
-            assert tests.p[i, j] == pytest.approx((40 * p + 1) / 41)
-            assert drawn.p[i, j] == pytest.approx(tests.p[i, j])
-            assert drawn.value[i, j] == pytest.approx(tests.value[i, j], rel=.02)
-
-
-def test_p_below_what_draws_can_tell_is_of_the_normal_tail() -> None:
-    tests = all_pairs(*example(9), draws=200, rng=seeded())
-    fine = permutation.below_draws(tests, 200)
-    rare = tests.p <= 10 / 201
-    assert (fine[~rare & np.isfinite(tests.p)] == tests.p[~rare & np.isfinite(tests.p)]).all()
-    assert (fine[rare] == np.minimum(tests.p, 2 * stats.norm.sf(abs(tests.value)))[rare]).all()
-    assert (fine[rare] < 1 / 201).any()
-
-
-def test_no_p_is_below_that_of_the_contexts_in_which_two_metrics_differ() -> None:
-    """Seven contexts: a metric and its reverse differ in six, of whose 64 swaps two are as extreme as what was seen."""
-    people = np.array([-3.0, -2, -1, 0, 1, 2, 3])
-    for seed in range(10):
-        tests = all_pairs(people, np.array([people, -people]), "pearson", 100, rng=seeded(seed))
-        assert min(tests.p[0, 1], permutation.below_draws(tests, 100)[0, 1]) >= tests.least[0, 1] == 2 / 64
-        one = TargetScores("a", people, np.array([people, -people]))
-        (tests,) = pooled.all_pairs([one], np.ones((1, 1)), seeded(seed), 100, "pearson", one_sided=True)
-        assert min(tests.p[0, 1], permutation.below_draws(tests, 100)[0, 1]) >= 1 / 128
-
-
-def masks(n: int, draws: int) -> Values:
-    bits = permutation.mask_bits(n, draws, seeded(1))
-    return np.unpackbits(bits, axis=1, count=n).astype(bool)
+        extreme += (delta >= observed - 1e-10) if one_sided else (abs(delta) >= abs(observed) - 1e-10)
+    return observed, extreme / (draws + 1)
 
 
 def example(seed: int, n: int = 40, holes: float = 0) -> tuple[Values, Values]:
-    """Metrics without ties, with two values, with three, with some; one that has another's values in another order."""
+    """Metrics without ties, with two values, three, some, and one with the values of another in another order."""
     rng = seeded(seed)
     human = rng.integers(1, 6, n).astype(float)
     scores = np.vstack([human + rng.normal(size=n), rng.integers(0, 2, n), rng.integers(0, 3, n) / 2,
@@ -112,43 +64,73 @@ def example(seed: int, n: int = 40, holes: float = 0) -> tuple[Values, Values]:
 def test_every_p_equals_a_loop_over_scipy(statistic: str) -> None:
     for seed, n, holes in ((0, 40, 0), (1, 7, 0), (2, 30, .1)):
         human, scores = example(seed, n, holes)
-        both = all_pairs(human, scores, statistic, 20, rng=seeded())
-        keep = masks(n, 20)
+        tests = all_pairs(human, scores, statistic, 20, rng=seeded())
         for i, j in combinations(range(5), 2):
-            delta, p = loop(human, scores[i], scores[j], statistic, keep)
-            np.testing.assert_allclose((both.delta[i, j], both.p[i, j]), (delta, p), atol=1e-12)
-            np.testing.assert_allclose((both.delta[j, i], both.p[j, i]), (-delta, p), atol=1e-12)
-            assert both.n[i, j] == (np.isfinite(scores[i]) & np.isfinite(scores[j])).sum()
+            delta, p = loop(human, scores[i], scores[j], statistic, 20)
+            np.testing.assert_allclose((tests.delta[i, j], tests.p[i, j]), (delta, p), atol=1e-12)
+            np.testing.assert_allclose((tests.delta[j, i], tests.p[j, i]), (-delta, p), atol=1e-12)
+            assert tests.n[i, j] == (np.isfinite(scores[i]) & np.isfinite(scores[j])).sum()
 
 
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 3), st.integers(0, 3)), min_size=3, max_size=9))
-def test_small_integers_with_many_ties(rows: list[tuple[int, int, int]]) -> None:
+def test_many_ties_equal_the_loop(rows: list[tuple[int, int, int]]) -> None:
     human, *scores = np.array(rows, dtype=float).T
     for statistic in MIXTURES:
         tests = all_pairs(human, np.array(scores), statistic, 20, rng=seeded())
-        expected = loop(human, scores[0], scores[1], statistic, masks(len(rows), 20))
+        expected = loop(human, scores[0], scores[1], statistic, 20)
         np.testing.assert_allclose([tests.delta[0, 1], tests.p[0, 1]], expected, atol=1e-12)
 
 
+def test_one_sided_p_and_any_statistic_by_a_function() -> None:
+    human, scores = example(9)
+    scores = scores[[0, 3, 4]]
+    for statistic, function in (("pearson", pearson), ("spearman", spearman)):
+        tests, drawn = (all_pairs(human, scores, way, 40, rng=seeded(), one_sided=True)
+                        for way in (statistic, function))
+        for i, j in permutations(range(3), 2):
+            _, p = loop(human, scores[i], scores[j], statistic, 40, one_sided=True)
+            assert (tests.p[i, j], drawn.p[i, j]) == (pytest.approx(p), pytest.approx(p))
+            assert drawn.value[i, j] == pytest.approx(tests.value[i, j], rel=.02)
+
+
+def test_p_too_small_for_the_draws_is_that_of_the_normal_tail() -> None:
+    tests = all_pairs(*example(9), draws=200, rng=seeded())
+    fine = permutation.below_draws(tests, 200)
+    rare = tests.p <= 10 / 201
+    np.testing.assert_array_equal(fine[~rare], tests.p[~rare])
+    assert (fine[rare] == np.minimum(tests.p, 2 * stats.norm.sf(abs(tests.value)))[rare]).all()
+    assert (fine[rare] < 1 / 201).any()
+
+
+def test_no_p_is_below_that_of_all_swaps_of_contexts() -> None:
+    """A metric and its reverse differ in six of seven contexts: two of 64 swaps are as extreme as observed."""
+    people = np.array([-3.0, -2, -1, 0, 1, 2, 3])
+    scores = np.array([people, -people])
+    for seed in range(10):
+        tests = all_pairs(people, scores, "pearson", 100, rng=seeded(seed))
+        assert min(tests.p[0, 1], permutation.below_draws(tests, 100)[0, 1]) >= tests.least[0, 1] == 2 / 64
+        (tests,) = pooled.all_pairs([TargetScores("a", people, scores)], np.ones((1, 1)), seeded(seed), 100, "pearson",
+                                    one_sided=True)
+        assert min(tests.p[0, 1], permutation.below_draws(tests, 100)[0, 1]) >= 1 / 128
+
+
 @pytest.mark.parametrize("statistic", MIXTURES)
-def test_order_company_threads_and_blocks_change_nothing(statistic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_order_other_metrics_threads_and_blocks_change_nothing(statistic: str, monkeypatch: pytest.MonkeyPatch) -> None:
     human, scores = example(4, holes=.05)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     whole = all_pairs(human, scores, statistic, 100, rng=seeded())
-    order = np.array([3, 0, 4, 2, 1])
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
-    moved = all_pairs(human, scores[order], statistic, 100, rng=seeded())
-    np.testing.assert_array_equal(moved.p, whole.p[np.ix_(order, order)])
-    np.testing.assert_array_equal(moved.delta, whole.delta[np.ix_(order, order)])
-    few = all_pairs(human, scores[:2], statistic, 100, rng=seeded())
-    np.testing.assert_array_equal(few.p, whole.p[:2, :2])
+    for order in (np.array([3, 0, 4, 2, 1]), np.array([0, 1])):
+        part = all_pairs(human, scores[order], statistic, 100, rng=seeded())
+        np.testing.assert_array_equal(part.p, whole.p[np.ix_(order, order)])
+        np.testing.assert_array_equal(part.delta, whole.delta[np.ix_(order, order)])
     monkeypatch.setattr(mixtures, "MASK_CELLS", 400)
     monkeypatch.setattr(permutation, "PAIRS_AT_ONCE", 3)
     np.testing.assert_array_equal(all_pairs(human, scores, statistic, 100, rng=seeded()).p, whole.p)
 
 
-def test_the_same_metric_on_any_scale_ties_and_a_constant_one_has_no_p() -> None:
+def test_identical_metrics_tie_and_constant_ones_have_no_p() -> None:
     human, scores = example(6)
     same = np.vstack([scores[2], scores[2], scores[2] * .37 - 8, np.ones(40)])
     for statistic in MIXTURES:
@@ -161,32 +143,25 @@ def test_the_same_metric_on_any_scale_ties_and_a_constant_one_has_no_p() -> None
         all_pairs(human, scores, "kendall", rng=seeded())
 
 
-def test_p_is_never_zero_and_under_the_hypothesis_uniform() -> None:
-    rng = seeded(7)
-    human = np.arange(30.)
-    clear = all_pairs(human, np.array([human, rng.normal(size=30)]), draws=99, rng=rng)
-    assert clear.p[0, 1] == .01
+def test_p_is_uniform_under_the_hypothesis_and_never_zero() -> None:
+    rng, human = seeded(7), np.arange(30.)
+    assert all_pairs(human, np.array([human, rng.normal(size=30)]), draws=99, rng=rng).p[0, 1] == .01
     p = [all_pairs(human, human / 10 + rng.normal(size=(2, 30)), draws=99, rng=rng).p[0, 1] for _ in range(200)]
     assert stats.kstest(p, "uniform").pvalue > .001
 
 
-def test_contexts_swap_as_one() -> None:
-    """Of one context, each draw is what was observed or its opposite: both are as extreme."""
-    rng = np.random.default_rng(3)
+def test_contexts_are_swapped_together() -> None:
+    """Each draw of one context is the observed difference or its reverse, both as extreme."""
+    rng = seeded(3)
     human, scores = rng.normal(size=40), rng.normal(size=(2, 40))
-    one = all_pairs(human, scores, draws=200, rng=rng, context=np.zeros(40, dtype=np.int64))
-    assert one.p[0, 1] == 1
-    alone = all_pairs(human, scores, draws=200, rng=np.random.default_rng(5), context=np.arange(40)[::-1].copy())
-    assert 0 < alone.p[0, 1] <= 1
-    assert all_pairs(human, scores, draws=200, rng=np.random.default_rng(5), context=np.arange(40)).p[0, 1] == (
-        all_pairs(human, scores, draws=200, rng=np.random.default_rng(5)).p[0, 1])
+    p = {name: all_pairs(human, scores, draws=200, rng=seeded(5), context=context).p[0, 1] for name, context in (
+        ("one", np.zeros(40, dtype=np.int64)), ("each", np.arange(40)), ("none", None))}
+    assert p["one"] == 1
+    assert p["each"] == p["none"] < 1
 
 
 def target(name: str, rng: np.random.Generator, contexts: int, each: int = 1, better: float = 0) -> TargetScores:
-    """Ratings from 1 to 5 and two metrics, rows of one context being alike; the first metric is the better by so much.
-
-    Metrics share part of their noise.
-    """
+    """Ratings from 1 to 5 and two metrics with shared noise and dependent rows in a context."""
     context = np.repeat(np.arange(contexts), each)
 
     def noise(*size: int) -> np.ndarray:
@@ -197,20 +172,20 @@ def target(name: str, rng: np.random.Generator, contexts: int, each: int = 1, be
     return TargetScores(name, human, quality * [[1 + better], [1]] + shared + own, context)
 
 
-def test_on_independent_rows_of_one_dataset_it_is_williams_test(rng: np.random.Generator) -> None:
+def test_pooled_over_one_dataset_of_independent_rows_is_williams_test(rng: np.random.Generator) -> None:
     for better in (0, 0.2, 0.4):
         one = target("a", rng, 600, better=better)
-        (own,) = differences([one], [(0, 1)], rng, draws=4000, statistic="pearson")
+        (difference,) = differences([one], [(0, 1)], rng, draws=4000, statistic="pearson")
         r12, r13, r23 = np.corrcoef([one.human, *one.scores])[np.triu_indices(3, 1)]
         _, p = williams(r12, r13, r23, 600)
-        assert own.value == pytest.approx(r12 - r13)
-        assert own.p == pytest.approx(p, rel=0.15, abs=1e-4)
-        assert own.low == pytest.approx(own.value - (own.high - own.value))
-        assert own.established == (not own.low <= 0 <= own.high) == (own.p < 0.05)
+        assert difference.value == pytest.approx(r12 - r13)
+        assert difference.p == pytest.approx(p, rel=0.15, abs=1e-4)
+        assert difference.low == pytest.approx(2 * difference.value - difference.high)
+        assert difference.established == (not difference.low <= 0 <= difference.high) == (difference.p < 0.05)
 
 
-def test_datasets_add_up_as_independent_parts(rng: np.random.Generator) -> None:
-    """The reach of the interval over two datasets that count alike is half the root of the sum of their squares."""
+def test_variances_of_datasets_add_up(rng: np.random.Generator) -> None:
+    """The half width over two datasets of equal weight is half the root of the sum of their squares."""
     boards = [target("a", rng, 300), target("b", rng, 150)]
     alone = [differences([one], [(0, 1)], rng, draws=4000)[0] for one in boards]
     (both,) = differences(boards, [(0, 1)], rng, draws=4000)
@@ -219,7 +194,7 @@ def test_datasets_add_up_as_independent_parts(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize(("datasets", "contexts", "each"), [(1, 10, 3), (3, 30, 2)])
-def test_of_two_that_are_alike_few_are_found_to_differ(datasets: int, contexts: int, each: int) -> None:
+def test_false_findings_are_about_5_percent(datasets: int, contexts: int, each: int) -> None:
     rng = np.random.default_rng(1)
     boards = [[target(str(name), rng, contexts, each) for name in range(datasets)] for _ in range(800)]
     assert 0.01 <= np.mean([differences(board, [(0, 1)], rng, draws=100)[0].established for board in boards]) <= 0.06
@@ -227,13 +202,13 @@ def test_of_two_that_are_alike_few_are_found_to_differ(datasets: int, contexts: 
     assert 0.01 <= np.mean([pooled.all_pairs(board, weight, rng, 100)[0].p[0, 1] < 0.05 for board in boards]) <= 0.06
 
 
-def test_on_one_target_all_pairs_are_nearly_those_of_draws_that_are_measured_anew(rng: np.random.Generator) -> None:
-    """Two qualities of a dataset swap their contexts together: twice the same target is as once."""
+def test_first_order_is_close_to_perm_both(rng: np.random.Generator) -> None:
+    """Two qualities of a dataset swap contexts together, so the same target twice equals it once."""
     one = target("a", rng, 60, 3, better=0.3)
     one.scores[0, :4] = math.nan
     one.human[10:14] = math.nan
     for statistic in ("spearman", "pearson"):
-        exact = all_pairs_by_permutation(one.human, one.scores, statistic, 4000, rng=rng, context=one.context)
+        exact = all_pairs(one.human, one.scores, statistic, 4000, rng=rng, context=one.context)
         both, alone = pooled.all_pairs([one, one], np.array([[0.5, 0.5], [0, 1]]), rng, 4000, statistic)
         assert alone.p[0, 1] == pytest.approx(exact.p[0, 1], rel=0.25, abs=0.01)
         assert both.p == pytest.approx(alone.p)
@@ -245,7 +220,7 @@ def test_on_one_target_all_pairs_are_nearly_those_of_draws_that_are_measured_ane
     assert math.isnan(pooled.all_pairs([flat], np.ones((1, 1)), rng)[0].p[0, 1])
 
 
-def test_one_that_lacks_a_target_has_no_difference_and_one_of_itself_is_0(rng: np.random.Generator) -> None:
+def test_a_lacking_target_has_no_difference_and_a_metric_ties_itself(rng: np.random.Generator) -> None:
     boards = [target("a", rng, 30), target("b", rng, 30)]
     boards[1].scores[1] = math.nan
     lacking, same = differences(boards, [(0, 1), (0, 0)], rng)
@@ -254,8 +229,7 @@ def test_one_that_lacks_a_target_has_no_difference_and_one_of_itself_is_0(rng: n
     assert (same.value, same.low, same.high, same.p) == (0, 0, 0, 1)
 
 
-def test_shares_and_weights_by_hand() -> None:
-    """A dataset of one quality counts as much as one of two under `dev`; the share is over targets that are known."""
+def test_weights_and_share_reached_by_hand() -> None:
     weight = weights(["a", "b", "b"], "dev")
     assert weight.tolist() == [0.5, 0.25, 0.25]
     assert weights(["a", "b", "b"], "test") == pytest.approx([1 / 3] * 3)
