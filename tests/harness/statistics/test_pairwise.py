@@ -105,7 +105,7 @@ HUMAN = [[3.0, 4, 2, 5, 4], [2.0, 2, 3, 4, 4], [1.0, 3, 2, 2, 5]]
 METRIC = [[0.3, 0.5, 0.1, 0.2, 0.9], [0.4, 0.1, 0.3, 0.25, 0.6], [0.35, 0.6, 0.1, 0.2, 0.2]]
 
 
-def test_soft_pairwise_accuracy_equals_that_of_all_permutations(rng: np.random.Generator) -> None:
+def test_soft_accuracy_equals_that_of_all_permutations(rng: np.random.Generator) -> None:
     for kind in ("samples", "independent"):
         differences = [abs(exact(HUMAN[i], HUMAN[j], kind) - exact(METRIC[i], METRIC[j], kind))
                        for i, j in combinations(range(3), 2)]
@@ -113,7 +113,7 @@ def test_soft_pairwise_accuracy_equals_that_of_all_permutations(rng: np.random.G
         assert accuracy == pytest.approx(1 - np.mean(differences), abs=0.01)
 
 
-def test_soft_pairwise_accuracy_of_people_their_contrary_constants_and_systems_in_any_order() -> None:
+def test_soft_accuracy_of_extreme_metrics_and_any_order_of_systems() -> None:
     sure = [[5.0] * 9 + [4.0], [1.0] * 9 + [2.0]]
     contrary = [[-vote for vote in row] for row in sure]
     for metric, value in ((sure, 1.0), (contrary, 0.0)):

@@ -61,7 +61,7 @@ def simulated(counts: list[int], items: int, rng: np.random.Generator) -> list[t
             for item, truth in enumerate(rng.normal(size=items))]
 
 
-def test_split_halves_find_the_reliability_and_with_it_the_true_correlation(rng: np.random.Generator) -> None:
+def test_simulated_votes_have_the_reliability_they_were_made_with(rng: np.random.Generator) -> None:
     """One vote against three: covariance 1, variances 2 and 1 + 1/3: r = 1 / sqrt(8/3). One vote: reliability 1/2."""
     for counts in ([2], [3], [3, 5]):
         halves = reliability.split_half(votes(simulated(counts, 4000, rng)), pearsons, rng, draws=5)
@@ -75,7 +75,7 @@ def test_split_halves_find_the_reliability_and_with_it_the_true_correlation(rng:
     assert reliability.disattenuated(r, halves.value) == pytest.approx(0.6, abs=0.03)
 
 
-def test_single_votes_have_no_reliability_and_items_keep_their_groups(rng: np.random.Generator) -> None:
+def test_single_votes_have_no_reliability(rng: np.random.Generator) -> None:
     single = votes([(1,), (2,), ()])
     for agreement in (reliability.leave_one_out(single, pearsons, rng), reliability.split_half(single, pearsons, rng),
                       alpha(single)):

@@ -14,7 +14,7 @@ P = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 @settings(max_examples=50)
 @given(P)
-def test_equal_to_scipy_and_to_the_definition_and_a_missing_p_counts_for_nothing(p: list[float]) -> None:
+def test_adjusted_p_equal_scipy_and_the_definition(p: list[float]) -> None:
     assert benjamini_hochberg(p) == pytest.approx(stats.false_discovery_control(p))
     order, k = np.argsort(p, kind="stable"), len(p)
     expected = np.empty(k)
@@ -68,7 +68,7 @@ def test_clusters_by_hand() -> None:
 
 @settings(max_examples=50)
 @given(st.integers(1, 9), st.data())
-def test_letters_and_clusters_keep_their_promises(size: int, data: st.DataObject) -> None:
+def test_letters_and_clusters_keep_their_rules(size: int, data: st.DataObject) -> None:
     values = np.array(data.draw(st.lists(st.floats(-1, 1), min_size=size, max_size=size)))
     order = [int(i) for i in np.argsort(-values, kind="stable")]
     pairs = [(order[a], order[b]) for a in range(size) for b in range(a + 1, size)]
@@ -101,7 +101,7 @@ def test_mcnemar_by_hand() -> None:
     assert "continuity correction" in many.method
 
 
-def test_what_was_not_judged_is_left_out_and_what_cannot_be_tested_has_no_p_or_is_refused() -> None:
+def test_accuracies_without_items_or_judgements() -> None:
     first, second = judged(10, 1, 8, 1)
     assert mcnemar([*first, np.nan, 1], [*second, 1, np.nan]) == mcnemar(first, second)
     assert np.isnan(mcnemar([np.nan], [1]).p)
