@@ -104,7 +104,7 @@ class Composite:
         if not self.learns:
             return parts
         evidence = learned(self, models)
-        changed = evidences.strangers(evidence, signatures)
+        changed = evidences.changed_inputs(evidence, signatures)
         remark = f", learned on other scores of {', '.join(changed)}" if changed else ""
         return (*parts, f"weights={evidence.identity}{remark}")
 

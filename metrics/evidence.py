@@ -157,7 +157,7 @@ def find(name: str, inputs: Mapping[str, str], home: Path) -> Evidence:
     complete = (evidence for path in (*user, *shipped) if set(inputs) <= set((evidence := read(path)).inputs))
     best = None
     for evidence in complete:
-        if not strangers(evidence, inputs):
+        if not changed_inputs(evidence, inputs):
             best = evidence
             break
         best = best or evidence
@@ -168,7 +168,7 @@ def find(name: str, inputs: Mapping[str, str], home: Path) -> Evidence:
     return best.of(tuple(inputs))
 
 
-def strangers(evidence: Evidence, inputs: Mapping[str, str]) -> tuple[str, ...]:
+def changed_inputs(evidence: Evidence, inputs: Mapping[str, str]) -> tuple[str, ...]:
     """Return the inputs whose weights, options or models differ from those of the evidence."""
     def without_precision(signature: str) -> str:
         return "|".join(part.partition(" ")[0] for part in signature.split("|"))
@@ -177,7 +177,7 @@ def strangers(evidence: Evidence, inputs: Mapping[str, str]) -> tuple[str, ...]:
                  if without_precision(evidence.signatures.get(name, "")) != without_precision(signature))
 
 
-def place(name: str, inputs: Sequence[str], home: Path) -> Path:
+def user_path(name: str, inputs: Sequence[str], home: Path) -> Path:
     """Return the path of the user's evidence for these inputs."""
     digest = hashlib.sha256("+".join(inputs).encode()).hexdigest()[:8]
     return home / "calibrations" / f"{name}-{digest}.json"

@@ -1,4 +1,4 @@
-"""What every metric promises, tried on each that the registry finds, over a few items and tiny models."""
+"""The contract of a metric, tried on every metric that the registry finds, over a few items and tiny models."""
 
 import dataclasses
 import functools
@@ -21,16 +21,15 @@ from metrics.models.service import Choice, Models
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 LEFT_OUT = ("speed", "network off")
-"""Checks that `harness check` makes alone: one measures, the other wants the whole process."""
+"""Checks of `harness check` that measure, or need the whole process."""
 ITEMS = 12
-"""How many of each dataset of the sample: enough for batches of 7."""
+"""Items of each sample, enough for batches of 7."""
 FEW = {name: f"{name}[inputs=deb+cosine]" for name in ("regression", "weighted", "rank-average")}
-"""Compositions of what is named: two inputs are as good as twenty."""
+"""Two inputs are as good as twenty."""
 
 
 @functools.cache
 def few(name: str) -> Dataset:
-    """The first items of a dataset's sample."""
     dataset = datasets.sample(datasets.card(name))
     ids = {item.id for item in dataset.items[:ITEMS]}
     return dataclasses.replace(dataset, items=dataset.items[:ITEMS], fingerprint="",
@@ -58,37 +57,33 @@ def models(home: Path, metric: Metric, request: pytest.FixtureRequest) -> Models
     tiny = {"encoder": str(request.getfixturevalue("tiny_encoder")), "lm": str(request.getfixturevalue("tiny_lm"))}
     service = Models(request.getfixturevalue("tiny_weights") if metric.card.checkpoints or composed else home,
                      Choice(**tiny))
-    if isinstance(metric, Composite):
-        evidence(metric, service.home)
+    if isinstance(metric, Composite):  # every input agrees a little with a made-up dataset
+        names = tuple(part.name for part in metric.made_of())
+        values = np.linspace(0.1, 0.3, len(names))
+        part = DatasetEvidence("made-up", "turn", "", "", 9, values, values, np.eye(len(names)),
+                               (QualityEvidence("q", "q", 9, values, values),))
+        path = evidences.user_path(metric.card.name, names, service.home)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(evidences.text(metric.card.name, Evidence(names, (part,))))
     return service
 
 
-def evidence(metric: Composite, home: Path) -> None:
-    """Leave weights for a composition in the home: every input agrees with one made-up dataset a little."""
-    names = tuple(one.name for one in metric.made_of())
-    each = np.linspace(0.1, 0.3, len(names))
-    one = DatasetEvidence("made-up", "turn", "", "", 9, each, each, np.eye(len(names)),
-                          (QualityEvidence("q", "q", 9, each, each),))
-    path = evidences.place(metric.card.name, names, home)
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(evidences.text(metric.card.name, Evidence(names, (one,))))
-
-
 def test_the_contract_is_kept(metric: Metric, models: Models) -> None:
-    """Every check of `harness check`, to the bit unless a network computes the scores."""
+    """Scores are equal to the bit unless a network computes them."""
     networks = bool({*metric.card.checkpoints, *metric.card.models} - {"vectors"}) or isinstance(metric, Composite)
     trial = Small(metric, models, tolerance=1e-5 if networks else 0.0)
     findings = [tried(name, trial) for name in CHECKS if name not in LEFT_OUT]
-    assert [one for one in findings if one.state == "BROKEN"] == []
-    assert [one.check for one in findings if one.state == "note"] == [*notes(metric)]
+    assert [finding for finding in findings if finding.state == "BROKEN"] == []
+    assert [finding.check for finding in findings if finding.state == "note"] == [*notes(metric)]
     assert set(metric.card.needs) <= {"references", "context", "facts"}
     assert signature(metric, models).startswith(f"{metric.card.name}|r{metric.card.revision}")
 
 
 def notes(metric: Metric) -> Iterator[str]:
-    """The checks that have nothing to try on a metric, by its card."""
+    """The checks that do not apply to a metric, by its card."""
     card = metric.card
-    if {"references", "context"} & set(card.needs):
+    inputs = [part.chosen.metric for part in metric.made_of()] if isinstance(metric, Composite) else []
+    if {"references", "context"} & {need for scored in (metric, *inputs) for need in scored.card.needs}:
         yield "nothing but a response"
     if "references" in card.needs:
         yield "whole dialogues"

@@ -111,7 +111,7 @@ def test_a_run_continues_after_the_server_died(home: Path) -> None:
             return "well" if next(alive, None) is not None else "silent"
 
     with serving(dying) as server:
-        with pytest.raises(MissingResource, match=r"in a row failed|got no answer.*the same command goes on"):
+        with pytest.raises(MissingResource, match=r"in a row failed|got no answer.*the same command continues"):
             judged(server, home, some, concurrency=4, tries=3)
         time.sleep(0.2)  # for requests that nobody waits for any more
         while server.now:
