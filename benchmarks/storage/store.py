@@ -1,13 +1,11 @@
 """Imported and fetched datasets as Arrow files in the home.
 
-    HOME/datasets/NAME.card.json       the card of a dataset of one's own
-    HOME/datasets/NAME.json            which folder is current, its origin and digests; replaced in one step
-    HOME/datasets/NAME-DIGEST-X/items    a Hugging Face dataset with the features below (`datasets.load_from_disk`)
-    HOME/datasets/NAME-DIGEST-X/ratings  the same
-    HOME/resources                     data that metrics read, such as WordNet
+    HOME/datasets/NAME.card.json         the card of a user's dataset
+    HOME/datasets/NAME.json              the current folder, its origin and digests; replaced in one step
+    HOME/datasets/NAME-DIGEST-X/items    a Hugging Face dataset (`datasets.load_from_disk`); likewise ratings
 
-Written and read straight as Arrow, as the `datasets` library does, and without it: it brings pandas, and importing it
-takes longer than most commands. Both fingerprints are checked at every reading.
+Written and read as Arrow without the `datasets` library, whose import takes longer than most commands. Both
+fingerprints are checked at every reading.
 """
 
 from __future__ import annotations
@@ -58,7 +56,7 @@ def save(dataset: Dataset, home: Path) -> None:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    for old in root.iterdir():  # earlier folders go; young ones may be those of an import or a reader at work
+    for old in root.iterdir():  # young folders may be in use by an import or a reader
         if re.fullmatch(re.escape(name) + r"-[0-9a-f]{16}-[^-]+", old.name) and old != folder:
             with contextlib.suppress(FileNotFoundError):
                 if time.time() - old.stat().st_mtime > STALE:
@@ -67,37 +65,35 @@ def save(dataset: Dataset, home: Path) -> None:
 
 def save_own(dataset: Dataset, home: Path) -> bool:
     """Save a user's dataset with its card; return True if it replaced a different one."""
-    kept = note(home, dataset.card.name)
-    same = kept and (kept.items, kept.ratings) == (dataset.fingerprint, ratings_fingerprint(dataset.ratings))
+    earlier = note(home, dataset.card.name)
+    same = earlier and (earlier.items, earlier.ratings) == (dataset.fingerprint, ratings_fingerprint(dataset.ratings))
     if not same:
         save(dataset, home)
     content = json.dumps(asdict(dataset.card), indent=2, ensure_ascii=False).encode() + b"\n"
     path = home / "datasets" / f"{dataset.card.name}{CARD}"
     same = same and path.is_file() and path.read_bytes() == content
     write_atomically(path, content)
-    return kept is not None and not same
+    return earlier is not None and not same
 
 
 def own_cards(home: Path) -> Iterator[DatasetCard]:
-    """Return the cards of the user's datasets in the home; BadStore for a damaged one."""
+    """Yield the cards of the user's datasets in the home; BadStore for a damaged one."""
     for path in sorted((home / "datasets").glob(f"*{CARD}")):
-        try:
-            card = records.value_of(DatasetCard, records.load(path.name, path.read_bytes()), path.name)
-            yield replace(card, sources=())
-        except (OSError, records.Refused) as error:
-            raise _damaged(path, path.name.removesuffix(CARD), error) from error
+        yield replace(_record(DatasetCard, path, path.name.removesuffix(CARD)), sources=())
 
 
 def note(home: Path, name: str) -> StoredDataset | None:
     """Return the record of a dataset, or None; BadStore if it is damaged."""
     path = home / "datasets" / f"{name}.json"
-    try:
-        stored: StoredDataset = records.value_of(StoredDataset, records.load(path.name, path.read_bytes()), path.name)
-    except FileNotFoundError:
-        return None
-    except records.Refused as error:
-        raise _damaged(path, name, error) from error
+    stored: StoredDataset | None = _record(StoredDataset, path, name) if path.exists() else None
     return stored
+
+
+def _record(kind: Any, path: Path, name: str) -> Any:
+    try:
+        return records.value_of(kind, records.load(path.name, path.read_bytes()), path.name)
+    except (OSError, records.Refused) as error:
+        raise _damaged(path, name, error) from error
 
 
 def read(home: Path, card: DatasetCard) -> Dataset | None:
@@ -105,24 +101,18 @@ def read(home: Path, card: DatasetCard) -> Dataset | None:
     stored = note(home, card.name)
     if stored is None:
         return None
-    try:
-        return _read(home, card, stored)
-    except BadStore:
-        if note(home, card.name) == stored:
-            raise
-        return read(home, card)  # another import took its place while this one was read
-
-
-def _read(home: Path, card: DatasetCard, stored: StoredDataset) -> Dataset:
     folder = home / "datasets" / stored.folder
+    problem: object = "its content is not what was written"
     try:
         items = tuple(Item.of({"language": card.language, **row}) for row in rows(folder / "items"))
         ratings = tuple(Rating(row["item"], row["quality"], tuple(row["votes"])) for row in rows(folder / "ratings"))
+        if (fingerprint(items), ratings_fingerprint(ratings)) == (stored.items, stored.ratings):
+            return Dataset(card, items, ratings, stored.origin, stored.items)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _damaged(folder, card.name, error) from error
-    if (fingerprint(items), ratings_fingerprint(ratings)) != (stored.items, stored.ratings):
-        raise _damaged(folder, card.name, "its content is not what was written")
-    return Dataset(card, items, ratings, stored.origin, stored.items)
+        problem = error
+    if note(home, card.name) != stored:
+        return read(home, card)  # another import has replaced it
+    raise _damaged(folder, card.name, problem)
 
 
 def ratings_fingerprint(ratings: Iterable[Rating]) -> str:
@@ -143,7 +133,7 @@ def _write(dataset: Dataset, folder: Path) -> None:
 
     text, number = pa.string(), pa.float64()
     turn = pa.struct({"speaker": text, "text": text})
-    declared = {
+    schemas = {
         "items": pa.schema({
             "id": text, "context": pa.list_(turn), "response": turn,
             "references": pa.list_(pa.struct({"text": text, "weight": number})), "facts": pa.list_(text),
@@ -151,11 +141,12 @@ def _write(dataset: Dataset, folder: Path) -> None:
         }),
         "ratings": pa.schema({"item": text, "quality": text, "votes": pa.list_(number)}),
     }
-    ratings = [{"item": rating.item, "quality": rating.quality, "votes": rating.votes} for rating in dataset.ratings]
-    for name, rows in {"items": [item.record for item in dataset.items], "ratings": ratings}.items():
+    tables = {"items": [item.record for item in dataset.items],
+              "ratings": [asdict(rating) for rating in dataset.ratings]}
+    for name, schema in schemas.items():
         (folder / name).mkdir()
-        with (folder / name / DATA).open("wb") as file, pa.ipc.new_stream(file, declared[name]) as stream:
-            stream.write_table(pa.Table.from_pylist(rows, schema=declared[name]), max_chunksize=1000)
+        with (folder / name / DATA).open("wb") as file, pa.ipc.new_stream(file, schema) as stream:
+            stream.write_table(pa.Table.from_pylist(tables[name], schema=schema), max_chunksize=1000)
         state: dict[str, Any] = {
             "_data_files": [{"filename": DATA}], "_fingerprint": folder.name, "_split": None,
             "_format_columns": None, "_format_kwargs": {}, "_format_type": None, "_output_all_columns": False}
@@ -164,7 +155,7 @@ def _write(dataset: Dataset, folder: Path) -> None:
 
 
 def rows(folder: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a folder that `datasets` or `_write` wrote."""
+    """Yield the rows of a folder written by `datasets` or `_write`."""
     import pyarrow as pa
 
     for file in json.loads((folder / "state.json").read_bytes())["_data_files"]:
