@@ -71,8 +71,8 @@ class Meteor:
             known = {base for index in indices for base in index.stems}
             for row, text in replies:
                 response = _lowered(text, language)
-                every = [_Candidate(place, word, stemmed(word), near(stemmed(word)) & known)
-                         for place, word in enumerate(response)]  # aligned from the end of the response
+                every = [_Candidate(position, word, stemmed(word), near(stemmed(word)) & known)
+                         for position, word in enumerate(response)]
                 candidates = [word for word in reversed(every) if word.near or word.stemmed in known]
                 scores = [self._f(len(response), index, index.align(candidates)) for index in indices]
                 table[0, row] = over_references(scores, self.references)
@@ -90,7 +90,7 @@ class Meteor:
 class _Candidate(NamedTuple):
     """A word of the response that a reference may match; `near` are the stems of references among its synonyms."""
 
-    place: int
+    position: int
     word: str
     stemmed: str
     near: frozenset[str]
@@ -103,27 +103,27 @@ class _Index:
         self.length = len(reference)
         self.words: dict[str, list[int]] = {}
         self.stems: dict[str, list[int]] = {}
-        for place in range(len(reference) - 1, -1, -1):
-            self.words.setdefault(reference[place], []).append(place)
-            self.stems.setdefault(stemmed(reference[place]), []).append(place)
+        for position in range(len(reference) - 1, -1, -1):
+            self.words.setdefault(reference[position], []).append(position)
+            self.stems.setdefault(stemmed(reference[position]), []).append(position)
 
     def align(self, candidates: Sequence[_Candidate]) -> list[tuple[int, int]]:
         """Return pairs of positions in response and reference, by the position in the response."""
         pairs: list[tuple[int, int]] = []
         taken: set[int] = set()
 
-        def take(candidate: _Candidate, places: Iterable[int]) -> bool:
-            for place in places:
-                if place not in taken:
-                    taken.add(place)
-                    pairs.append((candidate.place, place))
+        def take(candidate: _Candidate, positions: Iterable[int]) -> bool:
+            for position in positions:
+                if position not in taken:
+                    taken.add(position)
+                    pairs.append((candidate.position, position))
                     return True
             return False
 
         rest = [candidate for candidate in candidates if not take(candidate, self.words.get(candidate.word, ()))]
         rest = [candidate for candidate in rest if not take(candidate, self.stems.get(candidate.stemmed, ()))]
         for candidate in rest:
-            near = (place for stemmed in candidate.near for place in self.stems.get(stemmed, ()))
+            near = (position for stemmed in candidate.near for position in self.stems.get(stemmed, ()))
             take(candidate, sorted(near, reverse=True))
         return sorted(pairs)
 
@@ -139,40 +139,38 @@ def remembered(path: Path, _digest: str) -> WordNet:
 
 
 class WordNet:
-    """The whole of WordNet in memory, about 60 MB."""
+    """The whole of WordNet in memory, about 60 MB.
+
+    By part of speech it holds the offsets of each word's synsets, the synsets, irregular forms and regular endings.
+    """
 
     def __init__(self, path: Path) -> None:
+        self._parts = []
         try:
             with ZipFile(path) as archive:
-                self._parts = [_PartOfSpeech(archive, name) for name in ENDINGS]
+                for name, endings in ENDINGS.items():
+                    offsets = dict(_INDEX_LINE.findall(archive.read(f"wordnet/index.{name}")))
+                    lines = (line.split() for line in archive.read(f"wordnet/{name}.exc").decode().splitlines())
+                    irregular = {first: rest for first, *rest in lines}
+                    regular = [ending.split(":") for ending in endings.split()]
+                    self._parts.append((offsets, archive.read(f"wordnet/data.{name}"), irregular, regular))
         except (BadZipFile, KeyError) as error:
             raise MissingResource(f"{path} is not NLTK's wordnet.zip ({error}): `harness fetch wordnet`") from error
         self.synonyms = functools.lru_cache(maxsize=1 << 14)(self._synonyms)
 
     def _synonyms(self, word: str) -> frozenset[str]:
         """Return the single words that share a meaning with `word`, spelled as in WordNet."""
-        return frozenset(name for part in self._parts for name in part.synonyms(word.lower()) if "_" not in name)
+        return frozenset(name for name in self._lemmas(word.lower()) if "_" not in name)
 
-
-class _PartOfSpeech:
-    """One part of speech: the offsets of each word's synsets, the synsets, irregular forms and regular endings."""
-
-    def __init__(self, archive: ZipFile, name: str) -> None:
-        self._offsets = dict(_INDEX_LINE.findall(archive.read(f"wordnet/index.{name}")))
-        self._synsets = archive.read(f"wordnet/data.{name}")
-        lines = (line.split() for line in archive.read(f"wordnet/{name}.exc").decode().splitlines())
-        self._irregular = {first: rest for first, *rest in lines}
-        self._endings = [ending.split(":") for ending in ENDINGS[name].split()]
-
-    def synonyms(self, word: str) -> Iterator[str]:
+    def _lemmas(self, word: str) -> Iterator[str]:
         """Yield every lemma of every synset of the word's forms, with repetitions.
 
         The line of a synset reads: offset, file, kind, number of words (hexadecimal), word, id, word, ...
         """
-        forms = self._irregular.get(word) or [word.removesuffix(old) + new for old, new in self._endings
-                                              if word.endswith(old)]
-        for form in {word, *forms}:
-            for offset in map(int, self._offsets.get(form.encode(errors="surrogatepass"), b"").split()):
-                fields = self._synsets[offset : self._synsets.index(b"\n", offset)].split()
-                for field in fields[4 : 4 + 2 * int(fields[3], 16) : 2]:
-                    yield field.decode().partition("(")[0]
+        for offsets, synsets, irregular, regular in self._parts:
+            forms = irregular.get(word) or [word.removesuffix(old) + new for old, new in regular if word.endswith(old)]
+            for form in {word, *forms}:
+                for offset in map(int, offsets.get(form.encode(errors="surrogatepass"), b"").split()):
+                    fields = synsets[offset : synsets.index(b"\n", offset)].split()
+                    for field in fields[4 : 4 + 2 * int(fields[3], 16) : 2]:
+                        yield field.decode().partition("(")[0]

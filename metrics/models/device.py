@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import os
 import platform
 import re
 from collections.abc import Iterator
@@ -100,7 +99,7 @@ def _best() -> str:
     import torch
 
     if torch.cuda.is_available():
-        return f"cuda:{os.environ.get('LOCAL_RANK', 0)}"  # set where several processes share the machine
+        return "cuda:0"
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 

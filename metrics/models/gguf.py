@@ -7,7 +7,6 @@ digest, and the second shows whether the folder was changed.
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import json
 import sys
@@ -28,10 +27,6 @@ def is_file(name: str) -> bool:
 
 def convert(name: str, file: Path, folder: Path) -> None:
     """Write the model in a GGUF file as config.json, tokenizer and model.safetensors into a folder."""
-    for package in ("torch", "transformers", "gguf", "accelerate"):
-        if importlib.util.find_spec(package) is None:
-            raise MissingResource(f"model {name}: a GGUF file is read by {package}, which is not installed; the extra "
-                                  "[neural] brings it")
     from safetensors.torch import save_file
 
     sys.stderr.write(f"{name}: converting {file.name}, once\n")

@@ -20,7 +20,7 @@ _UNBOUNDED = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Tokenized:
-    """The token ids of a text or pair, the types of a pair's tokens, and the positions of the (second) text."""
+    """The token ids of a text, and the types of a pair's tokens; `own` are the positions of its (second) text."""
 
     ids: list[int]
     types: list[int] | None = None
@@ -43,12 +43,9 @@ class Tokenizer:
         self._fast.no_padding()
         self._fast.no_truncation()
         self.limit = min(longest, self.whole.model_max_length or _UNBOUNDED, _sentence_limit(weights.folder))
-        example = self._fast.encode("a").sequence_ids
-        if 0 not in example:
+        self._single, self._pair = self._template("a"), self._template("a", "a")
+        if len(self._single) != 2 or len(self._pair) != 3:  # it has no token for the letter a
             raise MissingResource(f"model {weights.name}: the tokenizer in {weights.folder} reads no text")
-        self.frame = example.index(0), example[::-1].index(0)
-        self._pair_specials = self._fast.num_special_tokens_to_add(is_pair=True)
-        self._typed = "token_type_ids" in self.whole.model_input_names
 
     @property
     def pad(self) -> int:
@@ -61,53 +58,71 @@ class Tokenizer:
         """The ids of the special tokens."""
         return frozenset(self.whole.all_special_ids)
 
+    @property
+    def frame(self) -> tuple[int, int]:
+        """The number of special tokens before and after a text."""
+        return len(self._single[0]), len(self._single[-1])
+
     def plain(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token ids of each text without special tokens, of any length."""
-        return [encoding.ids for encoding in self._encoded(texts)]
+        encodings = self._fast.encode_batch_fast([sound(text) for text in texts], add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
 
     def texts(self, texts: Sequence[str], limit: int | None = None) -> list[Tokenized]:
         """Return each text between its special tokens, cut at its end."""
-        room = self._room(limit, sum(self.frame))
-        encodings = self._encoded(texts)
-        for encoding in encodings:
-            encoding.truncate(room)
-        return [self._framed(encoding) for encoding in encodings]
+        before, after = self._single
+        room = max(0, min(limit or self.limit, self.limit) - sum(self.frame))
+        return [Tokenized([*before, *ids[:room], *after], own=range(len(before), len(before) + len(ids[:room])))
+                for ids in self.plain(texts)]
 
     def pairs(self, pairs: Sequence[tuple[str, str]], limit: int | None = None) -> list[Tokenized]:
         """Return each context and response as one sequence; where both are long, each keeps half of the room.
 
         The context loses its beginning first, then the response its end.
         """
-        room = self._room(limit, self._pair_specials)
+        before, between, after = self._pair
+        room = max(0, min(limit or self.limit, self.limit) - len(before) - len(between) - len(after))
+        contexts, responses = self.plain([pair[0] for pair in pairs]), self.plain([pair[1] for pair in pairs])
         rows = []
-        for context, response in zip(*(self._encoded(texts) for texts in zip(*pairs, strict=True)), strict=True):
-            response.truncate(max(room - room // 2, room - len(context)))
-            context.truncate(room - len(response), direction="left")
-            rows.append(self._framed(context, response))
+        for context, response in zip(contexts, responses, strict=True):
+            answer = response[: max(room - room // 2, room - len(context))]
+            left = context[max(0, len(context) - (room - len(answer))):]
+            first, second = [*before, *left, *between], [*answer, *after]
+            own = range(len(first), len(first) + len(answer))
+            rows.append(Tokenized([*first, *second], self._types_of(len(first), len(second)), own))
         return rows
 
     def dialogues(self, dialogues: Sequence[Sequence[str]], separator: int,
                   limit: int | None = None) -> list[Tokenized]:
         """Return each dialogue as one sequence, `separator` behind every utterance; it loses its beginning."""
-        empty = self._framed(self._encoded([""])[0]).ids
-        before, after = empty[: self.frame[0]], empty[self.frame[0] :]
-        room = self._room(limit, len(empty))
+        before, after = self._single
+        room = max(0, min(limit or self.limit, self.limit) - sum(self.frame))
         ids = iter(self.plain([text for texts in dialogues for text in texts]))
-        whole = [[token for _ in texts for token in (*next(ids), separator)] for texts in dialogues]
+        whole = [[number for _ in texts for number in (*next(ids), separator)] for texts in dialogues]
         return [Tokenized([*before, *row[max(0, len(row) - room):], *after]) for row in whole]
 
-    def _encoded(self, texts: Sequence[str]) -> Any:
-        return self._fast.encode_batch_fast([sound(text) for text in texts], add_special_tokens=False)
+    def _types_of(self, first: int, second: int) -> list[int] | None:
+        """Return the types of a pair's tokens for a model with such an input."""
+        if "token_type_ids" not in self.whole.model_input_names or not any(self._types):
+            return None
+        return [self._types[0]] * first + [self._types[1]] * second
 
-    def _room(self, limit: int | None, specials: int) -> int:
-        return max(0, min(limit or self.limit, self.limit) - specials)
-
-    def _framed(self, first: Any, second: Any = None) -> Tokenized:
-        """Return an encoding, or two, with the special tokens around them."""
-        whole = self._fast.post_process(first, second)
-        end = len(whole.ids) - self.frame[1]
-        types = whole.type_ids if second is not None and self._typed and any(whole.type_ids) else None
-        return Tokenized(whole.ids, types, range(end - len(first if second is None else second), end))
+    def _template(self, *parts: str) -> list[list[int]]:
+        """Return the special tokens before, between and after the parts of an example."""
+        encoding = self._fast.encode(*parts)
+        runs: list[list[int]] = [[]]
+        last: int | None = None
+        for number, part in zip(encoding.ids, encoding.sequence_ids, strict=True):
+            if part is None:
+                runs[-1].append(number)
+            elif part != last:
+                runs.append([])
+                last = part
+        if len(parts) > 1:
+            types = [kind for kind, part in zip(encoding.type_ids, encoding.sequence_ids, strict=True)
+                     if part is not None]
+            self._types = (types[0], types[-1]) if types else (0, 0)
+        return runs
 
 
 def sound(text: str) -> str:

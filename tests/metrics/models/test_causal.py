@@ -62,7 +62,7 @@ def test_batches_order_and_devices_change_nothing(home: Path, tiny_lm: Path) -> 
             np.testing.assert_allclose(right, left, **CLOSE)
 
 
-def test_what_comes_before_loses_its_beginning_and_a_continuation_its_end(model: LanguageModel) -> None:
+def test_long_contexts_lose_their_beginning(model: LanguageModel) -> None:
     """Of 96 positions a continuation of 4 tokens leaves 92; all continuations of a text meet the same 90."""
     long = "".join(f"{number} " for number in range(200))
     [short_after, long_after] = model.log_likelihoods([(long, " tea"), ("hello", long)])
@@ -104,7 +104,7 @@ def counted(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-def test_scores_are_computed_for_what_follows_alone_and_within_their_bytes(
+def test_scores_are_computed_for_continuations_within_limits(
         model: LanguageModel, counted: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     model.after_each([CONTEXT], [f"{letter}b" for letter in tiny.LETTERS])
     assert counted == [27], "all in one row, each letter once"
@@ -168,7 +168,7 @@ def test_a_model_without_special_tokens_starts_after_a_line_end(home: Path, tmp_
     np.testing.assert_allclose(model.after_each([CONTEXT, "a"], AFTER), means(model, [CONTEXT, "a"], AFTER), **CLOSE)
 
 
-def test_what_a_tokenizer_puts_before_every_text_stands_before_it(home: Path, tmp_path: Path) -> None:
+def test_special_tokens_before_every_text_are_kept(home: Path, tmp_path: Path) -> None:
     """As with Llama, whose texts all begin with <s>; a text that is too long keeps it."""
     from tokenizers import Tokenizer, processors
 
@@ -186,7 +186,7 @@ def test_what_a_tokenizer_puts_before_every_text_stands_before_it(home: Path, tm
         [negative_loss(model, start, tea) for start in starts], abs=1e-5)
 
 
-def test_a_model_that_reads_both_ways_tells_no_likelihoods(tmp_path: Path, tiny_encoder: Path) -> None:
+def test_a_model_that_reads_both_ways_is_refused(tmp_path: Path, tiny_encoder: Path) -> None:
     """Transformers loads a masked language model as a causal one, and every token then sees what follows."""
     from transformers import BertConfig, BertForMaskedLM
 
@@ -198,7 +198,7 @@ def test_a_model_that_reads_both_ways_tells_no_likelihoods(tmp_path: Path, tiny_
         Models(tmp_path, Choice(lm=str(tiny_encoder), device="cpu")).lm().log_likelihoods([("a", " b")])
 
 
-def test_a_context_that_is_too_long_loses_whole_turns_and_its_last_one_its_beginning(model: LanguageModel) -> None:
+def test_a_long_context_loses_whole_turns_first(model: LanguageModel) -> None:
     """Of 96 positions ` tea` leaves 92 bytes: turns of 40, 50 and 42 keep the last two, of 40, 50 and 43 the last."""
     first, second = "a" * 39 + " ", "b" * 49 + " "
     for last, kept in (("c" * 42, second + "c" * 42), ("c" * 43, "c" * 43), ("c" * 100, "c" * 92)):

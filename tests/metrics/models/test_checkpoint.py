@@ -104,7 +104,7 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
 ]
 
 
-def test_a_damaged_checkpoint_is_refused_in_one_line_and_in_nobody_elses_way(home: Path, shipped: Path) -> None:
+def test_a_damaged_checkpoint_is_refused(home: Path, shipped: Path) -> None:
     write(checkpoint.place("toy", OTHER, home), OTHER)
     for damage, part in DAMAGES:
         damage(write(checkpoint.place("toy", MINE, home)).folder)
@@ -118,7 +118,7 @@ def test_a_damaged_checkpoint_is_refused_in_one_line_and_in_nobody_elses_way(hom
         shutil.rmtree(checkpoint.place("toy", MINE, home))
 
 
-def test_another_network_is_refused_in_one_line_but_one_may_lack_what_it_does_not_learn(
+def test_weights_of_another_network_are_refused(
         home: Path, shipped: Path) -> None:
     for config, part in (({"out_features": 3}, "size mismatch"), ({"colour": "red"}, "colour"),
                          ({"bias": False}, "bias")):
@@ -142,7 +142,7 @@ def test_another_network_is_refused_in_one_line_but_one_may_lack_what_it_does_no
         Models(home, Choice(device="cpu")).trained("toy", Frozen)
 
 
-def test_a_failed_write_leaves_the_checkpoint_that_was_there_and_nothing_else_is_replaced(
+def test_a_failed_write_changes_nothing(
         home: Path, kept: Path, tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         checkpoint.save(kept, {}, {"network": {}, "encoder": None}, {"not json": object()})
@@ -155,7 +155,7 @@ def test_a_failed_write_leaves_the_checkpoint_that_was_there_and_nothing_else_is
         write(tmp_path / "thesis.txt")
 
 
-def test_each_kind_of_tensor_is_stored_as_it_can_be_in_eight_bits_half_a_step_from_the_number() -> None:
+def test_eight_bits_are_half_a_step_from_the_number() -> None:
     """A step is a 127th of the row's largest number; the scale itself is rounded to float16."""
     matrix = torch.linspace(-100, 90, 2 * checkpoint.LARGE).reshape(2, -1) * torch.tensor([[1.0], [0.01]])
     read = checkpoint.unpacked(checkpoint.packed({"matrix": matrix}, eight_bits=True))["matrix"]

@@ -40,13 +40,17 @@ def test_layers_and_pairs_are_read_as_the_library_reads_them(home: Path, folder:
     network = transformers.AutoModel.from_pretrained(str(folder)).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
     ours = {layer: made(home, folder, layer).states(TALK) for layer in (1, 2)}
+    encoder = made(home, folder)
     pairs = [("hello there", "you like tea?"), ("a", ""), ("", "good"), ("what", "reply")]
     with torch.inference_mode():
         for place, text in enumerate(TALK):
             states = network(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states
+            pooled = np.concatenate([states[2][0].mean(0), states[2][0].amax(0)])
+            assert np.allclose(encoder.means_and_maxima([text])[0], pooled, atol=1e-5)
+            assert np.allclose(encoder.sentences([text], "cls")[0], states[2][0, 0], atol=1e-5)
             for layer in (1, 2):
                 assert np.allclose(ours[layer][place], states[layer][0].numpy(), atol=1e-5)
-        for pair, vector in zip(pairs, made(home, folder).pairs(pairs), strict=True):
+        for pair, vector in zip(pairs, encoder.pairs(pairs), strict=True):
             theirs = network(**tokenizer([pair], return_tensors="pt")).last_hidden_state[0, 0].numpy()
             assert np.allclose(vector, theirs, atol=1e-5), pair
     for layer in (-1, 3):
@@ -54,35 +58,26 @@ def test_layers_and_pairs_are_read_as_the_library_reads_them(home: Path, folder:
             made(home, folder, layer).sentences(["hello"])
 
 
-def test_a_text_without_a_token_has_the_zero_vector_and_the_longest_all_positions_of_roberta(
-        home: Path, tiny_encoder: Path, tiny_bytes: Path) -> None:
-    """Its positions are counted from the padding's, so that 66 of them are enough for 64 tokens."""
+def test_a_text_without_a_token_has_the_zero_vector(home: Path, tiny_encoder: Path) -> None:
     encoder = made(home, tiny_encoder)
     for pooling in POOLINGS:
         vectors = encoder.sentences(["", " ", "\x00", "\u200f", "a"], pooling)
         assert (vectors[:4] == 0).all()
         assert (vectors[4] != 0).any()
+
+
+def test_positions_of_roberta_begin_after_the_padding(home: Path, tiny_bytes: Path) -> None:
     encoder = made(home, tiny_bytes)
     assert encoder.tokenizer.limit == 64
     assert encoder.states(["a " * 500])[0].shape == (64, 16)
 
 
-def test_a_text_has_the_same_bits_in_any_batch_and_packed_layers_are_near_plain_ones(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The embedded encoder on a processor: its layers as oneDNN lays them out, beside those of PyTorch."""
-    texts = [f"{one} {two}" for one in TALK for two in TALK][:12]
-    together, alone = made(home, "").sentences(texts), made(home, "", batch_tokens=1)
-    assert np.array_equal(together, np.stack([alone.sentences([text])[0] for text in texts]))
+def test_batches_and_packed_layers_change_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"{first} {second}" for first in TALK for second in TALK][:12]
+    together = made(home, "").sentences(texts)
+    assert np.allclose(together, made(home, "", batch_tokens=1).sentences(texts), atol=1e-5)
     monkeypatch.setattr(packed, "available", lambda: False)
     assert np.allclose(together, made(home, "").sentences(texts), atol=1e-5)
-
-
-def test_poolings_are_of_the_states(home: Path, folder: Path) -> None:
-    encoder = made(home, folder)
-    for pooling, of in (("mean", np.mean), ("max", np.max), ("cls", lambda states, axis: states[0])):
-        expected = [of(states, axis=0) for states in encoder.states(TALK)]
-        assert np.allclose(encoder.sentences(TALK, pooling), expected, atol=1e-6)  # type: ignore[arg-type]
 
 
 def test_any_text_has_finite_numbers(home: Path, folder: Path) -> None:
@@ -92,8 +87,7 @@ def test_any_text_has_finite_numbers(home: Path, folder: Path) -> None:
     assert np.isfinite(encoder.pairs([(text, text) for text in texts])).all()
 
 
-def test_each_text_is_read_once_in_a_run_and_little_memory_forgets_and_finds_the_same(
-        home: Path, tiny_encoder: Path) -> None:
+def test_each_text_is_read_once_in_a_run(home: Path, tiny_encoder: Path) -> None:
     encoder = made(home, tiny_encoder)
     rows = rows_read(encoder)
     for pooling in POOLINGS:
@@ -103,6 +97,9 @@ def test_each_text_is_read_once_in_a_run_and_little_memory_forgets_and_finds_the
     encoder.pairs([("hello", "there")] * 3)
     encoder.pairs([("hello", "there")], "mean")
     assert sum(rows) == len(TALK) + 1
+
+
+def test_little_memory_gives_the_same(home: Path, tiny_encoder: Path) -> None:
     plain, texts = made(home, tiny_encoder), [*TALK, "", *TALK[::-1]]
     for memory in (Memory(0), Memory(5 * (ENTRY + 64))):
         encoder = made(home, tiny_encoder, memory=memory)

@@ -56,7 +56,7 @@ def by_hand(model: MaskedModel, context: str, text: str) -> list[float]:
     return found
 
 
-def test_equals_each_token_masked_by_hand_and_leaves_the_encoder_as_it_was(model: MaskedModel, models: Models) -> None:
+def test_equals_each_token_masked_by_hand(model: MaskedModel, models: Models) -> None:
     pairs = [("", "what do you like?"), ("hello there", "i like tea"), ("", "tea"), ("what", "x y z . tea ☃")]
     for found, (context, text) in zip(model.log_likelihoods(pairs, copies=64), pairs, strict=True):
         np.testing.assert_allclose(found, by_hand(model, context, text), atol=1e-4)
@@ -65,7 +65,7 @@ def test_equals_each_token_masked_by_hand_and_leaves_the_encoder_as_it_was(model
     np.testing.assert_array_equal(Models(models.home, models.choice).encoder().sentences(["hello there"]), before)
 
 
-def test_a_long_text_is_read_only_so_often(model: MaskedModel) -> None:
+def test_a_long_text_is_read_as_often_as_copies(model: MaskedModel) -> None:
     """Read 4 times, a text has its tokens 0, 4, 8 ... masked together: what is told of the others is exact."""
     text = "the tea is not good"
     exact, together = (model.log_likelihoods([("", text)], copies)[0] for copies in (64, 4))
@@ -81,7 +81,7 @@ def test_a_long_text_is_read_only_so_often(model: MaskedModel) -> None:
         model.log_likelihoods([("", text)], 0)
 
 
-def test_means_are_over_tokens_and_take_the_context_where_there_is_one(model: MaskedModel) -> None:
+def test_means_are_over_tokens_after_the_last_utterance(model: MaskedModel) -> None:
     items = [make_item("a", " i like tea ", context=("no", "hello there")), make_item("b", "tea", context=()),
              make_item("c", " ")]
     after, alone = mean_log_likelihoods(items, model), log_likelihoods(items, model)
@@ -119,7 +119,7 @@ def test_a_batch_masks_its_share_and_at_least_one_of_each(home: Path, tiny_encod
         assert restored.view(ids.shape)[1, : len(texts[1].ids)].tolist() == texts[1].ids
 
 
-def test_an_encoder_without_weights_or_without_a_mask_is_told(home: Path, tiny_encoder: Path, tmp_path: Path) -> None:
+def test_an_encoder_without_weights_or_mask_is_refused(home: Path, tiny_encoder: Path, tmp_path: Path) -> None:
     with pytest.raises(MissingResource, match="harness train mlm"):
         Models(home, Choice(encoder=str(tiny_encoder))).masked()
     folder = tiny.encoder(tmp_path / "maskless")

@@ -54,8 +54,7 @@ def cut(pieces: Pieces, text: str) -> list[str]:
     return list(pieces.tokenizer().encode(text).tokens)
 
 
-def test_what_corpora_write_differently_is_the_same_text_and_is_cut_where_words_end() -> None:
-    """No pieces are learned from `tea ?` that reach over a space, a mark or a digit."""
+def test_spellings_of_corpora_are_made_equal() -> None:
     for written, same in (
         ("I don ’ t know .", "i don't know."), ("i do n't know", "I don't know"), ("Hello , you", "hello, you"),
         ("café", "cafe"), ("  a   b\t c\n", "a b c"), ("“well…”", '"well..."'), ("i ' m here", "i'm here"),
@@ -64,6 +63,9 @@ def test_what_corpora_write_differently_is_the_same_text_and_is_cut_where_words_
         assert cut(Pieces(), written) == cut(Pieces(), same)
     assert cut(Pieces(), f"a{END}b") == ["▁", "a", END, "▁", "b"]
     assert cut(Pieces(), "") == []
+
+
+def test_pieces_never_cross_a_space_a_mark_or_a_digit() -> None:
     pieces = Pieces.learned(["do you like tea?", "i don't like tea 12"] * 50, 100)
     assert cut(pieces, "like tea? don't 12") == ["▁like", "▁tea", "?", "▁don", "'t", "▁1", "2"]
 
@@ -74,7 +76,7 @@ def test_every_text_can_be_read(text: str) -> None:
     assert set(cut(Pieces(), text)) <= {END, *SIGNS}
 
 
-def test_pieces_are_learned_without_regard_to_chance_and_read_as_written() -> None:
+def test_pieces_are_deterministic_and_read_as_written() -> None:
     texts = [turn.text for dialogue in talks(50) for turn in dialogue.utterances]
     one = Pieces.learned(texts, 120)
     assert one == Pieces.learned(texts, 120) == Pieces.read(one.written())
@@ -109,7 +111,7 @@ def test_a_batch_is_windows_that_begin_with_a_turn(data: TrainingData) -> None:
     assert torch.equal(batches[0], objective.draw(np.random.default_rng(0)))
 
 
-def test_training_learns_what_is_stored_tells_the_same_and_too_little_text_is_told(
+def test_training_learns_and_eight_bits_cost_little(
         data: TrainingData, tmp_path: Path, home: Path) -> None:
     objective = SIZES.objective(data)
     fitted = fit(objective, Recipe((), 12, rate=2e-2, every=12), Machine(), 0)

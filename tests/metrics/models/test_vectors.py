@@ -91,7 +91,7 @@ def test_text_as_it_is_found_in_the_wild(tmp_path: Path, home: Path) -> None:
         assert opened(placed(tmp_path, content), home).of(list(words)).tolist() == [[1, 2], [3, 4]]
 
 
-def test_binary_with_and_without_line_feeds_also_within_vectors_and_across_chunks(
+def test_binary_files_with_and_without_line_feeds(
         tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_files, "_CHUNK", 128)
     entries = {"in": [1.0, -2.5, 0.0], "</s>": [0.1, 1e-3, 3.0], "naïve": [4.0, 0.0, 1.0]} | {
@@ -104,7 +104,7 @@ def test_binary_with_and_without_line_feeds_also_within_vectors_and_across_chunk
     assert found.of("ab").tolist() == [[number] * 3, [1, 2, 3]]
 
 
-def test_a_word_is_looked_up_as_it_is_lower_cased_or_in_its_parts_else_left_out_also_by_a_second_run(
+def test_a_word_is_looked_up_lower_cased_or_in_its_parts(
         tmp_path: Path, home: Path) -> None:
     found = opened(placed(tmp_path, PLAIN), home)
     assert found.of(["Tea", "tea", "TEA", "The"]).tolist() == [[0, 1, 0], [1, 0, 0], [1, 0, 0], [0.5, 1, -2]]
@@ -150,7 +150,7 @@ def test_a_file_is_not_held_in_memory(tmp_path: Path, home: Path) -> None:
         tracemalloc.stop()
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_nothing(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -185,7 +185,7 @@ REFUSED: list[tuple[str, bytes | str, str]] = [
 ]
 
 
-def test_what_is_no_file_of_vectors_is_told_with_file_and_line(tmp_path: Path, home: Path) -> None:
+def test_other_files_are_refused_with_file_and_line(tmp_path: Path, home: Path) -> None:
     for name, content, reason in REFUSED:
         path = placed(tmp_path, content, name)
         with pytest.raises(MissingResource, match=reason) as caught:
@@ -195,7 +195,7 @@ def test_what_is_no_file_of_vectors_is_told_with_file_and_line(tmp_path: Path, h
         assert tables(home) == [], "nothing half-converted is left"
 
 
-def test_a_word_is_the_mean_of_its_tokens_read_as_within_a_sentence(tiny_encoder: Path, home: Path) -> None:
+def test_a_word_is_the_mean_of_its_tokens_after_a_space(tiny_encoder: Path, home: Path) -> None:
     models = Models(home, Choice(encoder=str(tiny_encoder), device="cpu"))
     encoder, found = models.encoder(), models.vectors()
     table = encoder.embeddings()

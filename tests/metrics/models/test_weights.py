@@ -10,7 +10,7 @@ import pytest
 
 from metrics.errors import MissingResource
 from metrics.models import hub as hub_of
-from metrics.models import networks, resources, weights
+from metrics.models import networks, weights
 from metrics.models.device import Machine
 from metrics.models.service import Choice, Models
 from tests import hub_server, tiny
@@ -66,7 +66,7 @@ def test_a_changed_byte_of_the_default_is_noticed(
     assert "and should have 53aa51172d14" in refusal(weights.EMBEDDED, home)
 
 
-def test_a_folder_by_absolute_and_relative_path_and_in_the_users_home(
+def test_a_folder_is_found_by_any_spelling_of_its_path(
     home: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(model.parent)
@@ -77,7 +77,7 @@ def test_a_folder_by_absolute_and_relative_path_and_in_the_users_home(
     assert {one.name for one in found} == {"mine"}, "no folder of this machine is in the name"
 
 
-def test_the_identity_is_of_what_decides_the_numbers(home: Path, model: Path, tmp_path: Path) -> None:
+def test_the_identity_covers_files_that_change_scores(home: Path, model: Path, tmp_path: Path) -> None:
     before = weights.find(str(model), home)
     other = weights.find(str(tiny.encoder(tmp_path / "elsewhere" / "mine", hidden_size=8)), home)
     assert before.name == other.name
@@ -92,21 +92,6 @@ def test_the_identity_is_of_what_decides_the_numbers(home: Path, model: Path, tm
         assert before.digest == after.digest
         identities.add(after.identity)
     assert len(identities) == 4
-
-
-def test_the_digest_is_computed_once_until_the_file_changes(home: Path, model: Path) -> None:
-    resources._digest.cache_clear()
-    first = weights.find(str(model), home)
-    read = resources._digest.cache_info().misses
-    assert weights.find(str(model), home) == first
-    assert resources._digest.cache_info().misses == read
-    path = model / "model.safetensors"
-    state = path.stat()
-    changed = bytearray(path.read_bytes())
-    changed[-1] ^= 1
-    path.write_bytes(changed)
-    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))  # as a copy that keeps the time would
-    assert weights.find(str(model), home).digest != first.digest
 
 
 def test_shards_are_one_model(home: Path, model: Path) -> None:
@@ -132,8 +117,8 @@ def test_a_name_is_looked_for_in_the_home_or_refused_in_one_line(home: Path, mod
     assert weights.find("owner/name", home).origin == weights.find("linked", home).origin == "home"
     assert [one.name for one in weights.here(home)] == [
         weights.EMBEDDED, "linked", "owner/name"]
-    for name in ("no-such-model", "/no/such/folder", "./none", "~nobody-of-that-name/x", "a/b/c", "x" * 400, "x" * 5000,
-                 "nul\0", "", "ü/ß", "a b", "..", "@", "name@", "@v1", "two\nlines"):
+    for name in ("no-such-model", "/no/such/folder", "~nobody-of-that-name/x", "a/b/c", "x" * 400, "x" * 5000, "nul\0",
+                 "", "a b", "..", "name@", "two\nlines"):
         refusal(name, home)
     told = refusal("nobody/nothing", home)
     assert "here are: all-MiniLM-L6-v2, linked, owner/name;" in told
@@ -176,7 +161,7 @@ def test_a_broken_folder_is_refused_before_anything_is_loaded(home: Path, model:
     assert "lacks a tokenizer" in refusal(model, home)
 
 
-def test_a_folder_that_is_only_seen_to_be_broken_when_loaded_is_refused_then(
+def test_a_folder_can_be_found_broken_on_loading(
     home: Path, model: Path, tmp_path: Path
 ) -> None:
     config = json.loads((model / "config.json").read_text())
@@ -194,7 +179,7 @@ def test_a_folder_that_is_only_seen_to_be_broken_when_loaded_is_refused_then(
         assert "\n" not in str(caught.value)
 
 
-def test_a_language_model_without_its_output_layer_does_not_run_with_a_random_one(
+def test_a_missing_output_layer_is_refused(
     home: Path, tiny_lm: Path, tmp_path: Path
 ) -> None:
     copy = Path(shutil.copytree(tiny_lm, tmp_path / "headless"))
@@ -243,7 +228,7 @@ def test_a_model_is_fetched_once_at_its_revision(hub: type[Hub], home: Path, tin
     assert hub.asked == [], "what is here is not asked for again"
 
 
-def test_a_hub_that_refuses_is_told_in_one_line(hub: type[Hub], home: Path) -> None:
+def test_refusals_of_the_hub_are_one_line(hub: type[Hub], home: Path) -> None:
     for name, reason in REFUSALS.items():
         line = refusal(name, home, download=True)
         assert reason in line
