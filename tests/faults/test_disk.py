@@ -57,7 +57,7 @@ def test_a_run_continues_once_there_is_room(stage: str, disk: Path, tmp_path: Pa
     capfd.readouterr()
     assert main([*argv, "--out", str(out)]) == 2
     error = capfd.readouterr().err.strip().splitlines()[-1]
-    for text in (str(disk), "No space left on device", "same command"):
+    for text in (str(disk), "No space left on device", "command"):
         assert text in error
     stored = scored(out)
     ballast.unlink()

@@ -62,39 +62,18 @@ def bleu(order: int) -> Callable[[str, list[str]], float]:
     return lambda reply, references: float(metric.sentence_score(reply, references).score)
 
 
-def rouge_l(reply: str, references: list[str]) -> float:
-    """F1 of the largest precision and the largest recall."""
-    from rouge_score.rouge_scorer import RougeScorer
-
-    found = [RougeScorer(["rougeL"]).score(reference, reply)["rougeL"] for reference in references]
-    precision, recall = max(one.precision for one in found), max(one.recall for one in found)
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-
-
-def meteor(reader: Any) -> Callable[[str, list[str]], float]:
-    from nltk.translate.meteor_score import meteor_score
-    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
-
-    cut = Tokenizer13a()
-    return lambda reply, references: float(
-        meteor_score([cut(one).split() for one in references], cut(reply).split(), wordnet=reader))
-
-
 @pytest.mark.parametrize("name", REFERENCED)
-@pytest.mark.filterwarnings("ignore:.*multilingual")
-def test_correlations_equal_an_independent_computation(real_data: Path, out: Path, nltks: Any, name: str) -> None:
+def test_correlations_equal_an_independent_computation(real_data: Path, out: Path, name: str) -> None:
     found = rows(real_data, name)
-    oracles = {f"bleu-{order}": bleu(order) for order in (1, 2, 3, 4)}
-    oracles |= {"rouge-l": rouge_l, "meteor": meteor(nltks)}
     report = files.read(out / "report")
     measured = {(row.column, row.quality, row.statistic): row for row in report.correlations if row.dataset == name}
-    for column, oracle in oracles.items():
-        scores = [oracle(row["response"].strip(), [one.strip() for one in row["reference"]]) for row in found]
+    for order in (1, 4):
+        oracle = bleu(order)
+        scores = [oracle(row["response"].strip(), [text.strip() for text in row["reference"]]) for row in found]
         for quality in found[0]["annotations"]:
             human = [np.mean(row["annotations"][quality]) for row in found]
             for statistic, correlate in (("spearman", stats.spearmanr), ("pearson", stats.pearsonr),
                                          ("kendall", stats.kendalltau)):
-                mine, theirs = measured[column, quality, statistic], correlate(human, scores)
-                assert mine.n == len(found)
-                assert mine.value == pytest.approx(float(theirs.statistic), abs=1e-9)
-                assert mine.p == pytest.approx(float(theirs.pvalue), abs=1e-9)
+                mine, theirs = measured[f"bleu-{order}", quality, statistic], correlate(human, scores)
+                assert (mine.n, mine.value, mine.p) == pytest.approx(
+                    (len(found), float(theirs.statistic), float(theirs.pvalue)), abs=1e-9)
