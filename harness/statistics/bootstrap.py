@@ -1,7 +1,7 @@
 """The bootstrap of any statistic: BCa intervals, and a paired test of every two metrics.
 
     BCa   the quantiles of the statistic over resamples at Phi(z0 + (z0 + z) / (1 - a (z0 + z))), z the normal quantile
-          of each end of the level (Efron & Tibshirani 1993, ch. 14);
+          of 0.025 and 0.975 (Efron & Tibshirani 1993, ch. 14);
           z0 = Phi^-1(share of resamples below the value, equals counting half; equal up to rounding)
           a  = sum d^3 / (6 (sum d^2)^(3/2)), d the mean of the jackknife less each of its values
     test  p = min(1, 2 min(#{d <= 0} + 1, #{d >= 0} + 1) / (k + 1)) over k differences d of two metrics on the same
@@ -47,9 +47,8 @@ class Bootstrap:
     note: str = ""
 
 
-def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator, draws: int = 1000,
-              level: float = 0.95) -> Bootstrap:
-    """Return the BCa interval of a statistic, fast if named in `resampled.QUICK`, by resampling contexts."""
+def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator, draws: int = 1000) -> Bootstrap:
+    """Return the 95 % BCa interval of a statistic, fast if named in `resampled.QUICK`, by resampling contexts."""
     units, size = _units(rows)
 
     def values(samples: Iterable[Codes]) -> Vector:
@@ -64,7 +63,7 @@ def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator,
     if 2 * len(known) < draws:
         reason = f"the statistic does not exist on {draws - len(known)} of {draws} resamples"
         return Bootstrap(value, math.nan, math.nan, known, reason)
-    low, high = bca(value, known, values(_jackknife(size)), level)
+    low, high = bca(value, known, values(_jackknife(size)))
     lost = f"{draws - len(known)} of {draws} resamples left out" if len(known) < draws else ""
     return Bootstrap(value, low, high, known, lost if low == low else "every resample lies on one side of the value")
 
@@ -111,12 +110,12 @@ def two_sided(differences: Vector) -> float:
     return min(1.0, 2 * (int(tail) + 1) / (len(known) + 1))
 
 
-def bca(value: float, draws: Vector, left_out: Vector, level: float = 0.95) -> tuple[float, float]:
-    """Return the BCa interval; NaN where every resample lies on one side of the value."""
+def bca(value: float, draws: Vector, left_out: Vector) -> tuple[float, float]:
+    """Return the 95 % BCa interval; NaN where every resample lies on one side of the value."""
     below = (np.count_nonzero(draws < value - EQUAL) + np.count_nonzero(draws <= value + EQUAL)) / (2 * len(draws))
     if below in (0, 1):
         return math.nan, math.nan
-    bias, ends = scipy.special.ndtri(below), scipy.special.ndtri([(1 - level) / 2, (1 + level) / 2])
+    bias, ends = scipy.special.ndtri(below), scipy.special.ndtri([0.025, 0.975])
     moved = bias + (bias + ends) / (1 - acceleration(left_out) * (bias + ends))
     low, high = np.quantile(draws, scipy.special.ndtr(moved))
     return float(low), float(high)

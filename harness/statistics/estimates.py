@@ -3,7 +3,7 @@
 At the levels `items` and `over-systems` p is that of the coefficient, and the interval is Fisher's z where a variance
 is known:
 
-    z = artanh(value);   interval = tanh(z -+ q * sqrt(variance)),   q the normal quantile of the level
+    z = artanh(value);   interval = tanh(z -+ q * sqrt(variance)),   q the normal quantile of 0.975
 
     Pearson    1 / (n - 3)                    Fisher (1921); assumes that both are normal
     Spearman   (1 + rho^2 / 2) / (n - 3)      Bonett & Wright (2000); holds up to |rho| = 0.95
@@ -55,8 +55,6 @@ class NamedStatistic:
     `threshold` is that of ties over all parts, which the value then takes; `of_rows` computes many metrics at once.
     """
 
-    name: str
-    title: str
     value: Statistic
     p: Callable[[float, Panel], float] | None = None
     variance: Variance | None = None
@@ -65,35 +63,34 @@ class NamedStatistic:
     of_rows: Callable[[Array, Array], Vector] | None = None
 
 
-STATISTICS: dict[str, NamedStatistic] = {row.name: row for row in (
-    NamedStatistic("spearman", "Spearman's ρ", coefficients.spearman, coefficients.spearman_p,
-                   lambda rho, n: (1 + rho**2 / 2) / (n - 3), of_rows=coefficients.spearmans),
-    NamedStatistic("pearson", "Pearson's r", coefficients.pearson, coefficients.pearson_p,
-                   lambda r, n: 1 / (n - 3), of_rows=coefficients.pearsons),
-    NamedStatistic("kendall", "Kendall's τ-b", coefficients.kendall, coefficients.kendall_p,
-                   lambda tau, n: 0.437 / (n - 4), of_rows=coefficients.kendalls),
-    NamedStatistic("kendall-c", "Stuart's τ-c", coefficients.kendall_c, coefficients.kendall_c_p),
-    NamedStatistic("point-biserial", "Point-biserial r", coefficients.point_biserial, coefficients.pearson_p,
-                   lambda r, n: 1 / (n - 3), coefficients.not_binary),
-    NamedStatistic("pairwise-accuracy", "Pairwise accuracy", pairwise.pairwise_accuracy, why_not=pairwise.why_not,
-                   threshold=pairwise.threshold),
-    NamedStatistic("soft-pairwise-accuracy", "Soft pairwise accuracy", pairwise.soft_pairwise_accuracy,
-                   why_not=pairwise.why_not_soft),
-    NamedStatistic("partial", "Partial ρ", coefficients.partial, functools.partial(coefficients.spearman_p, lost=3),
-                   lambda rho, n: (1 + rho**2 / 2) / (n - 4), coefficients.no_partial),
-)}
+STATISTICS: dict[str, NamedStatistic] = {
+    "spearman": NamedStatistic(coefficients.spearman, coefficients.spearman_p,
+                               lambda rho, n: (1 + rho**2 / 2) / (n - 3), of_rows=coefficients.spearmans),
+    "pearson": NamedStatistic(coefficients.pearson, coefficients.pearson_p, lambda r, n: 1 / (n - 3),
+                              of_rows=coefficients.pearsons),
+    "kendall": NamedStatistic(coefficients.kendall, coefficients.kendall_p, lambda tau, n: 0.437 / (n - 4),
+                              of_rows=coefficients.kendalls),
+    "kendall-c": NamedStatistic(coefficients.kendall_c, coefficients.kendall_c_p),
+    "point-biserial": NamedStatistic(coefficients.point_biserial, coefficients.pearson_p, lambda r, n: 1 / (n - 3),
+                                     coefficients.not_binary),
+    "pairwise-accuracy": NamedStatistic(pairwise.pairwise_accuracy, why_not=pairwise.why_not,
+                                        threshold=pairwise.threshold),
+    "soft-pairwise-accuracy": NamedStatistic(pairwise.soft_pairwise_accuracy, why_not=pairwise.why_not_soft),
+    "partial": NamedStatistic(coefficients.partial, functools.partial(coefficients.spearman_p, lost=3),
+                              lambda rho, n: (1 + rho**2 / 2) / (n - 4), coefficients.no_partial),
+}
 
 DEFAULT = ("spearman", "pearson", "kendall")
 """Statistics that every run computes."""
 
 
-def fisher(value: float, n: int, variance: Variance, level: float = 0.95) -> tuple[float, float]:
-    """Return the interval around a correlation; of no width at -1 and 1, NaN below five rows."""
+def fisher(value: float, n: int, variance: Variance) -> tuple[float, float]:
+    """Return the 95 % interval around a correlation; of no width at -1 and 1, NaN below five rows."""
     if math.isnan(value) or n <= 4:
         return math.nan, math.nan
     if abs(value) >= 1:
         return value, value
-    reach = float(scipy.special.ndtri((1 + level) / 2)) * math.sqrt(variance(value, n))
+    reach = float(scipy.special.ndtri(0.975)) * math.sqrt(variance(value, n))
     return math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)
 
 

@@ -42,6 +42,7 @@ ALL_AT_ONCE = 2000
 MANTISSA, OCTAVES = 14, 40
 """A bin of differences is one step of the leading 14 bits of a double, down to 2^-40 of the largest score."""
 
+DRAWS = 1000
 ROUNDING = 1e-12
 """Sums of the same numbers in another order differ by less than this share of their absolute sum."""
 
@@ -157,15 +158,11 @@ def _bins(gaps: Vector) -> Codes:
     return np.maximum(bits - ((1023 - OCTAVES) << MANTISSA), 0)
 
 
-def soft_pairwise_accuracy(panel: Panel, rng: np.random.Generator | None = None, draws: int = 1000) -> float:
-    """Return soft pairwise accuracy with `draws` permutations for each p.
-
-    It varies with the generator by less than 1 / sqrt(draws); by default all metrics have the permutations of seed 0.
-    """
+def soft_pairwise_accuracy(panel: Panel) -> float:
+    """Return soft pairwise accuracy by the same DRAWS permutations for all metrics; within 1 / sqrt(DRAWS)."""
     if why_not_soft(panel):
         return math.nan
-    p_values = _p_values(panel, rng or np.random.default_rng(0), draws)
-    return float(1 - np.mean([abs(human - metric) for human, metric in p_values]))
+    return float(1 - np.mean([abs(human - metric) for human, metric in _p_values(panel)]))
 
 
 def why_not_soft(panel: Panel) -> str:
@@ -175,10 +172,11 @@ def why_not_soft(panel: Panel) -> str:
     return undefined(panel)
 
 
-def _p_values(panel: Panel, rng: np.random.Generator, draws: int) -> Iterator[tuple[float, float]]:
+def _p_values(panel: Panel) -> Iterator[tuple[float, float]]:
     """Yield one-sided p by people and by the metric for each pair of systems."""
     human, metric = _means(panel, panel.human), _means(panel, panel.metric)  # (systems, contexts)
-    swaps = rng.choice([-1.0, 1.0], size=(draws, human.shape[1]))
+    rng = np.random.default_rng(0)
+    swaps = rng.choice([-1.0, 1.0], size=(DRAWS, human.shape[1]))
     systems = np.unique(panel.system)
     for i, j in zip(*np.triu_indices(len(systems), 1), strict=True):
         difference = np.stack([human[i] - human[j], metric[i] - metric[j]], axis=1)
@@ -187,14 +185,14 @@ def _p_values(panel: Panel, rng: np.random.Generator, draws: int) -> Iterator[tu
             difference = difference[shared]
             yield _shares(swaps[:, shared] @ difference, difference.sum(axis=0), np.abs(difference).sum(axis=0))
         else:
-            yield _dealt(panel.take(panel.system == systems[i]), panel.take(panel.system == systems[j]), rng, draws)
+            yield _dealt(panel.take(panel.system == systems[i]), panel.take(panel.system == systems[j]), rng)
 
 
-def _dealt(first: Panel, second: Panel, rng: np.random.Generator, draws: int) -> tuple[float, float]:
+def _dealt(first: Panel, second: Panel, rng: np.random.Generator) -> tuple[float, float]:
     """Return one-sided p of the difference of means, with the rows of both systems dealt to them at random."""
     values = np.stack([np.append(first.human, second.human), np.append(first.metric, second.metric)], axis=1)
     weights = np.repeat([1 / first.n, -1 / second.n], [first.n, second.n])
-    dealt = rng.permuted(np.tile(weights, (draws, 1)), axis=1)
+    dealt = rng.permuted(np.tile(weights, (DRAWS, 1)), axis=1)
     values = values - values.mean(axis=0)
     return _shares(dealt @ values, weights @ values, np.abs(values).sum(axis=0))
 

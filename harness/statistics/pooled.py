@@ -68,7 +68,7 @@ def differences(targets: Sequence[TargetScores], pairs: Iterable[tuple[int, int]
     whole = sum(part @ values for part, values in zip(weight, correlations(ordered, statistic), strict=True))
     drawn = [np.einsum("t,dtm->dm", part, resampled(group, draws, statistic, rng))
              for part, group in zip(weight, groups, strict=True)]
-    freedom = np.array([_units(group) - 1 for group in groups])
+    freedom = np.array([_units(group[0]) - 1 for group in groups])
     return [_difference(float(np.subtract(*np.take(whole, pair))), [np.subtract(*part[:, pair].T) for part in drawn],
                         freedom) for pair in places]
 
@@ -82,21 +82,19 @@ def all_pairs(targets: Sequence[TargetScores], weight: Array, rng: np.random.Gen
     A metric's mean is a sum over contexts of their influence on each correlation (influence.py). In a draw each context
     swaps the sums of two metrics, so that all pairs are products of one matrix, for hundreds of metrics.
     """
-    size, index = len(targets[0].scores), 0
-    names = [target.dataset for target in targets]
-    weight = weight[:, sorted(range(len(names)), key=lambda target: names.index(names[target]))]  # as by_dataset
+    size, names = len(targets[0].scores), [target.dataset for target in targets]
     means, chance = np.zeros((len(weight), size)), np.zeros((len(weight), size, draws))
     contexts = np.zeros(len(weight))
-    for group in by_dataset(targets):
+    for dataset in dict.fromkeys(names):
+        chosen = [index for index, name in enumerate(names) if name == dataset]
         prepared: dict[tuple[tuple[int, ...], bytes], Influence] = {}
-        units = _units(group)
+        units = _units(targets[chosen[0]])
         signs = 2.0 * np.unpackbits(mask_bits(units, draws, rng), axis=1)[:, :units].T - 1
-        for target in group:
-            values, sums = _by_context(target, statistic, units, prepared)
+        for index in chosen:
+            values, sums = _by_context(targets[index], statistic, units, prepared)
             means += weight[:, index, None] * values
             chance += weight[:, index, None, None] * (sums @ signs)
-            index += 1
-        contexts += units * (weight[:, index - len(group):index] != 0).any(axis=1)
+        contexts += units * (weight[:, chosen] != 0).any(axis=1)
     return [_tests(*board, one_sided, leads) for board in zip(means, chance, least_p(contexts, one_sided), strict=True)]
 
 
@@ -172,7 +170,6 @@ def _rated(group: Sequence[TargetScores]) -> list[TargetScores]:
             for target in group]
 
 
-def _units(group: Sequence[TargetScores]) -> int:
+def _units(target: TargetScores) -> int:
     """Return the number of contexts."""
-    context = group[0].context
-    return len(group[0].human) if context is None else int(context.max(initial=-1)) + 1
+    return len(target.human) if target.context is None else int(target.context.max(initial=-1)) + 1

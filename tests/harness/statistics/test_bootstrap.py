@@ -102,17 +102,6 @@ def test_blocks_estimate_the_same_acceleration(monkeypatch: pytest.MonkeyPatch, 
     assert blocks == pytest.approx(2 / (6 * 4000**0.5), rel=0.3)
 
 
-def test_coverage() -> None:
-    """A 90 % interval of r covers the true 0.6 in about 90 of 100 samples."""
-    rng, covered = np.random.default_rng(7), 0
-    for _ in range(100):
-        human, noise = rng.normal(size=(2, 60))
-        rows = panel(0.6 * human + 0.8 * noise, human, np.zeros(60, int), np.arange(60))
-        interval = bootstrap(rows, "pearson", rng, draws=300, level=0.9)
-        covered += interval.low <= 0.6 <= interval.high
-    assert 80 <= covered <= 98
-
-
 def two_metrics() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(2)
     human = rng.integers(1, 6, 50).astype(float)

@@ -103,7 +103,6 @@ def test_every_statistic_has_a_value_or_a_reason_at_every_level(rng: np.random.G
         interval = bootstrap(rows, at_level("pearson", level), rng, draws=60)
         assert -1 <= interval.low <= interval.value <= interval.high <= 1
     assert estimate(rows, "spearman", "over-systems").n == 5
-    assert all(row.name == name and row.title for name, row in STATISTICS.items())
     assert full_name("kendall-c", "items") == "kendall-c"
     assert full_name("kendall-c", "within-contexts") == "kendall-c within-contexts"
 
@@ -150,9 +149,8 @@ def test_intervals_by_hand_and_as_scipy(rng: np.random.Generator) -> None:
         assert fisher(-1.0, 10, variance) == (-1, -1)
         assert np.isnan([*fisher(0.5, 4, variance), *fisher(np.nan, 40, variance)]).all()
     oracle = stats.pearsonr(*rng.normal(size=(2, 40)))
-    for level in (0.5, 0.95, 0.99):
-        interval = fisher(float(oracle.statistic), 40, lambda r, n: 1 / (n - 3), level)
-        assert interval == pytest.approx(tuple(oracle.confidence_interval(level)), abs=1e-12)
+    interval = fisher(float(oracle.statistic), 40, lambda r, n: 1 / (n - 3))
+    assert interval == pytest.approx(tuple(oracle.confidence_interval(0.95)), abs=1e-12)
 
 
 def grouped(human: list[float], metric: list[float], system: list[int], context: list[int]) -> Panel:
