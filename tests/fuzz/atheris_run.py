@@ -1,8 +1,8 @@
 """libFuzzer on one reader, through atheris: `python -m tests.fuzz.atheris_run READER [OUT] [libFuzzer's options]`.
 
-OUT (default: fuzz/READER) keeps the corpus, begun with valid files. The first byte of an input says its form. The first
-find ends the run with its traceback and is kept beside the corpus; `python -m tests.fuzz.atheris_run READER OUT FILE`
-reads one input again. Useful options: -max_total_time=300 -timeout=20 -rss_limit_mb=2048.
+OUT (default: fuzz/READER) holds the corpus, which starts with valid files. The first byte of an input is the index of
+its form. The first find ends the run with its traceback and is stored beside the corpus; `python -m
+tests.fuzz.atheris_run READER OUT FILE` reads one input again. Options: -max_total_time=300 -timeout=20.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ def main(argv: Sequence[str]) -> None:
     with atheris.instrument_imports(include=list(PACKAGES)):
         from tests.fuzz.readers import READERS
     if not argv or argv[0] not in READERS:
-        sys.exit(f"which reader? there are {', '.join(READERS)}")
+        sys.exit(f"name a reader: {', '.join(READERS)}")
     reader = READERS[argv[0]]
     out = Path(argv[1] if argv[1:] else f"fuzz/{reader.name}")
     (out / "corpus").mkdir(parents=True, exist_ok=True)
@@ -32,8 +32,8 @@ def main(argv: Sequence[str]) -> None:
         (out / "corpus" / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
     words = out / "words.txt"
     words.write_text("".join(f'"{escaped(word)}"\n' for word in reader.words))
-    warnings.simplefilter("ignore")  # what numpy says of a number that is too large
-    os.fsync = lambda handle: None  # no power cut is waited for
+    warnings.simplefilter("ignore")  # of numpy, for large numbers
+    os.fsync = lambda handle: None  # for speed
     folder = Path(tempfile.mkdtemp())
 
     def read(data: bytes) -> None:
@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def escaped(word: str) -> str:
-    """A word as libFuzzer's dictionaries have it."""
+    """Escape a word for a dictionary of libFuzzer."""
     return "".join(sign if sign.isascii() and sign.isprintable() and sign not in '"\\' else f"\\x{byte:02x}"
                    for sign in word for byte in sign.encode())
 

@@ -1,7 +1,6 @@
-"""No reader does anything but read or refuse, whatever it is given: a quick pass of what atheris_run.py does at length.
+"""Every reader accepts or refuses any input; atheris_run.py tries the same for longer.
 
-Two ways to break a valid file: bytes that are changed, cut, doubled or put in its middle; and, where it is JSON, any
-value in the place of any other.
+A valid file is broken in two ways: bytes are changed, cut, doubled or inserted; in JSON, any value replaces another.
 """
 
 import contextlib
@@ -20,8 +19,7 @@ from hypothesis import strategies as st
 
 from harness.scoring.score import Scores
 from harness.scoring.store import ScoreStore
-from tests.fuzz.readers import READERS
-from tests.fuzz.reading import FileReader
+from tests.fuzz.readers import READERS, FileReader
 
 QUICK = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 readers = pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
@@ -52,15 +50,15 @@ def test_damaged_files_are_read_or_refused(reader: FileReader, tmp_path: Path, d
     reader(tmp_path, form, content)
 
 
-def places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place in a JSON value, as what holds it and its key there."""
+def holders(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every value inside a JSON value, as its holder and its key."""
     for key in value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         yield value, key
-        yield from places(value[key])
+        yield from holders(value[key])
 
 
 def in_json(reader: FileReader) -> list[tuple[str, Any]]:
-    """The valid files of a reader that are one JSON value, with their forms."""
+    """Return the valid files of a reader that are one JSON value, with their forms."""
     parsed = []
     for form, content in reader.files():
         with contextlib.suppress(ValueError):  # another format
@@ -71,11 +69,11 @@ def in_json(reader: FileReader) -> list[tuple[str, Any]]:
 @pytest.mark.parametrize("name", [name for name, reader in READERS.items() if in_json(reader)])
 @QUICK
 @given(data=st.data())
-def test_any_value_anywhere_is_read_or_refused(name: str, tmp_path: Path, data: st.DataObject) -> None:
+def test_any_json_is_read_or_refused(name: str, tmp_path: Path, data: st.DataObject) -> None:
     form, whole = data.draw(st.sampled_from(in_json(READERS[name])))
     whole = copy.deepcopy(whole)
     for _ in range(data.draw(st.integers(1, 3))):
-        holder, key = data.draw(st.sampled_from(list(places(whole))))
+        holder, key = data.draw(st.sampled_from(list(holders(whole))))
         if data.draw(st.booleans()) or not isinstance(holder, dict):
             holder[key] = data.draw(VALUES)
         else:
@@ -83,7 +81,7 @@ def test_any_value_anywhere_is_read_or_refused(name: str, tmp_path: Path, data: 
     READERS[name](tmp_path, form, json.dumps(whole).encode())
 
 
-def test_what_once_raised_is_refused(tmp_path: Path) -> None:
+def test_earlier_finds_are_refused(tmp_path: Path) -> None:
     for form, content in [("cell", b""), ("part", b"PAR1"), ("memo", b"{"), ("memo", b"\xff"),
                           ("answers", b"[]"), ("answers", b'{"finish": ""}'),
                           ("answers", b'{"text": []}\xff')]:
@@ -94,8 +92,7 @@ def test_what_once_raised_is_refused(tmp_path: Path) -> None:
     assert not READERS["bundle"](tmp_path, "zip", sink.getvalue())
 
 
-def test_parts_that_do_not_belong_together_are_set_aside(tmp_path: Path) -> None:
-    """Else they would be met again in each run, and none would ever end."""
+def test_parts_of_other_columns_or_items_are_set_aside(tmp_path: Path) -> None:
     good = Scores(("a", "b"), {"x": np.array([0.5, 1.0])}, 1.0)
     for items, column in ((("a", "b"), "z"), (("b", "a"), "x")):
         store = ScoreStore(tmp_path / column)
@@ -106,12 +103,3 @@ def test_parts_that_do_not_belong_together_are_set_aside(tmp_path: Path) -> None
         for span in {(0, 2), (2, 4)} - store.parts("f", "toy|r1").keys():
             store.put_part("f", "toy|r1", span, good)
         assert store.joined("f", "toy|r1", "abab")
-
-
-def test_a_find_is_noticed(tmp_path: Path) -> None:
-    """The net has no hole: a reader that raises anything else fails."""
-    def broken(folder: Path, form: str, content: bytes) -> None:
-        raise KeyError(form)
-
-    with pytest.raises(KeyError):
-        FileReader("broken", dict, broken, ())(tmp_path, "any", b"")

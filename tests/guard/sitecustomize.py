@@ -1,9 +1,7 @@
-"""No network but loopback: Python imports this by itself in every process that starts with this folder on PYTHONPATH.
+"""Allow no network except loopback: Python imports this in every process that starts with this folder on PYTHONPATH.
 
-An audit hook sees each connection, datagram and look-up of a name before it is made, whichever library of Python asks.
-Addresses of this very machine count as loopback, since they never leave it; sockets of other kinds are not looked at.
-What is refused looks as on a machine without a network, so that nothing waits for it. A name that is given to a socket
-itself, and not to getaddrinfo as libraries do, is looked up before Python tells; what is no Python is not seen at all.
+An audit hook sees each connection, datagram and look-up of a name by Python code before it is made. Addresses of this
+machine count as loopback. A refusal raises the error of a machine without a network, so that nothing waits.
 """
 
 import errno
@@ -13,7 +11,7 @@ import socket
 import sys
 
 OPEN = "HARNESS_TESTS_ONLINE"
-"""Set for tests that are marked `network`, and for what they start."""
+"""Variable of tests that are marked `network`, and of the processes they start."""
 
 LOCAL = {"", "localhost", "ip6-localhost"}
 SENDS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
@@ -22,7 +20,7 @@ WATCHED = SENDS | LOOKS_UP
 
 
 def guard(event: str, arguments: tuple[object, ...]) -> None:
-    """Refuse what would leave this machine."""
+    """Refuse connections and look-ups that would leave this machine."""
     if event not in WATCHED or os.environ.get(OPEN):
         return
     if event in LOOKS_UP:
@@ -33,13 +31,13 @@ def guard(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def _known(host: object) -> bool:
-    """Whether a name needs no look-up elsewhere."""
+    """Return True if a name needs no look-up elsewhere."""
     name = host.decode("ascii", "replace") if isinstance(host, bytes) else str(host or "")
     return name.rstrip(".").casefold() in {*LOCAL, socket.gethostname().casefold()} or _address(name) is not None
 
 
 def _here(address: object) -> bool:
-    """Whether an address is of this machine: only such a one can be bound; None is where the socket is connected."""
+    """Return True for an address of this machine, which can be bound, and for None, of a connected socket."""
     host = str(address[0]) if isinstance(address, tuple) else ""
     number = _address(host)
     if number is None:
