@@ -23,7 +23,7 @@ from metrics.models.service import Models
 
 
 class BrokenContract(HarnessError):
-    """A metric breaks the contract."""
+    """Raised for a metric that breaks the contract."""
 
 
 def demand(metric: Metric, models: Models | None = None) -> None:

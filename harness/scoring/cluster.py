@@ -48,7 +48,7 @@ _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a worker needs: datasets by name, the folder of models, the score store, and the chosen models."""
+    """Settings of a worker: datasets by name, the folder of models, the score store, and the chosen models."""
 
     load: Callable[[str], Dataset | None]
     home: Path

@@ -34,7 +34,7 @@ TARGET = 60.0
 """Seconds that a part should take where several workers share the parts."""
 
 TRIES = 3
-"""How often a damaged part, or one that lost its worker, is scored."""
+"""Attempts at a part that is damaged or loses its worker."""
 
 Key = tuple[str, str]
 """Fingerprint of a dataset, signature of a metric."""

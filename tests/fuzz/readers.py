@@ -132,10 +132,10 @@ def _scores() -> dict[str, list[bytes]]:
 def _read_scores(folder: Path, form: str, content: bytes) -> None:
     path = folder / f"scores{form}"
     path.write_bytes(content)
-    found = scorefile.read(path, WANTED)
-    for line in scorefile.describe(found.problems):
+    parsed = scorefile.read(path, WANTED)
+    for line in scorefile.describe(parsed.problems):
         sound(line.isprintable(), f"a problem described as {line!r}")
-    for scores in found.scores.values():
+    for scores in parsed.scores.values():
         sound(len(scores) == len(ITEMS) and not np.isinf(scores).any(), "scores that are not one a item, or infinite")
 
 
@@ -156,10 +156,10 @@ def _read_ratings(folder: Path, form: str, content: bytes) -> None:
     dataset = Dataset(CARDS["turn"], ITEMS, (), "imported")
     owners = private.Owners()
     owners.add(dataset)
-    found = private.read(path, owners)
-    sound(found.keys() == {"toy"}, "ratings of no dataset")
-    joined, new = private.join(dataset, found["toy"])
-    sound(len(new) == len(found["toy"]), "ratings of no item")
+    parsed = private.read(path, owners)
+    sound(parsed.keys() == {"toy"}, "ratings of no dataset")
+    joined, new = private.join(dataset, parsed["toy"])
+    sound(len(new) == len(parsed["toy"]), "ratings of no item")
     _check_dataset(joined)
 
 
@@ -239,19 +239,19 @@ def _read_cache(folder: Path, form: str, content: bytes) -> None:
 def _placed(path: Path, content: bytes, stack: contextlib.ExitStack) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-    stack.callback(lambda: [one.unlink() for one in path.parent.iterdir()])
+    stack.callback(lambda: [file.unlink() for file in path.parent.iterdir()])
     return path
 
 
 def _read_cell(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
     store = ScoreStore(folder)
     _placed(folder / f"{_stem(PRINT, SIGNATURE)}-{digest(content)}.parquet", content, stack)
-    found = store.get(PRINT, SIGNATURE)
-    sound(found is not None or store.set_aside, "a cell that is neither read nor set aside")
-    if found is not None:
-        sound(all(column.dtype == np.float64 and column.shape == (len(found.items),)
-                  for column in found.columns.values()), "a column that is no score of each item")
-        sound(all(isinstance(item, str) for item in found.items) and math.isfinite(found.seconds), "items without id")
+    parsed = store.get(PRINT, SIGNATURE)
+    sound(parsed is not None or store.set_aside, "a cell that is neither read nor set aside")
+    if parsed is not None:
+        sound(all(column.dtype == np.float64 and column.shape == (len(parsed.items),)
+                  for column in parsed.columns.values()), "a column that is no score of each item")
+        sound(all(isinstance(item, str) for item in parsed.items) and math.isfinite(parsed.seconds), "items without id")
     store.put(PRINT, SIGNATURE, KEPT)
     sound(store.get(PRINT, SIGNATURE), "a store that cannot be written again")
 
@@ -261,9 +261,9 @@ def _read_part(folder: Path, content: bytes, stack: contextlib.ExitStack) -> Non
     _placed(folder / f"{_stem(PRINT, SIGNATURE)}.0000002-0000004-{digest(content)}.shard", content, stack)
     store.put_part(PRINT, SIGNATURE, (0, 2), KEPT)
     items = ("a", "b", "a", "b")
-    found = store.joined(PRINT, SIGNATURE, items)
-    if found is not None:
-        sound(found.items == items, "joined scores that are not of the items")
+    parsed = store.joined(PRINT, SIGNATURE, items)
+    if parsed is not None:
+        sound(parsed.items == items, "joined scores that are not of the items")
     else:
         sound(store.set_aside, "a part that is neither joined nor set aside")
 

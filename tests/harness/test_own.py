@@ -45,17 +45,17 @@ def table(folder: Path, form: str, rows: list[dict[str, Any]], card: str = CARD)
 
 def long() -> list[dict[str, Any]]:
     return [{"item": item, "context": context, "response": response, "reference": "\n".join(references),
-             "quality": quality, "rating": vote, "annotator": f"a{place}"}
+             "quality": quality, "rating": vote, "annotator": f"a{index}"}
             for item, context, response, references, *votes in ITEMS
-            for quality, given in zip(("overall", "fit"), votes, strict=True) for place, vote in enumerate(given)]
+            for quality, values in zip(("overall", "fit"), votes, strict=True) for index, vote in enumerate(values)]
 
 
 def wide() -> list[dict[str, Any]]:
     rows = []
     for item, context, response, references, overall, fit in ITEMS:
         rows += [{"item": item, "context": context, "response": response, "reference": "\n".join(references),
-                  "overall": vote, "fit": fit[place] if place < len(fit) else "", "weather": "rain"}
-                 for place, vote in enumerate(overall)]
+                  "overall": vote, "fit": fit[index] if index < len(fit) else "", "weather": "rain"}
+                 for index, vote in enumerate(overall)]
     return rows
 
 
@@ -74,7 +74,7 @@ def lines() -> str:
 def raters() -> list[dict[str, Any]]:
     """Return a column for each rater, with names that the card maps."""
     return [{"id": item, "history": context, "response": response, "reference": "\n".join(references),
-             **{f"r{place}": overall[place] if place < len(overall) else "" for place in range(2)},
+             **{f"r{index}": overall[index] if index < len(overall) else "" for index in range(2)},
              "f": fit[0] if fit else ""} for item, context, response, references, overall, fit in ITEMS]
 
 
@@ -251,7 +251,7 @@ def test_remarks_are_printed(tmp_path: Path, home: Path, capsys: pytest.CaptureF
     assert "ratings come with a card" in capsys.readouterr().err
     assert main(["check", str(tmp_path / "tea.csv")]) == 2
     assert "not a card" in capsys.readouterr().err
-    table(tmp_path, "csv", [{**long()[0], "quality": f"overal{place % 23}"} for place in range(24)])
+    table(tmp_path, "csv", [{**long()[0], "quality": f"overal{index % 23}"} for index in range(24)])
     assert main(["check", str(path)]) == 1
     first, *printed = capsys.readouterr().out.splitlines()
     assert "'overal0' is no quality of the card; did you mean 'overall'? known: overall, fit; and 1 more" in first
@@ -265,7 +265,7 @@ def test_remarks_are_printed(tmp_path: Path, home: Path, capsys: pytest.CaptureF
 
 def test_an_empty_turn_is_left_out_with_a_remark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole = CARD.replace('"turn"', '"dialogue"')
-    for form, content, card, place in (
+    for form, content, card, index in (
             ("csv", 'item,context,response,overall\n1,Hi,x,1\n2,"Hi\n\nTea?",y,2\n', CARD, "tea.csv, line 3"),
             ("jsonl", json.dumps({"item": 1, "context": [{"role": "user", "text": "Hi"}, {"role": "bot", "text": ""}],
                                   "response": "x", "overall": 1}), CARD, "tea.jsonl, line 1"),
@@ -274,7 +274,7 @@ def test_an_empty_turn_is_left_out_with_a_remark(tmp_path: Path, capsys: pytest.
                 {"speaker": "A", "text": " "}, {"speaker": "B", "text": "x"}]}]), whole, "d9")):
         path = write(tmp_path, form, content, card.replace(', "fit"', ""))
         assert main(["import", str(path)]) == 0
-        assert f"look at this: a turn among others is empty, and left out ({place})" in capsys.readouterr().out
+        assert f"look at this: a turn among others is empty, and left out ({index})" in capsys.readouterr().out
         assert all(turn.text.strip(" :") not in ("", "System") for item in load(path).items for turn in item.context)
 
 

@@ -153,10 +153,10 @@ def test_an_input_is_scored_once(home: Path, real: dict[str, Dataset], monkeypat
 
 
 def test_a_composition_without_scores_has_a_reason(home: Path, real: dict[str, Dataset]) -> None:
-    given, unknown = "weighted[inputs=1*length+1*bleu]", "weighted[inputs=length+turns]"
-    report = run(home, given, unknown, "length", more=("--dataset", "dailydialog-grade"))
+    weighted, unknown = "weighted[inputs=1*length+1*bleu]", "weighted[inputs=length+turns]"
+    report = run(home, weighted, unknown, "length", more=("--dataset", "dailydialog-grade"))
     reasons = {skip.metric: skip.reason for skip in report.skips}
-    assert reasons[given] == "its input bleu: no item has references"
+    assert reasons[weighted] == "its input bleu: no item has references"
     assert "a composition of length, turns: learn them with `harness calibrate weighted`" in reasons[unknown]
     assert {row.metric for row in report.correlations} == {"length"}
     calibrated(home, "--dataset", "fed-turn")

@@ -1,7 +1,4 @@
-"""A program that speaks the protocol of docs/protocol.md, and misbehaves once, in the way its argument names.
-
-It imports nothing that is slow. A file beside it notes that it has misbehaved; from then on it scores.
-"""
+"""A program of the protocol of docs/protocol.md that misbehaves once, as its argument says, and then scores."""
 
 import json
 import os
@@ -87,5 +84,5 @@ for asked in sys.stdin.buffer:
         misbehave(question["id"])
         if HOW != "nothing":
             continue
-    words = [len((one["response"] or one["context"][-1])["text"].split()) for one in question["items"]]
+    words = [len((item["response"] or item["context"][-1])["text"].split()) for item in question["items"]]
     put(line({"id": question["id"], "columns": {"words": words}}))

@@ -46,7 +46,7 @@ SHARED = ("words = set(predictions[0].split()); held = {word for text in referen
 
 def script(folder: Path, body: str = SHARED, references: str = TEXTS, *, name: str = "overlap", response: str = TEXT,
            arguments: str = "weight=1.0") -> Path:
-    """A script of the library, as one is published."""
+    """Write a script of the library."""
     parts = {"predictions": response} | ({"references": references} if references else {})
     features = "datasets.Features({" + ", ".join(f"{key!r}: {value}" for key, value in parts.items()) + "})"
     path = folder / f"{name}.py"
@@ -76,7 +76,7 @@ def test_evaluate_gets_every_reference_as_a_list(tmp_path: Path, home: Path) -> 
 
 
 def test_a_module_that_takes_one_reference_meets_them_one_by_one(tmp_path: Path, home: Path) -> None:
-    """The halves of the response that are in 'hello there' and in 'hello you too'; a rate of errors is negated."""
+    """Half of the response is in 'hello there', all of it in 'hello you too'; an error rate is negated."""
     path = script(tmp_path, SHARED.replace("references[0]", "references"), TEXT)
     items = [make_item("one", "hello you", "hello there", " ", "hello you too")]
     for references, expected in (("standard", 1.0), ("max", 1.0), ("mean", 0.75), ("first", 0.5)):
@@ -133,10 +133,10 @@ def test_an_item_without_a_score_is_missing(tmp_path: Path, home: Path) -> None:
     indexing = f"evaluate:{script(tmp_path, 'return {0: len(predictions[0].split()[0])}', name='a')}"
     np.testing.assert_array_equal(scored(indexing, items, home), [5, np.nan, 3])
     assert np.isnan(scored(indexing, items[1:2], home)).all()
-    some = script(tmp_path, "return {0: 1 / (predictions[0] == 'hello')}", name="b")
-    np.testing.assert_array_equal(scored(f"evaluate:{some}", items, home), [1, np.nan, np.nan])
+    divides = script(tmp_path, "return {0: 1 / (predictions[0] == 'hello')}", name="b")
+    np.testing.assert_array_equal(scored(f"evaluate:{divides}", items, home), [1, np.nan, np.nan])
     with pytest.raises(MetricError, match="item odd: ZeroDivisionError"):
-        scored(f"evaluate:{some}", items[1:], home)
+        scored(f"evaluate:{divides}", items[1:], home)
     broken = script(tmp_path, "return {0: {'hello': 1}[predictions[0]]}", name="c")
     with pytest.raises(MetricError, match="item odd: KeyError: 'tea'"):
         scored(f"evaluate:{broken}", items, home)
@@ -182,9 +182,9 @@ def test_a_module_that_cannot_be_used_is_refused_in_one_line(tmp_path: Path) -> 
 
 
 def test_a_library_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    there = importlib.util.find_spec
+    find_spec = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec",
-                        lambda name, *more: None if name == "evaluate" else there(name, *more))
+                        lambda name, *more: None if name == "evaluate" else find_spec(name, *more))
     with pytest.raises(MissingResource, match=r"evaluate is not installed; the extra \[all\] brings it"):
         registry.choose("evaluate:wer")
 

@@ -63,8 +63,8 @@ def package(folder: Path, entry: str = 'marks = "marks_of:Marks"', text: str = s
     return f"{folder}/"
 
 
-def scored(asked: str, home: Path) -> list[float]:
-    metric = registry.choose(asked).metric
+def scored(name: str, home: Path) -> list[float]:
+    metric = registry.choose(name).metric
     return list(metric.score(ITEMS, Models(home))[metric.card.columns[0]])
 
 
@@ -111,21 +111,21 @@ def test_edited_files_are_imported_again(tmp_path: Path, home: Path) -> None:
 
 def test_a_package_of_several_files_is_read_whole(tmp_path: Path, home: Path) -> None:
     text = source(before="from marks_of.times import TIMES").replace("1 *", "TIMES *")
-    asked = package(tmp_path, 'marks = "marks_of.metric:Marks"', text, "marks_of/metric.py")
+    folder = package(tmp_path, 'marks = "marks_of.metric:Marks"', text, "marks_of/metric.py")
     file(tmp_path / "src" / "marks_of", "", "__init__.py")
     file(tmp_path / "src" / "marks_of", "TIMES = 3", "times.py")
-    assert scored(asked, home) == [6, 0]
-    before = signature(registry.choose(asked).metric, Models(home))
+    assert scored(folder, home) == [6, 0]
+    before = signature(registry.choose(folder).metric, Models(home))
     file(tmp_path / "src" / "marks_of", "TIMES = 4", "times.py")
-    assert scored(asked, home) == [8, 0]
-    assert signature(registry.choose(asked).metric, Models(home)) != before
+    assert scored(folder, home) == [8, 0]
+    assert signature(registry.choose(folder).metric, Models(home)) != before
 
 
 def test_two_metrics_of_one_name_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one, other = file(tmp_path / "a", source()), file(tmp_path / "b", source(times=2))
-    dry = ["run", "--dataset", "dstc7", "--dry-run", "--metric", one, "--metric"]
-    assert main([*dry, f"{one}[mark=?]"]) == 0
-    assert main([*dry, other]) == 2
+    first, second = file(tmp_path / "a", source()), file(tmp_path / "b", source(times=2))
+    dry = ["run", "--dataset", "dstc7", "--dry-run", "--metric", first, "--metric"]
+    assert main([*dry, f"{first}[mark=?]"]) == 0
+    assert main([*dry, second]) == 2
     assert "two different metrics are named 'marks'" in capsys.readouterr().err
 
 
@@ -176,8 +176,8 @@ def test_a_folder_that_is_no_metric_is_refused(tmp_path: Path) -> None:
 SERVICE = Models(Path())
 SCORED = tuple(make_item(f"toy_{number}", "a reply") for number in range(4))
 QUALITIES = (Quality("Relevant", dimension="relevance"), Quality("overall"))
-RATINGS = tuple(Rating(item.id, quality.name, (float(place),))
-                for quality in QUALITIES for place, item in enumerate(SCORED))
+RATINGS = tuple(Rating(item.id, quality.name, (float(index),))
+                for quality in QUALITIES for index, item in enumerate(SCORED))
 DATASET = Dataset(make_card(size=4, qualities=QUALITIES), SCORED, RATINGS, "imported")
 
 
@@ -189,8 +189,8 @@ def written(folder: Path, *rows: str, name: str = "mine.csv") -> str:
 def test_scores_of_a_file_belong_to_its_items(tmp_path: Path) -> None:
     chosen = registry.choose(written(tmp_path, "toy_2,0.5", "toy_0,-1", "other,9"))
     assert chosen.label == "scores:mine.csv"
-    found = score.score(chosen.metric, DATASET, SERVICE)
-    np.testing.assert_array_equal(found.columns["scores:mine.csv"], [-1, np.nan, 0.5, np.nan])
+    scores = score.score(chosen.metric, DATASET, SERVICE)
+    np.testing.assert_array_equal(scores.columns["scores:mine.csv"], [-1, np.nan, 0.5, np.nan])
     first = signature(registry.choose(written(tmp_path, "toy_0,1")).metric, SERVICE)
     again = signature(registry.choose(written(tmp_path, "toy_0,2")).metric, SERVICE)
     assert first.startswith("scores|r1|asked=scores:mine.csv|sha256=")
@@ -199,12 +199,12 @@ def test_scores_of_a_file_belong_to_its_items(tmp_path: Path) -> None:
 
 
 def test_scores_for_a_quality_are_used_for_that_quality(tmp_path: Path) -> None:
-    rows = [f"toy_{place},{place}" for place in range(4)] + [f"toy_{place}|Relevant,{-place}" for place in range(3)]
+    rows = [f"toy_{index},{index}" for index in range(4)] + [f"toy_{index}|Relevant,{-index}" for index in range(3)]
     chosen = registry.choose(written(tmp_path, *rows, "toy_0|nonsense,5"))
-    found = score.score(chosen.metric, DATASET, SERVICE)
-    assert set(found.columns) == {"scores:mine.csv", "scores:mine.csv@relevance"}
+    scores = score.score(chosen.metric, DATASET, SERVICE)
+    assert set(scores.columns) == {"scores:mine.csv", "scores:mine.csv@relevance"}
     judged = correlate.judged(DATASET, QUALITIES)
-    points = correlate.item_scores(DATASET, judged, {(chosen.label, ""): found})
+    points = correlate.item_scores(DATASET, judged, {(chosen.label, ""): scores})
     relevance, overall = correlate.targets(points, judged)
     assert relevance.names == overall.names == (("scores:mine.csv", "scores:mine.csv"),)
     np.testing.assert_array_equal(relevance.scores, [[0, -1, -2, 3]])

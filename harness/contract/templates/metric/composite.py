@@ -1,4 +1,4 @@
-"""My metric: other metrics, mixed."""
+"""My metric: a weighted sum of other metrics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INPUTS = {"context-overlap": 0.5, "log(length)": 0.3, "distinct-1": 0.2}
 
 @dataclass(frozen=True, slots=True)
 class MyMetric(Composite):
-    """The sum over the inputs of weight · score."""
+    """Σ weight · score over the inputs."""
 
     card: ClassVar[MetricCard] = MetricCard(
         name="my-metric", title="My metric", columns=("my-metric",), family="plug-in",
@@ -25,17 +25,17 @@ class MyMetric(Composite):
 
     @property
     def learns(self) -> bool:
-        """The weights are given; return True and leave `scaled` out if `harness calibrate my-metric` is to help."""
+        """Return False for fixed weights; with True, and without `scaled`, `harness calibrate` learns them."""
         return False
 
     def made_of(self) -> tuple[Input, ...]:
-        """The columns that are mixed; each is scored once in a run, whoever else asks for it."""
+        """Return the inputs; each is scored once in a run, even if other metrics use it."""
         return named("+".join(INPUTS))
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:  # noqa: ARG002  (the same for every quality)
-        """One weight per input."""
+        """Return a weight per input."""
         return np.array([*INPUTS.values()])
 
     def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:  # noqa: ARG002
-        """The scores (inputs, items) as they are; without this method in spreads from their mean."""
+        """Return the scores (inputs, items) unchanged; without this method they are standardised."""
         return table

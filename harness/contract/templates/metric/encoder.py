@@ -1,4 +1,4 @@
-"""My metric: how near the response comes to anything that was said, as the cosine of sentence vectors."""
+"""My metric: the similarity of the response to the nearest utterance of the context."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class MyMetric:
 
     card: ClassVar[MetricCard] = MetricCard(
         name="my-metric", title="My metric", columns=("my-metric",), family="plug-in", needs=("context",),
-        models=("encoder",), notes="How near the response comes to anything that was said.")
+        models=("encoder",), notes="Similarity of the response to the nearest utterance of the context.")
     encoder: str = ""  # empty: the encoder of the run (harness run --encoder); its digest is in the signature
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """A cosine, −1 to 1; NaN without a context."""
+        """Return a cosine, −1 to 1; NaN without a context."""
         encoder = models.encoder(self.encoder)
-        said = [[turn.text for turn in item.context if turn.text.strip()] for item in items]
-        others = encoder.sentences([text for texts in said for text in texts])  # (utterances, width)
+        texts = [[turn.text for turn in item.context if turn.text.strip()] for item in items]
+        others = encoder.sentences([text for utterances in texts for text in utterances])  # (utterances, width)
         replies = encoder.sentences([reply(item) for item in items])  # (items, width)
-        ends = np.cumsum([len(texts) for texts in said])
+        ends = np.cumsum([len(utterances) for utterances in texts])
         column = np.full(len(items), np.nan)
-        for row, (end, texts) in enumerate(zip(ends, said, strict=True)):
-            if texts:
-                column[row] = cosines(others[end - len(texts) : end], replies[[row]]).max()
+        for row, (end, utterances) in enumerate(zip(ends, texts, strict=True)):
+            if utterances:
+                column[row] = cosines(others[end - len(utterances) : end], replies[[row]]).max()
         return {"my-metric": column}

@@ -1,4 +1,4 @@
-"""My metric: the share of the response's words that nobody has said before."""
+"""My metric: the share of the response's words that are new in the dialogue."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class MyMetric:
 
     card: ClassVar[MetricCard] = MetricCard(
         name="my-metric", title="My metric", columns=("my-metric",), family="plug-in",
-        notes="How much of the response is new in the dialogue.")
+        notes="Share of the response's words that are new in the dialogue.")
     distinct: bool = False  # an option: harness run --metric "my-metric[distinct=true]"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002  (no model is needed)
-        """A share, 0 to 1; NaN for a response without a word."""
+        """Return a share, 0 to 1; NaN for a response without a word."""
         return {"my-metric": np.array([self._share(item) for item in items])}
 
     def _share(self, item: Item) -> float:
-        said = {word for turn in item.context for word in words(turn.text)}
+        before = {word for turn in item.context for word in words(turn.text)}
         response = words(reply(item))
         if self.distinct:
             response = list(dict.fromkeys(response))
-        return sum(word not in said for word in response) / len(response) if response else np.nan
+        return sum(word not in before for word in response) / len(response) if response else np.nan

@@ -1,4 +1,4 @@
-"""My metric keeps the contract that `harness check` tries: add what it should say of items of your own."""
+"""My metric keeps the contract of `harness check`; add tests with items of your own."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from harness.contract import demand
 
 
 def test_the_contract() -> None:
-    """Columns as promised, finite or NaN, whatever the items, their order and their number."""
+    """Check that columns are as promised, finite or NaN, for any items in any order and number."""
     demand(MyMetric())

@@ -1,9 +1,10 @@
-"""My metric: does the response follow the last utterance? Two heads on frozen sentence vectors, trained to find the
-reply among those of other dialogues. `harness train my-metric` trains it, for the encoder of your choice.
+"""My metric: two heads on frozen sentence vectors, trained to find the reply to an utterance among other replies.
+`harness train my-metric` trains it, for the encoder of your choice.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -28,47 +29,47 @@ class MyMetric(Trainable):
     card: ClassVar[MetricCard] = MetricCard(
         name="my-metric", title="My metric", columns=("my-metric",), family="plug-in", needs=("context",),
         models=("encoder",), checkpoints=("my-metric",), trained_on="DailyDialog",
-        notes="Whether the response follows the last utterance.")
+        notes="Probability that the response follows the last utterance.")
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(corpora=("dailydialog",), steps=400, every=50, rate=1e-3)}
     encoder: str = ""  # the weights belong to the encoder that they were trained with
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """0 to 1; NaN without a context."""
+        """Return a probability, 0 to 1; NaN without a context."""
         import torch
 
         network, encoder = models.trained("my-metric", heads, self.encoder), models.encoder(self.encoder)
         column = np.full(len(items), np.nan)
-        if scored := [place for place, item in enumerate(items) if item.context and item.context[-1].text.strip()]:
-            texts = [text for place in scored for text in (items[place].context[-1].text, reply(items[place]))]
+        if scored := [row for row, item in enumerate(items) if item.context and item.context[-1].text.strip()]:
+            texts = [text for row in scored for text in (items[row].context[-1].text, reply(items[row]))]
             read = np.hstack([encoder.sentences(texts, how) for how in ("mean", "max")])  # (2 · items, 2 · width)
             with torch.inference_mode():
                 vectors = torch.from_numpy(read).to(next(network.parameters()))
-                said, replies = network["said"](vectors[::2]), network["reply"](vectors[1::2])  # (items, SIZE)
-                column[scored] = (said * replies).sum(1).sigmoid().float().cpu().numpy()
+                contexts, replies = network["said"](vectors[::2]), network["reply"](vectors[1::2])  # (items, SIZE)
+                column[scored] = (contexts * replies).sum(1).sigmoid().float().cpu().numpy()
         return {"my-metric": column}
 
     def objective(self, data: TrainingData) -> Objective:
-        """Find the reply among those of the batch."""
+        """Train to find the reply among the replies of the batch."""
         training, held_out = _pairs(data, data.dialogues()), _pairs(data, data.held_out())
-        many, few = len(training["said"]), len(held_out["said"])
+        size, held = len(training["said"]), len(held_out["said"])
         config = {"width": training["said"].shape[1], "size": SIZE}
         return Objective(
             network=heads(**config), config=config, loss=loss,
-            draw=lambda rng: _rows(training, rng.integers(many, size=BATCH)),
-            held_out=[_rows(held_out, np.arange(start, min(start + BATCH, few))) for start in range(0, few, BATCH)],
-            notes=lambda network: {"pairs": many})
+            draw=lambda rng: _rows(training, rng.integers(size, size=BATCH)),
+            held_out=[_rows(held_out, np.arange(start, min(start + BATCH, held))) for start in range(0, held, BATCH)],
+            notes=lambda network: {"pairs": size})
 
 
 def heads(width: int, size: int) -> Any:
-    """A linear layer for what was said, another for the reply."""
+    """Return a linear layer for the utterance and another for the reply."""
     from torch import nn
 
     return nn.ModuleDict({part: nn.Linear(width, size) for part in ("said", "reply")})
 
 
 def loss(network: Any, batch: Any) -> Any:
-    """The cross-entropy of finding each reply: the batch's other replies are the wrong ones."""
+    """Return the cross-entropy of finding each reply among the replies of the batch."""
     import torch
 
     logits = network["said"](batch["said"].float()) @ network["reply"](batch["reply"].float()).T  # (pairs, pairs)
@@ -76,11 +77,11 @@ def loss(network: Any, batch: Any) -> Any:
 
 
 def _pairs(data: TrainingData, dialogues: Sequence[Dialogue]) -> dict[str, Any]:
-    """The vectors of every utterance and of the one after it: (pairs, 2 · width) each."""
+    """Return the vectors of every utterance and of the next one: (pairs, 2 · width) each."""
     import torch
 
-    turns = [pair for one in dialogues for pair in zip(one.utterances, one.utterances[1:], strict=False)]
-    return {"said": torch.from_numpy(data.vectors([said.text for said, _ in turns])),
+    turns = [pair for dialogue in dialogues for pair in itertools.pairwise(dialogue.utterances)]
+    return {"said": torch.from_numpy(data.vectors([before.text for before, _ in turns])),
             "reply": torch.from_numpy(data.vectors([reply.text for _, reply in turns]))}
 
 
