@@ -128,11 +128,14 @@ def value_of(hint: Any, value: Any, where: str) -> Any:
             raise Refused(f"{where}: should have {len(hints)} entries, has {len(value)}")
         return tuple(value_of(kind, entry, where) for kind, entry in zip(hints, value, strict=True))
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return {name: value_of(inside[1], entry, f"{where}, {name:.60}")
+        return {_checked(PLAIN[str], name, where): value_of(inside[1], entry, f"{where}, {name:.60}")
                 for name, entry in mapping(where, value).items()}
     if origin is Literal:
         return _checked(Rule(f"one of {', '.join(map(str, inside))}", inside.__contains__), value, where)
-    return value if hint is Any else _plain(hint, value, where)
+    if hint is Any:
+        _checked(PLAIN[str], json.dumps(value, ensure_ascii=False, default=str), where)  # no half of a surrogate pair
+        return value
+    return _plain(hint, value, where)
 
 
 def _plain(hint: Any, value: Any, where: str) -> Any:
