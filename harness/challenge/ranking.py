@@ -41,7 +41,7 @@ Row = Mapping[Target, float]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """The submissions that count, best first, with their ranks under each rule.
+    """The submissions that count, best first, with their ranks under each rule and by Borda's count.
 
     `chosen` are their indices among all entries, `rows` their values by target, `totals` the values of all entries
     under the rule of the challenge. `clusters` and `tests` (PERM-BOTH of all pairs) are by target.
@@ -51,7 +51,6 @@ class Ranking:
     chosen: tuple[int, ...]
     rows: tuple[Row, ...]
     ranks: Mapping[str, tuple[Rank, ...]]
-    points: tuple[float, ...]
     totals: tuple[float, ...]
     clusters: Mapping[Target, tuple[int, ...]]
     tests: Mapping[Target, PairTests]
@@ -78,12 +77,12 @@ def ranked(rules: Rulebook, ground: Ground, entries: Entries, values: Array) -> 
     ranks = {rule: tuple(rank(dict(zip(names, totals_under(rules, rule, rows, ground), strict=True)),
                               drawn.means(weight[rule]) if drawn else None, better.get(rule), rules.clusters).values())
              for rule in RULES}
-    points = borda(dict(zip(names, rows, strict=True)), ground.targets)
+    ranks["borda"] = tuple(rank(borda(dict(zip(names, rows, strict=True)), ground.targets)).values())
     clusters = {target: significance.cluster_numbers(np.array([row[target] for row in rows]), better[target],
                                                      rules.clusters)
                 for target in ground.targets if target in better}
-    return Ranking(counting, tuple(chosen), rows, ranks, tuple(points[name] for name in names), totals, clusters,
-                   {target: tests[target] for target in clusters})
+    return Ranking(counting, tuple(chosen), rows, ranks, totals, clusters, {
+        target: tests[target] for target in clusters})
 
 
 def chosen_of(rules: Rulebook, ground: Ground, entries: Entries, values: Array,

@@ -62,8 +62,8 @@ class Log:
 
     def changed(self, rules: Rulebook, field: Ground) -> tuple[str, ...]:
         """Return the inputs of a ranking that changed since the freeze, settings with both values."""
-        now, settings = inputs(rules, field), _settings(rules)
-        return tuple(f"{name} ({value}, now {now[name]})" if name in settings else name
+        now = inputs(rules, field)
+        return tuple(f"{name} ({value}, now {now[name]})" if hasattr(rules, name) and name not in SHOWN else name
                      for line in self.of("frozen", rules.phase) for name, value in line.get("inputs", {}).items()
                      if now.get(name) != value)
 
@@ -115,11 +115,9 @@ def inputs(rules: Rulebook, field: Ground) -> dict[str, str]:
     parts = {"qualities of the datasets": f"{field.targets}", rulebook.DRAWN_BY: rules.secret,
              "ratings": f"{field.ratings} {ratings}",
              **{f"dataset {ranked.name}": ranked.dataset.fingerprint for ranked in field.fields}}
-    return _settings(rules) | {name: hashlib.sha256(text.encode()).hexdigest() for name, text in parts.items()}
-
-
-def _settings(rules: Rulebook) -> dict[str, str]:
-    return {setting.name: str(getattr(rules, setting.name)) for setting in fields(rules) if setting.name not in SHOWN}
+    settings = {setting.name: str(getattr(rules, setting.name)) for setting in fields(rules)}
+    return {name: value for name, value in settings.items() if name not in SHOWN} | {
+        name: hashlib.sha256(text.encode()).hexdigest() for name, text in parts.items()}
 
 
 def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:

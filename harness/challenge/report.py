@@ -13,12 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.challenge.ground import RankedDataset
 from harness.challenge.outcome import Outcome
 from harness.challenge.ranking import readable
 from harness.challenge.tables import DECIMALS, RULES
 from harness.results.cache import Cache
-from harness.results.rows import BoardId, Comparisons, Correlation, DatasetEntry, MetricEntry, RankingRow, Results
+from harness.results.rows import BoardId, Comparisons, Correlation, MetricEntry, RankingRow, Results
 from harness.run import compare, correlate, entries, environment
 from harness.run.plan import Draws
 from harness.run.rank import ranking
@@ -43,7 +42,9 @@ def report(outcome: Outcome, cache: Path) -> Results:
         options["phase"] = rules.phase
     return Results(
         run=environment.facts(rules.seed, "cpu", options, f"harness challenge rank {rules.folder.resolve().name}"),
-        datasets=tuple(_dataset(field, rules.rule) for field in outcome.ground.fields),
+        datasets=tuple(replace(entries.dataset_entry(field.dataset, field.judged), split=rules.rule,
+                               notes=f"Private ratings joined: {field.joined} votes." if field.joined else "")
+                       for field in outcome.ground.fields),
         metrics=tuple(_metrics(outcome)),
         correlations=tuple(replace(row, p=_figures(row.p), **{
             name: round(getattr(row, name), DECIMALS) for name in ("value", "low", "high", "corrected")})
@@ -51,11 +52,6 @@ def report(outcome: Outcome, cache: Path) -> Results:
         ranking=tuple(_ranking(outcome, correlations)),
         comparisons=tuple(_comparisons(outcome)),
         reliability=tuple(replace(row, value=round(row.value, DECIMALS)) for row in reliability))
-
-
-def _dataset(field: RankedDataset, rule: str) -> DatasetEntry:
-    notes = f"Private ratings joined: {field.joined} votes." if field.joined else ""
-    return replace(entries.dataset_entry(field.dataset, field.judged), split=rule, notes=notes)
 
 
 def _figures(p: float) -> float:

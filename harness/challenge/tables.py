@@ -16,7 +16,7 @@ from harness.challenge.submissions import counted
 from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid, HeatMap
 from harness.statistics.estimates import full_name
-from harness.statistics.rank_intervals import Rank, rank
+from harness.statistics.rank_intervals import Rank
 
 RULES = {"dev": "by dataset: mean over datasets of the mean over their qualities",
          "test": "by quality: mean over all qualities of all datasets",
@@ -205,11 +205,10 @@ def _clusters(outcome: Outcome) -> Iterator[Row]:
 
 def _rules(outcome: Outcome) -> Iterator[Row]:
     """Yield the values and ranks of the same submissions under every rule."""
-    ranks, points = outcome.ranking.ranks, outcome.ranking.points
-    yield ("team", *(name for rule in ranks for name in (f"value_{rule}", f"rank_{rule}")), "points_borda",
-           "rank_borda")
-    borda = rank(dict(enumerate(points))).values()
-    for team, *row in zip(outcome.ranking.teams, *ranks.values(), borda, strict=True):
+    ranks = outcome.ranking.ranks
+    yield ("team", *(name for rule in ranks
+                     for name in (f"{'points' if rule == 'borda' else 'value'}_{rule}", f"rank_{rule}")))
+    for team, *row in zip(outcome.ranking.teams, *ranks.values(), strict=True):
         yield (team, *(cell for standing in row for cell in (standing.value, standing.rank)))
 
 
@@ -236,7 +235,7 @@ def _others(outcome: Outcome) -> Iterator[Grid]:
     titles = {rule: RULES[rule].partition(":")[0] for rule in outcome.ranking.ranks}
     titles |= {outcome.rules.rule: "weighted mean"} if outcome.rules.weights else {}
     yield grid("rules", "The same submissions under every rule",
-               ("team", *(name for title in (*titles.values(), "Borda") for name in (title, "rank"))),
+               ("team", *(name for title in titles.values() for name in (title, "rank"))),
                [(*row[:-2], f"{row[-2]:g}", row[-1]) for row in rows])
     head, *rows = _clusters(outcome)
     if rows and outcome.rules.weights:

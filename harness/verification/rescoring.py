@@ -20,7 +20,7 @@ from harness.verification.bundles import TOLERANCE, Checked, Mismatch, order_of
 from metrics import registry
 from metrics.composition import Composite
 from metrics.errors import MetricError
-from metrics.metric import Metric, checkpoints
+from metrics.metric import checkpoints
 from metrics.models.service import Choice, Models
 from metrics.registry import Chosen
 
@@ -38,7 +38,10 @@ def rescore(checked: Checked, home: Path, how: How, more: Sequence[str] = ()) ->
     for entry in bundle.metrics if checked.here else ():
         chosen, reason = _same(entry, models, bundle.run.seed, named)
         if chosen is not None and how != "always":
-            reason = "not requested" if how == "never" else _costs(chosen.metric)
+            parts = [part.chosen.metric for part in chosen.metric.made_of()] \
+                if isinstance(chosen.metric, Composite) else [chosen.metric]
+            reads = any(part.card.models or checkpoints(part) for part in parts)
+            reason = "not requested" if how == "never" else "reads a model; --rescore always" if reads else ""
         if chosen is None or reason:
             checked.not_rescored[entry.name] = reason
             continue
@@ -67,12 +70,6 @@ def _same(entry: MetricEntry, models: Models, seed: int, named: Mapping[str, Cho
     if signature != entry.signature:
         return None, f"here it has another signature, {placeless(signature):.200}"
     return chosen, ""
-
-
-def _costs(metric: Metric) -> str:
-    """Return why a metric is not scored again by default; "" if it reads no model."""
-    parts = [part.chosen.metric for part in metric.made_of()] if isinstance(metric, Composite) else [metric]
-    return "reads a model; --rescore always" if any(part.card.models or checkpoints(part) for part in parts) else ""
 
 
 def _compare(checked: Checked, chosen: Chosen, dataset: Dataset, models: Models) -> None:
