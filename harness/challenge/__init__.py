@@ -5,8 +5,7 @@
     ground.prepared      items, ratings and targets
     submissions.listed   submissions and refused folders
     entries.taken        scores, and files refused for their content
-    ranking.ranked       counting submissions, ranks, intervals, letters, clusters
-    outcome.outcome      all of these, for tables, audit log and report
+    outcome.outcome      counting submissions, ranks, intervals, letters, clusters
 
 A refused submission is left out before the first number is computed, so it cannot change another's rank.
 """

@@ -84,12 +84,12 @@ def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
                "rated": {judged.quality.name: judged.rated for judged in field.judged}}
     for refused in sorted(outcome.refused, key=lambda submission: submission.name):
         yield {"event": "refused", "submission": refused.name, "sha256": refused.sha256, "why": list(refused.reasons)}
-    for entry, total in zip(outcome.entries.entries, outcome.ranking.totals, strict=True):
+    for entry, total in zip(outcome.entries.entries, outcome.totals, strict=True):
         yield {"event": "taken", "submission": entry.name, "file": entry.path.name, "sha256": entry.sha256,
                "date": entry.about.date, "value": round(total, 9), "told": list(entry.told)}
     part = " on the public part" if outcome.ground.public else ""
     best = f"its best by the rule {rules.rule}{part}" if rules.counts == "best" else "its last"
-    for entry, standing in outcome.ranking.ranked(rules.rule):
+    for entry, standing in outcome.ranked(rules.rule):
         yield {"event": "counts", "team": entry.team, "submission": entry.name, "why": best,
                "value": round(standing.value, 9), "rank": standing.rank}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,30 +12,51 @@ from harness.challenge import baselines, entries, ground, ranking, receipts, rul
 from harness.challenge.baselines import Baseline
 from harness.challenge.entries import Entries
 from harness.challenge.ground import Ground
-from harness.challenge.ranking import Ranking
+from harness.challenge.ranking import Row
 from harness.challenge.rulebook import Rulebook
-from harness.challenge.submissions import Refused
+from harness.challenge.submissions import Refused, Submission
 from harness.errors import BadConfig
-from harness.run.rank import Target
+from harness.run.rank import RULES, Target, borda
 from harness.statistics.panel import Array
+from harness.statistics.rank_intervals import Rank, rank
+from harness.statistics.significance import cluster_numbers
 from harness.statistics.williams import PairTests, all_pairs_by_formula
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """A ranked challenge; `values` (entries, targets) are finite, `pairs` tests all entries, counting or not."""
+    """A ranked challenge.
+
+    `values` (entries, targets) and `totals`, those under the rule, are of all entries; so are `pairs`, Williams' test
+    of all pairs by target, and their mean `correlation`. `counting` are the submissions that count, best first,
+    `chosen` their indices among the entries, `ranks` their ranks by rule and by Borda's count. Their `clusters` and
+    `tests`, PERM-BOTH of all pairs, are by target.
+    """
 
     rules: Rulebook
     ground: Ground
     entries: Entries
     values: Array
+    totals: tuple[float, ...]
     refused: tuple[Refused, ...]
-    ranking: Ranking
+    at_receipt: tuple[Refused, ...]
+    counting: Entries
+    chosen: tuple[int, ...]
+    rows: tuple[Row, ...]
+    ranks: Mapping[str, tuple[Rank, ...]]
+    clusters: Mapping[Target, tuple[int, ...]]
+    tests: Mapping[Target, PairTests]
     baselines: tuple[Baseline, ...]
     correlation: Array
     pairs: Mapping[Target, PairTests]
-    alike: tuple[str, ...] = ()
-    at_receipt: tuple[Refused, ...] = ()
+    alike: tuple[str, ...]
+
+    @property
+    def teams(self) -> list[str]:
+        return [entry.team for entry in self.counting.entries]
+
+    def ranked(self, rule: str) -> Iterator[tuple[Submission, Rank]]:
+        yield from zip(self.counting.entries, self.ranks[rule], strict=True)
 
 
 def validated(folder: Path, home: Path, phase: str = "") -> tuple[Rulebook, Ground, entries.Taken, Array]:
@@ -65,11 +86,28 @@ def outcome(folder: Path, home: Path, phase: str = "") -> Outcome:
     whole = taken.whole
     if not whole.entries:
         raise BadConfig(f"{rules.inbox}: no submission can be ranked; `harness challenge validate` says why")
+    all_rows, totals, chosen = ranking.chosen_of(rules, field, whole, values)
+    counting, rows = whole.take(chosen), tuple(all_rows[index] for index in chosen)
+    names = [entry.name for entry in counting.entries]
+    weight = {rule: ranking.weights(rules, rule, field) for rule in RULES}
+    drawn, tests = None, dict[str | Target, PairTests]()
+    if rules.draws and len(chosen) > 1:
+        targets = list(field.tables(names, counting.scores))
+        drawn, tests = ranking.drawn(rules, targets), ranking.tests_of(rules, targets, weight)
+    better = {name: ranking.better_by(rules, test) for name, test in tests.items()}
+    ranks = {rule: rank(dict(zip(names, ranking.totals_under(rules, rule, rows, field), strict=True)),
+                        drawn.means(weight[rule]) if drawn else None, better.get(rule), rules.clusters)
+             for rule in RULES}
+    ranks["borda"] = rank(borda(dict(zip(names, rows, strict=True)), field.targets))
+    clusters = {target: cluster_numbers(np.array([row[target] for row in rows]), better[target], rules.clusters)
+                for target in field.targets if target in better}
     pairs = {target.key: all_pairs_by_formula(target.judged.means, target.scores, "spearman")
              for target in field.tables([entry.name for entry in whole.entries], whole.scores)}
-    correlation = np.mean([np.mean([pairs[field.name, judged.quality.name].r for judged in field.judged], axis=0)
-                           for field in field.fields], axis=0)
+    correlation = np.mean([np.mean([pairs[ranked.name, judged.quality.name].r for judged in ranked.judged], axis=0)
+                           for ranked in field.fields], axis=0)
     np.fill_diagonal(correlation, 1)
-    return Outcome(rules, field, whole, values, taken.refused, ranking.ranked(rules, field, whole, values),
-                   baselines.measured(rules, field, home, folder / "ranking" / "scores"), correlation, pairs,
-                   entries.alike(whole), taken.at_receipt)
+    return Outcome(
+        rules, field, whole, values, totals, taken.refused, taken.at_receipt, counting, tuple(chosen), rows,
+        {rule: tuple(standings.values()) for rule, standings in ranks.items()}, clusters,
+        {target: tests[target] for target in clusters},
+        baselines.measured(rules, field, home, folder / "ranking" / "scores"), correlation, pairs, entries.alike(whole))

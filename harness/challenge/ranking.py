@@ -1,4 +1,4 @@
-"""Which submission of a team counts, and its rank: values, ranks, intervals, letters and clusters.
+"""Which submission of a team counts; values, draws and tests of submissions.
 
 The interval of a rank comes from a joint bootstrap over datasets and items (statistics/rank_intervals.py). Submissions
 that share a letter are not significantly different by PERM-BOTH over whole contexts.
@@ -6,8 +6,7 @@ that share a letter are not significantly different by PERM-BOTH over whole cont
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,19 +14,18 @@ from benchmarks.errors import nearest
 from harness.challenge.entries import Entries
 from harness.challenge.ground import Ground
 from harness.challenge.rulebook import FILE, Rulebook
-from harness.challenge.submissions import Submission
 from harness.errors import BadConfig
 from harness.run.compare import generator
 from harness.run.correlate import TargetData
 from harness.run.item_statistics import Request
-from harness.run.rank import BY_NAME, RULES, Target, borda, over
+from harness.run.rank import BY_NAME, Target, over
 from harness.statistics import pooled, rank_intervals, significance
 from harness.statistics.bootstrap import resampled_by_context
 from harness.statistics.estimates import at_level
 from harness.statistics.influence import INFLUENCE
 from harness.statistics.panel import Array, Panel, Vector
 from harness.statistics.permutation import below_draws
-from harness.statistics.rank_intervals import Drawn, Rank, TargetScores, rank
+from harness.statistics.rank_intervals import Drawn, Rank, TargetScores
 from harness.statistics.significance import Better
 from harness.statistics.williams import PairTests
 
@@ -37,52 +35,6 @@ DIGITS = 12
 """Decimals up to which equal values are ties."""
 
 Row = Mapping[Target, float]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ranking:
-    """The submissions that count, best first, with their ranks under each rule and by Borda's count.
-
-    `chosen` are their indices among all entries, `rows` their values by target, `totals` the values of all entries
-    under the rule of the challenge. `clusters` and `tests` (PERM-BOTH of all pairs) are by target.
-    """
-
-    counting: Entries
-    chosen: tuple[int, ...]
-    rows: tuple[Row, ...]
-    ranks: Mapping[str, tuple[Rank, ...]]
-    totals: tuple[float, ...]
-    clusters: Mapping[Target, tuple[int, ...]]
-    tests: Mapping[Target, PairTests]
-
-    @property
-    def teams(self) -> list[str]:
-        return [entry.team for entry in self.counting.entries]
-
-    def ranked(self, rule: str) -> Iterator[tuple[Submission, Rank]]:
-        yield from zip(self.counting.entries, self.ranks[rule], strict=True)
-
-
-def ranked(rules: Rulebook, ground: Ground, entries: Entries, values: Array) -> Ranking:
-    """Choose the submission of each team that counts, and rank these; every entry has a value on every target."""
-    all_rows, totals, chosen = chosen_of(rules, ground, entries, values)
-    counting, rows = entries.take(chosen), tuple(all_rows[index] for index in chosen)
-    names = [entry.name for entry in counting.entries]
-    weight = {rule: weights(rules, rule, ground) for rule in RULES}
-    drawn, tests = None, dict[str | Target, PairTests]()
-    if rules.draws and len(chosen) > 1:
-        targets = list(ground.tables(names, counting.scores))
-        drawn, tests = _drawn(rules, targets), _tests(rules, targets, weight)
-    better = {name: _better(rules, test) for name, test in tests.items()}
-    ranks = {rule: tuple(rank(dict(zip(names, totals_under(rules, rule, rows, ground), strict=True)),
-                              drawn.means(weight[rule]) if drawn else None, better.get(rule), rules.clusters).values())
-             for rule in RULES}
-    ranks["borda"] = tuple(rank(borda(dict(zip(names, rows, strict=True)), ground.targets)).values())
-    clusters = {target: significance.cluster_numbers(np.array([row[target] for row in rows]), better[target],
-                                                     rules.clusters)
-                for target in ground.targets if target in better}
-    return Ranking(counting, tuple(chosen), rows, ranks, totals, clusters, {
-        target: tests[target] for target in clusters})
 
 
 def chosen_of(rules: Rulebook, ground: Ground, entries: Entries, values: Array,
@@ -153,7 +105,7 @@ def _by_target(ground: Ground, values: Array) -> list[Row]:
     return [dict(zip(ground.targets, row, strict=True)) for row in values.tolist()]
 
 
-def _drawn(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:
+def drawn(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:
     """Draw datasets and their items, or whole contexts for all statistics but Spearman's."""
     rng, request = np.random.default_rng(rules.seed), Request(rules.statistic, rules.level)
     if (rules.statistic, rules.level) == ("spearman", "items"):
@@ -168,7 +120,7 @@ def _drawn(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:
     return Drawn.jointly([np.stack(group, axis=1) for group in groups.values()], rng)
 
 
-def _tests(rules: Rulebook, targets: Sequence[TargetData], weight: Mapping[str, Vector],
+def tests_of(rules: Rulebook, targets: Sequence[TargetData], weight: Mapping[str, Vector],
            ) -> dict[str | Target, PairTests]:
     """Test all pairs by PERM-BOTH over whole contexts, under each rule and on each target, where the statistic has it.
 
@@ -183,7 +135,7 @@ def _tests(rules: Rulebook, targets: Sequence[TargetData], weight: Mapping[str, 
     return dict(zip([*weight, *(target.key for target in targets)], tests, strict=True))
 
 
-def _better(rules: Rulebook, tests: PairTests) -> Better:
+def better_by(rules: Rulebook, tests: PairTests) -> Better:
     """Return which submission is better than which: adjusted over all pairs, except for WMT's clusters."""
     p = tests.p if rules.clusters == "wmt" else significance.over_pairs(below_draws(tests, rules.draws))
     return np.asarray((tests.delta > 0) & (p < pooled.ALPHA))

@@ -31,7 +31,7 @@ NEAR = 10
 
 def report(outcome: Outcome, cache: Path) -> Results:
     rules, draws = outcome.rules, Draws(outcome.rules.seed)
-    targets = list(outcome.ground.tables(outcome.ranking.teams, outcome.ranking.counting.scores))
+    targets = list(outcome.ground.tables(outcome.teams, outcome.counting.scores))
     reliability = [row for target in targets for row in compare.reliability(target, draws, Cache(cache))]
     statistics = [*dict.fromkeys((*correlate.DEFAULT, (rules.statistic, rules.level)))]
     correlations = tuple(row for target in targets for row in correlate.correlations(
@@ -60,7 +60,7 @@ def _figures(p: float) -> float:
 
 def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
     levels = tuple(dict.fromkeys(field.dataset.card.level for field in outcome.ground.fields))
-    for entry in outcome.ranking.counting.entries:
+    for entry in outcome.counting.entries:
         yield MetricEntry(
             name=entry.team, title=entry.about.name or f"{entry.team}, submission {entry.number}", family="submission",
             columns=(entry.team,), needs=(), levels=levels, paper="", scope="item", trained_on="",
@@ -70,9 +70,9 @@ def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
 def _ranking(outcome: Outcome, correlations: Sequence[Correlation]) -> Iterator[RankingRow]:
     """Yield the boards; those by the statistic of the challenge have the intervals and letters of its ranking."""
     rules, origin = outcome.rules, outcome.ground.fields[0].dataset.kind
-    ranks = {rule: dict(zip(outcome.ranking.teams, standings, strict=True))
-             for rule, standings in outcome.ranking.ranks.items()}
-    lettered = {rule: readable(standings) for rule, standings in outcome.ranking.ranks.items()}
+    ranks = {rule: dict(zip(outcome.teams, standings, strict=True))
+             for rule, standings in outcome.ranks.items()}
+    lettered = {rule: readable(standings) for rule, standings in outcome.ranks.items()}
     for row in ranking(BoardId(rules.rule), origin, outcome.ground.targets, correlations):
         if row.statistic == full_name(rules.statistic, rules.level):
             standing = ranks[row.rule][row.column]
@@ -83,14 +83,14 @@ def _ranking(outcome: Outcome, correlations: Sequence[Correlation]) -> Iterator[
 
 def _comparisons(outcome: Outcome) -> Iterator[Comparisons]:
     """Yield PERM-BOTH of submissions with near ranks; Williams' test if clusters follow another rule."""
-    rules, chosen = outcome.rules, np.array(outcome.ranking.chosen)
+    rules, chosen = outcome.rules, np.array(outcome.chosen)
     for target, tests in outcome.pairs.items():
         pairs = PairTests(*(getattr(tests, field.name)[np.ix_(chosen, chosen)] for field in fields(PairTests)))
-        if target in outcome.ranking.tests and rules.clusters == "every":
-            tests = replace(outcome.ranking.tests[target], n=pairs.n)
-            rows = compare.compared(*target, outcome.ranking.teams, rules.statistic, "perm-both", tests, rules.draws)
+        if target in outcome.tests and rules.clusters == "every":
+            tests = replace(outcome.tests[target], n=pairs.n)
+            rows = compare.compared(*target, outcome.teams, rules.statistic, "perm-both", tests, rules.draws)
         else:
-            rows = compare.compared(*target, outcome.ranking.teams, "spearman", "williams", pairs)
+            rows = compare.compared(*target, outcome.teams, "spearman", "williams", pairs)
         rows = rows.at(np.abs(rows.better - rows.worse) <= NEAR)
         value, p, holm, bh = (np.array([_figures(number) for number in column], dtype=np.float64)
                               for column in (rows.value, rows.p, rows.holm, rows.bh))

@@ -53,7 +53,7 @@ def for_csv(outcome: Outcome) -> dict[str, list[Row]]:
 
 def official(outcome: Outcome) -> Grid:
     """Return the table of the challenge; letters are left out if there are too many."""
-    lettered = readable(outcome.ranking.ranks[outcome.rules.rule])
+    lettered = readable(outcome.ranks[outcome.rules.rule])
     letters_head = ("letters",) if lettered else ()
     head = ("team", "rank", "submission", "value", "95 % of the rank", *letters_head, "cluster",
             *(f"{dataset}, {quality}" for dataset, quality in outcome.ground.targets))
@@ -93,7 +93,7 @@ def part_of(rules: Rulebook) -> str:
 def _lead(outcome: Outcome) -> str:
     rules, ground = outcome.rules, outcome.ground
     part = " on the public part" if ground.public and rules.counts == "best" else ""
-    return (f"{_count(len(outcome.ranking.chosen), 'team')} with "
+    return (f"{_count(len(outcome.chosen), 'team')} with "
             f"{_count(len(outcome.entries.entries), 'submission')} on "
             f"{_count(len(ground.fields), 'dataset')} and {_count(len(ground.targets), 'target')}; "
             f"{counted(outcome.refused, outcome.at_receipt)}. Ranked {_rule(rules)}; of each team its {rules.counts} "
@@ -106,7 +106,7 @@ def _count(size: int, noun: str) -> str:
 
 def _winner(outcome: Outcome) -> str:
     """Return the winner, whether its lead is significant, and its place beside the baselines."""
-    ranks, teams = outcome.ranking.ranks[outcome.rules.rule], outcome.ranking.teams
+    ranks, teams = outcome.ranks[outcome.rules.rule], outcome.teams
     first = [team for team, standing in zip(teams, ranks, strict=True) if standing.rank == 1]
     text = f"{first[0]} is first" if len(first) == 1 else f"{' and '.join(first)} share the first place"
     if len(first) == 1 < len(teams) and ranks[0].letters:
@@ -126,7 +126,7 @@ def _rule(rules: Rulebook) -> str:
 
 
 def _maps(outcome: Outcome) -> Iterator[HeatMap]:
-    chosen, teams = list(outcome.ranking.chosen[:MOST]), outcome.ranking.teams[:MOST]
+    chosen, teams = list(outcome.chosen[:MOST]), outcome.teams[:MOST]
     if len(teams) > 1:
         labels = tuple(name if len(name) <= LABEL_LENGTH else name[:LABEL_LENGTH - 1] + "…" for name in teams)
         caption = ("Spearman between the scores of every two submissions, averaged over datasets: orange is −1, "
@@ -141,7 +141,7 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
                "say what other datasets and items would bring, the test whether the scores of two submissions may be "
                "swapped on these: so a team can be first in every draw and not told from the second. A letter need not "
                "follow the ranks.")
-        yield from _undecided(outcome.ranking.ranks[outcome.rules.rule])
+        yield from _undecided(outcome.ranks[outcome.rules.rule])
     if outcome.alike:
         yield f"{'; '.join(outcome.alike)}."
     if outcome.ground.partial:
@@ -185,7 +185,7 @@ def _official(outcome: Outcome) -> Iterator[Row]:
     yield ("kind", "team", "submission", "name", "rank", "value", "rank_low", "rank_high", "letters", "cluster", "note",
            *(f"{dataset}|{quality}" for dataset, quality in targets))
     rows: list[tuple[float, Row]] = []
-    for (entry, standing), values in zip(outcome.ranking.ranked(outcome.rules.rule), outcome.ranking.rows, strict=True):
+    for (entry, standing), values in zip(outcome.ranked(outcome.rules.rule), outcome.rows, strict=True):
         low, high = (f"{end:g}" if math.isfinite(standing.low) else "" for end in (standing.low, standing.high))
         rows.append((standing.value, (
             "submission", entry.team, entry.number, entry.about.name, standing.rank, standing.value, low, high,
@@ -197,26 +197,26 @@ def _official(outcome: Outcome) -> Iterator[Row]:
 
 
 def _clusters(outcome: Outcome) -> Iterator[Row]:
-    clusters = outcome.ranking.clusters
+    clusters = outcome.clusters
     yield ("team", *(f"{dataset}|{quality}" for dataset, quality in clusters))
     if clusters:
-        yield from zip(outcome.ranking.teams, *clusters.values(), strict=True)
+        yield from zip(outcome.teams, *clusters.values(), strict=True)
 
 
 def _rules(outcome: Outcome) -> Iterator[Row]:
     """Yield the values and ranks of the same submissions under every rule."""
-    ranks = outcome.ranking.ranks
+    ranks = outcome.ranks
     yield ("team", *(name for rule in ranks
                      for name in (f"{'points' if rule == 'borda' else 'value'}_{rule}", f"rank_{rule}")))
-    for team, *row in zip(outcome.ranking.teams, *ranks.values(), strict=True):
+    for team, *row in zip(outcome.teams, *ranks.values(), strict=True):
         yield (team, *(cell for standing in row for cell in (standing.value, standing.rank)))
 
 
 def _submissions(outcome: Outcome) -> Iterator[Row]:
     yield "team", "number", "name", "date", "value", "status", "description"
-    for index, (entry, total) in enumerate(zip(outcome.entries.entries, outcome.ranking.totals, strict=True)):
+    for index, (entry, total) in enumerate(zip(outcome.entries.entries, outcome.totals, strict=True)):
         yield (entry.team, entry.number, entry.about.name, entry.about.date or "", total,
-               "counts" if index in outcome.ranking.chosen else "taken", entry.about.description)
+               "counts" if index in outcome.chosen else "taken", entry.about.description)
 
 
 def _refused(outcome: Outcome) -> Iterator[Row]:
@@ -232,7 +232,7 @@ def _others(outcome: Outcome) -> Iterator[Grid]:
         return Grid(name, caption, tuple(map(str, head)), tuple(tuple(map(_shown, row)) for row in rows), data)
 
     _, *rows = _rules(outcome)
-    titles = {rule: RULES[rule].partition(":")[0] for rule in outcome.ranking.ranks}
+    titles = {rule: RULES[rule].partition(":")[0] for rule in outcome.ranks}
     titles |= {outcome.rules.rule: "weighted mean"} if outcome.rules.weights else {}
     yield grid("rules", "The same submissions under every rule",
                ("team", *(name for title in titles.values() for name in (title, "rank"))),

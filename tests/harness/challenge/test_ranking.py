@@ -30,7 +30,7 @@ def edit(root: Path, *lines: str) -> None:
 
 
 def ranks(found: outcome.Outcome) -> dict[str, int | None]:
-    return {entry.name: own.rank for entry, own in found.ranking.ranked(found.rules.rule)}
+    return {entry.name: own.rank for entry, own in found.ranked(found.rules.rule)}
 
 
 def test_the_best_or_last_submission_counts(root: Path, home: Path) -> None:
@@ -59,7 +59,7 @@ def test_equal_scores_share_rank_and_letter(root: Path, home: Path) -> None:
                                 for index, (item, value) in enumerate(scores(2, 13).items())})
     found = outcome.outcome(root, home)
     assert ranks(found) == {"alpha/2": 1, "delta/1": 1, "epsilon/1": 3, "beta/1": 4, "gamma/1": 5}
-    first, second, *_ = found.ranking.ranks["test"]
+    first, second, *_ = found.ranks["test"]
     assert first.letters == second.letters
     assert found.pairs["first", "overall"].p[1, 3] == 1
     assert found.alike == ("alpha/2 and delta/1 rank all items alike",
@@ -87,11 +87,11 @@ def test_weights_primary_submissions_and_outlier_systems(root: Path, home: Path)
     before = (root / "challenge.toml").read_text()
     edit(root, 'counts = "primary"', 'clusters = "wmt"', 'weights = {first = 0, "second|wit" = 2, second = 0}')
     found = outcome.outcome(root, home)
-    assert {entry.name for entry in found.ranking.counting.entries} == {"alpha/1", "beta/2", "gamma/1"}
-    assert found.ranking.totals == pytest.approx(found.values[:, found.ground.targets.index(("second", "wit"))])
-    assert all(len(clusters) == 3 and clusters[0] == 1 for clusters in found.ranking.clusters.values())
+    assert {entry.name for entry in found.counting.entries} == {"alpha/1", "beta/2", "gamma/1"}
+    assert found.totals == pytest.approx(found.values[:, found.ground.targets.index(("second", "wit"))])
+    assert all(len(clusters) == 3 and clusters[0] == 1 for clusters in found.clusters.values())
     assert len(tables.for_csv(found)["clusters"]) == 4
-    assert {own.cluster for own in found.ranking.ranks["test"]} == set(found.ranking.clusters["second", "wit"])
+    assert {own.cluster for own in found.ranks["test"]} == set(found.clusters["second", "wit"])
     edit(root, 'outliers = ["system-a"]')
     for name in ("first", "second"):
         path = root / "data" / f"{name}.json"
@@ -115,7 +115,7 @@ def test_any_statistic_ranks(root: Path, home: Path) -> None:
     expected = [[value(target.panel(row)) for row in range(4)]
                 for target in found.ground.tables([""] * 4, found.entries.scores)]
     assert found.values.T.tolist() == expected
-    first, *_, last = found.ranking.ranks["test"]
+    first, *_, last = found.ranks["test"]
     assert (first.low, last.high) == (1, 3)
     assert "Pairwise-accuracy on first, second" in tables.official(found).data
     assert {row.statistic for row in report(found, root).ranking if row.low >= 1} == {"pairwise-accuracy"}
@@ -172,7 +172,7 @@ def test_csv_tables_have_numbers_and_baselines_no_rank(root: Path, home: Path) -
     assert head == ["team", "value_dev", "rank_dev", "value_test", "rank_test", "points_borda", "rank_borda"]
     (delta,) = [row for row in rows if row[0] == "delta"]
     names = [entry.name for entry in ranked.entries.entries]
-    assert float(delta[3]) == round(ranked.ranking.totals[names.index("delta/1")], 4) < 0
+    assert float(delta[3]) == round(ranked.totals[names.index("delta/1")], 4) < 0
     official = {row[0]: row for row in tables.official(ranked).rows}
     lead = tables.exhibit(ranked).lead
     assert "alpha is first; PERM-BOTH" in lead
@@ -188,7 +188,7 @@ def test_the_report_ranks_by_the_rule_and_rounds(root: Path, home: Path) -> None
     made, _ = folder.write(ranked, root / "ranking")
     assert {entry.split for entry in made.datasets} == {row.board for row in made.ranking} == {"dev"}
     (board, *_) = overall_boards(made)["dev"]
-    assert [team for team, _ in board.columns] == ranked.ranking.teams
+    assert [team for team, _ in board.columns] == ranked.teams
     values = [*(row.value for row in made.correlations), *(row.value for row in made.ranking),
               *(row.delta for rows in made.comparisons for row in rows), *(row.value for row in made.reliability)]
     assert all(value == round(value, 4) for value in values if np.isfinite(value))

@@ -145,8 +145,8 @@ def test_a_freeze_ends_a_phase_and_ranks_on_the_private_part(root: Path, home: P
         assert words in page
     final = outcome.outcome(root, home, "test")
     assert [entry.name for entry in final.entries.entries] == ["alpha/1", "alpha/2", "beta/1", "gamma/1"]
-    assert final.ranking.totals[1] == max(final.ranking.totals)
-    assert "alpha/1" in [entry.name for entry in final.ranking.counting.entries]
+    assert final.totals[1] == max(final.totals)
+    assert "alpha/1" in [entry.name for entry in final.counting.entries]
     with pytest.raises(BadConfig, match="is frozen already"):
         receipts.freeze(root, home, "test", at("03-22"))
     assert send("alpha", "01-20", "first") == ("alpha/1 in development", ())
