@@ -108,11 +108,16 @@ def read(paths: Sequence[Path], wanted: Expected, columns: Iterable[str]) -> Ite
     if processes == 1 or sum(sizes) < PARALLEL_BYTES:
         yield from map(_read, paths, columns, repeat(wanted))
         return
-    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _WANTED.append, (wanted,)) as pool:
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _remember, (wanted,)) as pool:
         yield from pool.map(_read, paths, columns, chunksize=4)
 
 
 _WANTED: list[Expected] = []
+
+
+def _remember(wanted: Expected) -> None:
+    """Keep the expected items in a process, so that they are sent once."""
+    _WANTED.append(wanted)
 
 
 def _read(path: Path, column: str, wanted: Expected | None = None) -> ScoreFile:

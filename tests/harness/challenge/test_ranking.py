@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.challenge import folder, outcome, ranking, tables
+from harness.challenge import entries, folder, outcome, ranking, tables
 from harness.challenge.report import report
 from harness.errors import BadConfig
 from harness.statistics import estimates
@@ -38,6 +38,13 @@ def test_the_best_or_last_submission_counts(root: Path, home: Path) -> None:
     assert ranks(outcome.outcome(root, home)) == {"alpha/2": 1, "beta/1": 2, "gamma/1": 3}
     edit(root, 'counts = "last"')
     assert "alpha/3" in ranks(outcome.outcome(root, home))
+
+
+def test_processes_read_the_same_scores(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = outcome.validated(root, home)[-1]
+    monkeypatch.setattr(entries, "PARALLEL_BYTES", 0)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    np.testing.assert_array_equal(outcome.validated(root, home)[-1], expected)
 
 
 def test_late_early_undated_and_surplus_submissions_are_refused(root: Path, home: Path) -> None:
