@@ -92,12 +92,13 @@ class Recipe:
         recipe = self
         for setting in settings:
             name, equals, value = setting.partition("=")
-            known = {**recipe.settings, **recipe.network}
-            if not equals or name not in known or name in FIXED:
-                raise BadOption(f"--set {setting}: unknown setting; {nearest(name, known.keys() - FIXED)}")
+            known = {key: held for key, held in {**recipe.settings, **recipe.network}.items() if key not in FIXED}
+            if not equals or name not in known:
+                raise BadOption(f"--set {setting}: unknown setting; {nearest(name, known)}")
+            kind = type(Recipe((), 1).settings.get(name, known[name]))
             try:
-                held = _read(value, Recipe((), 1).settings.get(name, known[name]))
-            except ValueError:
+                held = {"true": True, "false": False}[value] if kind is bool else kind(value)
+            except (KeyError, ValueError):
                 raise BadOption(f"--set {setting}: should be like {name}={known[name]}") from None
             changes: dict[str, Any] = {"network": {**recipe.network, name: held}} if name in recipe.network else {
                 name: held, **({"epochs": 0.0} if name == "steps" else {})}
@@ -105,20 +106,12 @@ class Recipe:
         return recipe
 
 
-def _read(value: str, like: Any) -> Any:
-    """Return a setting's value in the type of its default."""
-    if isinstance(like, bool):
-        return {"true": True, "false": False}[value] if value in ("true", "false") else int("")
-    return type(like)(value)
-
-
 @dataclass(frozen=True, slots=True)
 class Objective:
     """A loss to minimise: a fresh network, `type(network)(**config)`, its batches and the loss of a batch.
 
-    A batch is a tensor, or a tuple, list or dict of tensors. Of the network the parameters that require a gradient are
-    kept. `notes` go into the checkpoint's card: sizes, accuracies on what is held out, whatever is worth knowing.
-    `rows` is how many examples an epoch has.
+    A batch is a tensor, or a tuple, list or dict of tensors. Parameters that require a gradient are kept. `notes`, such
+    as accuracies, go into the checkpoint's card; `rows` is the number of examples in an epoch.
     """
 
     network: Any
@@ -167,7 +160,6 @@ class TrainingData:
         return self._dialogues(names, held_out=False)
 
     def held_out(self, *names: str) -> list[Dialogue]:
-        """Return the held-out dialogues, of the corpora named, or of all."""
         return self._dialogues(names, held_out=True)
 
     def _dialogues(self, names: tuple[str, ...], held_out: bool) -> list[Dialogue]:

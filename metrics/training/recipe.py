@@ -61,8 +61,8 @@ class Trainable(Trained):
         if recipe.departures is None:
             return cls
         expected = {**({"encoder": recipe.encoder} if recipe.encoder else {}), **recipe.options}
-        changed = tuple(f"{name.capitalize()} {values.get(name) or 'of the run'} in place of {value}."
-                        for name, value in expected.items() if values.get(name, "") != value)
+        changed = [f"{name.capitalize()} {values.get(name) or 'of the run'} in place of {value}."
+                   for name, value in expected.items() if values.get(name, "") != value]
         departures, card = (*changed, *recipe.departures), cls.card
         trained = len(next(iter(cls.recipes.values())).parts) or 1
         weights = ["-".join(filter(None, (card.name, values["recipe"], part))) for part in recipe.parts or ("",)]
@@ -85,10 +85,13 @@ class Trainable(Trained):
         """Return the options that decide the weights, each with its part of their name when it is changed."""
         return {}
 
+    def weights(self, part: str = "") -> str:
+        """Return the name of the checkpoint of these options, or of a part of the recipe."""
+        return self.card.checkpoints[list(self.training.parts).index(part)] if part else self.weights_name
+
     def scorer(self, models: Models, part: str = "") -> Scorer:
-        """Load the network of these options, or that of a part of the recipe."""
-        names = (self.weights_name, *self.card.checkpoints[1:])
-        return models.scorer(names[list(self.training.parts).index(part)] if part else names[0], self.encoder or "")
+        """Load the network of these options, or of a part of the recipe."""
+        return models.scorer(self.weights(part), self.encoder or "")
 
     def examples(self, data: TrainingData) -> Split:
         """Return the examples to train on and those held out."""

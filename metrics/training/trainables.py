@@ -1,11 +1,8 @@
-"""Trainables: the metrics with weights of their own, and the models that metrics share, by name.
-
-Both derive from `Trainable` and are named `NAME[option=value,...]`. A checkpoint is named by `weights_name`. Weights of
-a class with a field `encoder` belong to the encoder they were trained with.
-"""
+"""Trainables by name, `NAME[option=value,...]`: metrics with weights of their own, and models that metrics share."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from dataclasses import dataclass
 from typing import Any
@@ -42,11 +39,9 @@ def names() -> tuple[str, ...]:
     """Return the names of all trainables, shared models first."""
     trained = []
     for name in registry.names():
-        try:
+        with contextlib.suppress(BrokenPlugin):  # `harness list metrics` tells what is wrong with it
             if issubclass(registry.metric_class(name), Trainable):
                 trained.append(name)
-        except BrokenPlugin:  # `harness list metrics` tells what is wrong with it
-            continue
     return (*BACKBONES, *sorted(trained, key=lambda name: len(registry.card(name).checkpoints)))
 
 
@@ -62,7 +57,7 @@ def parts(requested: str) -> tuple[str, ...]:
 
 
 def choose(requested: str, part: str = "") -> Learner:
-    """Return the trainable of `NAME` or `NAME[option=value,...]`, or a part of it; raise UnknownMetric otherwise."""
+    """Return the trainable of `NAME` or `NAME[option=value,...]`, or a part of it."""
     name, rest = registry.split(requested)
     if name in BACKBONES:
         kind = _kind(name)
@@ -72,14 +67,11 @@ def choose(requested: str, part: str = "") -> Learner:
     chosen = registry.choose(requested)
     if not isinstance(chosen.metric, Trainable):
         raise UnknownMetric(f"{name} has nothing to train; {nearest(name, names())}")
-    trainable, weights = chosen.metric, chosen.metric.weights_name
-    if part:
-        weights = trainable.card.checkpoints[list(trainable.training.parts).index(part)]
-    return Learner(" ".join(filter(None, (chosen.label, part))), weights, trainable, part)
+    return Learner(f"{chosen.label} {part}".strip(), chosen.metric.weights(part), chosen.metric, part)
 
 
 def by_recipe(requested: str, recipe: str, encoder: str) -> str:
-    """Return the request with a recipe, and an encoder in place of the recipe's; raise BadOption if it is unknown."""
+    """Return the request with a recipe, and an encoder in place of the recipe's."""
     if not recipe:
         return requested
     name, options = registry.split(requested)

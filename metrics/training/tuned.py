@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,8 @@ from metrics.models.masked import mask_of
 from metrics.models.reading import READING
 from metrics.models.readings import Pair, Reading
 from metrics.models.scorer import find
+from metrics.models.tokens import Tokenizer
 from metrics.training.data import TrainingData
-
-if TYPE_CHECKING:
-    from metrics.models.tokens import Tokenizer
 
 CHUNK = 512
 """Tokens that the processor reads at a time, which is enough for its products and leaves little padding."""
@@ -43,7 +41,7 @@ class Built:
     network: Any
     config: dict[str, Any]
     inputs: Callable[[Sequence[Any], np.random.Generator], tuple[Any, ...]]
-    prepare: Callable[[Sequence[Any]], None]
+    prepare: Callable[[Sequence[Any]], None] = lambda readings: None
 
 
 def built(data: TrainingData, **more: Any) -> Built:
@@ -60,33 +58,29 @@ def frozen(data: TrainingData, kind: type[Architecture], more: Mapping[str, Any]
     table = kind.table(data.models.encoder(data.encoder), data.vectors)
     config: dict[str, Any] = {"width": table.width, **data.recipe.network, **more}
     network = kind(**config)
-
-    def prepare(readings: Sequence[Any]) -> None:
-        table.add(text for reading in readings for text in network.texts(reading))
-
-    return Built(network, config, lambda readings, _: network.inputs(readings, table), prepare)
+    return Built(network, config, lambda readings, _: network.inputs(readings, table),
+                 lambda readings: table.add(text for reading in readings for text in network.texts(reading)))
 
 
 def tuned(data: TrainingData, kind: type[Architecture], more: Mapping[str, Any]) -> Built:
     """Return a transformer with a head of this kind."""
     data.frozen = False
-    recipe, machine = data.recipe, data.models.machine
+    recipe, machine, encoder = data.recipe, data.models.machine, data.models.encoder(data.encoder)
     if recipe.batch < 2:
         raise MetricError(f"batch={recipe.batch}: a batch of a transformer's training has 2 rows or more")
-    encoder = data.models.encoder(data.encoder)
     settings: dict[str, Any] = {**recipe.network, **more}
-    above = int(settings.pop("above", 0))
     heads = networks.own_heads(encoder.weights)
     if recipe.next_sentence:
         settings["hidden"] = encoder.width
         if not recipe.rate and "seq_relationship.weight" not in heads:
             raise BadOption(f"encoder {encoder.name} has no layer for the next sentence; take a BERT such as "
                             "bert-base-uncased")
-    layers = encoder.networks[0].config.num_hidden_layers - above if above else 0
-    body = networks.loaded("AutoModel", encoder.weights, machine, layers or None).float()
+    if above := int(settings.pop("above", 0)):
+        settings["layers"] = encoder.networks[0].config.num_hidden_layers - above
+    body = networks.loaded("AutoModel", encoder.weights, machine, settings.get("layers")).float()
     if recipe.checkpointing:
         body.gradient_checkpointing_enable({"use_reentrant": False})
-    config = {"width": encoder.width, "length": recipe.length, **({"layers": layers} if layers else {}), **settings}
+    config = {"width": encoder.width, "length": recipe.length, **settings}
     head = kind(**config)
     if head.separator:
         body = networks.separated(body)
@@ -95,13 +89,13 @@ def tuned(data: TrainingData, kind: type[Architecture], more: Mapping[str, Any])
     _take_heads(network, heads, recipe.next_sentence)
     if recipe.masked:
         mask_of(encoder)  # an error where it has none
-    return Built(network, config, network.inputs, lambda readings: None)
+    return Built(network, config, network.inputs)
 
 
 class Tuned(nn.Module):
     """A transformer and a head; `rank` 0 trains the transformer's own weights, any other rank adapters to them.
 
-    `tokens` are read at a time, padding included. A share `masked` of the words is masked in training, and predicted.
+    `tokens` are read at a time, padding included. A share `masked` of the words is masked and predicted in training.
     """
 
     def __init__(self, body: Any, head: Any, rank: int, tokenizer: Tokenizer, tokens: int,
@@ -134,7 +128,6 @@ class Tuned(nn.Module):
         return rows, *self.head.beside(readings)
 
     def forward(self, rows: Mapping[str, Any], *beside: Any) -> Any:
-        """Return the head's logit of each row."""
         return self.head(self.pooled(rows), *beside)
 
     def extra_loss(self) -> Any:
@@ -160,7 +153,6 @@ class Tuned(nn.Module):
         return torch.cat(parts)[order.argsort()]
 
     def _chunks(self, order: Any, lengths: Any) -> Iterator[Any]:
-        """Yield rows of like length, as many as may be read at a time."""
         start = 0
         while start < len(order):
             count = max(1, self.tokens // max(1, int(lengths[order[start]])))
@@ -168,7 +160,7 @@ class Tuned(nn.Module):
             start += count
 
     def _read(self, rows: Mapping[str, Any], chunk: Any) -> tuple[Any, Any]:
-        """Return the token states of some rows, and which of them count."""
+        """Return the token states of rows, and which of them count."""
         longest = int(rows["lengths"][chunk].max())
         mask = torch.arange(longest, device=chunk.device) < rows["lengths"][chunk, None]
         inputs = {"input_ids": rows["ids"][chunk, :longest], "attention_mask": mask.long()}

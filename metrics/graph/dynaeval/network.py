@@ -95,7 +95,7 @@ class RelationalConvolution(MessagePassing):  # type: ignore[misc]
 
 
 class GraphConvolution(MessagePassing):  # type: ignore[misc]
-    """Σ_{j ≠ i} W h_j + W_0 h_i, over the neighbours."""
+    """Σ_{j ≠ i} W h_j + W_0 h_i, over edges without loops: (N, size) to (N, out)."""
 
     def __init__(self, size: int, out: int) -> None:
         super().__init__(aggr="sum")
@@ -103,7 +103,6 @@ class GraphConvolution(MessagePassing):  # type: ignore[misc]
         self.own = nn.Linear(size, out)
 
     def forward(self, states: Any, edges: Any) -> Any:
-        """Of states (N, size), over edges without loops: (N, out)."""
         return self.propagate(edges, x=self.neighbours(states), size=(len(states), len(states))) + self.own(states)
 
 
@@ -143,32 +142,15 @@ class DialogueGraph(DialogueNetwork):
             for turn in reading.utterances))
 
     def forward(self, graphs: Any) -> Any:
-        """Return the score of each dialogue: (B,)."""
-        u = standard(graphs.x)[:, : self.width] if self.lift is None else self.lift(graphs.x[:, : self.width])
-        e = self.states(self.dropout(u), graphs.batch)  # (N, 2 · hidden)
-        attention = self.attention(e, graphs.edge_index)
-        alike = self.cosines(graphs.x, graphs.edge_index)
-        h = functional.relu(self.relational(e, graphs.edge_index, graphs.edge_type, attention, alike))
-        apart = graphs.edge_index[:, graphs.edge_index[0] != graphs.edge_index[1]]
-        h = functional.relu(self.convolution(self.dropout(h), apart))
-        return self.score(self.pooled(torch.cat([h, e], dim=-1), graphs.batch, graphs.num_graphs)).squeeze(-1)
-
-    def states(self, utterances: Any, which: Any) -> Any:
-        """Return the BiLSTM's state of each utterance: (N, 2 · hidden)."""
-        return recurrent(self.lstm, utterances, which)
-
-    def cosines(self, vectors: Any, edges: Any) -> Any:
-        """Return the pre-trained cosine of the utterances of each edge, tenfold, or 0 without likeness: (E,)."""
-        source, target = edges
-        if not self.likeness:
-            return vectors.new_zeros(len(source))
-        units = means(vectors)
-        return 10 * (units[source] * units[target]).sum(-1)
-
-    def attention(self, e: Any, edges: Any) -> Any:
-        """Return softmax_j(e_iᵀ W e_j) over the edges that arrive at i: (E,)."""
-        source, target = edges
-        return softmax((e[target] * self.alike(e)[source]).sum(-1), target, num_nodes=len(e))
+        x, which, (source, target) = graphs.x, graphs.batch, graphs.edge_index  # (N, 2 · width), (N,), (E,) each
+        u = standard(x)[:, : self.width] if self.lift is None else self.lift(x[:, : self.width])
+        e = recurrent(self.lstm, self.dropout(u), which)  # (N, 2 · hidden)
+        attention = softmax((e[target] * self.alike(e)[source]).sum(-1), target, num_nodes=len(e))  # (E,)
+        units = means(x) if self.likeness else torch.zeros_like(x)
+        cosines = 10 * (units[source] * units[target]).sum(-1)  # (E,)
+        h = functional.relu(self.relational(e, graphs.edge_index, graphs.edge_type, attention, cosines))  # (N, size)
+        h = functional.relu(self.convolution(self.dropout(h), graphs.edge_index[:, source != target]))
+        return self.score(self.pooled(torch.cat([h, e], dim=-1), which, graphs.num_graphs)).squeeze(-1)  # (B,)
 
     def pooled(self, g: Any, which: Any, count: int) -> Any:
         """Return one vector for each dialogue: (B, size), or twice as long."""
@@ -193,22 +175,17 @@ class DialogueSequence(DialogueNetwork):
         self.score = nn.Linear(2 * hidden, 1)
 
     def forward(self, graphs: Any) -> Any:
-        """Return the score of each dialogue: (B,)."""
-        u = standard(graphs.x)[:, : self.width]
-        e = recurrent(self.lstm, torch.cat([self.dropout(u), self.cosines(graphs.x, graphs.batch)], -1), graphs.batch)
-        summed = global_add_pool(self.attention(e, graphs.batch).unsqueeze(-1) * e, graphs.batch, graphs.num_graphs)
-        return self.score(self.dropout(summed)).squeeze(-1)
+        e = recurrent(self.lstm, torch.cat([self.dropout(standard(graphs.x)[:, : self.width]), self.cosines(
+            graphs.x, graphs.batch)], -1), graphs.batch)  # (N, 2 · hidden)
+        weights = softmax(self.weigh(e).squeeze(-1), graphs.batch)  # (N,)
+        summed = global_add_pool(weights.unsqueeze(-1) * e, graphs.batch, graphs.num_graphs)
+        return self.score(self.dropout(summed)).squeeze(-1)  # (B,)
 
     def cosines(self, vectors: Any, which: Any) -> Any:
         """Return the pre-trained cosine of each utterance with the one before it, tenfold; 0 of the first: (N, 1)."""
         units = means(vectors)
         cosines = 10 * (units[1:] * units[:-1]).sum(-1) * (which[1:] == which[:-1])
         return functional.pad(cosines, (1, 0)).unsqueeze(-1)
-
-    def attention(self, e: Any, which: Any) -> Any:
-        """Return the weight of each utterance in its dialogue: (N,)."""
-        weights: torch.Tensor = softmax(self.weigh(e).squeeze(-1), which)
-        return weights
 
 
 @architecture("dialogue-words")

@@ -22,6 +22,7 @@ from metrics.graph.dynaeval.network import (  # noqa: E402
     DialogueSequence,
     DialogueWords,
     RelationalConvolution,
+    recurrent,
 )
 from metrics.metric import signature  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
@@ -86,8 +87,8 @@ def test_score_is_that_of_the_formulas_written_as_loops(published: bool) -> None
     found = batch("A:hello B:there A:you B:and A:i", window=2)
     found.x = found.x.double()
     edges = relations(found)
-    e = network.states(network.lift(found.x[:, :WIDTH]) if published else
-                       torch.nn.functional.layer_norm(found.x[:, :WIDTH], (WIDTH,)), found.batch)
+    e = recurrent(network.lstm, network.lift(found.x[:, :WIDTH]) if published else
+                  torch.nn.functional.layer_norm(found.x[:, :WIDTH], (WIDTH,)), found.batch)
     cosines = torch.nn.functional.normalize(found.x[:, :WIDTH], dim=-1)
     matrices = network.relational.weight.weight.view(5, 9, 7 - published).detach()
     first = []
@@ -173,9 +174,10 @@ def test_the_recipe_of_the_paper_on_an_encoder_adapted_to_the_corpus(tmp_path: P
 def test_sequence_attention_and_cosines() -> None:
     network = DialogueSequence(WIDTH, hidden=2).eval()
     found = batch("A:hello B:hello A:you", "A:one B:two", window=0)
-    e = torch.randn(5, 4)
-    sums = torch.zeros(2).index_add(0, found.batch, network.attention(e, found.batch).detach())
-    assert sums.tolist() == pytest.approx([1, 1])
+    states = recurrent(network.lstm, torch.cat([torch.nn.functional.layer_norm(
+        found.x[:, :WIDTH], (WIDTH,)), network.cosines(found.x, found.batch)], -1), found.batch)
+    weights = torch.softmax(network.weigh(states[:3]).squeeze(-1), 0)
+    torch.testing.assert_close(network(found)[0], network.score(weights @ states[:3])[0])
     cosines = network.cosines(found.x, found.batch).flatten()
     units = torch.nn.functional.normalize(found.x[:, :WIDTH], dim=-1)
     between = [10 * float(units[place - 1] @ units[place]) for place in (2, 4)]
