@@ -1,6 +1,5 @@
-"""Negative examples: corrupted words, wrong replies, shuffled dialogues.
+"""Negative examples: corrupted words, wrong replies, shuffled dialogues. Words are separated by spaces.
 
-Each function takes its randomness as a numpy Generator and gives the same for the same. Words are what spaces separate.
 Papers: MME-CRS (Zhang et al. 2022), GRADE (Huang et al. 2020), DynaEval (Zhang et al. 2021), RUBER (Tao et al. 2018).
 """
 
@@ -10,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +18,6 @@ from benchmarks.dataset import Utterance
 from metrics.text.keywords import STOP_WORDS
 from metrics.text.similarity import unit
 from metrics.text.words import terms
-
-if TYPE_CHECKING:
-    import scipy
 
 Rows = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.floating]
@@ -32,47 +28,39 @@ BLOCK = 256
 
 def reordered(text: str, rng: np.random.Generator) -> str:
     """Return the words in another order (MME-CRS, fluency); the same only where all words are the same."""
-    words = text.split()
-    return " ".join(_moved(words, rng))
+    return " ".join(_moved(text.split(), rng))
 
 
-def dropped(text: str, rng: np.random.Generator, low: float = 0.15, high: float = 0.5) -> str:
-    """Drop a share of the words, drawn between `low` and `high`, but never all (MME-CRS, fluency)."""
+def dropped(text: str, rng: np.random.Generator) -> str:
+    """Drop 15 to 50 % of the words, but never all (MME-CRS, fluency)."""
     words = text.split()
     if len(words) < 2:
         return text
-    count = min(len(words) - 1, max(1, round(rng.uniform(low, high) * len(words))))
+    count = min(len(words) - 1, max(1, round(rng.uniform(0.15, 0.5) * len(words))))
     gone = set(rng.choice(len(words), count, replace=False).tolist())
-    return " ".join(word for place, word in enumerate(words) if place not in gone)
+    return " ".join(word for index, word in enumerate(words) if index not in gone)
 
 
-def repeated(text: str, rng: np.random.Generator, spans: int = 3, width: int = 3) -> str:
-    """Return the text with 1 to `spans` spans of 1 to `width` words said twice (MME-CRS, fluency)."""
+def repeated(text: str, rng: np.random.Generator) -> str:
+    """Repeat one to three spans of one to three words (MME-CRS, fluency)."""
     words = text.split()
-    for _ in range(int(rng.integers(1, spans + 1)) if words else 0):
-        size = int(rng.integers(1, min(width, len(words)) + 1))
+    for _ in range(int(rng.integers(1, 4)) if words else 0):
+        size = int(rng.integers(1, min(3, len(words)) + 1))
         start = int(rng.integers(len(words) - size + 1))
         words[start:start] = words[start:start + size]
     return " ".join(words)
 
 
-def without_stop_words(text: str, rng: np.random.Generator, share: float = 1.0) -> str:
-    """Drop the stop words, each with probability `share` (MME-CRS: a positive of fluency).
-
-    A text of stop words alone stays as it is.
-    """
+def without_stop_words(text: str, rng: np.random.Generator) -> str:
+    """Drop the stop words, unless no other word would be left (MME-CRS: a positive of fluency)."""
     words = text.split()
-    gone = rng.random(len(words)) < share
-    left = [word for word, goes in zip(words, gone, strict=True)
-            if not goes or word.casefold().strip(".,!?") not in STOP_WORDS]
+    rng.random(len(words))  # the shipped weights were trained when each word was drawn for
+    left = [word for word in words if word.casefold().strip(".,!?") not in STOP_WORDS]
     return " ".join(left) if any(map(str.isalnum, "".join(left))) else text
 
 
 def random_others(rows: Rows, groups: Rows, rng: np.random.Generator) -> Rows:
-    """Return for each row of the pool one of another group, at random (RUBER).
-
-    `groups` has for every row of the pool what it belongs to, such as the number of its dialogue.
-    """
+    """Return for each row a random one of another group (RUBER); `groups` has the dialogue of every row."""
     if len(groups) == 0 or (groups == groups[0]).all():
         raise ValueError("random negatives need replies of two dialogues or more")
     drawn = rng.integers(len(groups), size=len(rows))
@@ -85,7 +73,7 @@ def nearest_others(rows: Rows, vectors: Matrix, groups: Rows, rng: np.random.Gen
                    drawn: int = 1000, best: int = 5) -> Rows:
     """Return for each row one of the `best` nearest of `drawn` rows, by cosine (GRADE, embedding-based sampling).
 
-    Rows of the same group do not count, nor do those of the very same vector. One draw serves 256 rows.
+    Rows of the same group or with the same vector do not count. One draw serves BLOCK rows.
     """
     chosen_rows = np.empty(len(rows), dtype=np.int64)
     for start in range(0, len(rows), BLOCK):
@@ -103,19 +91,18 @@ def nearest_others(rows: Rows, vectors: Matrix, groups: Rows, rng: np.random.Gen
 
 
 def middle(true: Matrix, candidates: Matrix) -> Rows:
-    """Return the place of the candidate (n, k, width) whose cosine to the true reply (n, width) is the middle one."""
+    """Return the index of the candidate (n, k, width) whose cosine to the true reply (n, width) is the middle one."""
     cosine = np.einsum("nd,nkd->nk", _unit(true), _unit(candidates))
     return np.argsort(-cosine, axis=1, kind="stable")[:, candidates.shape[1] // 2]
 
 
 def replaced(dialogue: Sequence[Utterance], pool: Sequence[str], rng: np.random.Generator) -> tuple[Utterance, ...]:
     """Replace an utterance by one of the pool, which should be of other dialogues (DynaEval, UR)."""
-    place = int(rng.integers(len(dialogue)))
-    texts = [text for text in (pool[int(row)] for row in rng.integers(len(pool), size=20))
-              if text != dialogue[place].text]
-    changed = list(dialogue)
-    changed[place] = Utterance(dialogue[place].speaker, texts[0] if texts else dialogue[place].text)
-    return tuple(changed)
+    index = int(rng.integers(len(dialogue)))
+    speaker, old = dialogue[index].speaker, dialogue[index].text
+    texts = (pool[int(row)] for row in rng.integers(len(pool), size=20))
+    changed = Utterance(speaker, next((text for text in texts if text != old), old))
+    return (*dialogue[:index], changed, *dialogue[index + 1:])
 
 
 def speaker_shuffled(dialogue: Sequence[Utterance], rng: np.random.Generator) -> tuple[Utterance, ...]:
@@ -129,12 +116,10 @@ def speaker_shuffled(dialogue: Sequence[Utterance], rng: np.random.Generator) ->
     return tuple(Utterance(speaker, next(said)) if turn.speaker == speaker else turn for turn in dialogue)
 
 
-def _moved(things: list[str], rng: np.random.Generator) -> list[str]:
-    """Return the things in another order, if any two differ."""
-    order = [things[place] for place in rng.permutation(len(things))]
-    if order == things and order:
-        order = order[1:] + order[:1]
-    return order
+def _moved(texts: list[str], rng: np.random.Generator) -> list[str]:
+    """Return the texts in another order, if any two differ."""
+    order = [texts[index] for index in rng.permutation(len(texts))]
+    return order[1:] + order[:1] if order == texts else order
 
 
 def _unit(vectors: Matrix) -> npt.NDArray[np.float32]:
@@ -153,7 +138,7 @@ class Index:
     k: float = 1.2
     b: float = 0.75
     _terms: dict[str, int] = field(init=False, repr=False)
-    _weights: scipy.sparse.csr_array = field(init=False, repr=False)
+    _weights: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._terms = {}
@@ -167,7 +152,7 @@ class Index:
         self._weights = counts.T.tocsr().astype(np.float32)
 
     def search(self, queries: Sequence[str], top: int) -> tuple[Rows, npt.NDArray[np.float32]]:
-        """The best `top` texts of each query, best first, and their scores; -1 and 0 where fewer share a word."""
+        """Return the best `top` texts of each query, best first, and their scores; -1 and 0 if fewer share a word."""
         wanted = self._counts(queries)
         top = min(top, len(self.texts))
         rows, scores = np.full((len(queries), top), -1), np.zeros((len(queries), top), dtype=np.float32)
@@ -179,20 +164,19 @@ class Index:
             rows[number, :len(best)], scores[number, :len(best)] = row.indices[best], row.data[best]
         return rows, scores
 
-    def _counts(self, texts: Sequence[str], grow: bool = False) -> scipy.sparse.csr_array:
+    def _counts(self, texts: Sequence[str], grow: bool = False) -> Any:
         import scipy
 
         known, columns, ends = self._terms, [], [0]
         for text in texts:
-            words = (term for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS for term in (
-                [word] if word.isascii() else terms(word)))
-            places = (known.setdefault(word, len(known)) if grow else known.get(word, -1) for word in words)
-            columns += [column for column in places if column >= 0]
+            words = [word for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS]
+            columns += [known.setdefault(term, len(known)) for word in words
+                        for term in ([word] if word.isascii() else terms(word)) if grow or term in known]
             ends.append(len(columns))
-        made = scipy.sparse.csr_array((np.ones(len(columns), dtype=np.float32), columns, ends),
-                                shape=(len(texts), max(len(known), 1)))
-        made.sum_duplicates()
-        return made
+        counts = scipy.sparse.csr_array((np.ones(len(columns), dtype=np.float32), columns, ends),
+                                        shape=(len(texts), max(len(known), 1)))
+        counts.sum_duplicates()
+        return counts
 
 
 def lexical_others(rows: Rows, index: Index, groups: Rows, rng: np.random.Generator, top: int = 10,
@@ -200,17 +184,17 @@ def lexical_others(rows: Rows, index: Index, groups: Rows, rng: np.random.Genera
     """Return for each row the middle one of the `top` texts that share most words with it (GRADE, lexical sampling).
 
     With `ranks` the one at the rank that they have for more than so many texts, the first where there are fewer.
-    Texts of the same group and those of the very same words do not count. Where nothing shares a word, a random one.
+    Texts of the same group or with the same words do not count. Where nothing shares a word, a random one.
     """
     top = max(ranks) + 1 if ranks else top
     negatives = random_others(rows, groups, rng)
     same = [" ".join(_WORD.findall(text.casefold())) for text in index.texts]
     for start in range(0, len(rows), BLOCK):
-        part = rows[start:start + BLOCK]
-        hits, _ = index.search([index.texts[row] for row in part], 2 * top)
-        for place, (row, near) in enumerate(zip(part.tolist(), hits.tolist(), strict=True), start):
+        hits, _ = index.search([index.texts[row] for row in rows[start:start + BLOCK]], 2 * top)
+        for number, near in enumerate(hits.tolist(), start):
+            row = rows[number]
             far = [hit for hit in near if hit >= 0 and groups[hit] != groups[row] and same[hit] != same[row]][:top]
-            rank = max((rank for least, rank in ranks.items() if len(far) > least), default=1)
             if far:
-                negatives[place] = far[rank - 1 if ranks else len(far) // 2]
+                rank = max((rank for least, rank in ranks.items() if len(far) > least), default=1) - 1
+                negatives[number] = far[rank if ranks else len(far) // 2]
     return negatives
