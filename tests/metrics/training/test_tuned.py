@@ -1,4 +1,4 @@
-"""Transformers that are trained from their tokens: what they read, what they learn, and that they score as trained."""
+"""Transformers trained from their tokens: reading, learning, and scoring as trained."""
 
 import dataclasses
 import json
@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,13 @@ def data(tmp_path: Path, tiny_encoder: Path) -> TrainingData:
 
 
 @pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    """The toy corpus as a file."""
-    return tiny_weights.corpus_file(tmp_path)
+def command(tmp_path: Path, tiny_encoder: Path) -> Callable[..., int]:
+    """Runs `harness train` on the toy corpus with a tiny encoder."""
+    def train(*words: str, encoder: Path = tiny_encoder) -> int:
+        return main(["train", *words, "--encoder", str(encoder), "--corpus", str(tiny_weights.corpus_file(tmp_path)),
+                     "--home", str(tmp_path), "--device", "cpu"])
+
+    return train
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
@@ -66,27 +71,18 @@ def test_the_body_or_its_adapters_are_trained(rank: int, prefixes: set[str], dat
     assert not any("pooler" in name for name in names)
 
 
-def test_an_example_is_judged_by_its_own_output(data: TrainingData) -> None:
-    data.recipe = dataclasses.replace(TINY, margin=0.1, network={"outputs": 3})
+def test_each_example_is_judged_by_its_output(data: TrainingData) -> None:
+    data.recipe = dataclasses.replace(TINY, margin=0.1, network={"outputs": 3, "dropout": 0.0})
     objective = contrast(data, (TOY, TOY))
-    (right, wrong), _ = objective.held_out[0]
-    logits = torch.arange(12.0).reshape(4, 3) / 10
-    sides = {id(right[0]): logits, id(wrong[0]): torch.zeros(4, 3)}
-    chosen = torch.sigmoid(logits[range(4), [0, 1, 2, 0]])
-
-    class Fixed:
-        def __call__(self, rows: Any) -> Any:
-            return sides[id(rows)]
-
-        def extra_loss(self) -> float:
-            return 0.0
-
-    batch = ((right, wrong), torch.tensor([[0], [1], [2], [0]]))
-    assert objective.loss(Fixed(), batch).item() == pytest.approx((0.1 - chosen + 0.5).clamp_min(0).mean().item())
-    assert objective.network(*right).shape == (4, 3)
+    network, ((right, wrong), outputs) = objective.network.eval(), objective.held_out[0]
+    assert network(*right).shape == (4, 3)
+    better, less = (torch.sigmoid(network(*side))[range(4), [0, 1, 2, 0]] for side in (right, wrong))
+    loss = objective.loss(network, ((right, wrong), torch.tensor([[0], [1], [2], [0]])))
+    assert loss.item() == pytest.approx((0.1 - better + less).clamp_min(0).mean().item())
+    assert outputs.flatten().tolist() == [0] * 4
 
 
-def test_what_is_trained_is_an_encoder_of_its_own(data: TrainingData) -> None:
+def test_the_trained_transformer_is_an_encoder(data: TrainingData) -> None:
     """The merged encoder gives the vectors that the network gave when it was trained."""
     models, metric = data.models, DialogueEncoder()
     data.recipe = dataclasses.replace(metric.training, steps=4, every=2, batch=8, rank=2, length=16, rate=5e-2)
@@ -108,39 +104,36 @@ def test_what_is_trained_is_an_encoder_of_its_own(data: TrainingData) -> None:
     np.testing.assert_allclose(after.sentences(["do you like tea"]), expected, rtol=1e-2, atol=2e-3)  # kept as float16
 
 
-def test_deb_as_in_its_paper_from_the_command_to_a_score(tmp_path: Path, corpus: Path, tiny_encoder: Path,
-                                                         capsys: pytest.CaptureFixture[str]) -> None:
-    """Both stages with a tiny encoder; cut in the middle and continued, the weights are the same, bit for bit."""
-    home = ["--home", str(tmp_path)]
-    settings = ["--recipe", "paper", "--set", "batch=4", "--set", "every=10", "--set", "patience=9", "--encoder",
-                str(tiny_encoder), "--corpus", str(corpus)]
-    first = ["train", "deb", "--recipe", "pretrain", "--steps", "2", *settings[2:], *home]
-    assert main(first) == 0
-    assert main(["train", "deb", *settings, "--set", "steps=20", *home]) == 0
-    where = tmp_path / "checkpoints" / "deb-paper"
-    whole = checkpoint.read("deb-paper", next(where.iterdir()))
+def test_deb_from_pretraining_to_a_score(tmp_path: Path, command: Callable[..., int], tiny_encoder: Path,
+                                         capsys: pytest.CaptureFixture[str]) -> None:
+    """Both stages; cut in the middle and continued, the weights are the same, bit for bit."""
+    settings = ["deb", "--recipe", "paper", *(word for setting in ("batch=4", "every=10", "patience=9", "steps=20")
+                                              for word in ("--set", setting))]
+    assert command("deb", "--recipe", "pretrain", "--steps", "2", "--set", "batch=4") == 0
+    assert command(*settings) == 0
+    whole = checkpoint.read("deb-paper", next((tmp_path / "checkpoints" / "deb-paper").iterdir()))
     assert (whole.card["steps"], whole.card["recipe"]["rate"]) == (20, 5e-5)
     assert whole.card["weights_read"].keys() == {"deb-pretrain"}
-    begun = ["train", "deb", *settings, "--set", "steps=20", "--fresh", "--minutes", "0", *home]
-    assert main(begun) == 0
-    assert main([part for part in begun if part != "--fresh"]) == 0, "keeps what it has"
-    assert checkpoint.read("deb-paper", whole.folder).card["steps"] == 10
-    assert main([part for part in begun if part not in ("--fresh", "--minutes", "0")]) == 0
+    for more in (["--fresh", "--minutes", "0"], ["--minutes", "0"]):
+        assert command(*settings, *more) == 0
+        assert checkpoint.read("deb-paper", whole.folder).card["steps"] == 10
+    assert command(*settings) == 0
     assert "goes on where it was cut" in capsys.readouterr().err
     assert checkpoint.read("deb-paper", whole.folder).digest == whole.digest
-    chosen = registry.choose(f"deb[recipe=paper,encoder={tiny_encoder}]").metric
+    requested = f"deb[recipe=paper,encoder={tiny_encoder}]"
+    chosen = registry.choose(requested).metric
     assert chosen.card.system == "same method, smaller model"
     assert "in place of bert-base-uncased" in chosen.card.departures[0]
     items = [make_item("a", "i like tea", context=("do you like tea",)), make_item("b", "x", context=())]
     column = chosen.score(items, Models(tmp_path, Choice(device="cpu")))["deb"]
     assert 0 < column[0] < 1
     assert np.isnan(column[1])
-    assert main(["run", "--metric", f"deb[recipe=paper,encoder={tiny_encoder}]", "--dataset", "convai2-grade",
-                 "--limit", "8", "--out", str(tmp_path / "out"), *home]) == 0, "its signature holds what it reads"
+    assert main(["run", "--metric", requested, "--dataset", "convai2-grade", "--limit", "8", "--out",
+                 str(tmp_path / "out"), "--home", str(tmp_path)]) == 0, "its signature holds what it reads"
 
 
-def test_deb_begins_as_bert_and_learns_by_both_its_losses(tmp_path: Path, corpus: Path, data: TrainingData,
-                                                          tiny_encoder: Path) -> None:
+def test_deb_begins_as_bert_and_learns_by_both_losses(tmp_path: Path, command: Callable[..., int], data: TrainingData,
+                                                      tiny_encoder: Path) -> None:
     """Untrained it is BERT's own layer for the next sentence; then that and the masked words, against transformers."""
     import transformers
 
@@ -148,8 +141,7 @@ def test_deb_begins_as_bert_and_learns_by_both_its_losses(tmp_path: Path, corpus
     torch.manual_seed(1)
     bert = transformers.BertForPreTraining.from_pretrained(tiny_encoder).eval()
     bert.save_pretrained(folder)
-    assert main(["train", "deb", "--recipe", "original", "--encoder", str(folder), "--corpus", str(corpus), "--home",
-                 str(tmp_path)]) == 0
+    assert command("deb", "--recipe", "original", encoder=folder) == 0
     item, models = make_item("a", "i like tea", context=("do you like tea",)), Models(tmp_path, Choice(device="cpu"))
     score = registry.choose(f"deb[recipe=original,encoder={folder}]").metric.score([item], models)["deb"]
     tokens = models.encoder(str(folder)).tokenizer.whole("do you like tea", "i like tea", return_tensors="pt")
@@ -175,26 +167,18 @@ def test_deb_begins_as_bert_and_learns_by_both_its_losses(tmp_path: Path, corpus
     assert loss.item() == pytest.approx((sum(losses) / 2 + predicted).item(), rel=1e-4)
 
 
-@pytest.mark.parametrize(("recipe", "message"), [("original", "no layer for the next sentence"),
-                                                 ("pretrain", "its tokenizer has no mask")])
-def test_an_encoder_that_a_stage_of_deb_cannot_take_is_refused_in_a_line(
-    recipe: str, message: str, tmp_path: Path, corpus: Path, tiny_encoder: Path, capsys: pytest.CaptureFixture[str],
-) -> None:
+@pytest.mark.parametrize(("words", "message"), [
+    (["deb", "--recipe", "original"], "no layer for the next sentence"),
+    (["deb", "--recipe", "pretrain"], "its tokenizer has no mask"),
+    (["usl-h"], "weights mlm belong to encoder all-MiniLM-L6-v2")])
+def test_an_encoder_that_lacks_a_part_is_refused(words: list[str], message: str, tmp_path: Path, tiny_encoder: Path,
+                                                 command: Callable[..., int],
+                                                 capsys: pytest.CaptureFixture[str]) -> None:
     folder = shutil.copytree(tiny_encoder, tmp_path / "plain")
     settings = json.loads((folder / "tokenizer_config.json").read_text())
     (folder / "tokenizer_config.json").write_text(json.dumps({**settings, "mask_token": None}))
-    assert main(["train", "deb", "--recipe", recipe, "--encoder", str(folder), "--corpus", str(corpus), "--home",
-                 str(tmp_path)]) == 2
+    assert command(*words, encoder=folder) == 2
     assert message in capsys.readouterr().err.splitlines()[-1]
-
-
-def test_other_weights_that_it_reads_are_missed_before_anything_is_read(
-        corpus: Path, tiny_encoder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", "usl-h", "--encoder", str(tiny_encoder), "--corpus", str(corpus), "--home",
-                 str(tmp_path)]) == 2
-    err = capsys.readouterr().err
-    assert "weights mlm belong to encoder all-MiniLM-L6-v2" in err
-    assert "being prepared" not in err
 
 
 def test_a_share_of_the_contexts_keeps_its_adversarial_replies(data: TrainingData) -> None:
@@ -222,8 +206,7 @@ def test_settings() -> None:
     assert epochs.with_settings(["steps=20"]).over(80).steps == 20
 
 
-def test_a_batch_that_does_not_fit_is_halved(tmp_path: Path, corpus: Path, tiny_encoder: Path,
-                                             monkeypatch: pytest.MonkeyPatch,
+def test_a_batch_that_does_not_fit_is_halved(command: Callable[..., int], monkeypatch: pytest.MonkeyPatch,
                                              capsys: pytest.CaptureFixture[str]) -> None:
     read = Tuned._read
 
@@ -233,17 +216,15 @@ def test_a_batch_that_does_not_fit_is_halved(tmp_path: Path, corpus: Path, tiny_
         return read(self, rows, chunk)
 
     monkeypatch.setattr(Tuned, "_read", small)
-    assert main(["train", "deb", "--recipe", "pretrain", "--steps", "1", "--set", "batch=8", "--encoder",
-                 str(tiny_encoder), "--corpus", str(corpus), "--home", str(tmp_path)]) == 0
+    assert command("deb", "--recipe", "pretrain", "--steps", "1", "--set", "batch=8") == 0
     assert "begins anew with 4 rows, 2 times a step" in capsys.readouterr().err
 
 
-def test_two_processes_end_in_the_same_weights(tmp_path: Path, corpus: Path, tiny_encoder: Path) -> None:
-    """Each has batches of its own, the gradients are their mean; they end together, and the first keeps the weights."""
+def test_two_processes_train_together(tmp_path: Path, tiny_encoder: Path) -> None:
     command = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines",
                "1", "--mixed_precision", "no", "--dynamo_backend", "no", "-m", "harness", "train", "deb", "--recipe",
                "pretrain", "--minutes", "0", "--set", "batch=4", "--set", "every=2", "--encoder", str(tiny_encoder),
-               "--corpus", str(corpus), "--home", str(tmp_path), "--device", "cpu"]
+               "--corpus", str(tiny_weights.corpus_file(tmp_path)), "--home", str(tmp_path), "--device", "cpu"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False,
                           env={**os.environ, "OMP_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stderr[-2000:]
