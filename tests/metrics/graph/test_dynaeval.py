@@ -1,4 +1,4 @@
-"""DynaEval and S-DiCoh: their graphs and equations worked by hand, what they are trained on, and awkward dialogues."""
+"""DynaEval and S-DiCoh: graphs and equations by hand, training dialogues, the papers' recipes."""
 
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,7 @@ def test_pooling() -> None:
 
 
 @pytest.mark.parametrize("published", [False, True])
-def test_score_is_that_of_the_formulas_written_as_loops(published: bool) -> None:
+def test_dynaeval_against_its_formulas_as_loops(published: bool) -> None:
     torch.manual_seed(1)
     network: Any = DialogueGraph(WIDTH, 3, 5, **(
         {"lift": 7, "layers": 2, "pooling": "mean", "likeness": False} if published else {})).double().eval()
@@ -98,10 +98,10 @@ def test_score_is_that_of_the_formulas_written_as_loops(published: bool) -> None
         a = dict(zip(near, torch.softmax(alike, 0), strict=True))
         total = network.relational.weight.bias.detach().clone()
         for theta in range(9):
-            those = [j for j in near if edges[j, i] == theta]
-            for j in those:
-                given_ = torch.cat([a[j] * e[j], 10 * (cosines[i] @ cosines[j]).view(1)][: 2 - published])
-                total = total + matrices[:, theta] @ given_ / (1 if published else len(those))
+            sources = [j for j in near if edges[j, i] == theta]
+            for j in sources:
+                message = torch.cat([a[j] * e[j], 10 * (cosines[i] @ cosines[j]).view(1)][: 2 - published])
+                total = total + matrices[:, theta] @ message / (1 if published else len(sources))
         first.append(torch.relu(total))
     own, other = ((network.convolution.lin_root, network.convolution.lin_rel) if published else
                   (network.convolution.own, network.convolution.neighbours))
@@ -111,7 +111,7 @@ def test_score_is_that_of_the_formulas_written_as_loops(published: bool) -> None
     torch.testing.assert_close(network(found)[0], network.score(summed / (5 if published else summed.norm()))[0])
 
 
-def test_without_attention_the_published_convolution_is_that_of_pyg() -> None:
+def test_the_published_convolution_against_pyg() -> None:
     ours, theirs = RelationalConvolution(4, 3, 9, published=True), RGCNConv(4, 3, 9, aggr="sum", root_weight=False)
     theirs.weight.data = ours.weight.weight.data.view(3, 9, 4).permute(1, 2, 0)
     theirs.bias.data = ours.weight.bias.data
@@ -122,7 +122,7 @@ def test_without_attention_the_published_convolution_is_that_of_pyg() -> None:
 
 
 @pytest.mark.usefixtures("one_thread")
-def test_the_original_s_dicoh_reads_words_then_utterances(tmp_path: Path, tiny_encoder: Path) -> None:
+def test_s_dicoh_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path) -> None:
     torch.manual_seed(0)
     (tmp_path / "words.txt").write_text("4 2\ntea 3 4\nrain 0 5\nhello 1 2\nyou 8 6\n")
     models, metric = tiny_weights.by_paper(f"s-dicoh[words={tmp_path}/words.txt]", tmp_path, tiny_encoder, "batch=4",
@@ -146,7 +146,7 @@ def test_the_original_s_dicoh_reads_words_then_utterances(tmp_path: Path, tiny_e
 
 
 @pytest.mark.usefixtures("one_thread")
-def test_the_recipe_of_the_paper_on_an_encoder_adapted_to_the_corpus(tmp_path: Path, tiny_encoder: Path) -> None:
+def test_dynaeval_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path) -> None:
     corpus = ["--corpus", str(tiny_weights.corpus_file(tmp_path)), "--home", str(tmp_path), "--device", "cpu"]
     assert main(["train", "mlm", "--steps", "2", "--encoder", str(tiny_encoder), *corpus]) == 0
     adapted = f"{tiny_encoder}+mlm"
@@ -158,8 +158,8 @@ def test_the_recipe_of_the_paper_on_an_encoder_adapted_to_the_corpus(tmp_path: P
     card = models.checkpoint("dynaeval-paper", adapted).card
     training = sum(part["training"] for part in card["corpora"])
     assert card["steps"] == round(0.05 * 2 * 20 * training / 8)
-    assert np.abs(models.encoder(adapted).sentences(["tea"]) - models.encoder(str(tiny_encoder)).sentences(["tea"])
-                  ).max() > 1e-5
+    plain, changed = (models.encoder(name).sentences(["tea"]) for name in (str(tiny_encoder), adapted))
+    assert np.abs(changed - plain).max() > 1e-5
     items = [Item("two", dialogue("A:hello B:there"), None), Item("one", dialogue("A:hello"), None),
              Item("long", dialogue("A:hello"), Utterance("B", "tea " * 30 + "rain")),
              Item("as long", dialogue("A:hello"), Utterance("B", "tea " * 30 + "what not"))]
@@ -171,7 +171,7 @@ def test_the_recipe_of_the_paper_on_an_encoder_adapted_to_the_corpus(tmp_path: P
         registry.choose("dynaeval[recipe=paper]").metric.score(items, models)
 
 
-def test_sequence_attention_and_cosines() -> None:
+def test_the_sequence_network_by_hand() -> None:
     network = DialogueSequence(WIDTH, hidden=2).eval()
     found = batch("A:hello B:hello A:you", "A:one B:two", window=0)
     states = recurrent(network.lstm, torch.cat([torch.nn.functional.layer_norm(
@@ -184,36 +184,26 @@ def test_sequence_attention_and_cosines() -> None:
     assert cosines.tolist() == pytest.approx([0, 10, between[0], 0, between[1]])
 
 
-def test_margin_ranking_by_hand() -> None:
+def test_margin_loss_and_shares_by_hand() -> None:
     # 1 − 3 + 1 is below 0; 1 − 0.5 + 0.25 = 0.75, and with a margin of 0.5 a half of that each
-    assert margin_loss(torch.tensor([3.0, 0.5, 1.0, 0.25]), 1.0).item() == pytest.approx(0.375)
-    assert margin_loss(torch.tensor([3.0, 0.5, 1.0, 0.25]), 0.5).item() == pytest.approx(0.125)
-    network = torch.nn.Identity()
-    network.register_parameter("unused", torch.nn.Parameter(torch.zeros(1)))
+    scores = torch.tensor([3.0, 0.5, 1.0, 0.25])
+    assert [margin_loss(scores, margin).item() for margin in (1.0, 0.5)] == pytest.approx([0.375, 0.125])
     # 3 is above 1 and 0.5 above 0.25; 1 is below 2
-    report = shares([torch.tensor([3.0, 0.5, 1.0, 0.25]), torch.tensor([1.0, 2.0])],
-                    lambda fitted, batch: {"above": torch.gt(*fitted(batch).chunk(2)), "none": torch.zeros(0)})
-    assert report(network) == {"above": 0.6667}
+    report = shares([scores, torch.tensor([1.0, 2.0])], lambda _, batch: {
+        "above": torch.gt(*batch.chunk(2)), "none": torch.zeros(0)})
+    assert report(torch.nn.Linear(1, 1)) == {"above": 0.6667}
 
 
-def test_dialogues_too_short_too_long_or_without_order_are_left_out() -> None:
-    def of(turns: tuple[Utterance, ...]) -> Any:
-        return Dialogue("x", "toy", "train", turns)
-
-    four = dialogue("A:one B:two A:three B:four")
-    assert usable(of(four), "ss")
-    assert not usable(of(four[:3]), "ur")
-    assert not usable(of(four * 8), "ur")
-    same = dialogue("A:one B:two A:one B:two")
-    assert usable(of(same), "ur")
-    assert not usable(of(same), "ss")
+def test_unusable_dialogues_are_left_out() -> None:
+    four, same = dialogue("A:one B:two A:three B:four"), dialogue("A:one B:two A:one B:two")
+    for turns, kinds in ((four, "ur ss"), (four[:3], ""), (four * 8, ""), (same, "ur")):
+        assert " ".join(kind for kind in ("ur", "ss") if usable(Dialogue("x", "toy", "train", turns), kind)) == kinds
     metric: Any = registry.choose("dynaeval").metric
     with pytest.raises(MetricError, match="take larger ones"):
         metric.objective(TrainingData({}, None, seed=0, read=read))  # type: ignore[arg-type]
 
 
-def test_a_third_speaker_counts_where_there_are_relations_for_it(
-        tiny_encoder: Path, home: Path) -> None:
+def test_a_third_speaker_needs_relations(tiny_encoder: Path, home: Path) -> None:
     with pytest.raises(BadOption, match="window and speakers are 1 or more"):
         registry.choose("dynaeval[window=0]")
     models = Models(home, Choice(encoder=str(tiny_encoder)))

@@ -1,4 +1,4 @@
-"""GRADE and TCM: each equation by hand, topic graphs by hand, what is trained on, and what the options name."""
+"""GRADE and TCM: equations and topic graphs by hand, ablations, the paper's recipe."""
 
 import dataclasses
 from pathlib import Path
@@ -45,8 +45,7 @@ def double(tensor: Any) -> Any:
     return tensor.double() if tensor.is_floating_point() else tensor
 
 
-def test_edges_weigh_one_over_hops_and_a_node_has_its_vector_and_the_means_of_its_neighbours(
-        source: TopicSource) -> None:
+def test_edges_and_features_of_topic_graphs(source: TopicSource) -> None:
     pairs: list[Any] = [(("tea", "cup"), ("kitchen", "tea")), ((), ("cup",)), ((), ()), (("moon",), ("moon", "tea"))]
     found = topics(source, pairs)
     batch = found.batch(np.array([0, 1, 2, 3]))
@@ -66,7 +65,7 @@ def test_edges_weigh_one_over_hops_and_a_node_has_its_vector_and_the_means_of_it
     np.testing.assert_allclose(none, [[[2, 4], [0, 0], [0, 0]]])
 
 
-def test_vectors_of_a_file_are_found_for_terms_of_several_words(home: Path, tmp_path: Path) -> None:
+def test_vectors_of_a_file_for_terms_of_several_words(home: Path, tmp_path: Path) -> None:
     (tmp_path / "numberbatch.txt").write_text("4 2\ntea 3 4\nblack 0 5\nblack_tea 0 2\ncup 8 6\n")
     read = of_file(Models(home), str(tmp_path / "numberbatch.txt"))
     found = read(["tea", "black tea", "tea cup", "moon"])  # (3, 4) and (8, 6) have the mean (5.5, 5)
@@ -75,7 +74,7 @@ def test_vectors_of_a_file_are_found_for_terms_of_several_words(home: Path, tmp_
     assert read([]).shape == (0, 2)
 
 
-def test_the_adjacency_is_normalised_by_both_degrees_with_loops() -> None:
+def test_normalised_adjacency_by_hand() -> None:
     edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]])
     found = grade.normalised(edges, torch.tensor([1.0, 0.5, 1.0, 0.5]), 4)
     # D + I = 2.5, 2, 1.5, 1
@@ -138,7 +137,7 @@ def test_the_graph_branch_of_the_paper_by_hand(source: TopicSource) -> None:
     assert network(graphs)[0, 1].item() == pytest.approx((sum(cup) + sum(moon)) / 2)
 
 
-def test_what_has_no_keyword_or_unknown_words_is_scored(tiny_weights: Path, tiny_encoder: Path, home: Path) -> None:
+def test_items_without_known_keywords_are_scored(tiny_weights: Path, tiny_encoder: Path, home: Path) -> None:
     service = Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
     items = [make_item("none", "well, yes!", context=("oh really?",)), make_item("also", "", context=("is it so?",)),
              make_item("unknown", "zxqv", context=("wvuts zxqv",)), make_item("bare", "hello", context=())]
@@ -155,7 +154,7 @@ def test_what_has_no_keyword_or_unknown_words_is_scored(tiny_weights: Path, tiny
         Grade(branch="utterances").objective(TrainingData({}, service, seed=0, recipe=pairs.SMALL))
 
 
-def test_an_ablation_has_no_more_of_the_graph_than_it_leaves(tiny_encoder: Path, home: Path) -> None:
+def test_ablations_cut_the_graph(tiny_encoder: Path, home: Path) -> None:
     models = Models(home, Choice(encoder=str(tiny_encoder)))
     items = [make_item("one", "i like tea and football", context=("do you like tea",)),
              make_item("two", "yes", context=("really?",))]
@@ -170,46 +169,34 @@ def test_an_ablation_has_no_more_of_the_graph_than_it_leaves(tiny_encoder: Path,
 
 
 @pytest.mark.usefixtures("one_thread")
-def test_the_recipe_of_the_paper_from_the_command_to_a_score(tmp_path: Path, tiny_encoder: Path) -> None:
+@pytest.mark.parametrize(("name", "kind", "inputs"), [("grade", "PublishedGrade", 8), ("mme-tcm", "TopicCoherence", 4)])
+def test_the_recipe_of_the_paper(name: str, kind: str, inputs: int, tmp_path: Path, tiny_encoder: Path) -> None:
     """With the encoder's vectors of words and its graph, since neither ConceptNet nor Numberbatch is here."""
-    options = "graph=neighbours,nodes=,tagger=lists"
-    models, metric = tiny_weights.by_paper(f"grade[{options}]", tmp_path, tiny_encoder, "heads=2", "layers=1",
-                                           "branch=4", "length=24", "batch=4")
-    assert metric.weights_name == "grade-paper-neighbours-words"
-    network = models.trained(metric.weights_name, grade.PublishedGrade, str(tiny_encoder))
-    assert (network.score.layers[1].in_features, len(network.graph.layers), network.length) == (8, 1, 24)
+    models, metric = tiny_weights.by_paper(f"{name}[graph=neighbours,nodes=,tagger=lists]", tmp_path, tiny_encoder,
+                                           "heads=2", "layers=1", "branch=4", "length=24", "batch=4")
+    assert metric.weights_name == f"{name}-paper-neighbours-words"
+    network = models.trained(metric.weights_name, getattr(grade, kind), str(tiny_encoder))
+    assert (network.score.layers[1].in_features, len(network.graph.layers)) == (inputs, 1)
     items = [make_item("a", "i like tea and football", context=("do you like tea", "yes")),
-             make_item("b", "well yes", context=("oh really",)), make_item("c", "hello", context=())]
-    column = metric.score(items, models)["grade"]
-    assert ((column > 0) & (column < 1)).tolist() == [True, True, False]
+             make_item("b", "well yes", context=("oh really",)), make_item("c", "hello", context=()),
+             make_item("d", "i like tea and football", context=("rain and trains", "do you like tea", "yes"))]
+    column = metric.score(items, models)[name]
+    assert ((column > 0) & (column < 1)).tolist() == [True, True, False, True]
     assert np.isnan(column[2])
-    alone = [metric.score([item], models)["grade"][0] for item in items[:2]]
+    assert column[0] == column[3], "the last two utterances are read"
+    alone = [metric.score([item], models)[name][0] for item in items[:2]]
     assert column[:2].tolist() == pytest.approx(alone, abs=1e-6)
-    chosen = registry.choose("grade[recipe=paper]")
-    assert chosen.suffix == "[encoder=bert-base-uncased,recipe=paper]"
-    assert (chosen.metric.card.system, metric.card.departures[1]) == (
-        "same method, smaller model", "Graph neighbours in place of conceptnet.")
+
+
+def test_the_recipe_of_the_paper_names_what_it_takes(home: Path) -> None:
+    chosen = registry.choose("grade[recipe=paper,encoder=x]")
+    assert chosen.suffix == "[encoder=x,recipe=paper]"
+    assert chosen.metric.card.departures[0] == "Encoder x in place of bert-base-uncased."
     with pytest.raises(MissingResource, match="numberbatch"):
-        chosen.metric.score(items, models)
+        registry.choose("grade[recipe=paper]").metric.score([], Models(home))
 
 
-def test_topics_alone_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path) -> None:
-    """TCM is GRADE's graph branch and its net; the graphs are those of the last two utterances."""
-    options = "graph=neighbours,nodes=,tagger=lists"
-    models, metric = tiny_weights.by_paper(f"mme-tcm[{options}]", tmp_path, tiny_encoder, "heads=2", "layers=1",
-                                           "branch=4", "batch=4")
-    network = models.trained(metric.weights_name, grade.TopicCoherence, str(tiny_encoder))
-    sizes = network.graph.last.out_features, network.score.layers[1].in_features, len(network.graph.layers)
-    assert sizes == (4, 4, 1)
-    items = [make_item("a", "i like tea and football", context=("rain and trains", "do you like tea", "yes")),
-             make_item("b", "i like tea and football", context=("do you like tea", "yes")),
-             make_item("c", "hello", context=())]
-    column = metric.score(items, models)["mme-tcm"]
-    assert 0 < column[0] == column[1] < 1
-    assert np.isnan(column[2])
-
-
-def test_each_pair_has_a_false_reply_by_words_and_one_by_meaning(tiny_encoder: Path, home: Path) -> None:
+def test_false_replies_are_alike_in_words_or_meaning(tiny_encoder: Path, home: Path) -> None:
     models = Models(home, Choice(encoder=str(tiny_encoder)))
     data = TrainingData({"toy": tiny_weights.corpus()}, models, 0)
     data.recipe = pairs.RECIPE
