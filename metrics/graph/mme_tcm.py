@@ -1,8 +1,7 @@
 """TCM, the topic coherence of MME-CRS (Zhang et al. 2022): GRADE's topic graph, without its utterance branch.
 
-The departures of `small` are those of GRADE (grade/metric.py): nodes are the encoder's vectors of words, concepts are
-the words that can be keywords with the ten nearest of each unless graph=conceptnet, five corpora, larger batches, a
-higher rate. Where neither side has a keyword v_g = 0, and all such items have the same score.
+Departures are those of GRADE (grade/metric.py). Without a keyword on either side v_g = 0, and all such items have the
+same score.
 """
 
 from __future__ import annotations

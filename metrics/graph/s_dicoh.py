@@ -3,10 +3,8 @@
     e = BiLSTM([u ; cos(u_i, u_{i−1})]);  a = softmax_i(vᵀ tanh(W e_i));  s = FC(Σ a_i e_i)
     loss: max(0, 1 − s(D) + s(D̄))
 
-Departures: the original reads the words of an utterance with a BiLSTM and attention of its own; here u_i is the mean of
-the token states of the run's encoder, which is frozen, and the cosine with the utterance before is given to it, as
-DynaEval's edges have theirs, tenfold. Mesgar et al. also learn dialogue acts; the baseline does not. Vectors are
-brought to scale, negatives drawn and steps counted as for DynaEval.
+In `small` u_i is the mean of the token states of the run's encoder, and the cosine with the utterance before is taken
+tenfold; all else is as in `dynaeval`. Mesgar et al. also learn dialogue acts; the baseline does not.
 
 With `recipe=paper` it is the original: the vectors of GloVe, a BiLSTM and attention (softmax(vᵀ e)) over the words of
 each utterance, the same over the utterances; one task, as in the baseline.

@@ -14,9 +14,9 @@ from typing import ClassVar, Literal
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models.readings import pairs
+from metrics.models.readings import Pair, pairs
 from metrics.models.service import Models
-from metrics.training.examples import good_pairs
+from metrics.training.examples import Contrast, several
 from metrics.training.recipe import Recipe, Split, Trainable, TrainingData
 
 
@@ -48,4 +48,6 @@ class BertDnn(Trainable):
         return {"bert-dnn": self.scorer(models).probabilities(pairs(items))}
 
     def examples(self, data: TrainingData) -> Split:
-        return data.split(good_pairs)
+        """Return each good response with its context."""
+        return data.split(lambda dialogues: [
+            Contrast(Pair(row.turns, text)) for row in several(dialogues) for text in row.good])

@@ -5,10 +5,9 @@
 are split into sentences and the best of them count most. `usr` is the probability that the response is a true one.
 
 In the recipe `paper` the retrieval models are a fine-tuned RoBERTa each, which reads the context, or the facts,
-together with the response.
-
-The regression is logistic, on the three sub-scores where there are facts, on the first two elsewhere; this project does
-not fit to human ratings as the paper does. Facts are the persona of the speaker (PersonaChat).
+together with the response. The regression is logistic, on the three sub-scores where there are facts, on the first two
+elsewhere; this project does not fit to human ratings as the paper does. Facts are the persona of the speaker
+(PersonaChat).
 """
 
 from __future__ import annotations

@@ -73,11 +73,6 @@ def several(dialogues: Iterable[Dialogue], turns: int = WHOLE) -> list[Answered]
     return rows
 
 
-def good_pairs(dialogues: Iterable[Dialogue]) -> list[Contrast]:
-    """Return each good response with its context, of the dialogues that have several."""
-    return [Contrast(Pair(row.turns, text)) for row in several(dialogues) for text in row.good]
-
-
 def whole_or_broken(dialogues: Iterable[Dialogue], count: int, rng: np.random.Generator,
                     share: float) -> list[tuple[str, float]]:
     """Return up to `count` responses with label 1, a share of them without stop words, and corrupted with label 0."""

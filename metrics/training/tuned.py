@@ -7,7 +7,7 @@ an encoder of its own, `ENCODER+CHECKPOINT`.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,8 +142,10 @@ class Tuned(nn.Module):
         """Return one vector for each row of `ids` (B, longest), of which the first `lengths` (B,) count: (B, width)."""
         lengths = rows["lengths"]
         READING.trained += int(lengths.sum()) if self.training else 0
-        order, parts = lengths.argsort(descending=True, stable=True), []
-        for chunk in self._chunks(order, lengths):
+        order, parts, start = lengths.argsort(descending=True, stable=True), [], 0
+        while start < len(order):  # rows of like length
+            chunk = order[start : start + max(1, self.tokens // max(1, int(lengths[order[start]])))]
+            start += len(chunk)
             states, mask = self._read(rows, chunk)
             parts.append(self._pool(states, mask))
             if self.words is not None:
@@ -151,13 +153,6 @@ class Tuned(nn.Module):
                 table = self.body.get_input_embeddings().weight
                 self._predicted.append((self.words.logits(states[targets >= 0], table), targets[targets >= 0]))
         return torch.cat(parts)[order.argsort()]
-
-    def _chunks(self, order: Any, lengths: Any) -> Iterator[Any]:
-        start = 0
-        while start < len(order):
-            count = max(1, self.tokens // max(1, int(lengths[order[start]])))
-            yield order[start : start + count]
-            start += count
 
     def _read(self, rows: Mapping[str, Any], chunk: Any) -> tuple[Any, Any]:
         """Return the token states of rows, and which of them count."""

@@ -59,19 +59,16 @@ def graphs(readings: Sequence[Turns], table: TextTable, speakers: int) -> Any:
 
     lengths = np.array([len(reading.utterances) for reading in readings], dtype=np.intp)
     which = np.repeat(np.arange(len(readings)), lengths)
-    edges, relations = _edges(which, np.concatenate([_speakers(reading.utterances, speakers) for reading in readings]),
-                              readings[0].window, speakers)
+    who: list[int] = []
+    for reading in readings:
+        names = [turn.speaker for turn in reading.utterances]
+        who += map(list(dict.fromkeys(names)).index, names)
+    edges, relations = _edges(which, np.minimum(who, speakers - 1), readings[0].window, speakers)
     batch = Batch(x=table.tensor(table.rows(text for reading in readings for text in reading.texts)),
                   edge_index=torch.from_numpy(edges), edge_type=torch.from_numpy(relations),
                   batch=torch.from_numpy(which), ptr=torch.from_numpy(np.concatenate([[0], np.cumsum(lengths)])))
     batch._num_graphs = len(readings)
     return batch
-
-
-def _speakers(utterances: Sequence[Utterance], most: int) -> Rows:
-    """Return the number of the speaker of each utterance; those beyond the last number share it."""
-    numbers = {who: number for number, who in enumerate(dict.fromkeys(turn.speaker for turn in utterances))}
-    return np.minimum([numbers[turn.speaker] for turn in utterances], most - 1)
 
 
 def _edges(which: Rows, who: Rows, window: int, speakers: int) -> tuple[Rows, Rows]:
@@ -114,10 +111,7 @@ def worse(dialogue: Sequence[Utterance], kind: Negatives, pool: Sequence[str],
 
 def ranking(data: TrainingData, kind: Negatives, reading: Callable[[tuple[Utterance, ...]], Turns],
             **network: Any) -> Objective:
-    """Score dialogues above worse ones by the recipe's margin.
-
-    The worse one is drawn anew at each step; with `kept` in the recipe's examples it is one of so many for good.
-    """
+    """Score dialogues above worse ones, drawn anew at each step or, with `kept` in the recipe, of so many for good."""
     from metrics.training.objectives import objective
     from metrics.training.tuned import built
 

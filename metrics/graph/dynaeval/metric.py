@@ -10,13 +10,10 @@ Nine relations θ: who speaks at i, who at j, which comes first, and i to itself
 unless `speakers` says otherwise. Pooling: `unit` is the formula as printed, `mean` the words beside it, `max` and
 `both` (mean and max) the paper's ablation.
 
-Departures: the paper adapts a RoBERTa to the corpus; here the run's encoder is frozen, and its likeness of utterances
-goes along the edges: a relation also brings the mean cosine of u_i and u_j. With `likeness=false` the formulas are as
-they stand above, but for biases. Each u_i is brought to mean 0 and variance 1 before the
-BiLSTM, and cosines are taken tenfold. The negatives are drawn anew at every step, where the paper keeps twenty of each
-dialogue; 2,000 steps of 64 dialogues, where it has 20 epochs in batches of 512. AdamW with a linear fall of the rate,
-and a dropout of 0.3, not 0.5. The paper gives no sizes; here they are 2 · 56 and 56. With `recipe=paper` all this is as
-in the paper, and what it leaves open as in the released code: |S_i^θ| does not count, u_i is of the first 30 words.
+In `small` a relation also brings the mean cosine of u_i and u_j, taken tenfold, unless `likeness=false`; each u_i is
+brought to mean 0 and variance 1; AdamW with a linear fall of the rate; sizes of 2 · 56 and 56, which the paper leaves
+open. With `recipe=paper` all is as in the paper, and what it leaves open as in the released code: |S_i^θ| does not
+count, u_i is of the first 30 words. dialogues.py has the edges and the worse dialogues.
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.storage import resources
-from metrics.errors import MissingResource
 from metrics.models.checkpoint import SHIPPED
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
@@ -92,12 +91,8 @@ def _made(path: Path, read: Callable[[], Parts]) -> Graph:
     try:
         return opened(path)
     except (OSError, Damaged):
-        parts = read()
-    try:
-        write(path, *parts)
-    except OSError as error:
-        raise MissingResource(f"the graph cannot be kept in {path}: {error.strerror}") from error
-    return opened(path)
+        write(path, *read())
+        return opened(path)
 
 
 def aligned(graph: Graph, words: Sequence[str]) -> Nodes:

@@ -4,16 +4,13 @@ Keywords of context and response are nodes, between the two sides are edges weig
 Three layers of graph attention read them, beside a branch that reads the utterances; a net over both gives the score.
 Trained to give a true reply 0.1 more than one that is like it in words or in meaning. network.py has the equations.
 
-Departures. The paper fine-tunes BERT on context and response; here the run's encoder is frozen and reads each utterance
-alone, and a head compares them, which also learns to find the own reply among those of a batch, in place of what BERT
-brings from predicting next sentences. Nodes are the encoder's vectors of the words, brought from its width to 48
-dimensions by the first layer (the paper: Numberbatch, 300), and v_g sees besides how near each topic's nearest is. Five
-corpora instead of DailyDialog, batches of 128 at a rate of 1e-3, dropout in the net. Without ConceptNet on the machine
-the concepts are the words that can be keywords, each with an edge to the ten nearest by the encoder
-(`graph=neighbours`, the default); `graph=conceptnet` reads what `harness fetch conceptnet` or `harness import` brought.
+In `small` a head compares the vectors of the utterances and also learns to find the own reply among those of a batch,
+in place of what BERT brings from predicting next sentences; the first layer brings the vectors of words to 48
+dimensions (Numberbatch's have 300). `graph=neighbours` has the words that can be keywords, each with an edge to the ten
+nearest by the encoder; `graph=conceptnet` reads what `harness fetch conceptnet` or `harness import` brought.
 
-What the paper leaves open. Keywords are those of the last two utterances; ten hits by words; a fifth of the edges is
-dropped; no way within four hops is no edge, the same word on both sides one of weight 1; a node is not among its own
+The paper leaves open, and here: keywords are those of the last two utterances; ten hits by words; a fifth of the edges
+is dropped; no way within four hops is no edge, the same word on both sides one of weight 1; a node is not among its own
 N_i; without any keyword v_g = 0.
 
 `branch`, `khop`, `weighted`, `negatives`, `first` (N1) and `second` (N2) are the ablations of the paper's Table 3;

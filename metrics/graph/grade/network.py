@@ -119,16 +119,12 @@ class Coherence(nn.Module):
                                     nn.Linear(hidden, second), nn.ELU(), nn.Linear(second, 1))
 
     def forward(self, branches: Any) -> Any:
-        """Return the logit of each pair: (B,)."""
         return self.layers(branches).squeeze(-1)
 
 
 @architecture("grade-head")
 class GradeNetwork(PairHead):
-    """Both branches, or the utterance branch alone.
-
-    In training it also finds the own reply among those of the batch, in place of BERT's next-sentence prediction.
-    """
+    """Both branches, or the utterance branch alone; in training it also finds the own reply of a batch."""
 
     def __init__(self, width: int, turns: int = TURNS, nodes: int = 0, size: int = 32, topics: int = 48,
                  hidden: int = 64, second: int = 32, hops: int = 2, dropout: float = 0.2) -> None:
@@ -150,7 +146,6 @@ class GradeNetwork(PairHead):
         return FOLLOWS * both_ways(self.match.matrix(*right))
 
     def forward(self, context: Any, reply: Any, graphs: Any = None) -> Any:
-        """Return the logit of each pair: (B,)."""
         self._read = [*self._read[-1:], (context, reply)]
         left, right = self.match.heads(context, reply)
         alike = cosines(context, reply)
@@ -214,5 +209,4 @@ class TopicCoherence(Architecture):
         return graphs_of(readings)
 
     def forward(self, graphs: Any) -> Any:
-        """Return the logit of each graph: (B,)."""
         return self.score(self.graph(graphs))

@@ -124,13 +124,11 @@ def topics(source: TopicSource, pairs: Sequence[tuple[Keywords, Keywords]], weig
 def item_topics(before: Sequence[Sequence[str]], replies: Sequence[str], source: TopicSource, tagger: keywords.Tagger,
                 weighted: bool = True) -> Topics:
     """Return the graphs of contexts, the last utterance first, and their replies."""
-    return topics(source, [(keywords_of(texts[READ - 1::-1], tagger), keywords_of([text], tagger))
+    def words(texts: Sequence[str]) -> Keywords:
+        return tuple(dict.fromkeys(word for text in texts for word in keywords.keywords(text, tagger)))
+
+    return topics(source, [(words(texts[READ - 1::-1]), words([text]))
                            for texts, text in zip(before, replies, strict=True)], weighted)
-
-
-def keywords_of(texts: Iterable[str], tagger: keywords.Tagger = "lists") -> Keywords:
-    """Return the keywords of several utterances, each once, in the order of the utterances."""
-    return tuple(dict.fromkeys(word for text in texts for word in keywords.keywords(text, tagger)))
 
 
 def source(models: Models, encoder: str, graph: str, first: int, second: int, vectors: str = "",

@@ -25,8 +25,7 @@ Kind = TypeVar("Kind", bound="type[Architecture]")
 class Architecture(nn.Module):
     """A network that turns readings (texts, pairs, dialogues or others) into logits.
 
-    `inputs` makes tensors of readings, `forward` logits of these. `depth` is how many
-    layers of the encoder are read, 0 for all.
+    `inputs` makes tensors of readings, `forward` logits of these. `depth` layers of the encoder are read, 0 for all.
     """
 
     name: ClassVar[str]

@@ -49,7 +49,6 @@ class UtteranceHead(Architecture):
         return (table.tensor(table.rows(readings)),)
 
     def forward(self, reply: Any) -> Any:
-        """Return the logit of each utterance: (B,)."""
         return self.layers(standard(reply)[..., self.part]).squeeze(-1)
 
 
@@ -72,13 +71,15 @@ class Regression(Architecture):
         return (torch.tensor(np.asarray(readings), dtype=torch.float32),)
 
     def forward(self, scores: Any) -> Any:
-        """Return the logit of each row of sub-scores: (B, 3) to (B,)."""
         whole = self.with_facts(scores.nan_to_num())
         return torch.where(scores[:, 2:].isnan(), self.without_facts(scores[:, :2].nan_to_num()), whole).squeeze(-1)
 
 
 class DialogueReader(nn.Module):
-    """Convolutions over the vectors of a dialogue's utterances: the mean of the states."""
+    """A linear layer and two convolutions over three utterances; the mean of the states.
+
+    Beside each utterance stand its product with the one before it and the pre-trained cosines with the two before it.
+    """
 
     def __init__(self, width: int, size: int, hidden: int, dropout: float) -> None:
         super().__init__()
@@ -102,10 +103,7 @@ class DialogueReader(nn.Module):
 
 @architecture("dialogue-convolution")
 class DialogueConvolution(Architecture):
-    """FineD-Eval's small network: a linear layer, convolutions over three utterances, their mean, a logit per output.
-
-    Beside each utterance stand its product with the one before it and the pre-trained cosines with the two before it.
-    """
+    """FineD-Eval's small network: a DialogueReader and a logit per output."""
 
     def __init__(self, width: int, outputs: int = 1, size: int = 64, hidden: int = 64, dropout: float = 0.2) -> None:
         super().__init__()
@@ -121,7 +119,6 @@ class DialogueConvolution(Architecture):
         return (table.tensor(padded([table.spoken(texts) for texts in readings])),)
 
     def forward(self, dialogues: Any) -> Any:
-        """Return the logit of each dialogue: (B,), or (B, outputs)."""
         logits = self.out(self.dropout(self.reader(dialogues)))
         return logits.squeeze(-1) if self.outputs == 1 else logits
 
@@ -210,7 +207,6 @@ class Recurrent(Architecture):
                                      for reader, read in zip(readers, (small, backwards), strict=True)], dim=-1))
 
     def forward(self, context: Any, context_lengths: Any, reply: Any, reply_lengths: Any) -> Any:
-        """Return the logit of each pair: (B,)."""
         query = self.read(self.context, context, context_lengths)
         answer = self.read(self.reply, reply, reply_lengths)
         bilinear = (self.bilinear(query) * answer).sum(-1, keepdim=True) / query.shape[-1] ** 0.5

@@ -64,11 +64,7 @@ class PairHead(Architecture):
 
 @architecture("match")
 class Match(PairHead):
-    """h(c) · h(r) / √size + Σ_t w_t · cos(c_t, r) + b.
-
-    h(c) is linear in the utterances of the context, each with weights of its own; the cosines are those of the
-    pre-trained vectors.
-    """
+    """h(c) · h(r) / √size + Σ_t w_t · cos(c_t, r) + b, where h(c) is linear in the utterances of the context."""
 
     def __init__(self, width: int, turns: int = TURNS, size: int = 64, dropout: float = 0.1) -> None:
         super().__init__()
@@ -85,7 +81,6 @@ class Match(PairHead):
                 self.reply(self.dropout(standard(reply))))
 
     def forward(self, context: Any, reply: Any) -> Any:
-        """Return the logit of each pair: (B,)."""
         return self.joined(*self.heads(context, reply), cosines(context, reply))
 
     def joined(self, left: Any, right: Any, cosines: Any) -> Any:
@@ -164,7 +159,7 @@ class NextResponse(PairHead):
 class Relatedness(PairHead):
     """BERT-RUBER's unreferenced part: [q ; r ; qᵀMr ; cos(c_t, r)] into a net of one hidden layer.
 
-    q is the sum of the context's utterances, each with a weight of its own; M is of rank `rank`.
+    q is a weighted sum of the context's utterances; M is of rank `rank`.
     """
 
     def __init__(self, width: int, turns: int = TURNS, rank: int = 32, hidden: int = 128, dropout: float = 0.2) -> None:
@@ -235,10 +230,7 @@ class Layers(PairHead):
 
 @architecture("likeness")
 class Likeness(PairHead):
-    """[g ; r ; |g − r| ; g ∘ r] of reference and response in a smaller space, and their cosine, into a net.
-
-    The reference is the pair's context.
-    """
+    """[g ; r ; |g − r| ; g ∘ r] of reference (the context) and response in a smaller space, and their cosine."""
 
     turns = 1
 
@@ -251,7 +243,6 @@ class Likeness(PairHead):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, reference: Any, reply: Any) -> Any:
-        """Return the logit of each pair, (B,), or (B, outputs)."""
         reference = reference[:, 0] if reference.ndim > reply.ndim else reference
         g, r = (torch.tanh(self.down(self.dropout(standard(side)))) for side in (reference, reply))
         cosine = (means(reference) * means(reply)).sum(-1, keepdim=True)
@@ -299,15 +290,10 @@ class Adem(PairHead):
         self.alpha = low - self.beta
         return {"size": size, "alpha": self.alpha, "beta": self.beta}
 
-    def small(self, vectors: Any) -> Any:
-        """Return the means of vectors on the principal axes: (..., size)."""
-        return (means(vectors) - self.centre) @ self.axes
-
     def forward(self, context: Any, reference: Any, reply: Any) -> Any:
-        """Return the score of each triple, 1 to 5 where it is like the training data: (B,)."""
         weights = 0.5 ** torch.arange(context.shape[-2], dtype=context.dtype, device=context.device)
         before = torch.einsum("btw,t->bw", context, weights)  # each utterance weighs half of the one after it
-        c, g, r = (self.small(vectors) for vectors in (before, reference, reply))  # (B, size) each
+        c, g, r = ((means(vectors) - self.centre) @ self.axes for vectors in (before, reference, reply))  # (B, size)
         return (((c @ self.with_context + g @ self.with_reference) * r).sum(-1) - self.alpha) / self.beta
 
     def extra_loss(self) -> Any:

@@ -31,7 +31,7 @@ POSITIVE = frozenset({"happiness", "happy", "joy"})
 """Emotions of an utterance that are positive sentiment."""
 PASSES, MOST = 8, 600
 """Passes of a judge over its training pairs, and its most steps."""
-PAIRS = 4096
+BLOCK = 4096
 """Pairs that are judged at a time."""
 
 
@@ -46,8 +46,8 @@ class FittedJudge:
     def __call__(self, *rows: Rows) -> npt.NDArray[np.float32]:
         """Return the values of rows, or of pairs of them: (rows,), or (rows, 3) for inference."""
         with torch.inference_mode():
-            values = [self.judge(*(self.table.tensor(column[start : start + PAIRS]) for column in rows)).numpy()
-                      for start in range(0, len(rows[0]), PAIRS)]
+            values = [self.judge(*(self.table.tensor(column[start : start + BLOCK]) for column in rows)).numpy()
+                      for start in range(0, len(rows[0]), BLOCK)]
         return np.concatenate(values) if values else np.zeros(0, np.float32)
 
 
@@ -63,8 +63,7 @@ def inference(data: TrainingData, table: TextTable) -> FittedJudge | None:
          for dialogue in dialogues if is_inference(dialogue)] for dialogues in (data.dialogues(), data.held_out()))
     if not training or not held:
         return None
-    network = Likeness(table.width, 64, 64, 0.3, len(INFERENCES), nn.GELU)
-    return _classifier(data, network, table, training, held)
+    return _classifier(data, Likeness(table.width, 64, 64, 0.3, len(INFERENCES), nn.GELU), table, training, held)
 
 
 def sentiment(data: TrainingData, table: TextTable) -> FittedJudge | None:
@@ -92,7 +91,7 @@ def answers(data: TrainingData, table: TextTable, training: Rows, held: Rows) ->
                    lambda rng: batch(training[rng.integers(len(training), size=BATCH)]), batches,
                    lambda network, batch: both_ways(network.matrix(*batch)), len(training))
     with torch.inference_mode():
-        hits = [network.matrix(*some).argmax(-1) == torch.arange(len(some[1])) for some in batches]
+        hits = [network.matrix(*pairs).argmax(-1) == torch.arange(len(pairs[1])) for pairs in batches]
     return FittedJudge(table, lambda question, reply: network(question.unsqueeze(1), reply).sigmoid(),
                        float(torch.cat(hits).float().mean()))
 

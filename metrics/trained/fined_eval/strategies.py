@@ -40,8 +40,6 @@ ANSWERED = 5
 """Utterances that a dialogue must have for its answers to be judged."""
 PAIRS, HELD_OUT_PAIRS = 20_000, 1_000
 """Pairs of dialogues of a dimension, to train on and held out."""
-PARTS = 3
-"""A third of the dialogues is better, a third worse."""
 
 Dialogues: TypeAlias = tuple[Rows, ...]
 """Dialogues as rows of a table."""
@@ -51,7 +49,7 @@ Rate: TypeAlias = Callable[[Dialogues], Column]
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """For each corpus the better and the worse dialogues; without `worse` those are the better ones shuffled."""
+    """The better and the worse dialogues of each corpus; without `worse` the better ones are shuffled."""
 
     better: tuple[Dialogues, ...]
     worse: tuple[Dialogues, ...] = ()
@@ -125,14 +123,14 @@ def sides(training: Sequence[Dialogues], held: Sequence[Dialogues], rate: Rate) 
         finite = values[0][np.isfinite(values[0])]
         if not finite.size or np.ptp(finite) == 0:
             continue
-        low, high = np.quantile(finite, [1 / PARTS, 1 - 1 / PARTS])
+        low, high = np.quantile(finite, [1 / 3, 2 / 3])
         parts = [tuple(dialogues[row] for row in np.flatnonzero(chosen))
                  for dialogues, rated in zip(corpus, values, strict=True) for chosen in (rated >= high, rated <= low)]
         if low < high and all(parts):
             corpora.append(parts)
     if not corpora:
         return None
-    better, worse, held_better, held_worse = (tuple(column) for column in zip(*corpora, strict=True))
+    better, worse, held_better, held_worse = zip(*corpora, strict=True)
     return Sides(better, worse), Sides(held_better, held_worse)
 
 
@@ -146,26 +144,23 @@ def signals(data: TrainingData, table: TextTable, training: Sequence[Dialogues],
     pairs = [np.concatenate([questions(rows, asks) for dialogues in split for rows in dialogues])
              for split in (training, held)]
     rates: dict[str, Rate] = {}
-    accuracies: dict[str, float] = {}
     if answers := judges.answers(data, table, *pairs):
         rates["coherence:answers"] = lambda dialogues: mean_of(
             dialogues, lambda rows: questions(rows if len(rows) >= ANSWERED else rows[:0], asks), answers)
-        accuracies["questions"] = answers.accuracy
     if inference := judges.inference(data, table):
         rates["likability:agreement"] = lambda dialogues: mean_of(
             dialogues, lambda rows: before(rows, near), lambda *pair: 1 - inference(*pair)[:, 2])
         rates["topic-depth:entailment"] = lambda dialogues: mean_of(
             dialogues, lambda rows: before(rows, far), lambda *pair: sign * inference(*pair)[:, 0])
-        accuracies["inference"] = inference.accuracy
     if sentiment := judges.sentiment(data, table):
         positive = sentiment(np.arange(len(asks)))
         rates["likability:sentiment"] = lambda dialogues: np.array([positive[rows].mean() for rows in dialogues])
-        accuracies["sentiment"] = sentiment.accuracy
     if data.recipe.examples["rare"]:
         rare = specificity(table.texts)
         rates["topic-depth:specificity"] = lambda dialogues: np.array([rare[rows].mean() for rows in dialogues])
-    data.notes |= {f"accuracy of the judge of {name} on what is held out": round(value, 4)
-                   for name, value in accuracies.items()}
+    data.notes |= {f"accuracy of the judge of {name} on what is held out": round(judge.accuracy, 4)
+                   for name, judge in (("questions", answers), ("inference", inference), ("sentiment", sentiment))
+                   if judge}
     return rates
 
 

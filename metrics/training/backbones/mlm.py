@@ -83,8 +83,15 @@ class MaskedLanguageModel(Trainable):
             return {"masked_tokens": len(hits), "masked_accuracy": round(hits.float().mean().item(), 4),
                     "masked_perplexity": round(entropies.double().mean().exp().item(), 2)}
 
-        return Objective(network, config, lambda rng: masked(_drawn(texts, rng), encoder, rng, SHARE), held_out,
-                         lambda network, batch: losses(network, batch)[0].mean(), notes)
+        def draw(rng: np.random.Generator) -> dict[str, Any]:
+            """Return a batch of texts of about one length."""
+            middle = int(rng.integers(len(texts)))
+            count = max(1, min(len(texts), TOKENS // len(texts[middle].ids)))
+            start = min(max(0, middle - count // 2), len(texts) - count)
+            return masked(texts[start : start + count], encoder, rng, SHARE)
+
+        return Objective(network, config, draw, held_out, lambda network, batch: losses(network, batch)[0].mean(),
+                         notes)
 
 
 def masked(texts: Sequence[Tokenized], encoder: Encoder, rng: np.random.Generator, share: float) -> dict[str, Any]:
@@ -110,11 +117,3 @@ def _texts(encoder: Encoder, dialogues: Dialogues, most: int, rng: np.random.Gen
             singles.append(text)
     read = [*encoder.tokenizer.texts(singles, LONGEST), *encoder.tokenizer.pairs(pairs, LONGEST)]
     return sorted((text for text in read if text.own), key=lambda text: len(text.ids))
-
-
-def _drawn(texts: Sequence[Tokenized], rng: np.random.Generator) -> Sequence[Tokenized]:
-    """Return texts of about one length, as many as a batch holds."""
-    middle = int(rng.integers(len(texts)))
-    count = max(1, min(len(texts), TOKENS // len(texts[middle].ids)))
-    start = min(max(0, middle - count // 2), len(texts) - count)
-    return texts[start : start + count]
