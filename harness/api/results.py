@@ -13,9 +13,9 @@ from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
 from harness.errors import BadConfig, BadReport
 from harness.results import files, rows
-from harness.results.item_scores import ColumnKey, labels
+from harness.results.item_scores import labels
 from harness.results.pooled import Pool
-from harness.results.rows import DatasetEntry, RankingRow
+from harness.results.rows import ColumnKey, DatasetEntry, RankingRow, Target
 from harness.run import plan
 from harness.run.settings import home_folder
 
@@ -121,7 +121,7 @@ class Results:
             raise BadConfig(f"the results have no dataset {dataset!r}; {nearest(dataset, known)}")
         return known[dataset]
 
-    def _of_dimension(self, name: str) -> set[tuple[str, str]]:
+    def _of_dimension(self, name: str) -> set[Target]:
         """Return the targets of a dimension, else of a quality of that name; by default all."""
         pairs = [(entry.name, quality) for entry in self.rows.datasets for quality in entry.qualities]
         for field in ("dimension", "name"):

@@ -15,6 +15,7 @@ from harness.results.files import filled
 from harness.results.item_scores import labels
 from harness.results.pooled import FOLLOWING, STATISTIC, Lead, Pool
 from harness.results.rows import Comparisons, Correlation, DatasetEntry, Results
+from harness.results.rows import Target as Target
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number
 from leaderboard.blocks.tables import Kind
@@ -27,8 +28,6 @@ FAMILY = ("Leads: each column on the items that it has scored, p by Holm over th
           "Tables: every two columns on the items that both have scored, Holm over all pairs.")
 NAMES = {"perm-both": "PERM-BOTH over contexts", "williams": "Williams", "williams-contexts": "Williams by context",
          "meng": "Meng, Rosenthal & Rubin", "bootstrap": "paired bootstrap over contexts"}
-Target = tuple[str, str]
-"""A dataset and a quality."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import TypeAlias
 
 import pyarrow as pa
 
+from harness.results.rows import ColumnKey as ColumnKey
 from harness.results.rows import ItemScores
 from harness.results.tables import file_of, table_of
 from harness.statistics.panel import Vector
@@ -25,9 +25,6 @@ from metrics.column import of_quality, split_quality
 
 SAFE = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
 """Names valid and distinct on every file system."""
-
-ColumnKey: TypeAlias = tuple[str, str]
-"""Metric and column."""
 
 
 def plain(columns: Mapping[ColumnKey, object]) -> Iterator[ColumnKey]:

@@ -6,20 +6,16 @@ import functools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 
 from harness.results.cache import Cache, digest
-from harness.results.item_scores import ColumnKey, on_quality
-from harness.results.rows import BoardId, DatasetEntry, ItemScores, QualityEntry, Results, fitted
+from harness.results.item_scores import on_quality
+from harness.results.rows import BoardId, ColumnKey, DatasetEntry, ItemScores, QualityEntry, Results, Target, fitted
 from harness.statistics.panel import Array, Vector
 from harness.statistics.pooled import Difference, all_pairs, differences, share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.significance import holm
-
-Target: TypeAlias = tuple[str, str]
-"""Dataset and quality."""
 
 STATISTIC, RELIABILITY = "spearman", "split-half"
 FOLLOWING = 5

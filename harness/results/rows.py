@@ -8,12 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.results.cache import Cache
+
+Target: TypeAlias = tuple[str, str]
+"""Dataset and quality."""
+
+ColumnKey: TypeAlias = tuple[str, str]
+"""Metric and column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +308,7 @@ class ItemScores:
     words: npt.NDArray[np.int64]
     contexts: npt.NDArray[np.int64]
     human: Mapping[str, npt.NDArray[np.float64]]
-    scores: Mapping[tuple[str, str], npt.NDArray[np.float64]]
+    scores: Mapping[ColumnKey, npt.NDArray[np.float64]]
     conversations: npt.NDArray[np.int64] | None = None
 
 

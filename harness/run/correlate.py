@@ -17,8 +17,8 @@ import numpy as np
 
 from benchmarks.dataset import Dataset, Item, Quality
 from harness.results.cache import Cache, digest
-from harness.results.item_scores import ColumnKey, on_quality, plain
-from harness.results.rows import Correlation, DatasetEntry, ItemScores, Reliability
+from harness.results.item_scores import on_quality, plain
+from harness.results.rows import ColumnKey, Correlation, DatasetEntry, ItemScores, Reliability, Target
 from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import estimates
 from harness.statistics.panel import Array, Codes, Panel, Vector, alike, codes, panel
@@ -80,7 +80,7 @@ class TargetData:
 
     dataset: str
     judged: Judged
-    names: tuple[tuple[str, str], ...]
+    names: tuple[ColumnKey, ...]
     scores: Array
     system: Codes
     context: Codes
@@ -92,7 +92,7 @@ class TargetData:
         return self.judged.quality.name
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> Target:
         return self.dataset, self.quality
 
     @property

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Dataset, Item, Utterance
-from harness.results.item_scores import ColumnKey, labels, on_quality
-from harness.results.rows import Correlation, Example, ItemScores
+from harness.results.item_scores import labels, on_quality
+from harness.results.rows import ColumnKey, Correlation, Example, ItemScores
 from harness.run.correlate import Judged
 from harness.statistics.ranks import ranks
 

@@ -17,9 +17,8 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from harness.results.rows import BoardId, Correlation, DatasetEntry, MetricEntry, RankingRow, fitted
+from harness.results.rows import Target as Target
 from harness.statistics.rank_intervals import rank
-
-Target = tuple[str, str]
 
 Rule: TypeAlias = Callable[[Mapping[Target, float]], float]
 

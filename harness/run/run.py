@@ -15,12 +15,12 @@ from typing import Any
 from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
 from benchmarks.formats import private
-from harness.results.rows import TABLES, Failure, RankingRow, Results, Skip
+from harness.results.rows import TABLES, Failure, RankingRow, Results, Skip, Target
 from harness.run import compare, correlate, entries, environment, examples, intervals
 from harness.run import plan as plans
 from harness.run.correlate import Judged, TargetData
 from harness.run.plan import Plan
-from harness.run.rank import Target, boards, ranking, unseen
+from harness.run.rank import boards, ranking, unseen
 from harness.run.scores import Scored, Scoring
 from harness.run.workspace import Workspace
 from harness.scoring import composites

@@ -14,11 +14,10 @@ from typing import Any, TypeAlias, TypeVar
 
 from harness.results.item_scores import slug
 from harness.results.rows import Correlation, DatasetEntry, QualityEntry, RankingRow, Results, fitted
+from harness.results.rows import Target as Target
 
 Column: TypeAlias = tuple[str, str]
 """A metric and one of its columns."""
-Target: TypeAlias = tuple[str, str]
-"""A dataset and one of its qualities, by name."""
 Value = TypeVar("Value")
 
 STATISTIC = "spearman"
