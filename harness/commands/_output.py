@@ -13,7 +13,7 @@ from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig
 from harness.results import exhibits, files
 from harness.results.rows import Results
-from leaderboard.blocks.tables import Cell, Group, Heading, Kind, Table
+from leaderboard.blocks.tables import Cell, Heading, Kind, Table
 from leaderboard.render import text
 
 LISTING = ".published.json"
@@ -25,10 +25,10 @@ DATA = {"sample": "the bundled sample (made by a script, simulated raters)", "re
         "own": "your own datasets"}
 
 
-def table(caption: str, heads: Iterable[tuple[str, Kind]], data: str, *groups: Iterable[Sequence[str]]) -> str:
-    """Format a table for the terminal from the headings and kinds of its columns and groups of rows."""
-    return text.text(Table("", caption, tuple(Heading(name, kind) for name, kind in heads),
-                           tuple(Group(tuple(tuple(map(Cell, row)) for row in rows)) for rows in groups), data))
+def table(caption: str, heads: Iterable[tuple[str, Kind]], data: str, rows: Iterable[Sequence[str]]) -> str:
+    """Format a table for the terminal from the headings and kinds of its columns."""
+    return text.text(Table.of("", caption, (Heading(name, kind) for name, kind in heads),
+                              (tuple(map(Cell, row)) for row in rows), data))
 
 
 def print_correlations(report: Results, wanted: Callable[[str, str], bool] = lambda dataset, quality: True) -> None:

@@ -16,7 +16,7 @@ from harness.results.item_scores import slug
 from harness.results.rows import DatasetEntry, QualityEntry, RankingRow
 from harness.statistics.rank_intervals import rank
 from leaderboard.blocks import cells
-from leaderboard.blocks.tables import Cell, Group, Heading, Row, Table
+from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model import sentences
 from leaderboard.model.boards import RULES, Board, has_interval, rank_interval
 from leaderboard.model.cost import Cost, costs
@@ -65,7 +65,7 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
          Heading("Cost", "number", small="s per 1,000", key="cost", title="Seconds per 1,000 items on "
                  f"{index.results.run.device}, running alone, models loaded, inputs included"),
          Heading("Size", "number", small="parameters", key="size", title="Parameters of all its networks")),
-        tuple(Group(tuple(map(line, listed)), title) for title, listed in rows.items() if listed), board=True,
+        {title: tuple(map(line, listed)) for title, listed in rows.items() if listed}, board=True,
         data="Ranks count all columns, including those fitted on ratings, which are listed below")
 
 
@@ -77,14 +77,14 @@ def board_table(index: Index, board: Board, extra: Sequence[ExtraColumn], data: 
         return tuple((_rank(board.row(column)), _name(index, column, board.row(column), control),
                       *(shown.get(column, Cell(cells.MISSING)) for _, shown in extra)) for column in columns)
 
-    groups = (Group(lines(board.ranked)),
-              Group(lines(column for column in board.columns if column not in board.ranked), UNRANKED))
+    unranked = [column for column in board.columns if column not in board.ranked]
+    groups = {"": lines(board.ranked), UNRANKED: lines(unranked)}
     any_interval = any(map(has_interval, board.ranking.values()))
     return Table(
         f"{slug(board.name)}-{slug(board.statistic.replace(' ', '-'))}", board.caption,
         (Heading("Rank, 95 %" if any_interval else "Rank", "rank", key="rank"),
          Heading("Metric", "stub", key="metric"), *(heading for heading, _ in extra)),
-        tuple(group for group in groups if group.rows), data=data)
+        {title: rows for title, rows in groups.items() if rows}, data=data)
 
 
 def overall_board(index: Index, board: Board) -> Table:

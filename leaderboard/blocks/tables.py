@@ -6,7 +6,7 @@ relative to the root of the site.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -58,21 +58,13 @@ def numeric(*texts: str) -> tuple[Heading, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Rows that belong together, with an optional title."""
-
-    rows: tuple[Row, ...]
-    title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Table:
-    """Groups of rows on described `data`; hidden behind the text `folded`, if any; scripts re-rank a `board`."""
+    """Groups of rows by title, based on `data`; hidden behind the text `folded`, if any; scripts re-rank a `board`."""
 
     anchor: str
     caption: str
     headings: tuple[Heading, ...]
-    groups: tuple[Group, ...]
+    groups: Mapping[str, tuple[Row, ...]]
     data: str = ""
     folded: str = ""
     board: bool = False
@@ -81,12 +73,11 @@ class Table:
     def of(cls, anchor: str, caption: str, headings: Iterable[Heading], rows: Iterable[Row], data: str = "",
            folded: str = "") -> Table:
         """Make a table with a single group of rows."""
-        listed = tuple(rows)
-        return cls(anchor, caption, tuple(headings), (Group(listed),) if listed else (), data, folded)
+        return cls(anchor, caption, tuple(headings), {"": tuple(rows)}, data, folded)
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        return tuple(row for group in self.groups for row in group.rows)
+        return tuple(row for rows in self.groups.values() for row in rows)
 
     @property
     def reasons(self) -> dict[str, int]:

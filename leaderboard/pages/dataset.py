@@ -13,7 +13,7 @@ from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results
 from leaderboard.blocks.boards import CONTROL, dataset_board
 from leaderboard.blocks.cells import known_cell, lead_marks, leaders, missing
 from leaderboard.blocks.pictures import example_blocks
-from leaderboard.blocks.tables import Block, Cell, Facts, Group, Heading, Page, Prose, Row, Section, Table, numeric
+from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Row, Section, Table, numeric
 from leaderboard.model.index import ONE_RATER, Index, main_quality, make_index
 from leaderboard.model.questions import LIMIT, rater_limit
 
@@ -78,9 +78,10 @@ def _leading(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
     board = dataset_board(index, entry, index.statistics[0]) if index.statistics else None
     if board is None or not board.rows:
         return (Prose("Nothing was scored here."),)
-    rows = tuple(row for position, row in enumerate(board.groups[0].rows) if position < ROWS or row[1].text == CONTROL)
+    title, ranked = next(iter(board.groups.items()))
+    rows = tuple(row for position, row in enumerate(ranked) if position < ROWS or row[1].text == CONTROL)
     more = len(board.rows) - len(rows)
-    return (replace(board, groups=(Group(rows, board.groups[0].title),)),
+    return (replace(board, groups={title: rows}),
             *((Prose(f"{more} more columns are in the downloads: correlations.csv or the bundle.",
                      link="methods.html#files"),) if more > 0 else ()))
 

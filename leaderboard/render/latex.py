@@ -6,14 +6,14 @@ rows; many headings are rotated. A table needs `\usepackage{amssymb,booktabs,gra
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from operator import itemgetter
 
 from harness.results.item_scores import slug
 from harness.results.rows import Results
 from leaderboard.blocks.boards import dataset_board, overall_board
-from leaderboard.blocks.tables import Cell, Group, Heading, Table
+from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.escaping import visible
 from leaderboard.model.boards import overall_boards
 from leaderboard.model.index import make_index
@@ -45,12 +45,12 @@ def boards(results: Results) -> dict[str, Table]:
 
 def write(table: Table, name: str) -> str:
     """Write a board with the label `tab:NAME`."""
-    parts = [(columns, groups) for groups in _pages(table.groups) for columns in _columns(table.headings)]
+    parts = [(columns, rows) for rows in _pages(table.groups) for columns in _columns(table.headings)]
     head = f"% {' '.join(name.split())}: needs \\usepackage{{amssymb,booktabs,graphicx}}\n"
     models = sorted({cell.model for row in table.rows for cell in row if cell.model})
     head += "".join(f"% scores with {text(model)}\n" for model in models)
-    return head + "\n".join(_part(table, name, columns, groups, number, len(parts))
-                            for number, (columns, groups) in enumerate(parts, start=1))
+    return head + "\n".join(_part(table, name, columns, rows, number, len(parts))
+                            for number, (columns, rows) in enumerate(parts, start=1))
 
 
 def text(value: str) -> str:
@@ -70,15 +70,14 @@ def _columns(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
     return [(*lead, *others[start:end]) for start, end in pairwise(edges)]
 
 
-def _pages(groups: Sequence[Group]) -> list[list[Group]]:
-    """Split the rows into pages, repeating the title of a group on each."""
-    rows = [(group.title, row) for group in groups for row in group.rows]
-    pages = [rows[start:start + ROWS] for start in range(0, len(rows), ROWS)] or [[]]
-    return [[Group(tuple(row for _, row in part), title) for title, part in groupby(page, key=itemgetter(0))]
-            for page in pages]
+def _pages(groups: Mapping[str, Sequence[Row]]) -> list[list[tuple[str, Row]]]:
+    """Split the rows, each with the title of its group, into pages."""
+    rows = [(title, row) for title, group in groups.items() for row in group]
+    return [rows[start:start + ROWS] for start in range(0, len(rows), ROWS)] or [[]]
 
 
-def _part(table: Table, name: str, columns: Sequence[int], groups: Sequence[Group], number: int, count: int) -> str:
+def _part(table: Table, name: str, columns: Sequence[int], rows: Sequence[tuple[str, Row]], number: int, count: int,
+          ) -> str:
     headings = [table.headings[column] for column in columns]
     weak = any("weak" in cell.marks for row in table.rows for cell in row)
     legend = "Best bold, second underlined" + (r", $p \geq 0.05$ in italics" if weak else "")
@@ -91,7 +90,8 @@ def _part(table: Table, name: str, columns: Sequence[int], groups: Sequence[Grou
         f"\\label{{tab:{name}{f'-{number}' if number > 1 else ''}}}",
         f"\\begin{{tabular}}{{{align}}}", r"\toprule",
         " & ".join(_heading(heading, len(columns) > ROTATED) for heading in headings) + r" \\", r"\midrule",
-        "\n\\midrule\n".join("\n".join(_group(group, columns)) for group in groups),
+        "\n\\midrule\n".join("\n".join(_group(title, group, columns))
+                             for title, group in groupby(rows, key=itemgetter(0))),
         r"\bottomrule", r"\end{tabular}", r"\end{table}", ""))
 
 
@@ -100,10 +100,10 @@ def _heading(heading: Heading, rotated: bool) -> str:
     return f"\\rotatebox{{60}}{{{name}}}" if rotated and heading.kind not in ("rank", "stub") else name
 
 
-def _group(group: Group, columns: Sequence[int]) -> Iterator[str]:
-    if group.title:
-        yield f"\\multicolumn{{{len(columns)}}}{{l}}{{{text(group.title)}}} \\\\"
-    for row in group.rows:
+def _group(title: str, rows: Iterable[tuple[str, Row]], columns: Sequence[int]) -> Iterator[str]:
+    if title:
+        yield f"\\multicolumn{{{len(columns)}}}{{l}}{{{text(title)}}} \\\\"
+    for _, row in rows:
         yield " & ".join(_cell(row[column]) for column in columns) + r" \\"
 
 

@@ -78,10 +78,10 @@ def _table(table: Table, anchors: Anchors) -> str:
     reasons = table.reasons
     lines = [[_cell(Cell(heading.text, small=heading.small), anchors) for heading in table.headings],
              ["---:" if heading.kind in ("number", "rank") else "---" for heading in table.headings]]
-    for group in table.groups:
-        if group.title:
-            lines.append(["", f"*{_text(group.title)}*", *[""] * (len(table.headings) - 2)])
-        lines += [[_cell(cell, anchors, reasons) for cell in row] for row in group.rows]
+    for title, group in table.groups.items():
+        if title:
+            lines.append(["", f"*{_text(title)}*", *[""] * (len(table.headings) - 2)])
+        lines += [[_cell(cell, anchors, reasons) for cell in row] for row in group]
     rows = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     notes = "\n".join(f"{number}. {_text(reason)}" for reason, number in reasons.items())
     data = f" {_text(table.data)}." if table.data else ""

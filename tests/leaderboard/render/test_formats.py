@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from harness.results.rows import Failure, Results, Skip
-from leaderboard.blocks.tables import Cell, Group, Heading, Table
+from leaderboard.blocks.tables import Cell, Heading, Table
 from leaderboard.render import latex
 from leaderboard.render import rows as exports
 from leaderboard.render import text as terminal
@@ -49,7 +49,7 @@ def test_comparisons_with_odd_names_read_back(results: Results) -> None:
 def test_wide_characters_keep_columns_aligned() -> None:
     def lines(width: int, *rows: tuple[str, str]) -> list[str]:
         cells = tuple((Cell(name), Cell(value)) for name, value in rows)
-        made = Table("", "T", (Heading("team", "stub"), Heading("value", "number")), (Group(cells),))
+        made = Table.of("", "T", (Heading("team", "stub"), Heading("value", "number")), cells)
         return terminal.text(made, width).splitlines()[4:]
 
     assert lines(110, ("茶の会", "0.1"), ("beta", "0.25")) == ["茶の会      0.1", "beta       0.25"]
@@ -92,7 +92,7 @@ def test_wide_board_is_split_and_repeats_rank_and_metric() -> None:
         names = [f"c{column}" for column in range(columns)]
         headings = (Heading("Rank", "rank"), Heading("Metric", "stub"), *(Heading(name, "number") for name in names))
         line = (Cell("1"), Cell("m"), *(Cell("0.1") for _ in names))
-        board = Table("a", "Caption", headings, (Group((line,) * rows), Group((line,), "Not ranked")), data="real")
+        board = Table("a", "Caption", headings, {"": (line,) * rows, "Not ranked": (line,)}, data="real")
         source = latex.write(board, "b")
         assert source.count(r"\begin{table}") == parts
         assert all(promised == count <= latex.COLUMNS for promised, count in rows_of(source))
