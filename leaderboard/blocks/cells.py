@@ -6,6 +6,7 @@ import math
 from bisect import bisect
 from collections.abc import Iterable
 
+from harness.results import exhibits
 from harness.results.rows import Correlation
 from leaderboard.blocks.tables import Cell, Mark
 from leaderboard.model.index import Column, Index
@@ -19,9 +20,9 @@ NO_LEADERS = (math.nan, math.nan)
 """For columns that mix datasets, where no value is marked as best."""
 
 
-def number(value: float) -> str:
-    """Format with three decimals and a true minus sign; '–' if missing."""
-    return _decimals(value, 3) if math.isfinite(value) else MISSING
+def number(value: float, decimals: int = 3) -> str:
+    """Format with a true minus sign; '–' if missing."""
+    return exhibits.number(value, decimals)
 
 
 def number_cell(value: float, leaders: tuple[float, float] = NO_LEADERS, *, shaded: bool = False) -> Cell:
@@ -104,10 +105,4 @@ def marked(data: str, fitted: bool) -> str:
 
 def _interval(row: Correlation, decimals: int) -> str:
     finite = math.isfinite(row.low) and math.isfinite(row.high)
-    return f"{_decimals(row.low, decimals)} to {_decimals(row.high, decimals)}" if finite else ""
-
-
-def _decimals(value: float, decimals: int) -> str:
-    """Format with a true minus sign, and without a sign before zero."""
-    text = f"{value:.{decimals}f}"
-    return text.replace("-", "−" if text.strip("-0.") else "")
+    return f"{number(row.low, decimals)} to {number(row.high, decimals)}" if finite else ""

@@ -55,7 +55,7 @@ def text(table: Table, width: int = WIDTH) -> str:
     sizes = [max(map(_width, column)) for column in zip(*texts, strict=True)]
     stub = next((position for position, heading in enumerate(table.headings) if heading.kind == "stub"), 0)
     sizes[stub] = max(8, min(sizes[stub], width - sum(sizes) + sizes[stub] - 2 * (len(sizes) - 1)))
-    head, *lines = [_truncated(line, width) for row, cells in zip(rows, texts, strict=True)
+    head, *lines = [_cut(line, width, "") for row, cells in zip(rows, texts, strict=True)
                     for line in _lines(row, cells, sizes, table.headings, stub)]
     title = textwrap.fill(plain(f"{table.caption}. {f'Data: {table.data}.' if table.data else ''}"), width,
                           break_on_hyphens=False)
@@ -101,9 +101,11 @@ def _width(value: str) -> int:
         0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF") for char in value)
 
 
-def _truncated(value: str, width: int) -> str:
-    return value if _width(value) <= width else next(
-        value[:size] for size in range(len(value), -1, -1) if _width(value[:size]) <= width)
+def _cut(value: str, width: int, end: str = "…") -> str:
+    """Cut a text that is wider, marking the cut by its end."""
+    if _width(value) <= width:
+        return value
+    return next(value[:size] + end for size in range(len(value), -1, -1) if _width(value[:size] + end) <= width)
 
 
 def _text(cell: Cell) -> str:
@@ -114,13 +116,13 @@ def _text(cell: Cell) -> str:
 
 def _lines(row: Row, texts: list[str], sizes: Sequence[int], headings: Sequence[Heading], stub: int) -> list[str]:
     """Format a row on one line, with models that do not fit on a second one."""
-    name, below = row[stub], ""
+    name, below = row[stub], list[str]()
     if name.model and _width(texts[stub]) > sizes[stub]:
-        below = " " * (sum(sizes[:stub]) + 2 * stub + 2) + plain(f"({name.model})")
+        below = [" " * (sum(sizes[:stub]) + 2 * stub + 2) + plain(f"({name.model})")]
         texts = [*texts[:stub], _text(name._replace(model="")), *texts[stub + 1:]]
-    texts = [value if _width(value) <= size else _truncated(value, size - 1) + "…"
-             for value, size in zip(texts, sizes, strict=True)]
-    spaces = [" " * (size - _width(value)) for value, size in zip(texts, sizes, strict=True)]
-    line = "  ".join(space + value if heading.kind in ("number", "rank") else value + space
-                     for value, space, heading in zip(texts, spaces, headings, strict=True)).rstrip()
-    return [line, below] if below else [line]
+    columns = []
+    for value, size, heading in zip(texts, sizes, headings, strict=True):
+        fitting = _cut(value, size)
+        space = " " * (size - _width(fitting))
+        columns.append(space + fitting if heading.kind in ("number", "rank") else fitting + space)
+    return ["  ".join(columns).rstrip(), *below]
