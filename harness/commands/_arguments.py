@@ -20,7 +20,7 @@ FLAGS = {
     "dataset NAME": "dataset: its name or the path of a card (.toml); repeatable",
     "quality NAME": "quality or dimension; repeatable",
     "split": "only the datasets of one split",
-    "language CODE": "only datasets in this language (code; all: every translation too); repeatable",
+    "language CODE": "only datasets in this language; all: every translation too; repeatable",
     "data": "auto: imported or fetched data, else the sample (default)",
     "aggregate": "how turn scores are combined for a dialogue; repeatable (default: mean)",
     "limit N": "only the first N items of each dataset, as a smoke test",
@@ -36,7 +36,7 @@ FLAGS = {
                   "no texts in the results and pages)",
     "encoder MODEL": "sentence encoder of metrics that name none: hub id, NAME@REVISION or folder (default: the "
                      "embedded all-MiniLM-L6-v2)",
-    "lm MODEL": "causal language model, likewise (default: the small shipped one)",
+    "lm MODEL": "causal language model: hub id, NAME@REVISION or folder (default: the small shipped one)",
     "vectors FILE": "word2vec or GloVe vectors, text or binary (default: the encoder's input embeddings)",
     "device DEVICE": "auto, cpu, cuda, cuda:0,cuda:1 or mps (default: auto)",
     "precision": "auto: bf16 on CUDA, else fp32, unless the model's card says otherwise (default)",

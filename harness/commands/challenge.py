@@ -48,11 +48,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--team", default="", metavar="NAME", help="receive: the team of the file")
     parser.add_argument("--column", default="", metavar="NAME", help="receive: column of the scores")
     parser.add_argument("--phase", default="", metavar="NAME",
-                        help="phase (default: receive: the phase of the scored items; validate: all; else all with "
+                        help="phase (default: for receive that of the scored items, for validate all, else all with "
                              "submissions)")
     parser.add_argument("--dry-run", action="store_true", help="receive: only show what would happen")
     parser.add_argument("--allow-refused", action="store_true",
-                        help="exit with 0 despite refused submissions, and rank despite changes since the freeze")
+                        help="return 0 despite refused submissions, and rank despite changes since the freeze")
     parser.add_argument("--example", action="store_true",
                         help="init: include five fictional teams, one of them with a broken file")
     parser.add_argument("--out", type=Path, metavar="DIR",

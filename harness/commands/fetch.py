@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         raise BadConfig("give either names or --all")
     models = catalogue.cards()
     wanted = [name for name, card in models.items() if not card.terms] if args.names == ["models"] else args.names
-    known = {*models, *RESOURCES, *datasets.names()}
+    known = (*models, *RESOURCES, *datasets.names())
     if unknown := next((name for name in wanted if name not in known and "/" not in name), None):
         raise BadConfig(f"unknown dataset, model or resource {unknown!r}; {nearest(unknown, known)}")
     names = _missing(args.home) if args.all else wanted
@@ -65,10 +65,13 @@ def _fetch_all(names: Iterable[str], home: Path, fetch_one: Callable[[str, Path]
     for name in wanted:
         try:
             print(fetch_one(name, home))
-        except (BenchmarkError, MissingResource, OSError) as error:
-            failed.append(name)
-            reason = f"{name}: {error.filename or home}: {error.strerror}" if isinstance(error, OSError) else str(error)
-            print(f"harness: {reason}", file=sys.stderr)
+            continue
+        except (BenchmarkError, MissingResource) as error:
+            reason = str(error)
+        except OSError as error:
+            reason = f"{name}: {error.filename or home}: {error.strerror or error}"
+        failed.append(name)
+        print(f"harness: {reason}", file=sys.stderr)
     print(f"{len(wanted) - len(failed)} fetched into {home}"
           + (f"; {len(failed)} failed: {', '.join(failed)}" if failed else ""))
     return failed

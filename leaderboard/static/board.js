@@ -2,7 +2,8 @@
 
    Address, behind the #:  q=BOARD  ratings=1  models=MILLIONS  stat=NAME  without=DATASET (several)  find=TEXT
                            sort=COLUMN.ascending | descending  open=LABEL  one=LABEL  other=LABEL  y=PIXELS
-   A fragment without "=" is an anchor in the page and selects nothing. Columns are named by their positions in Numbers. */
+   A fragment without "=" is an anchor in the page and selects nothing. Columns are named by their positions in Numbers.
+*/
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -101,8 +102,9 @@ document.addEventListener("DOMContentLoaded", () => {
     return element;
   }
 
-  /* The best metrics as dots with intervals, beside controls and raters. Names and values are text beside one SVG that is
-     stretched to the available width; its rows are as high as the lines of text. A dot is a stroke of zero length. */
+  /* Draw the best metrics as dots with intervals, beside controls and raters. Names and values are text beside one SVG
+     that is stretched to the available width; its rows are as high as the lines of text. A dot is a stroke of zero
+     length. */
   function drawPicture(question, shown, ranks) {
     const first = shown.slice(0, ROWS);
     const valueOf = (column) => ranks[column][3].toFixed(2);
@@ -152,7 +154,8 @@ document.addEventListener("DOMContentLoaded", () => {
   function fill(cell, value, [best, second], small) {
     const text = three(value);
     const tag = { [second]: "u", [best]: "strong" }[text];
-    cell.replaceChildren(value !== null && tag ? make(tag, {}, text) : text, ...(small ? [make("small", {}, small)] : []));
+    cell.replaceChildren(value !== null && tag ? make(tag, {}, text) : text);
+    if (small) cell.append(make("small", {}, small));
   }
 
   function fillRank(cell, ranked) {
@@ -206,8 +209,10 @@ document.addEventListener("DOMContentLoaded", () => {
     }
     body.replaceChildren(...lines.map(({ row }) => row));
     const [key, direction] = choice.sort.split(/\.(?=[a-z]+$)/);
-    if (cellOf[key] !== undefined) Tables.sort(table, cellOf[key], direction === "ascending" ? direction : "descending");
-    else for (const heading of headings) heading.removeAttribute("aria-sort");
+    for (const heading of headings) heading.removeAttribute("aria-sort");
+    if (cellOf[key] !== undefined) {
+      Tables.sort(table, cellOf[key], direction === "ascending" ? direction : "descending");
+    }
     const opened = lines.find(({ column, row }) => choice.open === columns[column].label && !row.hidden);
     if (opened) opened.row.after(details(question, shown, opened.column));
     const statistic = choice.stat === "corrected" ? "Spearman, corrected for rater noise"
@@ -276,7 +281,8 @@ document.addEventListener("DOMContentLoaded", () => {
     arrange(question, shown);
     controls.sync();
     const [first, second] = [choice.one, choice.other].map((name) => columns.findIndex(({ label }) => label === name));
-    compared.replaceChildren(...(first < 0 || second < 0 || first === second ? [] : Compare.view(question, first, second)));
+    const both = first >= 0 && second >= 0 && first !== second;
+    compared.replaceChildren(...(both ? Compare.view(question, first, second) : []));
   }
 
   /* Controls */

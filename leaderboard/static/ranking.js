@@ -1,8 +1,8 @@
 /* The ranks of columns on a question: those of the run or, for another statistic or fewer datasets, computed here.
 
-   The numbers are in numbers.js, described in leaderboard/model/numbers.py. A column that lacks a target of the question
-   has no rank. The mean is over the targets of a dataset, then over the datasets (rule dev), or over all targets (rule
-   test). Columns and targets are named by their positions in Numbers. */
+   The numbers are in numbers.js, described in leaderboard/model/numbers.py. A column that lacks a target of the
+   question has no rank. The mean is over the targets of a dataset, then over the datasets (rule dev), or over all
+   targets (rule test). Columns and targets are named by their positions in Numbers. */
 "use strict";
 
 const Ranking = (() => {
@@ -17,7 +17,7 @@ const Ranking = (() => {
     return Numbers.fitted.some(([fitted, dataset]) => fitted === column && dataset === Numbers.targets[target].dataset);
   }
 
-  /* Return the correlation of a column on a target; "corrected" is the first statistic divided by the limit from noise. */
+  /* Return the correlation of a column on a target; "corrected" is the first statistic divided by the limit. */
   function value(stat, column, target) {
     const name = stat === "corrected" || !stat ? Numbers.statistics[0] : stat;
     const correlation = Numbers.values[name][column][target];

@@ -1,7 +1,7 @@
 """The harness writes and prints no secret of its user.
 
-Keys are planted where people have them: in environment variables, in the URL of a store, in what a judge or a metric
-answers. Then every byte that was written is looked through: files, what is packed in them, and the texts of tables.
+Keys are planted in environment variables, in the URL of a store, and in answers of judges and metrics. Then every
+written byte is searched: files, their packed members, and the texts of tables.
 """
 
 import io
@@ -50,14 +50,13 @@ def texts(name: str, content: bytes) -> Iterator[tuple[str, bytes]]:
                 yield f"{name}, {column}", "\n".join(map(str, table.column(column).unique().to_pylist())).encode()
 
 
-def leaks(*folders: Path, printed: str = "") -> list[tuple[str, str]]:
+def leaks(*folders: Path, printed: str) -> list[tuple[str, str]]:
     """Return every secret with its location."""
     files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
-    assert files or printed
-    every = [("what was printed", printed.encode()), *((str(path), path.read_bytes()) for path in files)]
-    every += [(path, file.getvalue()) for path, file in MemoryFileSystem.store.items()]
-    return [(secret, where) for name, content in every for where, held in texts(name, content) for secret in SECRETS
-            if secret.encode() in held]
+    contents = [("printed", printed.encode()), *((str(path), path.read_bytes()) for path in files)]
+    contents += [(path, file.getvalue()) for path, file in MemoryFileSystem.store.items()]
+    return [(secret, where) for name, content in contents for where, text in texts(name, content)
+            for secret in SECRETS if secret.encode() in text]
 
 
 def judged(out: Path, *more: str) -> list[str]:
@@ -88,8 +87,7 @@ def test_no_output_contains_a_secret(
     assert leaks(tmp_path, home, printed=printed) == []
 
 
-def test_unreachable_store_is_reported_without_password(tmp_path: Path,
-                                                                   capfd: pytest.CaptureFixture[str]) -> None:
+def test_unreachable_store_is_reported_without_password(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for url in (f"nowhere://AKIAINTHEURL:{PASSWORD}@bucket", f"s3://AKIAINTHEURL:{PASSWORD}@nowhere/x",
                 f"ftp://AKIAINTHEURL:{PASSWORD}@127.0.0.1:9/x"):
         assert main(["run", "--metric", "length", "--dataset", "fed-turn", "--limit", "5", "--draws", "0", "--store",
