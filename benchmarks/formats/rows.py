@@ -92,7 +92,7 @@ def json_lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
                 raise Unreadable(number, f"is not JSON: {getattr(error, 'msg', error)}") from error
             if not isinstance(value, dict):
                 raise Unreadable(number, "should be an object")
-            if "\\ud" in line.casefold() and not encodes(value):
+            if ("\\ud" in line or "\\uD" in line) and not encodes(value):
                 raise Unreadable(number, "holds half of a surrogate pair, which is no text")
             yield number, value
 

@@ -93,6 +93,7 @@ class Sampler:
         self._lock, self._stop = threading.Lock(), threading.Event()
         self._quiet_until = 0.0
         self._jitter = random.Random(options.seed)  # noqa: S311  (spreads waits, hides nothing)
+        self._cause: MetricError | None = None
         self._failed_in_a_row = 0
         self._unanswered: list[str] = []
         self._refusal = ""
@@ -109,7 +110,7 @@ class Sampler:
                 if self._endpoint is not None:
                     self._endpoint.cut()
                 pool.shutdown(cancel_futures=True)
-                raise _cause(error, futures) from None
+                raise self._cause or error from None
         if self._unanswered:
             raise NoAnswer(f"{len(self._unanswered)} of {len(futures)} requests got no answer "
                            f"({self._unanswered[-1]}); {CONTINUE}")
@@ -156,8 +157,7 @@ class Sampler:
         """Count a refused or unreadable answer; raise the error after ENOUGH of them without any that was read."""
         self.usage.count(**{kind: 1})
         if not self.usage.counts["read"] and self.usage.counts[kind] >= ENOUGH:
-            self._stop.set()
-            raise error
+            self._give_up(error)
 
     def _answer(self, question: Question, sample: int, attempt: int) -> Answer:
         body = {**self.options.body, "messages": question.messages}
@@ -206,8 +206,13 @@ class Sampler:
             self._failed_in_a_row += 1
             gone = self._failed_in_a_row >= self.options.tries * (self.options.concurrency + 1)
         if gone:
-            self._stop.set()
-            raise NoAnswer(f"{self._failed_in_a_row} requests in a row failed ({error}); {CONTINUE}")
+            self._give_up(NoAnswer(f"{self._failed_in_a_row} requests in a row failed ({error}); {CONTINUE}"))
+
+    def _give_up(self, error: MetricError) -> None:
+        """Stop all threads with this error."""
+        self._cause = self._cause or error
+        self._stop.set()
+        raise error
 
     def _rest(self, seconds: float) -> None:
         """Sleep; raise Stopped if another thread has given up."""
@@ -218,11 +223,3 @@ class Sampler:
         """Return the delay of an attempt: exponential with jitter, or as the server asks."""
         doubled = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1)) * self._jitter.uniform(0.5, 1.0)
         return max(doubled, min(after, LONGEST_WAIT))
-
-
-def _cause(error: BaseException, futures: Sequence[Future[Reading]]) -> BaseException:
-    """Return the exception that stopped the threads, rather than Stopped itself."""
-    if not isinstance(error, Stopped):
-        return error
-    raised = (future.exception() for future in futures if future.done() and not future.cancelled())
-    return next((cause for cause in raised if isinstance(cause, MetricError)), error)
