@@ -96,7 +96,6 @@ class BertScore:
         return dict(zip(self.card.columns, table, strict=True))
 
     def _joined(self, precisions: Column, recalls: Column) -> Column:
-        """Return P, R and F over all references."""
         sums = precisions + recalls
         scores = np.stack([precisions, recalls, 2 * precisions * recalls / np.where(sums == 0, 1, sums)])
         joined: Column = scores.mean(axis=1) if self.references == "mean" else scores.max(axis=1)
@@ -118,7 +117,6 @@ class _Reader:
             self._weigh(idf_of)
 
     def read(self, block: Sequence[Shared]) -> dict[str, Weighted]:
-        """Return the tokens of each text of the block."""
         texts = list(dict.fromkeys(text for group in block for text in _texts(group)))
         prepared = [self._prepared(text) for text in texts]
         numbers = (row.ids for row in self._encoder.tokenizer.texts(prepared))

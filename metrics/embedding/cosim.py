@@ -26,11 +26,8 @@ class CoSim:
     card: ClassVar[MetricCard] = MetricCard(
         name="cosim", title="CoSim", columns=("cosim",), family="embedding", levels=("dialogue", "turn"),
         models=("encoder",), paper="https://aclanthology.org/2021.acl-long.441",
-        notes="Of a response: the mean over its context and itself.",
-        system="same method, smaller model",
-        departures=(
-            "Vectors of the run's encoder, where DynaEval takes a RoBERTa adapted to dialogue.",
-        ),
+        notes="Of a response: the mean over its context and itself.", system="same method, smaller model",
+        departures=("Vectors of the run's encoder, where DynaEval takes a RoBERTa adapted to dialogue.",),
     )
     encoder: str = ""
     pooling: Literal["mean", "cls", "max"] = "mean"

@@ -91,7 +91,6 @@ def _log_precision(match: float, total: int, doubled: float, smoothing: Smoothin
 
 
 def _matches(response: Sequence[str], references: SideBySide) -> tuple[int, ...]:
-    """Return the clipped matches of each order."""
     matches = [0] * len(ORDERS)
     for order, matched in enumerate(references.found(response, len(ORDERS))):
         if not matched:  # then no longer n-gram matches either

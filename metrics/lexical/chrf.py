@@ -31,8 +31,7 @@ class Chrf:
     card: ClassVar[MetricCard] = MetricCard(
         name="chrf", title="chrF", columns=("chrf",), family="lexical",
         needs=("references",), paper="https://aclanthology.org/W15-3049",
-        notes="Equals sacreBLEU's sentence chrF, 0 to 100; word_order=2 is chrF++.",
-        system="as published",
+        notes="Equals sacreBLEU's sentence chrF, 0 to 100; word_order=2 is chrF++.", system="as published",
     )
     references: Aggregation = "standard"
     char_order: int = 6

@@ -25,11 +25,8 @@ class Distinct:
     card: ClassVar[MetricCard] = MetricCard(
         name="distinct", title="Distinct", columns=tuple(f"distinct-{order}" for order in ORDERS),
         family="lexical", paper="https://aclanthology.org/N16-1014",
-        notes="Counted within the response alone; needs no reference.",
-        system="another method",
-        departures=(
-            "Counted within one response, where the paper counts over all responses of a system.",
-        ),
+        notes="Counted within the response alone; needs no reference.", system="another method",
+        departures=("Counted within one response, where the paper counts over all responses of a system.",),
     )
     lowercase: bool = False
 

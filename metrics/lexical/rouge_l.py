@@ -31,8 +31,7 @@ class RougeL:
     card: ClassVar[MetricCard] = MetricCard(
         name="rouge-l", title="ROUGE-L", columns=("rouge-l",), family="lexical",
         needs=("references",), paper="https://aclanthology.org/W04-1013",
-        notes="Equals the rouge-score package; beta=1.2 is what other toolkits take.",
-        system="as published",
+        notes="Equals the rouge-score package; beta=1.2 is what other toolkits take.", system="as published",
     )
     references: Aggregation = "standard"
     stem: bool = False

@@ -28,8 +28,7 @@ class Perplexity:
 
     card: ClassVar[MetricCard] = MetricCard(
         name="perplexity", title="Perplexity (negated)", columns=("perplexity",), family="likelihood", models=("lm",),
-        notes="Minus the perplexity of the response under a language model.",
-        system="baseline",
+        notes="Minus the perplexity of the response under a language model.", system="baseline",
     )
     lm: str = ""
     context: Literal["none", "all", "last"] = "none"

@@ -35,9 +35,7 @@ class Pmi:
         models=("lm",), revision=2, paper="https://aclanthology.org/N16-1014",
         notes="How much likelier the context makes the response, under a language model that nobody fine-tuned.",
         system="baseline",
-        departures=(
-            "The quantity that the paper trains for, read off a language model that nobody fine-tuned.",
-        ),
+        departures=("The quantity that the paper trains for, read off a language model that nobody fine-tuned.",),
     )
     lm: str = ""
     turns: Turns = "all"

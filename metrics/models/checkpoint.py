@@ -59,7 +59,6 @@ class Checkpoint:
         return str((self.config["encoder"] or {}).get("name", ""))
 
     def weights(self) -> dict[str, Any]:
-        """Return the weights by name."""
         from safetensors.torch import load_file
 
         return unpacked(load_file(self.folder / WEIGHTS))
@@ -74,12 +73,10 @@ class Checkpoint:
 
     @property
     def size(self) -> int:
-        """Bytes of its files."""
         return sum((self.folder / file).stat().st_size for file in (WEIGHTS, CONFIG, CARD))
 
 
 def packed(weights: Mapping[str, Any], eight_bits: bool) -> dict[str, Any]:
-    """Return the tensors to store."""
     import torch
 
     stored = {}
@@ -98,7 +95,6 @@ def packed(weights: Mapping[str, Any], eight_bits: bool) -> dict[str, Any]:
 
 
 def unpacked(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the weights of stored tensors."""
     weights = {}
     for name, tensor in stored.items():
         if name + SCALE in stored:
@@ -210,7 +206,6 @@ def place(name: str, encoder: str, home: Path) -> Path:
 
 
 def _digest_of(encoder: str) -> str:
-    """Return the digests behind the name in an encoder's identity."""
     return encoder.rpartition("@")[2]
 
 
@@ -224,7 +219,6 @@ def _folders(name: str, home: Path) -> Iterator[Path]:
 
 
 def _belongs(name: str, folder: Path, config: Mapping[str, Any]) -> str | None:
-    """Return the identity of the encoder that weights belong to, None for none."""
     encoder = config.get("encoder", "")
     if encoder is None:
         return None

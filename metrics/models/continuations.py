@@ -44,12 +44,10 @@ class Following:
 
     @property
     def afters(self) -> list[list[int]]:
-        """The continuations of all trees."""
         return [after for tree in self.trees for after in tree]
 
     @property
     def size(self) -> int:
-        """The number of tokens to read, at most."""
         return len(self.start) + sum(map(len, self.afters))
 
     def units(self, pieces: bool) -> list[Following]:
@@ -86,7 +84,6 @@ class Tree:
     @classmethod
     @functools.lru_cache(maxsize=64)
     def of(cls, afters: tuple[tuple[int, ...], ...]) -> Tree:
-        """Return the tree of these continuations."""
         beginnings = dict.fromkeys(after[:end] for after in afters for end in range(1, len(after)))
         rows = {beginning: row for row, beginning in enumerate(beginnings)}
         seen = np.eye(len(rows), dtype=bool)
@@ -212,7 +209,6 @@ class Reader:
                 for unit, row in zip(units, values, strict=True)]
 
     def row(self, units: Sequence[Following]) -> list[list[Vectors]]:
-        """Return log p of every token of each continuation, all units in one row."""
         import torch
 
         tokens = [token for unit in units for after in unit.afters for token in after]

@@ -37,11 +37,9 @@ class Machine:
 
     @property
     def kind(self) -> str:
-        """The kind of the devices: cpu, cuda or mps."""
         return self.devices[0].partition(":")[0]
 
     def dtype(self) -> Any:
-        """Return the type of the weights."""
         import torch
 
         return {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self.precision, torch.float32)
@@ -80,7 +78,6 @@ def on_one_core() -> Iterator[None]:
 
 
 def _check(device: str) -> None:
-    """Raise MetricError if torch does not find the device."""
     if device == "cpu":
         return
     try:

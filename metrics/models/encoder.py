@@ -50,12 +50,10 @@ class Encoder:
 
     @property
     def name(self) -> str:
-        """The name to show beside a score."""
         return self.weights.name
 
     @cached_property
     def networks(self) -> list[Any]:
-        """The network, once per device; loaded when the first text is to be read."""
         loaded = networks.transformer("AutoModel", self.weights, self.machine, self.layer or None)
         if loaded[0].config.is_encoder_decoder:
             raise BadOption(f"encoder {self.name}: has an encoder and a decoder; only encoders are read here")
@@ -63,7 +61,6 @@ class Encoder:
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer, with the limit of the network's positions."""
         config = self.networks[0].config
         first = getattr(config, "pad_token_id", 0) or 0
         unused = first + 1 if config.model_type in _COUNT_FROM_PAD else 0
@@ -71,7 +68,6 @@ class Encoder:
 
     @property
     def width(self) -> int:
-        """The length of a vector."""
         return int(self.networks[0].config.hidden_size)
 
     def states(self, texts: Sequence[str]) -> list[Vectors]:
@@ -97,7 +93,6 @@ class Encoder:
             missing, int(self.networks[0].config.vocab_size) - 1, limit))
 
     def embeddings(self) -> Vectors:
-        """Return the network's input embeddings: (vocabulary, width)."""
         table: Vectors = self.networks[0].get_input_embeddings().weight.detach().float().cpu().numpy()
         return table
 
@@ -121,7 +116,6 @@ class Encoder:
         return np.stack([known[text] for text in texts]) if texts else np.zeros((0, width), np.float32)
 
     def _forward(self, rows: Sequence[Tokenized]) -> list[Vectors]:
-        """Return the states of each row."""
         read = [row for row in rows if row.ids]  # without special tokens an empty text has no token
         forwards = [self._on(*worker, read) for worker in networks.workers(self.networks, self.machine)]
         states = iter(self._batches.run([len(row.ids) for row in read], forwards))

@@ -21,7 +21,6 @@ ORIGIN = "origin.json"
 
 
 def is_file(name: str) -> bool:
-    """Return True if the name of a model is that of a GGUF file."""
     return name.casefold().endswith(".gguf")
 
 

@@ -51,12 +51,10 @@ class MaskedModel:
 
     @cached_property
     def mask(self) -> int:
-        """The mask's token id."""
         return mask_of(self.encoder)
 
     @cached_property
     def networks(self) -> list[Any]:
-        """The encoder with adapters and head merged, once per device."""
         from metrics.models.adapters import Merged
 
         machine = self.encoder.machine

@@ -38,7 +38,6 @@ class Memory:
         self._counted.clear()
 
     def get(self, key: Hashable) -> Vectors | None:
-        """Return the array under the key and mark it as used."""
         array, seconds = self._entries.get(key, (None, 0.0))
         if array is not None:
             self._entries.move_to_end(key)

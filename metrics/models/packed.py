@@ -16,7 +16,6 @@ ROWS = 2_048
 
 
 def available() -> bool:
-    """Return True if this build of torch has the kernels."""
     import torch
 
     return torch.backends.mkldnn.is_available() and all(
@@ -59,8 +58,6 @@ def _packed(layer: Any, gelu: str) -> Any:
     import torch
 
     class Packed(torch.nn.Module):
-        """y = activation(x · Wᵀ + b)."""
-
         def __init__(self, layer: Any) -> None:
             super().__init__()
             self.weight = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), ROWS)

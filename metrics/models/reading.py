@@ -45,11 +45,9 @@ class Reading:
         return self.loading - self.saved
 
     def restart(self) -> None:
-        """Reset the share of tokens done."""
         self.done = self.asked = 0
 
     def read(self, tokens: int) -> None:
-        """Count a batch."""
         self.tokens += tokens
         self.done += tokens
 

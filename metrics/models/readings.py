@@ -25,7 +25,6 @@ Reading: TypeAlias = str | Pair | Dialogue
 
 
 def spoken(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the texts that are not blank."""
     return tuple(text for text in texts if text.strip())
 
 
@@ -36,7 +35,6 @@ def pairs(items: Sequence[Item]) -> list[Pair | None]:
 
 
 def responses(items: Sequence[Item]) -> list[str]:
-    """Return each item's response."""
     return [reply(item) for item in items]
 
 

@@ -23,7 +23,6 @@ class Resource:
 
 
 def find(name: str, home: Path) -> Resource:
-    """Return the named resource, or raise MissingResource with the command that fetches it."""
     if name not in LOCATIONS:
         raise MissingResource(f"no resource {name!r} is known; known: {', '.join(LOCATIONS)}")
     for path in LOCATIONS[name](home):

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def find(name: str) -> type[Architecture]:
-    """Return the architecture of that name."""
     from metrics.models.architectures.base import ARCHITECTURES
 
     for module in MODULES:

@@ -69,17 +69,14 @@ class Models:
 
     @functools.cached_property
     def machine(self) -> Machine:
-        """The devices and the precision of the run."""
         choice = self.choice
         return machine(choice.device, choice.precision, choice.batch_tokens)
 
     def encoder(self, name: str = "", layer: int = 0) -> Encoder:
-        """Return the encoder of that name; `layer` 0 is its last."""
         self.requested.add(("encoder", name))
         return self._encoder(name, layer)
 
     def lm(self, name: str = "") -> LanguageModel:
-        """Return the causal language model of that name."""
         self.requested.add(("lm", name))
         from metrics.models.causal import LanguageModel
 
@@ -130,7 +127,6 @@ class Models:
                           lambda: MaskedModel(read, head.to(self.machine.dtype()), trained.identity, self.memory))
 
     def checkpoint(self, name: str, encoder: str = "") -> Checkpoint:
-        """Return the weights of that name for this encoder, or raise MissingResource."""
         no_encoder = None
         try:
             identity = self._weights_of("encoder", encoder).identity
@@ -142,7 +138,6 @@ class Models:
             raise no_encoder or error from error
 
     def resource(self, name: str) -> Resource:
-        """Return the named resource, or raise MissingResource."""
         return resources.find(name, self.home)
 
     def identity(self, kind: str, name: str = "") -> str:

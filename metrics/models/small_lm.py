@@ -80,7 +80,6 @@ class Pieces:
         return {piece: number for number, piece in enumerate(pieces)}
 
     def tokenizer(self) -> Any:
-        """Return the tokenizer, of the library `tokenizers`."""
         from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
         tokenizer = Tokenizer(models.BPE(self.numbers, list(self.merges)))
@@ -94,14 +93,12 @@ class Pieces:
 
 
 def weights(checkpoint: Checkpoint) -> Weights:
-    """Return the checkpoint as the files of a model."""
     digests = checkpoint.card["sha256"]
     origin = "this package" if checkpoint.folder.is_relative_to(SHIPPED) else "home"
     return Weights(SHOWN, checkpoint.folder, digests[WEIGHTS], digests[CONFIG], origin)
 
 
 def load(checkpoint: Checkpoint, machine: Machine, memory: Memory) -> LanguageModel:
-    """Load the language model of a checkpoint."""
     from metrics.models.causal import LanguageModel
 
     files = weights(checkpoint)
@@ -133,7 +130,6 @@ def expand(checkpoint: Checkpoint, folder: Path) -> None:
 
 
 def configuration(vocabulary: int, width: int, layers: int, heads: int, positions: int) -> Any:
-    """Return the network's configuration."""
     from transformers import GPTNeoXConfig
 
     return GPTNeoXConfig(

@@ -25,7 +25,6 @@ class TextTable:
 
     @property
     def texts(self) -> list[str]:
-        """The text of each row."""
         return list(self._rows)
 
     @property
@@ -41,7 +40,6 @@ class TextTable:
             self.vectors = np.concatenate([self.vectors, self._read(new)])
 
     def rows(self, texts: Iterable[str]) -> Rows:
-        """Return the row of each text."""
         return np.array([self._rows.get(text, 0) for text in texts], dtype=np.intp)
 
     def spoken(self, texts: Iterable[str]) -> Rows:

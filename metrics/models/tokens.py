@@ -49,13 +49,11 @@ class Tokenizer:
 
     @property
     def pad(self) -> int:
-        """The token id that fills a batch."""
         token = self.whole.pad_token_id
         return int(token if token is not None else self.whole.eos_token_id or 0)
 
     @property
     def specials(self) -> frozenset[int]:
-        """The ids of the special tokens."""
         return frozenset(self.whole.all_special_ids)
 
     @property
@@ -102,7 +100,6 @@ class Tokenizer:
         return [Tokenized([*before, *row[max(0, len(row) - room):], *after]) for row in whole]
 
     def _types_of(self, first: int, second: int) -> list[int] | None:
-        """Return the types of a pair's tokens for a model with such an input."""
         if "token_type_ids" not in self.whole.model_input_names or not any(self._types):
             return None
         return [self._types[0]] * first + [self._types[1]] * second

@@ -98,7 +98,6 @@ def find(name: str, home: Path, *, download: bool = False) -> Weights:
 
 
 def here(home: Path) -> Iterator[Weights]:
-    """Yield every usable model on this machine."""
     for name in dict.fromkeys([EMBEDDED, *_in_home(home), *hub.cached()]):
         with contextlib.suppress(MissingResource):
             yield find(name, home)
@@ -128,7 +127,6 @@ def _of_gguf(file: Path, home: Path) -> Weights:
 
 
 def _in_home(home: Path) -> list[str]:
-    """Return the models that were placed by hand, as NAME or OWNER/NAME."""
     root = home / "models"
     models = {path.parent for path in [*root.glob("*/config.json"), *root.glob("*/*/config.json")]}
     return sorted(str(path.relative_to(root)) for path in models if path.parent not in models)

@@ -69,7 +69,6 @@ class Graph:
         return np.where(self._keys[places] == keys, places, -1)
 
     def term(self, node: int) -> str:
-        """Return the term of a node."""
         return bytes(self._texts[int(self._ends[node]):int(self._ends[node + 1])]).decode()
 
     def hops(self, left: Nodes, right: Nodes) -> Hops:

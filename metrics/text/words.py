@@ -84,13 +84,11 @@ def ngrams(sequence: Sequence[str], order: int) -> Iterator[Ngram]:
 
 @functools.lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """Return the Porter stem of a word, in NLTK's variant."""
     stemmed: str = _porter().stem(word)
     return stemmed
 
 
 def reply(item: Item) -> str:
-    """Return the text of the judged response."""
     if item.response is None:
         raise CannotScore(f"item {item.id} is a whole dialogue; this metric scores a response")
     return item.response.text
