@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from harness.statistics.panel import Array, Codes, Mask, Pairs, Panel, Statistic, Vector
+from harness.statistics.panel import Array, Codes, Pairs, Panel, Statistic, Vector
 from harness.statistics.ranks import standardised
 
 Bits: TypeAlias = npt.NDArray[np.uint8]
@@ -90,8 +89,8 @@ class PearsonMixtures:
 class AnyMixtures:
     """Any statistic at any level, computed on both mixtures of one pair and one draw at a time."""
 
-    def __init__(self, rows: Panel, scores: Array, statistic: Statistic, masks: Masks, pool: Executor) -> None:
-        self._rows, self._statistic, self._masks, self._pool = rows, statistic, masks, pool
+    def __init__(self, rows: Panel, scores: Array, statistic: Statistic, masks: Masks) -> None:
+        self._rows, self._statistic, self._masks = rows, statistic, masks
         self._z = standardised(scores)
         self.values: Vector = np.array(list(map(self._value, self._z)))
 
@@ -99,12 +98,8 @@ class AnyMixtures:
         """Yield the differences (P, B) of pairs (P, 2) for each block of masks."""
         for mask in self._masks:
             keep = mask.astype(np.bool_)[self._masks.contexts].T
-            yield np.array(list(self._pool.map(self._of_pair, self._z[pairs], [keep] * len(pairs))))
-
-    def _of_pair(self, pair: Array, keep: Mask) -> Vector:
-        first, second = pair
-        return np.array([self._value(np.where(kept, first, second)) - self._value(np.where(kept, second, first))
-                         for kept in keep])
+            yield np.array([[self._value(np.where(kept, a, b)) - self._value(np.where(kept, b, a)) for kept in keep]
+                            for a, b in self._z[pairs]])
 
     def _value(self, metric: Vector) -> float:
         return self._statistic(dataclasses.replace(self._rows, metric=metric))

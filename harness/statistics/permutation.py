@@ -17,9 +17,7 @@ generator and the number of rows, so the p of a pair does not depend on other me
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -36,10 +34,8 @@ FEW = 10
 """With fewer draws as extreme as the observed difference, their count is too coarse for a small p."""
 
 Mixtures = SpearmanMixtures | PearsonMixtures | AnyMixtures
-MIXTURES: dict[str, Callable[[Vector, Array, Masks, Executor], Mixtures]] = {
-    "spearman": SpearmanMixtures,
-    "pearson": lambda human, scores, masks, pool: PearsonMixtures(human, scores, masks),
-}
+MIXTURES: dict[str, Callable[[Vector, Array, Masks], Mixtures]] = {
+    "spearman": SpearmanMixtures, "pearson": PearsonMixtures}
 """Statistics with a fast computation."""
 
 
@@ -59,26 +55,24 @@ def all_pairs_by_permutation(human: Vector, scores: Array, statistic: str | Stat
     contexts = np.arange(n) if context is None else context
     groups = np.unique(contexts if conversation is None else conversation, return_inverse=True)[1].ravel()
     bits = mask_bits(int(groups.max(initial=-1)) + 1, draws, rng)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for rows, pairs in shared_rows(human, scores):
-            if rows.sum() < 3:
-                continue
-            used, places = numbered(pairs)
-            masks, table = Masks(bits, groups[rows]), scores[used][:, rows]
-            if isinstance(statistic, str):
-                mixtures = MIXTURES[statistic](human[rows], table, masks, pool)
-            else:
-                systems = np.zeros(n, dtype=np.int64) if system is None else system
-                panel = Panel(human, human, systems, contexts, control).take(rows)
-                mixtures = AnyMixtures(panel, table, statistic, masks, pool)
-            for start in range(0, len(pairs), PAIRS_AT_ONCE):
-                chunk = slice(start, start + PAIRS_AT_ONCE)
-                observed = np.subtract(*mixtures.values[places[chunk].T])
-                above, below, square = _counted(mixtures, places[chunk], observed, one_sided)
-                p = np.where(np.isnan(observed), np.nan, (np.stack([above, below]) + 1) / (draws + 1))
-                value = np.divide(observed, np.sqrt(square / draws), out=np.zeros_like(observed), where=square > 0)
-                tests.put(pairs[chunk], observed, p, int(rows.sum()), np.where(np.isnan(observed), np.nan, value),
-                          least_p(masks.differing(table, places[chunk]), one_sided))
+    for rows, pairs in shared_rows(human, scores):
+        if rows.sum() < 3:
+            continue
+        used, places = numbered(pairs)
+        masks, table = Masks(bits, groups[rows]), scores[used][:, rows]
+        if isinstance(statistic, str):
+            mixtures = MIXTURES[statistic](human[rows], table, masks)
+        else:
+            systems = np.zeros(n, dtype=np.int64) if system is None else system
+            mixtures = AnyMixtures(Panel(human, human, systems, contexts, control).take(rows), table, statistic, masks)
+        for start in range(0, len(pairs), PAIRS_AT_ONCE):
+            chunk = slice(start, start + PAIRS_AT_ONCE)
+            observed = np.subtract(*mixtures.values[places[chunk].T])
+            above, below, square = _counted(mixtures, places[chunk], observed, one_sided)
+            p = np.where(np.isnan(observed), np.nan, (np.stack([above, below]) + 1) / (draws + 1))
+            value = np.divide(observed, np.sqrt(square / draws), out=np.zeros_like(observed), where=square > 0)
+            tests.put(pairs[chunk], observed, p, int(rows.sum()), np.where(np.isnan(observed), np.nan, value),
+                      least_p(masks.differing(table, places[chunk]), one_sided))
     return tests
 
 

@@ -18,7 +18,6 @@ in full, by one cumulative sum of its mask along the merged order of both metric
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
 
 import numpy as np
 
@@ -68,19 +67,19 @@ def _cubes(runs: Array) -> Vector:
 class SpearmanMixtures:
     """Spearman's rho: differences by one product with the weights w, corrected for ties where they could decide."""
 
-    def __init__(self, human: Vector, scores: Array, masks: Masks, pool: Executor) -> None:
+    def __init__(self, human: Vector, scores: Array, masks: Masks) -> None:
         n = len(human)
-        self._pool, self._masks, self._h = pool, masks, ranks(human) - (n + 1) / 2
+        self._masks, self._h = masks, ranks(human) - (n + 1) / 2
         self._spread = float(self._h @ self._h)
         centred = ranks(scores) - (n + 1) / 2
         squares = (centred**2).sum(axis=1) * self._spread
         self.values: Vector = centred @ self._h / np.sqrt(np.where((squares > 0) & (n > 2), squares, np.nan))
         z = np.rint(np.nan_to_num(standardised(scores)) * FINEST) / FINEST
-        self._metrics = list(pool.map(lambda row: _Ordered(row, self._h, masks), z))
+        self._metrics = [_Ordered(row, self._h, masks) for row in z]
 
     def deltas(self, pairs: Pairs) -> Iterator[Array]:
         """Yield the differences (P, B) of pairs (P, 2) for each block of masks, exact near the observed difference."""
-        weighted = list(self._pool.map(self._weights, pairs))
+        weighted = list(map(self._weights, pairs))
         weights = self._masks.summed(np.stack([weights for weights, _ in weighted]))
         whole = np.array([weights.sum() for weights, _ in weighted])[:, None]
         crossed = [(pair, self._crossing(pairs[pair])) for pair, (_, shared) in enumerate(weighted) if shared]
@@ -130,12 +129,10 @@ class SpearmanMixtures:
         reach = np.abs(ratio - 1 / ratio) / 2
         near = (np.abs(np.abs(deltas) - observed) <= reach + TOLERANCE) & (reach > 0)
 
-        def rank(pair: int) -> None:
+        for pair in np.flatnonzero(near.any(axis=1)):
             draws = np.flatnonzero(near[pair])
             top = self._numerators(pairs[pair], mask, draws)
             deltas[pair, draws] = top * x[pair, draws] - (top - difference[pair, draws]) * y[pair, draws]
-
-        list(self._pool.map(rank, np.flatnonzero(near.any(axis=1))))
         return deltas
 
     def _numerators(self, pair: Pairs, mask: Array, draws: Pairs) -> Vector:
