@@ -1,4 +1,4 @@
-"""`harness study dailydialogpp`: numbers worked by hand, replies and changes, what is printed, and end to end."""
+"""`harness study dailydialogpp`: numbers by hand, replies and changes, print, and end to end."""
 
 import csv
 import gzip
@@ -28,7 +28,7 @@ from harness.studies.dailydialogpp.accuracy import compare_pairs, confusion, thr
 from harness.studies.dailydialogpp.changes import Lexicon, changes, lexicon
 from harness.studies.dailydialogpp.columns import ReplyScores, uses
 from harness.studies.dailydialogpp.conicity import conicities, conicity
-from harness.studies.dailydialogpp.replies import make_replies
+from harness.studies.dailydialogpp.replies import Replies, make_replies
 from metrics import registry
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
@@ -72,6 +72,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def replies(folder: Path) -> Replies:
+    return make_replies("toy", data.read(folder, "test"), "none", 0)
+
+
+@pytest.fixture
 def words(tmp_path: Path) -> Lexicon:
     """A WordNet of a few words."""
     path = tmp_path / "wordnet.zip"
@@ -89,49 +94,44 @@ def test_the_threshold_has_the_least_errors_on_the_development_part() -> None:
         ([-90.0, -60.0, -65.0, -20.0], False, -89.25, "quantiles"),  # 0.01 of the way to the next score, 25 above
         ([-90.0, -60.0, -65.0, -20.0], True, -89.25, "quantiles"),  # no probability: 0.5 would mean nothing
         ([0.2, math.nan, 0.9, math.nan], False, 0.21, "grid"),
+        ([math.nan] * 4, True, math.nan, "none"),
     ):
-        found = threshold(np.array(scores), np.array([False, False, True, True]), trained)
-        assert (found.value, found.rule) == (pytest.approx(value), rule)
-    assert math.isnan(threshold(np.full(2, math.nan), np.array([True, False]), trained=True).value)
+        result = threshold(np.array(scores), np.array([False, False, True, True]), trained)
+        assert (result.value, result.rule) == (pytest.approx(value, nan_ok=True), rule)
 
 
-def test_a_verdict_worked_by_hand(folder: Path) -> None:
-    test = make_replies("toy", data.read(folder, "test"), "none", 0)
-    scores = np.where(test.kinds == "positive", 0.9, 0.1)
-    of = {kind: np.flatnonzero(test.kinds == kind) for kind in data.FIELDS}
-    scores[of["positive"][0]], scores[of["random"][:2]], scores[of["random"][5]] = 0.2, (0.7, 0.5), math.nan
-    found = confusion(scores, test, "random", 0.5)
-    assert (found.tp, found.fn, found.fp, found.tn, found.missing) == (5, 1, 2, 3, 1)
-    assert found.accuracy == pytest.approx(8 / 11)
-    other = confusion(scores, test, "adversarial", 0.5)
-    assert (other.tp, other.fn, other.fp, other.tn, other.missing) == (5, 1, 0, 6, 0)
+def test_confusion_by_hand(replies: Replies) -> None:
+    scores = np.where(replies.kinds == "positive", 0.9, 0.1)
+    rows = {kind: np.flatnonzero(replies.kinds == kind) for kind in data.FIELDS}
+    scores[rows["positive"][0]], scores[rows["random"][:2]], scores[rows["random"][5]] = 0.2, (0.7, 0.5), math.nan
+    for kind, counts, accuracy in (("random", (5, 1, 2, 3, 1), 8 / 11), ("adversarial", (5, 1, 0, 6, 0), 11 / 12)):
+        matrix = confusion(scores, replies, kind, 0.5)
+        assert (matrix.tp, matrix.fn, matrix.fp, matrix.tn, matrix.missing) == counts
+        assert matrix.accuracy == pytest.approx(accuracy)
 
 
-def test_metrics_are_tested_against_each_other(folder: Path) -> None:
-    test = make_replies("toy", data.read(folder, "test"), "none", 0)
-    right = np.where(test.kinds == "positive", 0.9, 0.1)
-    wrong = right.copy()
-    wrong[np.flatnonzero(test.kinds == "random")] = 0.8  # six errors that the first does not make
-    (found,) = compare_pairs([right, wrong], [0.5, 0.5], test, "random")
-    assert (found["accuracy"], found["accuracy_second"]) == (1.0, 0.5)
-    assert found["mcnemar_p"] == pytest.approx(2 * 0.5**6)
-    assert found["chi_squared"] == pytest.approx(24 * (12 * 6) ** 2 / (12 * 12 * 18 * 6))
-    assert found["r_difference"] == pytest.approx(0.0)  # correlations are 1 both: another scale, the same order
-    assert compare_pairs([right], [0.5], test, "random") == []
+def test_columns_are_tested_against_each_other(replies: Replies) -> None:
+    right = np.where(replies.kinds == "positive", 0.9, 0.1)
+    wrong = np.where(replies.kinds == "random", 0.8, right)  # six errors that the first does not make
+    (pair,) = compare_pairs([right, wrong], [0.5, 0.5], replies, "random")
+    assert (pair["accuracy"], pair["accuracy_second"]) == (1.0, 0.5)
+    assert pair["mcnemar_p"] == pytest.approx(2 * 0.5**6)
+    assert pair["chi_squared"] == pytest.approx(24 * (12 * 6) ** 2 / (12 * 12 * 18 * 6))
+    assert pair["r_difference"] == pytest.approx(0.0)  # both correlations are 1: another scale, the same order
+    assert compare_pairs([right], [0.5], replies, "random") == []
 
 
-def test_conicity_by_hand_and_its_mean_over_contexts(folder: Path) -> None:
+def test_conicity_by_hand_and_its_mean_over_contexts(replies: Replies) -> None:
     for rows, value in (([(1, 0), (3, 0)], 1.0), ([(1, 0), (0, 1)], math.sqrt(0.5)), ([(1, 0), (-1, 0)], 0.0),
                         ([(2, 0), (0, 0)], 0.5)):
         assert conicity(np.array(rows, dtype=np.float32)) == pytest.approx(value)
         assert conicity(7 * np.array(rows, dtype=np.float32)) == pytest.approx(value)
-    test = make_replies("toy", data.read(folder, "test"), "none", 0)
-    vectors = np.zeros((len(test.kinds), 2), np.float32)
-    vectors[test.kinds == "positive", 0] = 1
-    vectors[(test.kinds == "random") & (test.contexts == 0), 1] = 1  # half across
-    vectors[(test.kinds == "random") & (test.contexts == 1), 0] = 1  # the same way
-    vectors[test.kinds == "adversarial", 0] = -1
-    assert conicities(vectors, test) == pytest.approx({"P": 1.0, "P+R": (math.sqrt(0.5) + 1) / 2, "P+A": 0.0})
+    vectors = np.zeros((len(replies.kinds), 2), np.float32)
+    vectors[replies.kinds == "positive", 0] = 1
+    vectors[(replies.kinds == "random") & (replies.contexts == 0), 1] = 1  # orthogonal
+    vectors[(replies.kinds == "random") & (replies.contexts == 1), 0] = 1  # the same direction
+    vectors[replies.kinds == "adversarial", 0] = -1
+    assert conicities(vectors, replies) == pytest.approx({"P": 1.0, "P+R": (math.sqrt(0.5) + 1) / 2, "P+A": 0.0})
 
 
 def test_the_kth_reply_is_compared_with_the_others(folder: Path) -> None:
@@ -139,30 +139,30 @@ def test_the_kth_reply_is_compared_with_the_others(folder: Path) -> None:
     several, single, weighted = (make_replies("toy", contexts, way, 0) for way in ("several", "single", "weighted"))
     assert several.kinds.tolist() == 2 * (["positive"] * 3 + ["random"] * 3 + ["adversarial"] * 3)
     assert [turn.speaker for turn in several.dataset.items[0].context] == ["system", "user"]
-    drawn = {}
-    for number, (item, one) in enumerate(zip(several.dataset.items, single.dataset.items, strict=True)):
-        own = RECORDS[number // 9]["positive_responses"]
-        assert [reference.text for reference in item.references] == [own[k] for k in range(3) if k != number % 3]
-        (reference,) = one.references
+    drawn: dict[tuple[int, int], Reference] = {}
+    for index, (item, with_one) in enumerate(zip(several.dataset.items, single.dataset.items, strict=True)):
+        relevant = RECORDS[index // 9]["positive_responses"]
+        assert [reference.text for reference in item.references] == [
+            text for k, text in enumerate(relevant) if k != index % 3]
+        (reference,) = with_one.references
         assert reference in item.references
-        assert drawn.setdefault((number // 9, number % 3), reference) == reference, "the same for all kinds"
-    assert weighted.dataset.items[3].references == (
-        Reference("very fine thanks"), Reference("i am fine thanks"), Reference("two tickets please", -1.0),
-        Reference("it was red", -1.0))
+        assert drawn.setdefault((index // 9, index % 3), reference) == reference, "the same for all kinds"
+    assert [(reference.text, reference.weight) for reference in weighted.dataset.items[3].references] == [
+        ("very fine thanks", 1), ("i am fine thanks", 1), ("two tickets please", -1), ("it was red", -1)]
 
 
-def test_each_metric_is_scored_in_the_ways_it_has() -> None:
-    for name, ways in (
-        ("rouge-l", ["single", "max", "avg", "standard"]), ("rouge-l[references=max]", ["single", "max"]),
-        ("rouge-l[references=first]", ["single"]), ("delta-bleu", ["standard"]), ("length", ["none"]),
-        ("cosine", ["none"]), ("cosine[against=references]", ["single", "max", "avg", "standard"]),
-    ):
-        found = list(uses(registry.choose(name)))
-        assert [use.way for use in found] == ways
-        assert [use.main for use in found] == [False] * (len(ways) - 1) + [True]
+@pytest.mark.parametrize(("name", "ways"), [
+    ("rouge-l", "single max avg standard"), ("rouge-l[references=max]", "single max"),
+    ("rouge-l[references=first]", "single"), ("delta-bleu", "standard"), ("length", "none"), ("cosine", "none"),
+    ("cosine[against=references]", "single max avg standard")])
+def test_each_metric_is_scored_in_the_ways_it_has(name: str, ways: str) -> None:
+    *others, last = uses(registry.choose(name))
+    assert [use.way for use in (*others, last)] == ways.split()
+    assert last.main
+    assert not any(use.main for use in others)
 
 
-def test_changes_worked_by_hand(words: Lexicon) -> None:
+def test_changes_by_hand(words: Lexicon) -> None:
     for change, text, result in (
         ("reverse", "Well, I run.", "run. I Well,"),
         ("no punctuation", "Well, I don't know (yet)!", "Well I don't know yet"),
@@ -175,9 +175,8 @@ def test_changes_worked_by_hand(words: Lexicon) -> None:
     ):
         assert changes(0, words)[change](text) == result
     assert set(page.CHANGES) - set(changes(0, None)) == {"nouns only", "synonyms"}
-    text = " ".join(f"w{number}" for number in range(30))
+    text = " ".join(map(str, range(30)))
     jumbled = [changes(seed, None)["jumble"](text) for seed in (0, 1, 1)]
-    assert jumbled[1] == jumbled[2]
     assert len({text, *jumbled}) == 3
     assert all(sorted(words_.split()) == sorted(text.split()) for words_ in jumbled)
 
@@ -204,25 +203,24 @@ def test_printed_numbers_are_found() -> None:
     assert set(page.CHANGES.values()) <= {row.quality for row in page.PAPER.rows}
 
 
-def test_the_study_prints_and_keeps_what_it_finds(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                  capsys: pytest.CaptureFixture[str]) -> None:
+def test_end_to_end(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                    capsys: pytest.CaptureFixture[str]) -> None:
     metrics = [word for name in ("rouge-l", "length", "meteor") for word in ("--metric", name)]
     command = ["study", "dailydialogpp", "--from", str(folder), "--out", str(tmp_path / "out"), *metrics]
     assert main(command) == 0
     out, error = capsys.readouterr()
-    kept = tmp_path / "out" / "studies" / "dailydialogpp"
-    assert {path.name for path in kept.iterdir()} == {
+    study = tmp_path / "out" / "studies" / "dailydialogpp"
+    assert {path.name for path in study.iterdir()} == {
         "dailydialogpp.md", "accuracy.csv", "contest.csv", "change.csv", "exhibit.json"}
     assert "left out, meteor: wordnet is not on this machine" in " ".join(out.split())
     assert "left out, nouns only, synonyms" in " ".join(out.split())
-    assert str(kept) in error
+    assert str(study) in error
     rows = {(row["metric"], row["references"], row["negatives"]): row
-            for row in csv.DictReader((kept / "accuracy.csv").read_text().splitlines())}
+            for row in csv.DictReader((study / "accuracy.csv").read_text().splitlines())}
     best = rows["rouge-l", "max", "random"]  # every relevant reply shares words with another, no random one does
     assert (best["accuracy"], best["tp"], best["tn"], best["rule"]) == ("1.0", "6", "6", "grid")
     assert best["accuracy_paper"] == "0.6789"
-    assert ("rouge-l", "standard", "random") not in rows or rows["rouge-l", "standard", "random"]["main"] == "True"
-    assert r"| rouge\-l | max |" in (kept / "dailydialogpp.md").read_text()
+    assert r"| rouge\-l | max |" in (study / "dailydialogpp.md").read_text()
     monkeypatch.setattr("harness.scoring.score.score", None)  # a second study scores nothing
     assert main(command) == 0
     assert capsys.readouterr().out == out
@@ -244,25 +242,23 @@ class Knows:
         return np.stack([self.score(items, models)["deb"], np.ones(len(items))], axis=1)
 
 
-def test_trained_metrics_are_cut_at_a_half_and_stand_by_their_training(folder: Path, tmp_path: Path,
-                                                                       home: Path) -> None:
+def test_trained_metrics_have_threshold_one_half_and_fail_alone(folder: Path, tmp_path: Path, home: Path) -> None:
     chosen = (registry.Chosen(Knows(), "[negatives=both]"), registry.Chosen(Knows("none"), "[negatives=none]"))
     contexts = {part: data.read(folder, part) for part in data.PARTS}
     scores = ReplyScores(contexts, changes(0, None), 0, Models(home), ScoreStore(tmp_path / "scores"), Progress())
-    found = dailydialogpp.compare(chosen, scores, Cache(tmp_path / "cache"))
-    tables = {one.name: one.rows for one in found.tables}
+    findings = dailydialogpp.compare(chosen, scores, Cache(tmp_path / "cache"))
+    tables = {table.name: table.rows for table in findings.tables}
     assert tables["accuracy"] == (("deb[negatives=both]", "none", "0.500", "66.7 %", "88.7 %", "0.35", "", "75.0 %",
                                    "92.7 %", "0.58", ""),)
     assert tables["conicity"][0][:2] == ("deb[negatives=both]", "1.00")
     assert {row[2] for row in tables["conicity"][1:]} == {"0.59", "0.37"}, "of the paper"
     (changed,) = tables["changes"]
     assert changed[:3] + changed[4:] == ("deb[negatives=both]", "50.0 %", "0.0 %", "–", "50.0 %", "50.0 %", "–")
-    (failure,) = found.failures
+    (failure,) = findings.failures
     assert failure.startswith("deb[negatives=none]: ZeroDivisionError: by nothing in line ")
 
 
-def test_what_is_read(folder: Path, home: Path, tmp_path: Path) -> None:
-    """The corpus that `harness fetch` keeps serves too; what is no context is refused with its place."""
+def test_the_fetched_corpus_is_read_too_and_bad_records_refused(folder: Path, home: Path, tmp_path: Path) -> None:
     rows = [{"split": split, "utterances": [{"speaker": "A", "text": text} for text in record["context"]], **record}
             for split in ("train", "dev", "test") for record in RECORDS]
     _, corpus = data.sources(home)
