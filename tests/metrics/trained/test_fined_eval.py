@@ -36,7 +36,7 @@ def dialogue(*texts: str, response: str | None = None) -> Item:
     return Item("one", turns, None if response is None else Utterance("system", response))
 
 
-def test_what_can_be_scored(tiny_encoder: Path, tiny_weights: Path) -> None:
+def test_dialogue_metrics_score_what_they_can(tiny_encoder: Path, tiny_weights: Path) -> None:
     """One utterance is not, 500 and more than two speakers are; a response without words is by its graph alone."""
     models = Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
     many = tuple(Utterance("ABC"[place % 3], f"line {place}") for place in range(500))
@@ -56,7 +56,7 @@ def test_what_can_be_scored(tiny_encoder: Path, tiny_weights: Path) -> None:
         np.testing.assert_allclose(columns[name], np.mean(parts, axis=0))
 
 
-def test_the_shipped_weights_prefer_a_conversation_to_the_same_shuffled(home: Path) -> None:
+def test_shipped_weights_prefer_order_to_shuffles(home: Path) -> None:
     said = ("Hi, how was your weekend?", "Great, I went hiking with my brother.", "Oh nice, where did you go?",
             "To the lake in the north. We camped there for a night.", "Wasn't it too cold to sleep in a tent?",
             "A bit, but we had good sleeping bags.", "I should try that some day. Bye!", "Bye, see you on Monday.")
@@ -66,7 +66,7 @@ def test_the_shipped_weights_prefer_a_conversation_to_the_same_shuffled(home: Pa
     assert column[0] > column[1:].max()
 
 
-def test_padding_changes_nothing_and_the_order_does() -> None:
+def test_padding_changes_nothing_but_order_does() -> None:
     torch.manual_seed(0)
     network = dialogue_heads.DialogueConvolution(width=4, outputs=3, size=3, hidden=5).eval()
     said = torch.randn(2, 3, 8)
@@ -75,7 +75,7 @@ def test_padding_changes_nothing_and_the_order_does() -> None:
     assert not torch.allclose(network(said), network(said.flip(1)))
 
 
-def test_signals_are_means_over_pairs_and_rare_words_are_specific() -> None:
+def test_signals_by_hand() -> None:
     """Of four words tea occurs in four texts, which is the most, kettle in two, samovar in one."""
     asks = np.array([False, True, False, True, True, False])
     assert fined_data.questions(rows(1, 2, 3, 4, 5, 0), asks).tolist() == [[1, 2], [4, 5]]
@@ -89,7 +89,7 @@ def test_signals_are_means_over_pairs_and_rare_words_are_specific() -> None:
     np.testing.assert_allclose(found, [0, 0, 0.25, 0.25, 0.5, 0])
 
 
-def test_as_published_only_neighbours_are_compared_and_little_that_follows_is_deep(
+def test_signals_of_both_recipes(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Judge:
         accuracy = 1.0
@@ -110,15 +110,18 @@ def test_as_published_only_neighbours_are_compared_and_little_that_follows_is_de
         assert ("topic-depth:specificity" in rates) == (recipe is SMALL)
 
 
-def test_the_highest_third_of_a_corpus_is_better_than_its_lowest() -> None:
+def test_the_highest_third_is_better_than_the_lowest() -> None:
     training = (tuple(rows(number) for number in range(9)), (rows(50), rows(50)))
     held = (tuple(rows(number) for number in (0, 4, 8)), (rows(50),))
-    found = fined_data.sides(training, held, lambda said: np.array([float(one[0]) for one in said]))
-    assert found is not None
-    better, worse = ([one.tolist() for one in corpus] for (corpus,) in (found[0].better, found[0].worse))
-    assert (better, worse) == ([[6], [7], [8]], [[0], [1], [2]])  # what rates all of a corpus alike sorts nothing
-    assert [[one.tolist() for one in corpus] for (corpus,) in (found[1].better, found[1].worse)] == [[[8]], [[0]]]
-    assert fined_data.sides(training[1:], held[1:], lambda said: np.array([float(one[0]) for one in said])) is None
+    def rate(dialogues: Sequence[np.ndarray]) -> np.ndarray:
+        return np.array([float(turns[0]) for turns in dialogues])
+
+    split = fined_data.sides(training, held, rate)
+    assert split is not None
+    # what rates all of a corpus alike sorts nothing
+    assert [[[turns.tolist() for turns in corpus] for (corpus,) in (sides.better, sides.worse)] for sides in split] == [
+        [[[6], [7], [8]], [[0], [1], [2]]], [[[8]], [[0]]]]
+    assert fined_data.sides(training[1:], held[1:], rate) is None
 
 
 def test_a_judge_of_inference_learns(tmp_path: Path, rng: np.random.Generator) -> None:
@@ -141,7 +144,7 @@ def test_a_judge_of_inference_learns(tmp_path: Path, rng: np.random.Generator) -
     assert judge.accuracy > 0.8
 
 
-def test_what_has_nothing_to_learn_likability_from_says_so(tiny_encoder: Path, tmp_path: Path) -> None:
+def test_corpora_without_labels_are_refused(tiny_encoder: Path, tmp_path: Path) -> None:
     turns = tuple(Utterance("A", text) for text in ("tea", "rain here", "hello there", "what is it"))
     some = [Dialogue(str(number), "toy", "train", (*turns, Utterance("B", f"tea {number}")), {})
             for number in range(80)]

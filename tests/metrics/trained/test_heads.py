@@ -1,4 +1,4 @@
-"""Trained metrics: architectures, objectives and blends by hand; the contract of all that are shipped."""
+"""Trained metrics: architectures, losses and blends by hand; the contract of the shipped ones."""
 
 from __future__ import annotations
 
@@ -35,33 +35,25 @@ CONTEXT = torch.tensor([[[3.0, 4.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0]], [[0.0, 5.0
 REPLY = torch.tensor([[1.0, 0.0, 2.0, 4.0], [0.0, 2.0, 1.0, 3.0]])
 
 
-def still(network: Any) -> Any:
-    """A network whose every weight is 0."""
-    for weight in network.parameters():
-        torch.nn.init.zeros_(weight)
-    return network.eval()
-
-
 def dialogue(*texts: str, speakers: str = "AB", **labels: Any) -> Dialogue:
     turns = tuple(Utterance(speakers[place % len(speakers)], text) for place, text in enumerate(texts))
     return Dialogue("toy-0", "toy", "train", turns, labels)
 
 
-def test_the_diagonal_of_all_with_all_is_each_with_its_own() -> None:
+def test_a_matrix_has_each_pair_on_its_diagonal() -> None:
     torch.manual_seed(0)
     for network in (heads.Match(2, 2).eval(), heads.FactMatch(2).eval()):
-        np.testing.assert_allclose(network.matrix(CONTEXT, REPLY).diagonal().detach(),
-                                   network(CONTEXT, REPLY).detach(), rtol=1e-4)
+        torch.testing.assert_close(network.matrix(CONTEXT, REPLY).diagonal(), network(CONTEXT, REPLY))
 
 
 def test_facts_count_by_the_log_of_the_mean_of_their_exponentials() -> None:
-    network = still(heads.FactMatch(width=2))
+    network = heads.FactMatch(width=2).eval()
+    for weight in network.parameters():
+        torch.nn.init.zeros_(weight)
     network.alike.data = torch.tensor([1.0])
-    both, one = torch.tensor([[[1.0, 0, 1, 2], [0, 1, 1, 2]]]), torch.tensor([[[1.0, 0, 1, 2], [0, 0, 0, 0]]])
-    reply = torch.tensor([[1.0, 0, 1, 2]])
-    np.testing.assert_allclose(network(both, reply).detach(), [np.log((np.e + 1) / 2)], rtol=1e-5)
-    np.testing.assert_allclose(network(one, reply).detach(), [1.0], rtol=1e-5)
-    np.testing.assert_allclose(network(torch.zeros(1, 2, 4), reply).detach(), [0.0])
+    facts = torch.tensor([[[1.0, 0, 1, 2], [0, 1, 1, 2]], [[1.0, 0, 1, 2], [0, 0, 0, 0]], [[0.0] * 4] * 2])
+    reply = torch.tensor([[1.0, 0, 1, 2]] * 3)
+    np.testing.assert_allclose(network(facts, reply).detach(), [np.log((np.e + 1) / 2), 1, 0], rtol=1e-5)
 
 
 def test_adem_by_hand() -> None:
@@ -73,7 +65,7 @@ def test_adem_by_hand() -> None:
     np.testing.assert_allclose(network(context, reference, reply).detach(), [(1.8 - 0.5) / 0.25])
 
 
-def test_a_recurrent_reading_does_not_see_the_padding() -> None:
+def test_recurrent_reading_ignores_padding() -> None:
     torch.manual_seed(0)
     network = dialogue_heads.Recurrent(width=4, size=3, hidden=2, layers=2).eval()
     words, lengths = torch.randn(1, 3, 4), torch.tensor([3])
@@ -84,21 +76,17 @@ def test_a_recurrent_reading_does_not_see_the_padding() -> None:
     assert not np.allclose(short, turned)
 
 
-def test_retrieval_is_the_mean_of_both_cross_entropies() -> None:
+def test_losses_by_hand() -> None:
     logits = torch.tensor([[0.0, np.log(3.0)], [0.0, 0.0]])  # rows: ln 4 and ln 2; columns: ln 2 and ln 4
-    np.testing.assert_allclose(objectives.both_ways(logits), np.log(8) / 2, rtol=1e-6)
-
-
-def test_logistic_and_margin_losses() -> None:
+    assert objectives.both_ways(logits).item() == pytest.approx(np.log(8) / 2)
     right, wrong = torch.tensor([2.0, -1.0]), torch.tensor([0.5, 3.0])
     by_hand = np.mean([np.log1p(np.exp(value)) for value in (-2, 1, 0.5, 3)])
     assert objectives.logistic(right, wrong).item() == pytest.approx(by_hand)
     low, high = (1 / (1 + np.exp(-np.array(values))) for values in ([2, -1], [0.5, 3]))
-    expected = np.maximum(0, high - low + 0.1).mean()
-    assert objectives.margin_ranking(right, wrong, 0.1).item() == pytest.approx(expected)
+    assert objectives.margin_ranking(right, wrong, 0.1).item() == pytest.approx(np.maximum(0, high - low + 0.1).mean())
 
 
-def test_scores_over_references_are_the_best_or_the_mean() -> None:
+def test_scores_over_references_are_best_or_mean() -> None:
     items = [make_item("a", "x y", "one", "one two three"), make_item("b", "z", "one two"), make_item("c", "z")]
 
     def score(rows: Sequence[tuple[int, str, str]]) -> Any:
@@ -108,7 +96,7 @@ def test_scores_over_references_are_the_best_or_the_mean() -> None:
     np.testing.assert_allclose(by_reference(items, "mean", score), [22, 12, np.nan])
 
 
-def test_usl_h_ruber_and_their_kin_by_hand() -> None:
+def test_composites_of_usl_h_and_ruber_by_hand() -> None:
     # USL-H of U = 0.5, S = 0.4, L = 0.2: without validity nothing counts, without what follows L does not
     scores = composite(np.array([0.5, 0, 0.5]), np.array([0.4, 0.4, 0]), np.array([0.2, 0.2, 0.9]))
     np.testing.assert_allclose(scores, [(0.5 + 0.2 + 0.04) / 3, 0, 0.5 / 3])
@@ -144,8 +132,7 @@ def test_the_three_forms_of_specificity_by_hand() -> None:
     np.testing.assert_allclose(columns["sm-ppl"], [20 ** 0.5, np.nan, 10], rtol=1e-6)
 
 
-def test_what_the_objectives_read() -> None:
-    """Facts by sentences, without whose they are; engagement of what bots said and of single judgements."""
+def test_facts_and_ratings_of_dialogues() -> None:
     assert sentences(["your persona: i like tea.", "It rains. It pours!", " . "]) == ["i like tea.", "It rains.",
                                                                                     "It pours!"]
     roles: tuple[dict[str, str], ...] = ({"role": "human"}, {"role": "bot"}, {})
@@ -184,7 +171,7 @@ ALONE = {"mme-fm", "mme-em", "usl-h-vup", "usl-h-mlm", "usr-mlm"}
 """The columns that read the response alone."""
 
 
-def test_a_training_brings_the_loss_down_and_scores_what_can_be_scored(
+def test_shipped_metrics_learn_and_score(
         tiny_encoder: Path, tiny_weights: Path) -> None:
     models = Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
     known = Item("known", (Utterance("user", "do you like tea ?"),), Utterance("system", "i like tea"),
@@ -203,7 +190,7 @@ def test_a_training_brings_the_loss_down_and_scores_what_can_be_scored(
         assert {name for name, column in columns.items() if np.isfinite(column[1])} == ALONE & set(columns)
 
 
-def test_what_is_shipped_stays_small() -> None:
+def test_shipped_weights_stay_small() -> None:
     """All weights under 2 MB but the language model's and a large encoder's adapters, the whole folder under 25 MB."""
     sizes = {path: path.stat().st_size for path in checkpoint.SHIPPED.rglob("*") if path.is_file()}
     names = {folder.name for folder in checkpoint.SHIPPED.iterdir()}
@@ -217,7 +204,7 @@ def test_what_is_shipped_stays_small() -> None:
     assert sum(sizes.values()) < 25_000_000
 
 
-def test_what_is_trained_otherwise_has_weights_of_its_own() -> None:
+def test_options_with_weights_of_their_own() -> None:
     for requested, name in (
         ("deb[negatives=both]", "deb-both"), ("ruber[size=large]", "ruber-large"),
         ("mme-tcm[graph=conceptnet]", "mme-tcm-conceptnet"), ("s-dicoh[negatives=ss]", "s-dicoh-negatives-ss"),

@@ -166,15 +166,13 @@ def test_adem(trained: Callable[..., Any], tiny_encoder: Path) -> None:
 def test_adem_learns_from_ratings(rated: Any, ratings: set[float], tmp_path: Path, tiny_encoder: Path) -> None:
     metric: Any = registry.choose("adem[recipe=paper]").metric
     toys = tiny_weights.corpus()
-    dialogues = tuple(dataclasses.replace(one, labels={**one.labels, "rated_responses": rated})
-                      for one in toys.dialogues if "positive_responses" in one.labels)
-    data = TrainingData({"toy": dataclasses.replace(toys, dialogues=dialogues)},
-                        Models(tmp_path, Choice(encoder=str(tiny_encoder), device="cpu")), 0,
-                        recipe=metric.recipes["paper"])
-    objective = metric.objective(data)
-    batch = objective.draw(np.random.default_rng(0))
+    dialogues = tuple(dataclasses.replace(row, labels={**row.labels, "rated_responses": rated})
+                      for row in toys.dialogues if "positive_responses" in row.labels)
+    objective = metric.objective(TrainingData(
+        {"toy": dataclasses.replace(toys, dialogues=dialogues)},
+        Models(tmp_path, Choice(encoder=str(tiny_encoder), device="cpu")), 0, recipe=metric.training))
+    batch, network = objective.draw(np.random.default_rng(0)), objective.network.train()
     assert set(batch[1].tolist()) == ratings
-    network = objective.network.train()
     squares = network.with_context.square().sum() + network.with_reference.square().sum()
     penalised = objective.loss(network, batch)
     assert (penalised - objective.loss(network.eval(), batch)).item() == pytest.approx(0.01 * squares.item())
