@@ -1,4 +1,4 @@
-"""What a training takes and gives: a recipe, the data, an objective."""
+"""The inputs and the objective of a training: a recipe, dialogues, a loss."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FIXED = {"network", "corpora", "options", "parts", "examples", "reads", "losses"
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a network is trained, as data alone: by AdamW, keeping the weights with the least held-out loss.
+    """The settings of a training by AdamW, which keeps the weights with the least held-out loss.
 
     corpora, examples               corpora by name; settings of the metric's examples
     encoder, architecture, network  names, and the arguments of the network; `start` names weights to begin with

@@ -1,4 +1,4 @@
-"""What GRADE and TCM share: contexts with a true reply and one like it in words or meaning, and their graphs of topics.
+"""The base of GRADE and TCM: contexts with a true reply and one like it in words or meaning, and their topic graphs.
 
 The recipe `paper` follows the released code where the paper is silent: the reply to two utterances or more, against one
 false reply like it in words and one like it in meaning; the rank of the former by how many share a word; keywords by

@@ -21,7 +21,7 @@ from metrics.models.readings import Dialogue, Pair
 from metrics.models.text_table import TextTable, padded
 
 BEFORE = 2
-"""How far back cosines of utterances are taken."""
+"""Utterances before one that its cosines are taken with."""
 CONTEXT, RESPONSE = 40, 30
 """Tokens that RUBER reads of a context, its last, and of a response, its first."""
 
