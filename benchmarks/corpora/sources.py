@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.corpora import files as corpus_files
 from benchmarks.errors import BadRecord, FetchError, nearest
 from benchmarks.formats import official
-from benchmarks.sources import find
+from benchmarks.sources import expected_form, find
 from benchmarks.storage.fetch import downloaded
 
 CorpusRow = Mapping[str, Any]
@@ -23,7 +23,6 @@ ACTS = ("", "inform", "question", "directive", "commissive")
 EMOTIONS = ("no emotion", "anger", "disgust", "fear", "happiness", "sadness", "surprise")
 CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 REPLIES = ("positive_responses", "adversarial_negative_responses", "random_negative_responses")
-UNEXPECTED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 SOURCES = {name: card.sources for name, card in corpus_files.CARDS.items() if card.sources}
 """The files of each corpus that can be fetched, by default those of training."""
 
@@ -32,12 +31,8 @@ def fetch(name: str, home: Path) -> int:
     """Fetch and convert a corpus into the home; return the number of dialogues."""
     if name not in SOURCES:
         raise FetchError(f"no corpus {name!r} that can be fetched; {nearest(name, SOURCES)}")
-    try:
-        with downloaded(home, f"corpus-{name}", SOURCES[name]) as folder:
-            rows = [row for row in READERS[name](folder) if row["utterances"]]
-    except UNEXPECTED as error:
-        problem = f"its files are not in the form expected of this source ({type(error).__name__}: {error})"
-        raise BadRecord(name, None, "", " ".join(problem.split())) from error
+    with expected_form(name), downloaded(home, f"corpus-{name}", SOURCES[name]) as folder:
+        rows = [row for row in READERS[name](folder) if row["utterances"]]
     if not rows:
         raise BadRecord(name, None, "", "the files of the source hold no dialogue")
     return corpus_files.write(corpus_files.stored(name, home), rows)

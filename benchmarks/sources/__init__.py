@@ -7,6 +7,7 @@ and so on, and texts are stripped, as in the organisers' files.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,11 +55,18 @@ def read_json(path: Path, card: DatasetCard, read: Read, *patterns: str) -> Data
 def read_each(file: Path, records: Iterable[Any], read: Read) -> Iterator[RatedRow]:
     """Read each record with `read`; the error for one of another shape names file and number."""
     for number, record in enumerate(records):
-        try:
+        with expected_form(file.name, number):
             yield from read(record)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            problem = f"is not in the form expected of this source ({type(error).__name__}: {error})"
-            raise BadRecord(file.name, number, "", " ".join(problem.split())) from error
+
+
+@contextlib.contextmanager
+def expected_form(file: str, record: int | None = None) -> Iterator[None]:
+    """Raise BadRecord for the errors of a converter whose input has another shape."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        problem = f"is not in the form expected of this source ({type(error).__name__}: {error})"
+        raise BadRecord(file, record, "", " ".join(problem.split())) from error
 
 
 def assemble(card: DatasetCard, rows: Iterable[RatedRow]) -> Dataset:
