@@ -10,6 +10,7 @@ from benchmarks.dataset import Dataset
 from benchmarks.storage.store import ratings_fingerprint
 from harness.results.rows import DatasetEntry, Look, MetricEntry, QualityEntry, TrainingEntry
 from harness.run.correlate import Judged, conversations
+from harness.run.plan import Plan
 from harness.scoring import composites, score
 from metrics.composition import Composite
 from metrics.errors import MissingResource
@@ -50,6 +51,22 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
         fitted_on=_fitted_on(chosen.metric), parameters=_parameters(chosen.metric, models),
         pretrained_on=_pretrained_on(chosen.metric, models),
     )
+
+
+def metric_entries(plan: Plan, models: Models) -> list[MetricEntry]:
+    """Return the metrics of a run and of the bundle that it reuses, by name."""
+    reused = plan.reused.metrics
+    scored = [metric_entry(chosen, models) for chosen in plan.chosen if chosen.label not in reused]
+    return sorted([*scored, *reused.values()], key=lambda entry: entry.name)
+
+
+def judges(plan: Plan, models: Models, dataset: str) -> set[str]:
+    """Return the metrics that choose examples: no controls, none fitted on the ratings of the dataset."""
+    reused = plan.reused.metrics
+    scored = {pick.label for pick in plan.chosen if pick.label not in reused and pick.metric.card.family != "control"
+              and dataset not in composites.learned_on(pick.metric, models)}
+    return scored | {entry.name for entry in reused.values()
+                     if entry.family != "control" and dataset not in entry.learned_on}
 
 
 def training_entries(chosen: Sequence[Chosen], models: Models) -> tuple[TrainingEntry, ...]:

@@ -6,14 +6,15 @@ import dataclasses
 import hashlib
 import random
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from benchmarks import registry as datasets
-from benchmarks.dataset import Dataset, DatasetCard, Item, Quality, Split
+from benchmarks.dataset import Dataset, DatasetCard, Item, Quality, Rating, Split
 from benchmarks.errors import UnknownDataset, nearest
+from benchmarks.formats import private
 from harness.errors import BadConfig
 from harness.run.reuse import Reused
 from harness.statistics.estimates import full_name
@@ -169,6 +170,29 @@ def load(card: DatasetCard, home: Path, selection: Selection) -> Dataset | None:
         return dataset
     ids = {item.id for item in items}
     return Dataset(card, items, tuple(rating for rating in dataset.ratings if rating.item in ids), dataset.origin)
+
+
+def private_ratings(plan: Plan, home: Path) -> Mapping[str, tuple[Rating, ...]]:
+    """Read the file of private ratings, by dataset."""
+    if plan.ratings is None:
+        return {}
+    owners = private.Owners()
+    for card in plan.cards:
+        dataset = load(card, home, dataclasses.replace(plan.selection, limit=None))
+        if dataset is not None:
+            owners.add(dataset)
+    return private.read(plan.ratings, owners)
+
+
+def with_ratings(dataset: Dataset, ratings: Sequence[Rating]) -> tuple[Dataset, str]:
+    """Join private ratings to a dataset; return it with a note, empty if there are none, that its card then holds."""
+    dataset, joined = private.join(dataset, ratings)
+    if not joined:
+        return dataset, ""
+    votes, items = sum(len(rating.votes) for rating in joined), len({rating.item for rating in joined})
+    note = f"Private ratings joined: {votes} votes on {items} of {len(dataset.items)} items."
+    card = dataclasses.replace(dataset.card, notes=f"{dataset.card.notes} {note}".strip())
+    return dataclasses.replace(dataset, card=card), note
 
 
 def load_named(name: str, home: Path, selection: Selection) -> Dataset | None:

@@ -8,22 +8,20 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
-from benchmarks.formats import private
 from harness.results.rows import TABLES, Failure, RankingRow, Results, Skip, Target
 from harness.run import compare, correlate, entries, environment, examples, intervals
 from harness.run import plan as plans
-from harness.run.correlate import Judged, TargetData
+from harness.run.correlate import TargetData
 from harness.run.plan import Plan
 from harness.run.rank import boards, ranking, unseen
 from harness.run.scores import Scored, Scoring
 from harness.run.workspace import Workspace
-from harness.scoring import composites
 from harness.scoring.lease import exclusive
 
 EVERY = "every metric"
@@ -45,7 +43,7 @@ def run(plan: Plan, work: Workspace) -> Results:
 
 def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetData, ...]]:
     """Carry out a plan; return the results, and scores and mean ratings of every target."""
-    ratings, scoring, collected = _private_ratings(plan, work), Scoring(plan, work), Collected()
+    ratings, scoring, collected = plans.private_ratings(plan, work.home), Scoring(plan, work), Collected()
     work.progress.began(plan.command)
     with work.progress:
         with (exclusive(work.store.files, work.progress.say),
@@ -60,7 +58,7 @@ def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetDat
                 del dataset  # before the next is loaded
         with work.progress.stage("ranking"):
             tables = collected.tables
-            tables["metrics"] += _metrics(plan, work)
+            tables["metrics"] += entries.metric_entries(plan, work.models)
             tables["trainings"] += entries.training_entries(plan.chosen, work.models)
             tables["failures"][:0] = [Failure("every dataset", name, reason) for name, reason in plan.broken]
             tables["ranking"] += _rank(plan, work, collected)
@@ -68,17 +66,6 @@ def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetDat
             facts = environment.facts(plan.selection.seed, device, plan.options(), plan.command)
             rows: dict[str, Any] = {name: tuple(table) for name, table in tables.items()}
             return Results(run=facts, **rows), tuple(collected.data)
-
-
-def _private_ratings(plan: Plan, work: Workspace) -> Mapping[str, tuple[Rating, ...]]:
-    if plan.ratings is None:
-        return {}
-    owners = private.Owners()
-    for card in plan.cards:
-        dataset = plans.load(card, work.home, dataclasses.replace(plan.selection, limit=None))
-        if dataset is not None:
-            owners.add(dataset)
-    return private.read(plan.ratings, owners)
 
 
 def _load(plan: Plan, work: Workspace, card: DatasetCard, ratings: Sequence[Rating], collected: Collected,
@@ -96,13 +83,9 @@ def _load(plan: Plan, work: Workspace, card: DatasetCard, ratings: Sequence[Rati
                   "it was not imported, and the bundled sample has no such dataset")
         collected.tables["skips"].append(Skip(card.name, EVERY, reason))
         return None
-    dataset, joined = private.join(dataset, ratings)
-    if joined:
-        votes, items = sum(len(rating.votes) for rating in joined), len({rating.item for rating in joined})
-        note = f"Private ratings joined: {votes} votes on {items} of {len(dataset.items)} items."
+    dataset, note = plans.with_ratings(dataset, ratings)
+    if note:
         work.progress.terminal.line(f"{card.name:<18} {note}")
-        noted = dataclasses.replace(dataset.card, notes=f"{dataset.card.notes} {note}".strip())
-        dataset = dataclasses.replace(dataset, card=noted)
     return dataset
 
 
@@ -123,30 +106,11 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
         collected.data.append(dataclasses.replace(target, judged=dataclasses.replace(target.judged, votes=())))
     if plan.examples:
         tables["examples"] += examples.find(dataset, qualities, points, tables["correlations"][first:],
-                                            _judges(plan, work, dataset.card.name), plan.examples)
+                                            entries.judges(plan, work.models, dataset.card.name), plan.examples)
     tables["datasets"].append(entries.dataset_entry(dataset, qualities))
     tables["points"].append(points)
-    collected.counted[dataset.card.split, dataset.kind] |= _usable(dataset, qualities)
-
-
-def _usable(dataset: Dataset, qualities: Sequence[Judged]) -> set[Target]:
-    return {(dataset.card.name, judged.quality.name) for judged in qualities if judged.usable}
-
-
-def _judges(plan: Plan, work: Workspace, dataset: str) -> set[str]:
-    """Return the metrics that choose examples: no controls, none fitted on the ratings of the dataset."""
-    reused = plan.reused.metrics
-    return {chosen.label for chosen in plan.chosen
-            if chosen.label not in reused and chosen.metric.card.family != "control"
-            and dataset not in composites.learned_on(chosen.metric, work.models)} | {
-        entry.name for entry in reused.values() if entry.family != "control" and dataset not in entry.learned_on}
-
-
-def _metrics(plan: Plan, work: Workspace) -> list[Any]:
-    """Return the metrics of the run and of a bundle, by label."""
-    reused = plan.reused.metrics
-    scored = [entries.metric_entry(chosen, work.models) for chosen in plan.chosen if chosen.label not in reused]
-    return sorted([*scored, *reused.values()], key=lambda entry: entry.name)
+    collected.counted[dataset.card.split, dataset.kind] |= {
+        (dataset.card.name, judged.quality.name) for judged in qualities if judged.usable}
 
 
 def _rank(plan: Plan, work: Workspace, collected: Collected) -> Iterator[RankingRow]:
