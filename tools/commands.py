@@ -28,6 +28,8 @@ from benchmarks.storage import store
 from harness.scoring.progress import LOG
 from tools import DATA, ROOT, show
 
+RUNS = 3
+"""Repetitions of commands that repeat; the fastest counts."""
 METRICS = ("length", "distinct", "repetition", "context-overlap", "random")
 WORDS = ("again", "also", "always", "blue", "book", "early", "friend", "garden", "happy", "house", "later", "maybe",
          "music", "never", "often", "paper", "quiet", "rain", "river", "school", "slowly", "story", "sunday", "table",
@@ -36,14 +38,12 @@ WORDS = ("again", "also", "always", "blue", "book", "early", "friend", "garden",
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=3, help="repetitions of commands that repeat; the fastest counts")
     parser.add_argument("--real", action="store_true")
     parser.add_argument("--items", type=int, nargs="+")
-    parser.add_argument("--executor", default="local", help="of the runs with --items")
     arguments = parser.parse_args()
     with TemporaryDirectory() as folder:
-        show([grown_run(Path(folder) / str(items), items, arguments.executor) for items in arguments.items]
-             if arguments.items else list(waiting(Path(folder), arguments.runs, arguments.real)))
+        show([grown_run(Path(folder) / str(items), items) for items in arguments.items]
+             if arguments.items else list(waiting(Path(folder), arguments.real)))
 
 
 def measured(argv: list[str], log: Path, **environment: str) -> dict[str, float]:
@@ -72,7 +72,7 @@ def held(process: psutil.Process) -> float:
         return 0.0
 
 
-def waiting(folder: Path, runs: int, real: bool) -> Iterator[dict[str, Any]]:
+def waiting(folder: Path, real: bool) -> Iterator[dict[str, Any]]:
     """Measure every command of a first session."""
     (exclaims,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     plugin, out = folder / "exclaims.py", str(folder / "sample")
@@ -88,21 +88,21 @@ def waiting(folder: Path, runs: int, real: bool) -> Iterator[dict[str, Any]]:
         first = timed(f"run --all --data {name}, from nothing", *run, home=home)
         lines = map(json.loads, (Path(out) / LOG).read_text().splitlines())
         yield {**first, "first board": next((line["at"] for line in lines if "first board" in json.dumps(line)), None)}
-        yield timed("the same again", *run, home=home, repeat=runs)
+        yield timed("the same again", *run, home=home, repeat=RUNS)
         yield timed("one more metric, --with", *run, "--with", str(plugin), home=home)
         yield timed("leaderboard --with", "leaderboard", "--with", str(plugin), "--out", out, home=home)
 
     for command in ("--help", "list metrics", "show meteor"):
-        yield timed(command, *command.split(), repeat=runs)
+        yield timed(command, *command.split(), repeat=RUNS)
     yield from board("sample", out, "home")
     for flags in ([], ["--json"], ["--compare"]):
-        yield timed(" ".join(["report", *flags]), "report", "--out", out, *flags, repeat=runs)
+        yield timed(" ".join(["report", *flags]), "report", "--out", out, *flags, repeat=RUNS)
     if real:
         yield timed("import", "import", str(DATA / "human_evaluation_data"), home="real")
         yield from board("real", str(folder / "real-results"), "real")
 
 
-def grown_run(folder: Path, items: int, executor: str) -> dict[str, Any]:
+def grown_run(folder: Path, items: int) -> dict[str, Any]:
     """Grow the sample, and measure one run on it with its files."""
     home, out = folder / "home", folder / "results"
     growing = multiprocessing.get_context("spawn").Process(target=grow, args=(home, items))
@@ -111,8 +111,8 @@ def grown_run(folder: Path, items: int, executor: str) -> dict[str, Any]:
     if growing.exitcode:
         raise SystemExit(f"{home}: the datasets could not be grown")
     metrics = [word for name in METRICS for word in ("--metric", name)]
-    cost = measured(["run", *metrics, "--home", str(home), "--data", "real", "--out", str(out), "--executor", executor],
-                    folder / "run.log", OMP_NUM_THREADS="1")
+    cost = measured(["run", *metrics, "--home", str(home), "--data", "real", "--out", str(out)], folder / "run.log",
+                    OMP_NUM_THREADS="1")
     report, site = ([path for path in (out / name).rglob("*") if path.is_file()] for name in ("report", "site"))
     return {"items": items, **cost, "cpu per 100,000": round(cost["cpu"] * 100_000 / items, 2),
             "report MiB": mebibytes(*report), "site MiB": mebibytes(*site),

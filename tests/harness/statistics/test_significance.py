@@ -105,12 +105,8 @@ def test_accuracies_without_items_or_judgements() -> None:
     first, second = judged(10, 1, 8, 1)
     assert mcnemar([*first, np.nan, 1], [*second, 1, np.nan]) == mcnemar(first, second)
     assert np.isnan(mcnemar([np.nan], [1]).p)
-    with pytest.raises(ValueError, match="right"):
-        mcnemar([.5], [1])
     assert chi_squared(5, 5, 7, 7).p == 1
     assert np.isnan(chi_squared(0, 0, 3, 7).p)
-    with pytest.raises(ValueError, match="8 of 5"):
-        chi_squared(8, 5, 3, 7)
 
 
 @settings(max_examples=50)
