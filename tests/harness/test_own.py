@@ -206,61 +206,75 @@ def test_a_broken_dataset_is_refused_with_its_line(tmp_path: Path, home: Path) -
         assert not (home / "datasets").exists()
 
 
+ROWS = [*wide(), {**wide()[0], "item": "4", "overall": 5, "fit": 1},
+        {**wide()[0], "item": "5", "overall": "", "fit": ""}]
+SCALED = CARD.replace('"overall", ', "") + '[[quality]]\nname = "overall"\nlow = 1\nhigh = 5\n'
+
+
+def checked(path: Path, capsys: pytest.CaptureFixture[str], status: int = 0) -> list[str]:
+    """Return the lines that `harness check` prints."""
+    capsys.readouterr()
+    assert main(["check", str(path)]) == status
+    return capsys.readouterr().out.splitlines()
+
+
 def test_remarks_are_printed(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [*wide(), {**wide()[0], "item": "4", "overall": 5, "fit": 1},
-            {**wide()[0], "item": "5", "overall": "", "fit": ""}]
-    path = table(tmp_path, "csv", rows)
-    card = CARD.replace('"overall", ', "") + '[[quality]]\nname = "overall"\nlow = 1\nhigh = 5\n'
-    path.write_text(card.replace("FORM", "csv"))
     talk = {"dialogue_id": "t", "split": "train", "utterances": [
         {"speaker": "a", "text": "Tea?"}, {"speaker": "b", "text": "Green."}]}
     (tmp_path / "talks.jsonl").write_text(json.dumps(talk))
     assert main(["import", str(tmp_path / "talks.jsonl")]) == 0
-    assert main(["check", str(path)]) == 0
-    printed = capsys.readouterr().out
-    size, qualities = printed.splitlines()[-2:]
+    lines = checked(table(tmp_path, "csv", ROWS, SCALED), capsys)
+    assert any(line.startswith("look at this: the corpus talks holds the context of 3 of 5 items") for line in lines)
+    assert {f"look at this: {remark}" for remark in (
+        "1 item has no vote (tea.csv, line 14)", "1 response is empty (tea.csv, line 9)",
+        "2 items repeat the dialogue and response of another one (tea.csv, line 11; tea.csv, line 14)",
+        "fit: 1 item has no vote on it, and votes on others (tea.csv, line 9)")} <= {*lines}
+    rows = [*ROWS, {**ROWS[0], "weather": "snow"}, ROWS[0]]
+    printed = "\n".join(checked(table(tmp_path, "csv", rows, SCALED + 'dimension = "relevanse"\n'), capsys))
+    for remark in ("columns that mean nothing: weather", "5 places hold no vote (tea.csv, line 5, fit; tea",
+                   "1 row is equal to an earlier one, and counts as a vote of its own (tea.csv, line 20)",
+                   "no other dataset has the board 'relevanse'; did you mean 'relevance'?"):
+        assert f"look at this: {remark}" in printed
+
+
+def test_inferred_lines_complete_the_card(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = table(tmp_path, "csv", ROWS, SCALED)
+    size, qualities = checked(path, capsys)[-2:]
     assert (size, qualities) == (
         "size = 5", 'qualities = [{name = "fit", low = 0, high = 1}, {name = "overall", low = 1, high = 5}]')
     path.write_text(f'name = "tea"\nfile = "tea.csv"\n{size}\n{qualities}\n')
-    assert main(["check", str(path)]) == 0
-    assert "inferred" not in capsys.readouterr().out
-    assert "look at this: the corpus talks holds the context of 3 of 5 items (60%)" in printed
-    for remark in ("1 item has no vote (tea.csv, line 14)", "1 response is empty (tea.csv, line 9)",
-                   "2 items repeat the dialogue and response of another one (tea.csv, line 11; tea.csv, line 14)",
-                   "fit: 1 item has no vote on it, and votes on others (tea.csv, line 9)",
-                   "fit: one vote per item"):
-        assert f"look at this: {remark}" in printed
-    table(tmp_path, "csv", [*rows, {**rows[0], "overall": "good"}, {**rows[0], "response": "Other."}, rows[0]])
-    assert main(["check", str(path)]) == 1
-    assert capsys.readouterr().out.splitlines() == [
+    assert not [line for line in checked(path, capsys) if "inferred" in line]
+
+
+def test_all_broken_records_are_listed(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = table(tmp_path, "csv", [*ROWS, {**ROWS[0], "overall": "good"}, {**ROWS[0], "response": "Other."}, ROWS[0]])
+    assert checked(path, capsys, 1) == [
         "tea.csv, line 17: field 'overall': should hold a number, holds 'good'",
         ("tea.csv, line 20: field 'response': differs from tea.csv, line 2, which is of item '1' too; "
          "two items need two ids")]
     assert main(["import", str(path)]) == 2
     assert "holds 'good'; 1 more record is wrong" in capsys.readouterr().err
-    table(tmp_path, "csv", [*rows, {**rows[0], "weather": "snow"}, rows[0]])
-    path.write_text(card.replace("FORM", "csv") + 'dimension = "relevanse"\n')
-    assert main(["check", str(path)]) == 0
-    printed = capsys.readouterr().out
-    for remark in ("columns that mean nothing: weather", "5 places hold no vote (tea.csv, line 5, fit; tea",
-                   "1 row is equal to an earlier one, and counts as a vote of its own (tea.csv, line 20)",
-                   "no other dataset has the board 'relevanse'"):
-        assert f"look at this: {remark}" in printed
-    assert "did you mean 'relevance'?" in printed
+    table(tmp_path, "csv", [{**long()[0], "quality": f"overal{index % 23}"} for index in range(24)])
+    first, *lines = checked(path, capsys, 1)
+    assert "'overal0' is no quality of the card; did you mean 'overall'? known: overall, fit; and 1 more" in first
+    assert (len(lines), lines[-1]) == (20, "and 3 more")
+
+
+def test_ratings_need_a_card(tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table(tmp_path, "csv", ROWS)
     assert main(["run", "--dataset", str(tmp_path / "tea.csv"), "--metric", "length"]) == 2
     assert "ratings come with a card" in capsys.readouterr().err
     assert main(["check", str(tmp_path / "tea.csv")]) == 2
     assert "not a card" in capsys.readouterr().err
-    table(tmp_path, "csv", [{**long()[0], "quality": f"overal{index % 23}"} for index in range(24)])
-    assert main(["check", str(path)]) == 1
-    first, *printed = capsys.readouterr().out.splitlines()
-    assert "'overal0' is no quality of the card; did you mean 'overall'? known: overall, fit; and 1 more" in first
-    assert (len(printed), printed[-1]) == (20, "and 3 more")
-    for form, head in (("csv", b"item,context\n"), ("json", b"[\n")):
-        write(tmp_path, form, "")
-        (tmp_path / f"tea.{form}").write_bytes(head + "caf\u00e9".encode("latin-1"))
-        assert main(["check", str(path)]) == 2
-        assert f"tea.{form}, line 2: is not UTF-8: the byte 0xe9; save the file as UTF-8" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("form", "head"), [("csv", b"item,context\n"), ("json", b"[\n")])
+def test_other_encodings_are_refused(form: str, head: bytes, tmp_path: Path,
+                                     capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, form, "")
+    (tmp_path / f"tea.{form}").write_bytes(head + "caf\u00e9".encode("latin-1"))
+    assert main(["check", str(path)]) == 2
+    assert f"tea.{form}, line 2: is not UTF-8: the byte 0xe9; save the file as UTF-8" in capsys.readouterr().err
 
 
 def test_an_empty_turn_is_left_out_with_a_remark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,17 +121,12 @@ def test_items_of_a_refused_part_have_no_score(store: ScoreStore) -> None:
     assert np.isfinite(column(store, "a")[:64]).all()
 
 
-def test_stored_parts_are_not_scored_again(store: ScoreStore) -> None:
-    keep(store, (10, 200))
+@pytest.mark.parametrize(("stored", "scored"), [([(10, 200)], [(0, 10), (200, 256), (256, 300)]), (SPANS, [])])
+def test_stored_parts_are_joined_and_not_scored_again(stored: list[Span], scored: list[Span],
+                                                      store: ScoreStore) -> None:
+    keep(store, *stored)
     _, executor = run(store, pair("a"))
-    assert [span for _, span in executor.scored] == [(0, 10), (200, 256), (256, 300)]
-    assert column(store, "a") == COLUMN.tolist()
-
-
-def test_all_parts_of_a_killed_run_are_joined(store: ScoreStore) -> None:
-    keep(store, *SPANS)
-    _, executor = run(store, pair("a"))
-    assert executor.scored == []
+    assert [span for _, span in executor.scored] == scored
     assert column(store, "a") == COLUMN.tolist()
 
 
