@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from harness.published import NAMES, PrintedNumber, Tables
-from harness.results.rows import Results, fitted
-from harness.run.rank import Target, dataset_mean, over
+from harness.results.rows import Results
+from harness.run.rank import Target, by_column, dataset_mean, over, unseen
 
 TURNS = ("convai2-grade", "dailydialog-grade", "empathetic-grade", "dailydialog-gupta", "dailydialog-zhao",
          "persona-zhao", "persona-usr", "topical-usr", "fed-turn")
@@ -87,14 +87,10 @@ def gather(report: Results) -> PublishedComparison:
 
 def columns(report: Results) -> dict[tuple[str, str], dict[Target, float]]:
     """Return the finite Spearman correlations with real ratings, by metric and column, without those fitted on them."""
-    values: dict[tuple[str, str], dict[Target, float]] = {}
-    learned = fitted(report.metrics, report.datasets)
     real = {entry.name for entry in report.datasets if entry.kind == "real"}
-    for row in report.correlations:
-        if row.statistic == "spearman" and row.dataset in real and (row.metric, row.dataset) not in learned \
-                and math.isfinite(row.value):
-            values.setdefault((row.metric, row.column), {})[row.dataset, row.quality] = row.value
-    return values
+    rows = (row for row in report.correlations if row.statistic == "spearman" and row.dataset in real)
+    values = by_column(unseen(rows, report.metrics, report.datasets))
+    return {(metric, column): row for (_, metric, column), row in values.items()}
 
 
 def challenge(turns: Collection[str]) -> tuple[ColumnMeans, ...]:

@@ -81,6 +81,16 @@ def unseen(rows: Iterable[Correlation], metrics: Iterable[MetricEntry], datasets
     return [replace(row, value=math.nan) if (row.metric, row.dataset) in seen else row for row in rows]
 
 
+def by_column(rows: Iterable[Correlation]) -> dict[tuple[str, str, str], dict[Target, float]]:
+    """Return the finite values of each statistic, metric and column by target."""
+    values: dict[tuple[str, str, str], dict[Target, float]] = {}
+    for row in rows:
+        column = values.setdefault((row.statistic, row.metric, row.column), {})
+        if math.isfinite(row.value):
+            column[row.dataset, row.quality] = row.value
+    return values
+
+
 def boards(split: str, targets: frozenset[Target], datasets: Iterable[DatasetEntry],
            ) -> Iterator[tuple[BoardId, frozenset[Target]]]:
     """Yield the boards of a split: all its targets, then those with references, by language and by dimension.
@@ -106,14 +116,9 @@ def ranking(board: BoardId, origin: str, targets: Collection[Target], correlatio
 
     A board of one dimension has the rule dev alone.
     """
-    values: dict[str, dict[tuple[str, str], dict[Target, float]]] = defaultdict(lambda: defaultdict(dict))
-    for row in correlations:
-        target = (row.dataset, row.quality)
-        if target in targets:
-            covered = values[row.statistic][row.metric, row.column]
-            if math.isfinite(row.value):
-                covered[target] = row.value
-    for statistic, columns in values.items():
+    values = by_column(row for row in correlations if (row.dataset, row.quality) in targets)
+    for statistic in dict.fromkeys(statistic for statistic, _, _ in values):
+        columns = {(metric, column): row for (name, metric, column), row in values.items() if name == statistic}
         for rule in ("dev",) if board.dimension else RULES:
             ranks = rank({column: over(RULES[rule], row, targets) for column, row in columns.items()})
             for column, standing in sorted(ranks.items(), key=lambda row: (

@@ -26,7 +26,7 @@ from harness.bundle import Bundle
 from harness.results.rows import BoardId, Correlation, RankingRow
 from harness.run import correlate, plan
 from harness.run.correlate import Judged
-from harness.run.rank import RULES, Target, over, unseen
+from harness.run.rank import RULES, Target, by_column, over, unseen
 from harness.statistics.panel import Codes
 from harness.statistics.rank_intervals import rank
 
@@ -104,11 +104,7 @@ def load(bundle: Bundle, home: Path, ratings: Path | None) -> Checked:
 
 
 def recompute(checked: Checked) -> None:
-    rows = unseen(_correlations(checked), checked.bundle.metrics, checked.bundle.datasets)
-    values: dict[tuple[str, str, str], dict[Target, float]] = {}
-    for row in rows:
-        if math.isfinite(row.value):
-            values.setdefault((row.metric, row.column, row.statistic), {})[row.dataset, row.quality] = row.value
+    values = by_column(unseen(_correlations(checked), checked.bundle.metrics, checked.bundle.datasets))
     boards: dict[tuple[str, str, str, str], list[RankingRow]] = {}
     for entry in checked.bundle.ranking:
         boards.setdefault((entry.board, entry.origin, entry.rule, entry.statistic), []).append(entry)
@@ -178,7 +174,7 @@ def _places(checked: Checked, packed: Sequence[RankingRow], targets: frozenset[T
     of, board = sum(standing.rank is not None for standing in ranks.values()), BoardId.parse(packed[0].board)
     metrics = {entry.name for entry in checked.bundle.metrics}
     for row in (row for row in packed if row.metric in metrics):
-        known = values.get((row.metric, row.column, row.statistic), {})
+        known = values.get((row.statistic, row.metric, row.column), {})
         covered = {target: known[target] for target in targets & known.keys()}
         value = over(RULES[row.rule], covered, targets) if row.rule in RULES else math.nan
         again = replace(row, value=value, covered=len(covered), targets=len(targets),
