@@ -78,12 +78,12 @@ def test_contexts_and_conversations_are_drawn_whole() -> None:
 def test_a_missing_interval_has_its_reason(rng: np.random.Generator) -> None:
     rows = made(30)
     constant = panel(np.zeros(30), rows.human, rows.system, rows.context)
-    alone = panel(rows.metric, rows.human, rows.system, np.zeros(30, int))
+    single = panel(rows.metric, rows.human, rows.system, np.zeros(30, int))
     rare = panel((np.arange(30) == 3) * 1.0, rows.human, rows.system, rows.context)
     once, rising = iter([0.5]), count()
     for interval, reason in (
         (bootstrap(constant, spearman, rng), "the statistic does not exist on the panel"),
-        (bootstrap(alone, spearman, rng), "1 unit to resample"),
+        (bootstrap(single, spearman, rng), "1 unit to resample"),
         (bootstrap(rare, "spearman", rng), "resamples left out"),
         (bootstrap(rows, lambda _: next(once, np.nan), rng), "the statistic does not exist on 1000 of 1000 resamples"),
         (bootstrap(rows, lambda _: float(next(rising)), rng), "every resample lies on one side of the value"),

@@ -26,7 +26,7 @@ def by_definition(human: list[float], metric: list[float], epsilon: float) -> fl
 
 
 def best_by_definition(human: list[float], metric: list[float]) -> pairwise.Calibration:
-    tried = sorted({0.0, *(abs(one - other) for one, other in combinations(metric, 2))})
+    tried = sorted({0.0, *(abs(a - b) for a, b in combinations(metric, 2))})
     values = [by_definition(human, metric, epsilon) for epsilon in tried]
     return pairwise.Calibration(max(values), tried[int(np.argmax(values))])
 
@@ -89,15 +89,15 @@ def of_systems(human: list[list[float]], metric: list[list[float]], shared: bool
     return panel(np.concatenate(metric), np.concatenate(human), np.repeat(np.arange(len(sizes)), sizes), context)
 
 
-def mean_difference(one: np.ndarray, other: np.ndarray, axis: int) -> np.ndarray:
-    return np.asarray(one.mean(axis=axis) - other.mean(axis=axis))
+def mean_difference(first: np.ndarray, second: np.ndarray, axis: int) -> np.ndarray:
+    return np.asarray(first.mean(axis=axis) - second.mean(axis=axis))
 
 
-def exact(one: list[float], other: list[float], kind: str) -> float:
+def exact(first: list[float], second: list[float], kind: str) -> float:
     """P of the permutation test by all permutations, equals counting half."""
     greater, less = (stats.permutation_test(
-        (np.array(one), np.array(other)), mean_difference, permutation_type=kind, vectorized=True, n_resamples=np.inf,
-        alternative=side).pvalue for side in ("greater", "less"))
+        (np.array(first), np.array(second)), mean_difference, permutation_type=kind, vectorized=True,
+        n_resamples=np.inf, alternative=side).pvalue for side in ("greater", "less"))
     return float(greater + 1 - less) / 2
 
 
@@ -124,5 +124,5 @@ def test_soft_accuracy_of_extreme_metrics_and_any_order_of_systems() -> None:
     assert constants == pytest.approx(1 - 0.5 / 3, abs=0.01), "equal constants are as likely one way as the other"
     forth, back = (soft_pairwise_accuracy(of_systems(HUMAN[::step], METRIC[::step])) for step in (1, -1))
     assert forth == pytest.approx(back, abs=1e-12)
-    alone = estimate(of_systems(HUMAN[:1], METRIC[:1]), "soft-pairwise-accuracy")
-    assert (np.isnan(alone.value), alone.note) == (True, "there are fewer than two systems")
+    single = estimate(of_systems(HUMAN[:1], METRIC[:1]), "soft-pairwise-accuracy")
+    assert (np.isnan(single.value), single.note) == (True, "there are fewer than two systems")

@@ -157,16 +157,16 @@ def target(name: str, rng: np.random.Generator, contexts: int, each: int = 1, be
     def noise(*size: int) -> np.ndarray:
         return rng.normal(size=(*size, contexts))[..., context] + rng.normal(size=(*size, len(context)))
 
-    quality, shared, own = noise(), noise(), noise(2)
+    quality, shared, individual = noise(), noise(), noise(2)
     human = np.clip(np.round(quality + noise() + 3), 1, 5)
-    return TargetScores(name, human, quality * [[1 + better], [1]] + shared + own, context)
+    return TargetScores(name, human, quality * [[1 + better], [1]] + shared + individual, context)
 
 
 def test_pooled_over_one_dataset_of_independent_rows_is_williams_test(rng: np.random.Generator) -> None:
     for better in (0, 0.2, 0.4):
-        one = target("a", rng, 600, better=better)
-        (difference,) = differences([one], [(0, 1)], rng, draws=4000, statistic="pearson")
-        r12, r13, r23 = np.corrcoef([one.human, *one.scores])[np.triu_indices(3, 1)]
+        board = target("a", rng, 600, better=better)
+        (difference,) = differences([board], [(0, 1)], rng, draws=4000, statistic="pearson")
+        r12, r13, r23 = np.corrcoef([board.human, *board.scores])[np.triu_indices(3, 1)]
         _, p = williams(r12, r13, r23, 600)
         assert difference.value == pytest.approx(r12 - r13)
         assert difference.p == pytest.approx(p, rel=0.15, abs=1e-4)
@@ -177,10 +177,11 @@ def test_pooled_over_one_dataset_of_independent_rows_is_williams_test(rng: np.ra
 def test_variances_of_datasets_add_up(rng: np.random.Generator) -> None:
     """The half width over two datasets of equal weight is half the root of the sum of their squares."""
     boards = [target("a", rng, 300), target("b", rng, 150)]
-    alone = [differences([one], [(0, 1)], rng, draws=4000)[0] for one in boards]
+    single = [differences([board], [(0, 1)], rng, draws=4000)[0] for board in boards]
     (both,) = differences(boards, [(0, 1)], rng, draws=4000)
-    assert both.value == pytest.approx(sum(own.value for own in alone) / 2)
-    assert both.high - both.value == pytest.approx(math.hypot(*(own.high - own.value for own in alone)) / 2, rel=0.05)
+    assert both.value == pytest.approx(sum(part.value for part in single) / 2)
+    assert both.high - both.value == pytest.approx(math.hypot(*(part.high - part.value for part in single)) / 2,
+                                                    rel=0.05)
 
 
 @pytest.mark.parametrize(("datasets", "contexts", "each"), [(1, 10, 3), (3, 30, 2)])
@@ -194,19 +195,20 @@ def test_false_findings_are_about_5_percent(datasets: int, contexts: int, each: 
 
 def test_first_order_is_close_to_perm_both(rng: np.random.Generator) -> None:
     """Two qualities of a dataset swap contexts together, so the same target twice equals it once."""
-    one = target("a", rng, 60, 3, better=0.3)
-    one.scores[0, :4] = math.nan
-    one.human[10:14] = math.nan
+    board = target("a", rng, 60, 3, better=0.3)
+    board.scores[0, :4] = math.nan
+    board.human[10:14] = math.nan
     for statistic in ("spearman", "pearson"):
-        exact = all_pairs(one.human, one.scores, statistic, 4000, rng=rng, context=one.context)
-        both, alone = pooled.all_pairs([one, one], np.array([[0.5, 0.5], [0, 1]]), rng, 4000, statistic)
-        assert alone.p[0, 1] == pytest.approx(exact.p[0, 1], rel=0.25, abs=0.01)
-        assert both.p == pytest.approx(alone.p)
+        exact = all_pairs(board.human, board.scores, statistic, 4000, rng=rng, context=board.context)
+        weight = np.array([[0.5, 0.5], [0, 1]])
+        both, second = pooled.all_pairs([board, board], weight, rng, 4000, statistic)
+        assert second.p[0, 1] == pytest.approx(exact.p[0, 1], rel=0.25, abs=0.01)
+        assert both.p == pytest.approx(second.p)
         assert (both.p[0, 1], both.p[0, 0]) == (both.p[1, 0], 1)
-        assert both.delta[0, 1] == pytest.approx(differences([one], [(0, 1)], rng, statistic=statistic)[0].value)
-        (above, _) = pooled.all_pairs([one, one], np.array([[0.5, 0.5], [0, 1]]), rng, 4000, statistic, one_sided=True)
+        assert both.delta[0, 1] == pytest.approx(differences([board], [(0, 1)], rng, statistic=statistic)[0].value)
+        (above, _) = pooled.all_pairs([board, board], weight, rng, 4000, statistic, one_sided=True)
         assert above.p[0, 1] + above.p[1, 0] == pytest.approx(1, abs=1e-3)
-    flat = replace(one, scores=np.stack([one.scores[1], np.ones_like(one.scores[1])]))
+    flat = replace(board, scores=np.stack([board.scores[1], np.ones_like(board.scores[1])]))
     assert math.isnan(pooled.all_pairs([flat], np.ones((1, 1)), rng)[0].p[0, 1])
 
 

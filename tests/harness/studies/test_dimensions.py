@@ -33,10 +33,10 @@ def related(*pairs: tuple[str, str, float]) -> list[QualityPair]:
 
 def test_a_pair_is_compared_on_what_both_have(rng: np.random.Generator) -> None:
     """Ranks (1, 2.5, 2.5, 4) and (1, 2, 3, 4): ρ = 4.5 / √(4.5 · 5)."""
-    found = pair(rated("a", 1, 2, 2, 5, NAN), rated("b", 1, 2, 3, 4, 9), rng, 50)
-    assert found.value == pytest.approx(4.5 / math.sqrt(4.5 * 5))
-    assert found.items == 4
-    assert found.low <= found.value <= found.high
+    result = pair(rated("a", 1, 2, 2, 5, NAN), rated("b", 1, 2, 3, 4, 9), rng, 50)
+    assert result.value == pytest.approx(4.5 / math.sqrt(4.5 * 5))
+    assert result.items == 4
+    assert result.low <= result.value <= result.high
     x, y = rng.integers(5, size=(2, 40)).astype(float)
     assert pair(rated("a", *x), rated("b", *y), rng, 50).value == pytest.approx(stats.spearmanr(x, y).statistic)
     for constant_or_short in ((2.0, 2.0, 2.0), (1.0, NAN, NAN)):
@@ -68,21 +68,22 @@ def test_groups_are_the_fewest_representatives_with_what_they_reach() -> None:
 def test_every_reason_not_to_select_is_given() -> None:
     good = Judged(Quality("good", 0, 5), ((1, 1), (2, 2), (3, 3)), np.array([1.0, 2, 3]))
     poor = Judged(Quality("poor", 0, 5), ((1, 3), (3, 1), ()), np.array([2.0, 2.0, NAN]))
-    found = choices((good, poor), {"good": 0.8, "poor": 0.75}, {"good": ("good", "poor"), "x": ("x", "poor")})
-    assert [(row.quality, row.reasons) for row in found] == [
+    result = choices((good, poor), {"good": 0.8, "poor": 0.75}, {"good": ("good", "poor"), "x": ("x", "poor")})
+    assert [(row.quality, row.reasons) for row in result] == [
         ("good", ()), ("poor", ("overall", "agreement", "no answer", "two groups", "represented"))]
-    assert found[1].absent == pytest.approx(1 / 3)
+    assert result[1].absent == pytest.approx(1 / 3)
 
 
 def test_qualities_that_no_item_has_together_are_told_and_no_crash() -> None:
     """Three items a quality, none of them with two: no pair has a correlation, nor is there an agreement."""
     qualities = registry.card("fed-dial").qualities
     items = tuple(make_item(str(number), "hello") for number in range(3 * len(qualities)))
-    ratings = tuple(Rating(one.id, qualities[place // 3].name, (float(place % 3),)) for place, one in enumerate(items))
+    ratings = tuple(Rating(item.id, qualities[index // 3].name, (float(index % 3),))
+                    for index, item in enumerate(items))
     relations = relate(Dataset(registry.card("fed-dial"), items, ratings, "imported"), (), 0, 40)
     assert relations is not None
-    found = dimensions.findings([relations], 0, 40)
-    table = next(one for one in found.tables if one.name == "fed-dial-print")
+    result = dimensions.findings([relations], 0, 40)
+    table = next(table for table in result.tables if table.name == "fed-dial-print")
     assert {row[1] for row in table.rows if row[0].startswith(("least", "largest"))} == {"–"}
 
 
@@ -106,14 +107,14 @@ def test_the_real_ratings_come_to_what_is_in_print(real_data: Path) -> None:
     """Every printed correlation to its last digit, and the groups of Table 1 but for the name of the first."""
     card = registry.card("fed-dial")
     parsed = official.parse(real_data / "human_evaluation_data" / "fed-dial_eval.json", card)
-    found = relate(Dataset(card, parsed.items, parsed.ratings, "imported"), (), 0, 40)
-    assert found is not None
-    known = {frozenset((one.first, one.second)): one.printed for one in found.pairs}
+    result = relate(Dataset(card, parsed.items, parsed.ratings, "imported"), (), 0, 40)
+    assert result is not None
+    known = {frozenset((row.first, row.second)): row.printed for row in result.pairs}
     pairs = dimensions.printed_pairs()
     assert {two: known[frozenset(two)] for two in pairs} == {two: float(value) for two, value in pairs.items()}
     assert (min(known.values()), max(known.values())) == (0.38, 0.88)
-    assert set(map(frozenset, found.groups.values())) == set(map(frozenset, dimensions.printed_groups()))
-    rows = {row.quality: row for row in found.choices}
+    assert set(map(frozenset, result.groups.values())) == set(map(frozenset, dimensions.printed_groups()))
+    rows = {row.quality: row for row in result.choices}
     assert rows["consistency"].agreement == pytest.approx(0.562, abs=0.0015)
     assert round(rows["error recovery"].absent, 2) == 0.25
-    assert {row.quality for row in found.choices if not row.reasons} == {"understanding", "likeability", "depth"}
+    assert {row.quality for row in result.choices if not row.reasons} == {"understanding", "likeability", "depth"}
