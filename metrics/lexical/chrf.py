@@ -70,9 +70,9 @@ class Chrf:
     def _f(self, response: Sequence[Counted], reference: Sequence[Counted]) -> float:
         precision = recall = 0.0
         effective = 0
-        for (own, total), (other, other_total) in zip(response, reference, strict=True):
-            if own and other:
-                matches = (own & other).total()
+        for (counts, total), (other, other_total) in zip(response, reference, strict=True):
+            if counts and other:
+                matches = (counts & other).total()
                 precision += matches / total  # not sum(), whose rounding depends on the version of Python
                 recall += matches / other_total
                 effective += 1

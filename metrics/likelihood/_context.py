@@ -41,7 +41,7 @@ def marked(item: Item) -> list[Utterance]:
             for turn in item.utterances if turn.text.strip()]
 
 
-def alone(items: Sequence[Item], model: LanguageModel) -> Column:
+def unconditional(items: Sequence[Item], model: LanguageModel) -> Column:
     """Return the mean log p per token of each response without a context; −∞ without a token."""
     return _means(model, [("", reply(item).strip()) for item in items])
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from benchmarks.dataset import Item
-from metrics.likelihood._context import Separator, Turns, alone, conditional, scaled
+from metrics.likelihood._context import Separator, Turns, conditional, scaled, unconditional
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 
@@ -43,4 +43,4 @@ class Holistic:
         """Return both from 0 to 1; coherence is NaN without a context."""
         model = models.lm(self.lm)
         return {"holistic-coherence": scaled(conditional(items, model, self.turns, self.separator)),
-                "holistic-fluency": scaled(alone(items, model))}
+                "holistic-fluency": scaled(unconditional(items, model))}

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.likelihood._context import Separator, alone, conditional
+from metrics.likelihood._context import Separator, conditional, unconditional
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 
@@ -37,7 +37,7 @@ class Perplexity:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return minus the perplexity, at most −1; NaN without a token, or without the requested context."""
         model = models.lm(self.lm)
-        means = alone(items, model) if self.context == "none" else conditional(
+        means = unconditional(items, model) if self.context == "none" else conditional(
             items, model, self.context, self.separator)
         return {"perplexity": np.where(np.isfinite(means), -np.exp(np.minimum(-means, _LARGEST)), np.nan)}
 

@@ -51,10 +51,10 @@ class Pmi:
         responses = [self._response(items[row]) for row in rows]
         after = model.log_likelihoods([(self._context(items[row]), text)
                                        for row, text in zip(rows, responses, strict=True)])
-        alone = model.log_likelihoods([(self._opening(items[row]), text)
+        without = model.log_likelihoods([(self._opening(items[row]), text)
                                        for row, text in zip(rows, responses, strict=True)])
         conditional, unconditional = (np.array([values.sum(dtype=np.float64) for values in read])
-                                      for read in (after, alone))
+                                      for read in (after, without))
         sizes = np.array([max(1, values.size) for values in after])
         gain = conditional - unconditional
         columns = np.stack([gain / sizes, gain, gain / np.maximum(-unconditional, 1e-6), conditional / sizes])

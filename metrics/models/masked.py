@@ -82,17 +82,18 @@ class MaskedModel:
 
     def _tokenized(self, pairs: Sequence[Pair]) -> list[Tokenized]:
         tokenizer = self.encoder.tokenizer
-        alone = iter(tokenizer.texts([text for context, text in pairs if not context]))
+        single = iter(tokenizer.texts([text for context, text in pairs if not context]))
         after = iter(tokenizer.pairs([pair for pair in pairs if pair[0]]))
-        return [next(after if context else alone) for context, _ in pairs]
+        return [next(after if context else single) for context, _ in pairs]
 
     def _read(self, texts: Sequence[Tokenized], copies: int) -> list[Vectors]:
         """Return log p of every own token of each text; every copy is a row of a batch."""
-        rows = [(text, first) for text, tokens in enumerate(texts) for first in range(min(copies, len(tokens.own)))]
+        rows = [(text, first) for text, tokens in enumerate(texts)
+                for first in range(min(copies, len(tokens.positions)))]
         forwards = [self._on(*worker, texts, rows, copies)
                     for worker in networks.workers(self.networks, self.encoder.machine)]
         lengths = [len(texts[text].ids) for text, _ in rows]
-        likelihoods = [np.empty(len(tokens.own), np.float32) for tokens in texts]
+        likelihoods = [np.empty(len(tokens.positions), np.float32) for tokens in texts]
         for (text, first), values in zip(rows, self._batches.run(lengths, forwards), strict=True):
             likelihoods[text][first::copies] = values
         return likelihoods
@@ -104,7 +105,7 @@ class MaskedModel:
         def forward(batch: Positions) -> list[Vectors]:
             chosen = [rows[position] for position in batch]
             inputs = padded([texts[text] for text, _ in chosen], self.encoder.tokenizer.pad)
-            places = [np.asarray(texts[text].own[first::copies]) for text, first in chosen]
+            places = [np.asarray(texts[text].positions[first::copies]) for text, first in chosen]
             inputs["rows"] = np.repeat(np.arange(len(chosen)), list(map(len, places)))
             inputs["places"] = np.concatenate(places)
             masked = inputs["rows"], inputs["places"]

@@ -20,11 +20,11 @@ _UNBOUNDED = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Tokenized:
-    """The token ids of a text, and the types of a pair's tokens; `own` are the positions of its (second) text."""
+    """The token ids of a text, and the types of a pair's tokens; `positions` are the positions of its (second) text."""
 
     ids: list[int]
     types: list[int] | None = None
-    own: range = field(default=range(0), compare=False)
+    positions: range = field(default=range(0), compare=False)
 
 
 class Tokenizer:
@@ -70,7 +70,7 @@ class Tokenizer:
         """Return each text between its special tokens, cut at its end."""
         before, after = self._single
         room = max(0, min(limit or self.limit, self.limit) - sum(self.frame))
-        return [Tokenized([*before, *ids[:room], *after], own=range(len(before), len(before) + len(ids[:room])))
+        return [Tokenized([*before, *ids[:room], *after], positions=range(len(before), len(before) + len(ids[:room])))
                 for ids in self.plain(texts)]
 
     def pairs(self, pairs: Sequence[tuple[str, str]], limit: int | None = None) -> list[Tokenized]:
@@ -86,8 +86,8 @@ class Tokenizer:
             answer = response[: max(room - room // 2, room - len(context))]
             left = context[max(0, len(context) - (room - len(answer))):]
             first, second = [*before, *left, *between], [*answer, *after]
-            own = range(len(first), len(first) + len(answer))
-            rows.append(Tokenized([*first, *second], self._types_of(len(first), len(second)), own))
+            positions = range(len(first), len(first) + len(answer))
+            rows.append(Tokenized([*first, *second], self._types_of(len(first), len(second)), positions))
         return rows
 
     def dialogues(self, dialogues: Sequence[Sequence[str]], separator: int,

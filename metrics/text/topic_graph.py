@@ -93,10 +93,10 @@ class Graph:
         At one hop the heaviest edge is nearest; at two hops, over these, the largest sum of products of both weights.
         """
         near = np.full((len(nodes), first), -1)
-        for place in range(first):
-            at = self.rows[nodes] + place
+        for rank in range(first):
+            at = self.rows[nodes] + rank
             exists = at < self.rows[nodes + 1]
-            near[exists, place] = self.columns[at[exists]]
+            near[exists, rank] = self.columns[at[exists]]
         far = np.full((len(nodes), second), -1)
         for start in range(0, len(nodes) if first and second else 0, _BLOCK):
             part = slice(start, start + _BLOCK)
@@ -134,8 +134,8 @@ class Graph:
         reached[sources] = np.uint64(1) << np.arange(len(sources), dtype=np.uint64)
         hops, left_over = np.full(len(left), -1, np.int8), np.arange(len(left))
         for hop in range(1, FARTHEST + 1):
-            targets, place = np.unique(right[left_over], return_inverse=True)
-            reached_now = (self._gathered(reached, targets)[place] & bits[left_over]) != 0
+            targets, index = np.unique(right[left_over], return_inverse=True)
+            reached_now = (self._gathered(reached, targets)[index] & bits[left_over]) != 0
             hops[left_over[reached_now]] = hop
             left_over = left_over[~reached_now]
             if not len(left_over) or hop == FARTHEST:
@@ -150,11 +150,11 @@ class Graph:
         """Return the union of the bits of each node's neighbours."""
         together = np.zeros(len(nodes), np.uint64)
         counts = self._degrees(nodes)
-        some = np.flatnonzero(counts)
-        if len(some):
-            columns = self.columns if len(nodes) == len(self) else self.columns[self._entries(nodes[some])[1]]
-            starts = np.cumsum(counts[some]) - counts[some]
-            together[some] = np.bitwise_or.reduceat(reached[columns], starts)
+        connected = np.flatnonzero(counts)
+        if len(connected):
+            columns = self.columns if len(nodes) == len(self) else self.columns[self._entries(nodes[connected])[1]]
+            starts = np.cumsum(counts[connected]) - counts[connected]
+            together[connected] = np.bitwise_or.reduceat(reached[columns], starts)
         return together
 
 
@@ -165,7 +165,7 @@ def write(path: Path, terms: Sequence[str], left: Nodes, right: Nodes, weights: 
     rank = np.empty(len(terms), dtype=np.int64)
     rank[order] = np.arange(len(terms))
     rows, columns, data = _symmetric(rank[left], rank[right], weights, len(terms))
-    texts = [terms[place].encode() for place in order]
+    texts = [terms[index].encode() for index in order]
     ends = np.cumsum([0, *map(len, texts)])
     parts = (keys[order].tobytes(), ends.astype("<u8").tobytes(), rows.astype("<u8").tobytes(),
              columns.astype("<u4").tobytes(), data.astype("<f4").tobytes(), b"".join(texts))

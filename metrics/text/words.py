@@ -144,10 +144,10 @@ class SideBySide:
         Two n-grams of one order never end in the same place, so that equal bits are equal n-grams.
         """
         here = [*map(self.places.get, text, repeat(0)), 0]  # the last 0 stops what reaches the end of the text
-        ends = [(place, bits) for place, bits in enumerate(here) if bits]
+        ends = [(index, bits) for index, bits in enumerate(here) if bits]
         for _ in range(orders):
             yield [bits for _, bits in ends]
-            ends = [(place + 1, bits) for place, before in ends if (bits := before << 1 & here[place + 1])]
+            ends = [(index + 1, bits) for index, before in ends if (bits := before << 1 & here[index + 1])]
 
     def counts(self, bits: int) -> list[int]:
         """Return how many of the bits lie in each text."""
@@ -159,9 +159,9 @@ def _unicode_word(*, runs: bool = False) -> re.Pattern[str]:
     """Return the pattern of a word outside English; with `runs` characters without spaces stay together."""
     marks = "".join(sign for sign in map(chr, range(0x20000)) if unicodedata.category(sign)[0] == "M")
     marks += "\u200c\u200d"
-    alone = rf"(?:[{SPACELESS}](?<=\w)[{marks}]*){'+' * runs}"
+    character = rf"(?:[{SPACELESS}](?<=\w)[{marks}]*){'+' * runs}"
     letters = rf"(?:[^\W{SPACELESS}][{marks}]*)+"
-    return re.compile(rf"{alone}|{letters}(?:['’]{letters})*")
+    return re.compile(rf"{character}|{letters}(?:['’]{letters})*")
 
 
 @functools.lru_cache
@@ -178,11 +178,11 @@ def _sacrebleu(name: str) -> Any:
 @functools.lru_cache(maxsize=1)
 def _porter() -> Any:
     """Return NLTK's stemmer without importing the rest of NLTK, which takes a second."""
-    before, found = set(sys.modules), importlib.util.find_spec("nltk")
-    if "nltk" not in before and found:
+    before, spec = set(sys.modules), importlib.util.find_spec("nltk")
+    if "nltk" not in before and spec:
         for name in ("nltk", "nltk.stem"):
             sys.modules[name] = package = types.ModuleType(name)
-            package.__path__ = [str(Path(str(found.origin)).parent.joinpath(*name.split(".")[1:]))]
+            package.__path__ = [str(Path(str(spec.origin)).parent.joinpath(*name.split(".")[1:]))]
     try:
         return importlib.import_module("nltk.stem.porter").PorterStemmer()
     finally:  # a later import of NLTK must get all of it

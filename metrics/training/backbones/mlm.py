@@ -116,4 +116,4 @@ def _texts(encoder: Encoder, dialogues: Dialogues, most: int, rng: np.random.Gen
         else:
             singles.append(text)
     read = [*encoder.tokenizer.texts(singles, LONGEST), *encoder.tokenizer.pairs(pairs, LONGEST)]
-    return sorted((text for text in read if text.own), key=lambda text: len(text.ids))
+    return sorted((text for text in read if text.positions), key=lambda text: len(text.ids))

@@ -75,7 +75,7 @@ def test_a_long_context_keeps_its_end_and_two_long_parts_half_each(made: dict[st
         room = ours.limit - len(before) - len(between) - len(after)
         [row] = ours.pairs([(long, short)])
         assert row.ids == [*before, *context[-(room - len(response)):], *between, *response, *after]
-        assert [row.ids[index] for index in row.own] == response
+        assert [row.ids[index] for index in row.positions] == response
         [halved] = ours.pairs([(long, long)], limit=24)
         room = 24 - len(before) - len(between) - len(after)
         half = room - room // 2
