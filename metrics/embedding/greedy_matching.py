@@ -1,8 +1,9 @@
 """Greedy Matching (Rus and Lintean, 2012) as Liu et al. (2016) compare responses by it.
 
-Each word is matched with the most similar word of the other text, by cosine; the means over the words of either text
-count alike. The scripts of Liu et al. take dot products, which are cosines for vectors of length 1. Words and unknown
-words as for Embedding Average; `standard` is `max`.
+Each word is matched with the most similar word of the other text, by cosine; the mean over the words of one text and
+the mean over those of the other count alike. The scripts of Liu et al. take dot products, which are cosines where the
+vectors have length 1; nlg-eval takes cosines, as here. Words and unknown words as for Embedding Average; `standard`
+is `max`.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.embedding.embedding_average import DEPARTURES
-from metrics.metric import Columns, MetricCard
+from metrics.metric import Column, Columns, MetricCard
+from metrics.models.memory import Vectors
 from metrics.models.service import Models
 from metrics.models.vectors import WordVectors
-from metrics.text.similarity import SoftMatches, Weighted
+from metrics.text.similarity import unit
 from metrics.text.words import Aggregation, over_references, sharing, unscored, words
 
 
@@ -43,17 +45,37 @@ class GreedyMatching:
         [column] = unscored(1, len(items))
         for together, replies in sharing(items, standing):
             language = items[replies[0][0]].language
-            matches = SoftMatches([_weighted(reference.text, vectors, language) for reference in together])
+            pool = _ReferenceWords([_read(reference.text, vectors, language) for reference in together])
             for row, text in replies:
-                precisions, recalls = matches.of(_weighted(text, vectors, language))
-                column[row] = over_references(((precisions + recalls) / 2).tolist(), standing)
+                column[row] = over_references(pool.matched(*_read(text, vectors, language)).tolist(), standing)
         return {"greedy-matching": np.clip(column, -1, 1)}
 
 
-def _weighted(text: str, vectors: WordVectors, language: str) -> Weighted:
-    """Return the vectors of a text's distinct known words and their shares; a zero vector for a text without any."""
+def _read(text: str, vectors: WordVectors, language: str) -> tuple[Vectors, Column]:
+    """Return the vectors of a text's distinct known words, of length 1, and the share of each in the mean."""
     counts = Counter(word for word in words(text, language) if word in vectors)
-    if not counts:
-        return np.zeros((1, vectors.width), np.float32), np.zeros(1)
     times = np.array(list(counts.values()), dtype=np.float64)
-    return vectors.of(counts), times / times.sum()
+    return unit(vectors.of(counts)), times / max(1, times.sum())
+
+
+class _ReferenceWords:
+    """The words of all references in one matrix, so that a response is compared with all of them at once."""
+
+    def __init__(self, references: Sequence[tuple[Vectors, Column]]) -> None:
+        vectors, shares = zip(*references, strict=True)
+        lengths = np.array(list(map(len, shares)))
+        self._known = lengths > 0
+        self._starts = (np.cumsum(lengths) - lengths)[self._known]
+        self._vectors, self._shares = np.concatenate(vectors), np.concatenate(shares)
+
+    def matched(self, vectors: Vectors, shares: Column) -> Column:
+        """Return the score with each reference; 0 where either side has no known word."""
+        scores = np.zeros(len(self._known))
+        if len(shares) and len(self._shares):
+            # (words of the response, words of all references); einsum, because a matrix product of this size is
+            # slower where threads share it, and rounds equal scores of other sizes apart, which breaks ties
+            cosines = np.einsum("ik,jk->ij", vectors, self._vectors).astype(np.float64)
+            from_response = shares @ np.maximum.reduceat(cosines, self._starts, axis=1)
+            from_reference = np.add.reduceat(cosines.max(axis=0) * self._shares, self._starts)
+            scores[self._known] = (from_response + from_reference) / 2
+        return scores
