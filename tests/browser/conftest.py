@@ -20,7 +20,9 @@ from playwright import sync_api
 
 from harness.results.rows import Results
 from leaderboard.site import site as draw
-from tests.leaderboard import hostile, large
+from tests.leaderboard import hostile
+from tests.leaderboard.large import enlarged
+from tests.suite_run import SuiteRun
 
 ELSEWHERE = re.compile(r"^(?!http://127\.0\.0\.1:|file:|data:|blob:)")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -132,16 +134,16 @@ def browser() -> Iterator[sync_api.Browser]:
 
 
 @pytest.fixture(scope="session")
-def site(browser: sync_api.Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(browser: sync_api.Browser, suite_run: SuiteRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A site with every kind of page."""
-    with published(large.make(5, 14, (60, 120)), tmp_path_factory.mktemp("site")) as made:
+    with published(enlarged(suite_run.results, 1, 2), tmp_path_factory.mktemp("site")) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def hostile_pages(browser: sync_api.Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def hostile_pages(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A site with hostile names."""
-    with published(hostile.make(), tmp_path_factory.mktemp("hostile")) as made:
+    with published(hostile.make(site.results), tmp_path_factory.mktemp("hostile")) as made:
         yield made
 
 

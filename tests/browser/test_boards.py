@@ -68,7 +68,7 @@ def test_answer_matches_the_results_for_every_choice(site: Site, front: sync_api
 
 
 def test_board_shows_ranks_and_one_column_per_metric(site: Site, front: sync_api.Page) -> None:
-    for dimension in ("overall", "interesting"):
+    for dimension in ("overall", "understandability"):
         ask(front, q=f"dev:{dimension}", ratings="1")
         ranks = expected(site.results, dimension)
         assert_ranks(front, ranks)
@@ -114,7 +114,7 @@ def test_details_and_comparison_match_the_tests(site: Site, front: sync_api.Page
 
 
 def test_clicking_a_heading_sorts_and_reverses(front: sync_api.Page) -> None:
-    heading = front.locator(".ranked thead th[data-key='dev:relevant']")
+    heading = front.locator(".ranked thead th[data-key='dev:understandability']")
     column = heading.evaluate("cell => cell.cellIndex")
     for direction in ("descending", "ascending"):
         heading.locator("button").click()
@@ -127,9 +127,9 @@ def test_clicking_a_heading_sorts_and_reverses(front: sync_api.Page) -> None:
 
 
 def test_fragment_restores_selection_and_scroll_position(site: Site, front: sync_api.Page) -> None:
-    ask(front, q="dev:interesting", ratings="1")
+    ask(front, q="dev:interestingness", ratings="1")
     front.locator(".ranked .more:visible").nth(2).click()
-    front.locator(".panel input[type=search]").press_sequentially("made")
+    front.locator(".panel input[type=search]").press_sequentially("len")
     front.locator(".panel input[type=search]").fill("")
     front.evaluate("scrollTo(0, 300)")
     front.get_by_role("button", name="Copy link").click()

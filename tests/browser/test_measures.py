@@ -14,7 +14,8 @@ from playwright import sync_api
 from harness.results.rows import Results
 from leaderboard.site import site as draw
 from tests.browser.conftest import DESK, PHONE, Open, Site, published
-from tests.leaderboard import large
+from tests.leaderboard.large import enlarged
+from tests.suite_run import SuiteRun
 
 pytestmark = pytest.mark.browser
 
@@ -38,8 +39,8 @@ STOPS = """() => [...document.querySelectorAll('a[href], button, select, input, 
 
 
 @pytest.fixture(scope="module")
-def results() -> Results:
-    return large.make(10, 44, (300, 500))
+def results(suite_run: SuiteRun) -> Results:
+    return enlarged(suite_run.results, 2, 6)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +107,7 @@ def test_selection_is_fast_and_layout_is_stable(real: Site, visit: Open) -> None
     assert page.evaluate(SHIFT) < 0.05
     for slower, limit in ((1, 100), (4, 400)):
         page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
-        assert min(page.evaluate(RANK, f"dev:{key}") for key in ("interesting", "relevant", "overall")) < limit
+        assert min(page.evaluate(RANK, f"dev:{key}") for key in ("engagement", "understandability", "overall")) < limit
 
 
 def test_few_tab_stops_to_the_first_control(real: Site, visit: Open) -> None:

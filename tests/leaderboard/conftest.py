@@ -9,17 +9,19 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from harness.results import rows
-from harness.results.rows import Correlation, Look, Results
+from harness.results.rows import Correlation, Results
 from harness.run import rank
 from leaderboard.blocks.tables import Cell, Page, Table
 from leaderboard.model.index import real_alone
 from leaderboard.model.numbers import numbers
 from leaderboard.site import site as draw
-from tests.comparisons import gathered
 from tests.leaderboard import hostile
+from tests.leaderboard.large import TRAINING, enlarged
+from tests.suite_run import SuiteRun
 
 SCRIPT = "<script>alert('x')</script>"
 NAN = math.nan
@@ -108,12 +110,6 @@ def metric(name: str, title: str, family: str, *columns: str, needs: tuple[str, 
                             "item", "", f"{name}|r1|references=standard", models, **system)
 
 
-def training(name: str, metric: str, *looks: Look) -> rows.TrainingEntry:
-    return rows.TrainingEntry(
-        name, (metric,), "bert-base" if looks else "", f"{len(name):064x}", ("dailydialog (CC BY-NC-SA 4.0)",), 3, 300,
-        200, "cpu, x86_64", 61.4, f"harness train {name}", None, looks)
-
-
 def make() -> Results:
     values = tuple(correlations())
     return Results(
@@ -130,14 +126,13 @@ def make() -> Results:
                  for name in ("topical-usr", "fed-turn", "a|b")),
                rows.Skip("fed-dial", "grade", "scores turns | not dialogues")),
         failures=(rows.Failure("sample chat", "grade", "ValueError: <b>odd</b>\nsecond line \x1b[31mred"),),
-        comparisons=gathered([rows.Comparison(
-            "fed-turn", "Overall", "spearman", "williams", "length", "x|y", 90, 0.1, 2.5, 0.01, 0.03, 0.02)]),
+        comparisons=(rows.Comparisons("fed-turn", "Overall", "spearman", "williams", ("length", "x|y"), *(
+            np.array([value]) for value in (0, 1, 90, 0.1, 2.5, 0.01, 0.03, 0.02))),),
         reliability=(rows.Reliability("fed-turn", "Overall", "leave-one-out", 0.512, 90),
                      rows.Reliability("fed-turn", "Interesting", "leave-one-out", math.nan, 0,
                                       "no item has more than one vote"),
                      rows.Reliability("fed-dial", "Overall", "alpha-ordinal", 0.4, 9)),
-        trainings=(training("topics", "grade", Look(100, 0.69, 0.68), Look(200, 0.5, 0.52), Look(300, 0.4, 0.55)),
-                   training(f"mlm {SCRIPT}", SCRIPT)),
+        trainings=(TRAINING,),
         timings=(rows.Timing("fed-turn", "length", 100, 0.25), rows.Timing("fed-turn", "bleu", 100, 1.5)))
 
 
@@ -159,5 +154,17 @@ def site(results: Results) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="session")
-def hostile_site() -> dict[str, bytes]:
-    return draw(hostile.make())
+def full(suite_run: SuiteRun) -> Results:
+    """The results of the suite-wide run as if on real data."""
+    return enlarged(suite_run.results)
+
+
+@pytest.fixture(scope="session")
+def renamed(full: Results) -> Results:
+    """The same results with hostile names."""
+    return hostile.make(full)
+
+
+@pytest.fixture(scope="session")
+def hostile_site(renamed: Results) -> dict[str, bytes]:
+    return draw(renamed)

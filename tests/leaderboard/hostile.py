@@ -1,7 +1,6 @@
-"""The synthetic report (large.py) with hostile names, texts, notes and reasons.
+"""Results with hostile names, texts, notes and reasons.
 
-`make(plain(NAMES))` is the same report with names that nobody could object to, for what is different between the two
-sites is what the names did.
+With the names PLAIN they differ in the names only, so a difference between the two sites is the fault of the names.
 """
 
 import dataclasses
@@ -11,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from harness.results.rows import Failure, Results, Skip
-from tests.leaderboard import large
 
 LONG = "x" * 10_000
 NAMES = (
@@ -53,17 +51,15 @@ class Renamed(dict[str, str]):
         return value
 
 
-def plain(names: Sequence[str]) -> tuple[str, ...]:
-    """Return as many harmless names."""
-    return tuple(f"name-{number:02d}" for number in range(len(names)))
+PLAIN = tuple(f"name-{number:02d}" for number in range(len(NAMES)))
 
 
-def make(names: Sequence[str] = NAMES, datasets: int = 4, metrics: int = 6) -> Results:
-    """Make the report; datasets, qualities, metrics and columns get the first names."""
-    made, renamed = large.make(datasets, metrics, (12, 12), sample=1), Renamed(names)
-    for entry in (*made.datasets, *made.metrics):
+def make(results: Results, names: Sequence[str] = NAMES) -> Results:
+    """Rename everything in results; datasets and metrics get the first names."""
+    renamed = Renamed(names)
+    for entry in (*results.datasets, *results.metrics):
         renamed[entry.name]
-    report: Results = renamed.of(made)
+    report: Results = renamed.of(results)
     first = report.datasets[0].name
     return replace(
         report, run=replace(report.run, options={name: name for name in names},

@@ -183,8 +183,9 @@ def pages(hostile_site: dict[str, bytes]) -> dict[str, Parsed]:
     return parsed(hostile_site)
 
 
-def test_names_make_no_element_script_or_duplicate_id(pages: dict[str, Parsed], hostile_site: dict[str, bytes]) -> None:
-    harmless = parsed(draw(hostile.make(hostile.plain(hostile.NAMES))))
+def test_names_make_no_element_script_or_duplicate_id(
+        full: Results, pages: dict[str, Parsed], hostile_site: dict[str, bytes]) -> None:
+    harmless = parsed(draw(hostile.make(full, hostile.PLAIN)))
     made = {pair for page in harmless.values() for pair in page.made} | {("wbr", "")}
     for path, page in pages.items():
         assert (page.made - made, page.open) == (set(), []), path
@@ -197,11 +198,12 @@ def test_names_make_no_element_script_or_duplicate_id(pages: dict[str, Parsed], 
         assert not HIDDEN.search(page.words + "".join(value for _, _, value in page.values)), path
 
 
-def test_script_data_has_every_name_and_row(hostile_site: dict[str, bytes], pages: dict[str, Parsed]) -> None:
-    data, sample = script_data(hostile.make()), hostile.make().datasets[-1].name
+def test_script_data_has_every_name_and_row(
+        renamed: Results, hostile_site: dict[str, bytes], pages: dict[str, Parsed]) -> None:
+    data = script_data(renamed)
     text = json.dumps(data, ensure_ascii=False)
-    assert not [name for name in hostile.NAMES[:10] if name != sample
-                and json.dumps(visible(name), ensure_ascii=False) not in text]
+    assert not [entry.name for entry in (*renamed.datasets, *renamed.metrics)
+                if json.dumps(visible(entry.name), ensure_ascii=False) not in text]
     assert not HIDDEN.search(text)
     assert hostile_site["numbers.js"].isascii()
     assert sorted(map(int, pages["index.html"].attributes("data-row"))) == list(range(len(data["columns"])))

@@ -1,4 +1,4 @@
-"""Measured figures beside print: means within and over datasets; exhibits are read back as written."""
+"""Published tables, a run compared with them, and exhibits, which read back as written."""
 
 import argparse
 import json
@@ -10,25 +10,16 @@ from typing import Any
 
 import pytest
 
-from harness import studies
+from harness import published, studies
 from harness.cli import main
 from harness.commands import study
 from harness.commands._output import with_exhibits
 from harness.published import measured
+from harness.published.boards import boards, ranks_of, winner
 from harness.published.exhibit import challenge as exhibit_of_challenge
 from harness.published.measured import challenge, plain
-from harness.results import exhibits, files
-from harness.results.rows import (
-    Correlation,
-    DatasetEntry,
-    Exhibit,
-    Grid,
-    HeatMap,
-    MetricEntry,
-    QualityEntry,
-    Results,
-    Run,
-)
+from harness.results import exhibits, files, rows
+from harness.results.rows import Exhibit, Grid, HeatMap, Results
 from harness.studies import Findings
 
 QUALITIES = {"convai2-grade": {"relevance": "relevance"}, "fed-turn": {"Overall": "overall", "Relevant": "relevance"}}
@@ -39,16 +30,17 @@ TEST = {"jsalt": 1, "esl": 1, "ncm": 1, "dstc10-topical": 4, "dstc10-persona": 4
 def made(qualities: Mapping[str, Mapping[str, str]], columns: Mapping[str, tuple[float, ...] | float], *,
          origin: str = "imported", options: Mapping[str, object] | None = None) -> Results:
     """Make a run on datasets with these qualities and dimensions; a metric has a value per quality, or one for all."""
-    datasets = tuple(DatasetEntry(name, name, "dev", "turn", origin, name, 9, 9, tuple(
-        QualityEntry(quality, dimension, 1, 5, 9) for quality, dimension in own.items()), "l", "c")
-        for name, own in qualities.items())
-    metrics = tuple(MetricEntry(name, name, "toy", (name,), (), ("turn",), "", "item", "", name) for name in columns)
-    cells = [(name, quality) for name, own in qualities.items() for quality in own]
-    correlations = tuple(Correlation(*cell, name, name, statistic, 9, value * factor, 0.1, 0, 1)
-                         for name, values in columns.items() for cell, value in zip(
-                             cells, values if isinstance(values, tuple) else [values] * len(cells), strict=True)
+    datasets = tuple(rows.DatasetEntry(name, name, "dev", "turn", origin, name, 9, 9, tuple(
+        rows.QualityEntry(quality, dimension, 1, 5, 9) for quality, dimension in dimensions.items()), "l", "c")
+        for name, dimensions in qualities.items())
+    metrics = tuple(rows.MetricEntry(name, name, "toy", (name,), (), ("turn",), "", "item", "", name)
+                    for name in columns)
+    targets = [(name, quality) for name, dimensions in qualities.items() for quality in dimensions]
+    correlations = tuple(rows.Correlation(*target, name, name, statistic, 9, value * factor, 0.1, 0, 1)
+                         for name, values in columns.items() for target, value in zip(
+                             targets, values if isinstance(values, tuple) else [values] * len(targets), strict=True)
                          for statistic, factor in (("spearman", 1.0), ("pearson", 0.5)))
-    run = Run("1", None, 0, "cpu", dict(options or {}), "3", "linux", {}, "harness run --all")
+    run = rows.Run("1", None, 0, "cpu", dict(options or {}), "3", "linux", {}, "harness run --all")
     return Results(run, datasets, metrics, correlations, ())
 
 
@@ -63,9 +55,34 @@ def learned(results: Results, dataset: str) -> Results:
     return replace(results, metrics=tuple(replace(entry, learned_on=(dataset,)) for entry in results.metrics))
 
 
-def grid(found: Exhibit, name: str) -> Grid:
-    (one,) = [grid for grid in found.grids if grid.name == name]
-    return one
+def grid(results: Results, name: str) -> Grid:
+    """Return a grid of the exhibit of the challenge."""
+    return next(grid for grid in exhibit_of_challenge(results).grids if grid.name == name)
+
+
+def test_published_tables_keep_every_row_and_digit() -> None:
+    sizes = {"dstc10": 238, "mmecrs": 108, "dynaeval": 302, "deb": 256, "yeh2021": 670, "finedeval": 31}
+    assert sizes.keys() == set(published.NAMES)
+    for name, size in sizes.items():
+        table = published.table(name)
+        assert len(table) == len(set(table)) == size
+        assert len({row.source for row in table}) == 1
+        assert sum("uncertain" in row.note for row in table) == (33 if name == "deb" else 0)
+    (row,) = (row for row in published.table("dstc10") if (row.metric, row.table, row.dataset)
+              == ("Team 3", "Table 2", "all"))
+    assert str(row.value) == "0.2020", "trailing zeros are digits"
+
+
+def test_tied_rows_share_the_first_place_and_incomplete_ones_cannot_win() -> None:
+    first = {(board.name.partition(" (")[0], rule): winner(ranks).first
+             for board in boards() for rule, ranks in board.ranks().items() if rule in ("test", "dev")}
+    assert first == {
+        ("test, 5 datasets", "test"): ("Team 5",), ("test, 5 datasets", "dev"): ("Team 1",),
+        ("test, 11 cells", "test"): ("MME-CRS",), ("test, 11 cells", "dev"): ("Top 3",),
+        ("dev, 14 datasets", "test"): ("Team 7",), ("dev, 14 datasets", "dev"): ("Team 7",)}
+    a, b = ("a", "p"), ("b", "p")
+    toy = winner(ranks_of({"x": {a: 0.1, b: 0.2}, "y": {a: 0.2, b: 0.1}, "z": {a: 0.9}}, {})["test"])
+    assert (toy.first, toy.second, toy.competitors) == (("x", "y"), "", 2)
 
 
 def test_means_are_within_then_over_datasets() -> None:
@@ -132,7 +149,7 @@ def test_exhibits_read_back_and_broken_ones_are_reported(
     path = put(tmp_path, "dimensions", exhibits.encoded(hostile()))
     whole = exhibits.read(put(tmp_path, "whole", exhibits.encoded(hostile())))
     assert exhibits.gathered(tmp_path) == ((hostile(), whole), ())
-    assert whole == hostile("whole"), "it is called what its folder is called"
+    assert whole == hostile("whole"), "its name is that of its folder"
     short = [{"name": "", "caption": "", "head": ["a"], "rows": [["a", "b"]], "data": ""}]
     changes: list[tuple[dict[str, object], str]] = [
         ({"schema": 1}, "not of form 2"), ({"kind": "challenge"}, "kind"), ({"grids": {}}, "grids: should be a list"),
@@ -145,7 +162,7 @@ def test_exhibits_read_back_and_broken_ones_are_reported(
                          (b"", "not JSON"), (b"\xff", "UTF-8"), (b"[]", "object"), (b"[" * 100_000, "not JSON")):
         path.write_bytes(content)
         both = with_exhibits(report("fed-turn", origin="sample"), tmp_path).exhibits
-        assert [each.name for each in both] == ["whole", "dstc10"]
+        assert [exhibit.name for exhibit in both] == ["whole", "dstc10"]
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith("left out: ")
         assert why in line
@@ -178,33 +195,30 @@ def test_commands_of_studies_name_no_folders() -> None:
 
 
 def test_exhibit_names_the_winner_under_each_rule() -> None:
-    found = exhibit_of_challenge(report("fed-turn", origin="sample"))
-    rows = [(row[1].partition(":")[0], row[2]) for row in grid(found, "winners").rows]
-    assert rows[:3] == [("test rule", "Team 5"), ("dev rule", "Team 1"), ("Borda", "Team 5")]
-    first, *_ = grid(found, "dstc10-Table 2").rows
-    assert first[:7] == ("Team 5", "0.2963", "1", "0.2964", "1", "0.2849", "2")
+    sample = report("fed-turn", origin="sample")
+    winners = [(row[1].partition(":")[0], row[2]) for row in grid(sample, "winners").rows]
+    assert winners[:3] == [("test rule", "Team 5"), ("dev rule", "Team 1"), ("Borda", "Team 5")]
+    assert grid(sample, "dstc10-Table 2").rows[0][:7] == ("Team 5", "0.2963", "1", "0.2964", "1", "0.2849", "2")
 
 
-def test_a_run_stands_beside_print_on_the_same_real_datasets() -> None:
-    found = exhibit_of_challenge(report("fed-turn", "persona-usr"))
-    shown = grid(found, "dev-here")
+def test_run_is_compared_with_print_on_the_same_real_datasets() -> None:
+    shown = grid(report("fed-turn", "persona-usr"), "dev-here")
     assert shown.head == ("metric or team", "whose", "mean of 2 turn-level datasets", "persona-usr", "fed-turn")
     assert shown.rows[0] == ("x", "this run", "0.900", "0.900", "0.900")
     (baseline,) = [row for row in shown.rows if row[0] == "Deep AM-FM"]
     assert baseline == ("Deep AM-FM", "challenge, as printed", "0.098", "0.144", "0.051")  # of 0.1442 and 0.0509
     assert "2 of the challenge's 14 development datasets" in shown.data
-    shown = grid(exhibit_of_challenge(report(*TEST)), "test-here")
-    assert [row[:3] for row in shown.rows[:3]] == [
+    assert [row[:3] for row in grid(report(*TEST), "test-here").rows[:3]] == [
         ("x", "this run", "0.9000"), ("y", "this run", "0.8000"), ("Team 5", "challenge, as printed", "0.2963")]
-    rows = grid(exhibit_of_challenge(learned(report(*TEST), "esl")), "test-here").rows
-    assert all(row[1] != "this run" for row in rows)
+    assert all(row[1] != "this run" for row in grid(learned(report(*TEST), "esl"), "test-here").rows)
 
 
-@pytest.mark.parametrize(("more", "remark"), [
-    ({"origin": "sample"}, "the bundled sample"), ({"options": {"limit": 5}}, "--limit"),
-    ({"options": {"qualities": ["relevance"]}}, "--quality")])
-def test_sample_and_partial_runs_stand_beside_nothing(more: dict[str, Any], remark: str) -> None:
-    found = exhibit_of_challenge(report("fed-turn", **more))
-    assert not [one for one in found.grids if one.name.endswith("-here")]
-    assert "nothing of it stands" in found.remarks[0]
-    assert remark in found.remarks[0]
+def test_sample_and_partial_runs_are_not_compared_with_print() -> None:
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"origin": "sample"}, "the bundled sample"), ({"options": {"limit": 5}}, "--limit"),
+        ({"options": {"qualities": ["relevance"]}}, "--quality"))
+    for more, remark in cases:
+        exhibit = exhibit_of_challenge(report("fed-turn", **more))
+        assert not [grid for grid in exhibit.grids if grid.name.endswith("-here")]
+        assert "nothing of it stands" in exhibit.remarks[0]
+        assert remark in exhibit.remarks[0]

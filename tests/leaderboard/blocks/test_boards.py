@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from harness.results.rows import Correlation, Exhibit, Grid, HeatMap, Results
+from harness.results.rows import Correlation, Results
 from leaderboard.blocks.boards import UNRANKED, dataset_board, overall_board
 from leaderboard.blocks.cells import correlation_cell, leaders, number, shade
 from leaderboard.blocks.tables import Picture, Prose, Table
@@ -15,6 +15,7 @@ from leaderboard.model.index import make_index
 from leaderboard.pages import exhibits
 from leaderboard.pages.exhibits import sections
 from tests.leaderboard.conftest import SCRIPT, quality, row
+from tests.leaderboard.large import exhibit
 
 
 def of_dataset(results: Results, name: str) -> Table:
@@ -77,13 +78,6 @@ def test_correlation_cell_has_marks_interval_and_tooltip() -> None:
 
 
 SAMPLE = "the bundled sample (made by a script, simulated raters)"
-MAP = HeatMap("<b>", ("a", "b<"), ((1.0, None), (-0.5, 1.0)), "All <told>.")
-
-
-def exhibit(name: str = "measures", kind: str = "study", data: str = "real data") -> Exhibit:
-    grid = Grid("real", "Caption <b>", ("measure", "power", "said"),
-                (("<i>τ</i>", "−0.31 ± 0.02", "yes"), ("ρ", "–", "no")), data)
-    return Exhibit(name, kind, "Title <script>", "Lead.", "harness study dimensions", (grid,), (MAP,), ("A remark.",))
 
 
 def test_exhibit_has_an_escaped_picture_and_sortable_tables() -> None:

@@ -20,13 +20,7 @@ from leaderboard.model.numbers import BETTER, NO_DIFFERENCE, WORSE, worst
 from leaderboard.model.questions import answers, best_of_each, default, questions
 from leaderboard.model.sentences import evidence
 from leaderboard.pages import front
-from tests.leaderboard import large
 from tests.leaderboard.conftest import SCRIPT, ranking, row, script_data, table
-
-
-@pytest.fixture(scope="module")
-def full() -> Results:
-    return large.make(4, 12, (60, 90))
 
 
 def with_values(results: Results, values: Mapping[tuple[str, str, str], float]) -> Results:
@@ -82,7 +76,7 @@ def test_scripts_have_every_rank(full: Results) -> None:
 
 
 def test_scripts_have_every_comparison(full: Results) -> None:
-    data, name = script_data(full), "dev-made-up-01"
+    data, name = script_data(full), "persona-usr"
     pairs = list(combinations([column["label"] for column in data["columns"]], 2))
     (comparisons,) = (rows for rows in full.comparisons if (rows.dataset, rows.quality, rows.statistic) == (
         name, "Overall", "spearman"))
@@ -108,10 +102,10 @@ def test_ties_are_shown_but_identical_columns_only_once(results: Results) -> Non
 
 
 def test_worst_reply_of_each_metric_is_in_worst_js(full: Results) -> None:
-    near, far = (Example("dev-made-up-01", "Overall", name, "b", ("One.", "Two.", "Three."), name, 4.5, people, 0.1, (),
+    near, far = (Example("persona-usr", "Overall", name, "b", ("One.", "Two.", "Three."), name, 4.5, people, 0.1, (),
                          "length") for name, people in (("near", 0.4), ("far", 0.9)))
     made = replace(full, examples=(near, replace(far, metric=""), far))
-    assert worst(made) == (b'const Worst = {"length":{"dataset":"dev-made-up-01","people":0.9,"position":0.1,'
+    assert worst(made) == (b'const Worst = {"length":{"dataset":"persona-usr","people":0.9,"position":0.1,'
                            b'"turns":["Two.","Three.","far"]}};\n')
     assert [script_data(part)["worst"] for part in (made, replace(full, examples=()))] == [True, False]
 

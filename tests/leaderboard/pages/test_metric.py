@@ -8,23 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.results.rows import Example, Exhibit, Grid, Reliability, Results
+from harness.results.rows import Example, Exhibit, Grid, ItemScores, Reliability, Results
 from leaderboard.blocks.tables import Facts, Page, Section
 from leaderboard.pages import dataset, metric
-from tests.leaderboard import large
 from tests.leaderboard.conftest import find_page, row, script_data, table
-
-
-@pytest.fixture(scope="module")
-def full() -> Results:
-    """Two datasets of 40 items; the first item of the second has no score of the control."""
-    made = large.make(2, 4, (40, 40), comparisons=False)
-    made.points[1].scores["length", "length"][0] = math.nan
-    examples = (("one", 0.9, 0.1, ""), ("two", 0.2, 0.8, ""), ("three", 0.95, 0.05, ""), ("low", 0.9, 0.2, "length"),
-                ("high", 0.1, 0.7, "length"), ("higher", 0.1, 0.9, "length"))
-    return replace(made, examples=tuple(
-        Example("dev-made-up-01", "Overall", item, "b", ("Hello.",), "Yes", 4.5, people, metrics,
-                () if own else (("bleu1", 0.1),), own) for item, people, metrics, own in examples))
 
 
 def section(page: Page, anchor: str) -> Section:
@@ -77,42 +64,48 @@ def test_values_are_not_corrected_for_low_reliability(results: Results) -> None:
 
 
 def test_largest_errors_are_on_the_pages(full: Results) -> None:
-    assert items(section(find_page(metric.build(full), "length"), "items")) == ["higher", "high", "low"]
-    page = find_page(dataset.build(full), "dev-made-up-01")
+    examples = (("one", 0.9, 0.1, ""), ("two", 0.2, 0.8, ""), ("three", 0.95, 0.05, ""), ("low", 0.9, 0.2, "length"),
+                ("high", 0.1, 0.7, "length"), ("higher", 0.1, 0.9, "length"))
+    made = replace(full, examples=tuple(
+        Example("fed-turn", "Overall", item, "b", ("Hello.",), "Yes", 4.5, people, metrics, (), column)
+        for item, people, metrics, column in examples))
+    assert items(section(find_page(metric.build(made), "length"), "items")) == ["higher", "high", "low"]
+    page = find_page(dataset.build(made), "fed-turn")
     assert items(section(page, "underrated")) == ["three", "one"]
     assert items(section(page, "overrated")) == ["two"]
 
 
 def test_dataset_page_has_systems_agreement_and_votes(full: Results) -> None:
-    page, points = find_page(dataset.build(full), "dev-made-up-01"), full.points[1]
-    of_three = np.array(points.systems) == "system-3"
-    cells = row(table(page, "system-table"), "system-3")
+    page, points = find_page(dataset.build(full), "fed-turn"), full.points[1]
+    of_system = np.array(points.systems) == "fitting"
+    cells = row(table(page, "system-table"), "fitting")
     assert (cells["Items"].text, cells["Overall"].text) == (
-        str(of_three.sum()), f"{points.human['Overall'][of_three].mean():.2f}")
+        str(of_system.sum()), f"{points.human['Overall'][of_system].mean():.2f}")
+    agreement = {entry.method: entry.value for entry in full.reliability
+                 if (entry.dataset, entry.quality) == ("fed-turn", "Interesting")}
     cells = row(table(page, "qualities"), "Interesting")
     assert [cells[name].text for name in ("One rater", "Reliability", "Limit")] == [
-        "0.530", "0.680", f"{0.68 ** 0.5:.3f}"]
-    two_systems = tuple(replace(own, systems=("a", "b") * 20) for own in full.points)
-    made = replace(full, points=two_systems, datasets=tuple(replace(entry, votes=321) for entry in full.datasets))
-    card = facts(find_page(dataset.build(made), "dev-made-up-01"))
+        f"{agreement['leave-one-out']:.3f}", f"{agreement['split-half']:.3f}", f"{agreement['split-half'] ** 0.5:.3f}"]
+    two_systems = replace(points, systems=("a", "b") * 18)
+    card = facts(find_page(dataset.build(replace(full, points=(two_systems,))), "fed-turn"))
     assert [card[term] for term in ("Rated", "Votes", "Systems")] == [
-        ["360 pairs of an item and a quality"], ["321"], [dataset.TWO]]
+        ["324 pairs of an item and a quality"], ["1233"], [dataset.TWO]]
 
 
-def test_length_profile_equals_scipy(full: Results) -> None:
-    points, quality = full.points[1], full.datasets[1].qualities[0]
-    scores, words = points.scores["length", "length"][1:], points.words[1:]
-    ratings = points.human[quality.name][1:]
+def test_length_profile_equals_scipy_and_is_missing_for_constant_scores(full: Results) -> None:
+    quality = next(entry.qualities[0] for entry in full.datasets if entry.name == "fed-turn")
+
+    def profile(scores: np.ndarray) -> tuple[float, ...]:
+        points: ItemScores = replace(full.points[1], scores={("a", "a"): scores})
+        return metric.length_profile(points, quality, ("a", "a"))
+
+    scores, words, ratings = (values.astype(np.float64) for values in (
+        full.points[1].scores["random", "random"], full.points[1].words, full.points[1].human[quality.name]))
     pairs = ((scores, words), (ratings, words), (ratings, scores))
-    ranks = [stats.rankdata(values) for values in (scores, ratings, words)]
+    ranks = [stats.rankdata(values[1:]) for values in (scores, ratings, words)]
     left = [values - np.polyval(np.polyfit(ranks[2], values, 1), ranks[2]) for values in ranks[:2]]
-    assert metric.length_profile(points, quality, ("length", "length")) == pytest.approx((
-        *(stats.spearmanr(*pair).statistic for pair in pairs), np.corrcoef(left[0], left[1])[0, 1]))
-
-
-def test_length_profile_of_constant_scores_is_missing(full: Results) -> None:
-    points, quality = full.points[1], full.datasets[1].qualities[0]
-    scored = {("a", "length"): points.words.astype(np.float64), ("a", "equal"): np.zeros(40)}
-    length, equal = (metric.length_profile(replace(points, scores=scored), quality, column) for column in scored)
-    assert math.isnan(length[3])
-    assert math.isnan(equal[2])
+    assert profile(np.array([np.nan, *scores[1:]])) == pytest.approx((
+        *(stats.spearmanr(one[1:], other[1:]).statistic for one, other in pairs),
+        np.corrcoef(left[0], left[1])[0, 1])), "an item without a score is left out"
+    assert math.isnan(profile(words)[3])
+    assert math.isnan(profile(np.zeros(36))[2])

@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from harness.results.rows import Failure, Results, Skip
+import numpy as np
+
+from harness.results.rows import Comparisons, Failure, Results, Skip
 from leaderboard.blocks.tables import Cell, Heading, Table
 from leaderboard.render import latex
 from leaderboard.render import rows as exports
 from leaderboard.render import text as terminal
 from leaderboard.render.text import summary
-from tests.comparisons import gathered
 
 
 def test_json_and_csv_have_every_row_in_full_precision(results: Results, site: dict[str, bytes]) -> None:
@@ -38,9 +39,11 @@ def test_json_and_csv_have_every_row_in_full_precision(results: Results, site: d
 
 def test_comparisons_with_odd_names_read_back(results: Results) -> None:
     names = ('a,b', 'say "x"', "two\nlines", "plain", "nan", "1;2")
-    (row,) = results.comparisons[0]
-    rows = [replace(row, better=name, worse=name[::-1], delta=math.nan if name == "nan" else 1 / 3) for name in names]
-    written = exports.comparisons(replace(results, comparisons=gathered(rows))).decode()
+    numbers = {name: np.full(len(names), 0.03) for name in Comparisons.NUMBERS}
+    numbers["delta"] = np.array([math.nan if name == "nan" else 1 / 3 for name in names])
+    rows = replace(results.comparisons[0], names=(*names, *(name[::-1] for name in names)), better=np.arange(6),
+                   worse=np.arange(6, 12), **numbers)
+    written = exports.comparisons(replace(results, comparisons=(rows,))).decode()
     read = csv.DictReader(io.StringIO(written, newline=""))
     assert {(row["better"], row["worse"], row["delta"], row["holm"]) for row in read} == {
         (name, name[::-1], "" if name == "nan" else "0.333", "0.03") for name in names}
