@@ -6,7 +6,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from hypothesis import settings
 
 from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Quality, Rating, Reference, Source, Utterance
+from harness.cli import main
 from metrics import registry as metrics
 from metrics.models.device import on_one_core
 from tests import suite_run as suite
@@ -53,6 +54,28 @@ def _network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def home() -> Path:
     """The home of this test."""
     return Path(os.environ["HARNESS_HOME"])
+
+
+class Printed(NamedTuple):
+    """The output of a command."""
+
+    out: str
+    err: str
+
+
+Invoke = Callable[..., Printed]
+
+
+@pytest.fixture
+def invoke(capsys: pytest.CaptureFixture[str]) -> Invoke:
+    """Return a function that runs a command, checks its exit status, and returns its output."""
+    def run(*argv: object, status: int = 0) -> Printed:
+        capsys.readouterr()
+        actual, printed = main([str(word) for word in argv]), capsys.readouterr()
+        assert actual == status, printed.err
+        return Printed(*printed)
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -2,19 +2,19 @@
 
 import dataclasses
 import gc
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from benchmarks import registry
-from benchmarks.dataset import Dataset, DatasetCard, Item, Rating
+from benchmarks.dataset import Dataset, Item, Rating
 from benchmarks.storage import store
-from harness import cli
 from harness.cli import parser
 from harness.errors import BadConfig
 from harness.results import files
@@ -28,58 +28,57 @@ from metrics import registry as metrics
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Choice, Models
 from metrics.registry import Chosen
-from tests.conftest import make_item
+from tests.conftest import Invoke, make_item
 from tools.commands import grown
 
 
-def items(contexts: int, systems: tuple[str, ...], *, shared: bool) -> list[Item]:
+def items(contexts: int, *, shared: bool) -> list[Item]:
     """Each context with one answer of every system, or every context with two of one system, system by system."""
-    rows = ([(number, system) for number in range(contexts) for system in systems] if shared else
-            [(number, systems[number * len(systems) // contexts]) for number in range(contexts) for _ in range(2)])
-    return [dataclasses.replace(make_item(f"i_{place}", f"r{place}", context=(str(number),)), system=system)
-            for place, (number, system) in enumerate(rows)]
+    rows = ([(number, system) for number in range(contexts) for system in "abc"] if shared else
+            [(number, "abc"[number * 3 // contexts]) for number in range(contexts) for _ in range(2)])
+    return [dataclasses.replace(make_item(f"i_{index}", f"r{index}", context=(str(number),)), system=system)
+            for index, (number, system) in enumerate(rows)]
 
 
 def test_a_sample_holds_whole_contexts_of_all_systems() -> None:
-    for shared, expected in ((True, {"a": 4, "b": 4, "c": 4}), (False, {"a": 4, "b": 4, "c": 4})):
-        every = items(30, ("a", "b", "c"), shared=shared)
-        chosen = sampled(every, 13, "0 toy")
-        assert Counter(item.system for item in chosen) == expected
-        whole = Counter(item.context for item in every)
+    for shared in (True, False):
+        population = items(30, shared=shared)
+        chosen = sampled(population, 13, "0 toy")
+        assert Counter(item.system for item in chosen) == {"a": 4, "b": 4, "c": 4}
+        whole = Counter(item.context for item in population)
         assert all(whole[context] == size for context, size in Counter(item.context for item in chosen).items())
-        assert list(chosen) == [item for item in every if item in chosen]
-        assert chosen == sampled(every, 13, "0 toy") != sampled(every, 13, "1 toy")
-        assert set(chosen) < set(sampled(every, 30, "0 toy"))
-    assert len(sampled(items(5, ("a", "b", "c"), shared=True), 1, "")) == 3, "one context at least"
+        assert list(chosen) == [item for item in population if item in chosen]
+        assert chosen == sampled(population, 13, "0 toy") != sampled(population, 13, "1 toy")
+        assert set(chosen) < set(sampled(population, 30, "0 toy"))
+    assert len(sampled(items(5, shared=True), 1, "")) == 3, "one context at least"
 
 
-def test_a_run_on_a_sample_can_be_repeated_and_extended(tmp_path: Path, home: Path) -> None:
-    argv = ["run", "--dataset", "fed-turn", "--metric", "length", "--sample", "20", "--out", str(tmp_path / "out")]
-    assert cli.main([*argv, "--draws", "0"]) == 0
-    results = files.read(tmp_path / "out" / "report")
+def test_a_run_on_a_sample_can_be_repeated_and_extended(tmp_path: Path, home: Path, invoke: Invoke) -> None:
+    argv = ["run", "--dataset", "fed-turn", "--metric", "length", "--sample", "20", "--out", tmp_path]
+    invoke(*argv, "--draws", "0")
+    results = files.read(tmp_path / "report")
     assert results.run.options["sample"] == 20
     assert "--sample 20" in results.run.command
     dataset = load(registry.card("fed-turn"), home, Selection(sample=20))
     assert dataset is not None
     assert results.datasets[0].fingerprint == dataset.fingerprint
-    assert cli.main(["leaderboard", "--out", str(tmp_path / "out"), "--with", "distinct"]) == 0
-    assert cli.main([*argv, "--limit", "3"]) == 2
+    invoke("leaderboard", "--out", tmp_path, "--with", "distinct")
+    invoke(*argv, "--limit", "3", status=2)
 
 
 def parsed(*argv: str) -> Settings:
     return settings(parser().parse_args(["run", *argv]))
 
 
-def test_flags_stand_above_the_file_and_the_file_above_defaults(tmp_path: Path) -> None:
+def test_flags_override_the_file_and_the_file_defaults(tmp_path: Path) -> None:
     config = tmp_path / "c.toml"
     config.write_text('[run]\nmetric = ["bleu", "length"]\nseed = 3\ndry-run = true\nsplit = "dev"\nout = "here"\n')
-    found = parsed("--config", str(config), "--seed", "4")
-    assert (found.metric, found.seed, found.dry_run, found.split) == (("bleu", "length"), 4, True, "dev")
-    assert found.out == tmp_path / "here"
-    assert (found.device, parsed().seed) == ("auto", 0)
+    chosen = parsed("--config", str(config), "--seed", "4")
+    assert (chosen.metric, chosen.seed, chosen.dry_run, chosen.split) == (("bleu", "length"), 4, True, "dev")
+    assert (chosen.out, chosen.device, parsed().seed) == (tmp_path / "here", "auto", 0)
 
 
-def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
+def test_an_invalid_setting_is_named(tmp_path: Path) -> None:
     config = tmp_path / "c.toml"
     for content, part in (
         ("[", "not TOML"), ("run = 3", "[run]"), ("[other]\n", "[run]"),
@@ -88,38 +87,33 @@ def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
         ('[run]\naggregate = ["foo"]', "aggregate"), ("[run]\nmetric = [1]", "metric"), ("[run]\nout = 1", "out"),
     ):
         config.write_text(content)
-        with pytest.raises(BadConfig) as caught:
+        with pytest.raises(BadConfig, match=re.escape(part)):
             parsed("--config", str(config))
-        assert part in str(caught.value)
 
 
-def alive() -> dict[type, int]:
-    """How many items and ratings there are in this process."""
-    every = [type(one) for one in gc.get_objects()]
-    return {kind: every.count(kind) for kind in (Item, Rating)}
+def alive() -> Counter[type]:
+    """Count the items and ratings in this process."""
+    gc.collect()
+    return Counter(type(held) for held in gc.get_objects() if type(held) in {Item, Rating})
 
 
-def test_one_dataset_is_in_memory_at_a_time(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                       ) -> None:
+def test_one_dataset_is_in_memory_at_a_time(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("persona-zhao", "convai2-grade", "dailydialog-grade")
     for name in names:
         store.save(grown(registry.sample(registry.card(name)), 90), home)
-    gc.collect()
-    before, held = alive(), []
-    load = plan.load
+    before, during = alive(), []
 
-    def watched(card: DatasetCard, place: Path, selection: Selection) -> Dataset | None:
-        gc.collect()
-        held.append({kind: number - before[kind] for kind, number in alive().items()})
-        return load(card, place, selection)
+    def watched(*arguments: Any) -> Dataset | None:
+        during.append(alive())
+        return load(*arguments)
 
     monkeypatch.setattr(plan, "load", watched)
     planned = plan.make(Selection(metrics=("length", "bleu"), datasets=names, data="real"), Draws(0, ranks=20),
                         examples=6)
-    _, made = run_with_data(planned, open_workspace(planned, home, tmp_path))
-    assert len(held) >= len(names)
-    assert all(one == {Item: 0, Rating: 0} for one in held), held
-    assert [target.judged.votes for target in made] == [()] * len(names)
+    _, targets = run_with_data(planned, open_workspace(planned, home, tmp_path))
+    assert len(during) >= len(names)
+    assert during == [before] * len(during)
+    assert [target.judged.votes for target in targets] == [()] * len(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +132,14 @@ class Likeness:
 
 def test_models_of_options_precede_those_of_the_run(
         tiny_encoder: Path, tiny_lm: Path, tmp_path: Path, home: Path) -> None:
-    """The metric is not run; the signature says why."""
-    vectors = tmp_path / "glove.txt"
-    vectors.write_text("tea 1 2\n")
+    """A metric whose models are absent is not run; the signature says why."""
+    (tmp_path / "glove.txt").write_text("tea 1 2\n")
     models = Models(home, Choice(encoder=str(tiny_encoder), lm=str(tiny_lm)))
-    chosen = Chosen(Likeness(vectors=str(vectors)))
-    assert metric_entry(chosen, models).models == ("tiny-encoder", "tiny-lm", "glove.txt")
-    named = Chosen(Likeness(encoder=str(tiny_lm), lm=str(tiny_lm)))
-    assert metric_entry(named, models).models == ("tiny-lm", "input embeddings of tiny-encoder")
+    for metric, names in (
+        (Likeness(vectors=str(tmp_path / "glove.txt")), ("tiny-encoder", "tiny-lm", "glove.txt")),
+        (Likeness(encoder=str(tiny_lm), lm=str(tiny_lm)), ("tiny-lm", "input embeddings of tiny-encoder")),
+    ):
+        assert metric_entry(Chosen(metric), models).models == names
     entry = metric_entry(Chosen(Likeness(vectors="absent.txt", encoder="./absent", lm="./absent")), Models(home))
     assert entry.models == ()
     assert "not run" in entry.signature

@@ -2,33 +2,32 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sacrebleu.metrics import BLEU
 from scipy import stats
 
 from harness.cli import main
 from harness.results import files
 from metrics import registry
+from tests.faults.runs import flags
 
 REFERENCED = ("persona-usr", "topical-usr", "dailydialog-gupta", "dailydialog-zhao", "persona-zhao")
-"""The real sets that have references."""
 
 
 @pytest.fixture(scope="module")
 def out(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Import the folder as it is, run all that needs no model; where the results are."""
+    """The results of all metrics without a model on the imported folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HARNESS_HOME", str(tmp_path_factory.mktemp("home")))
         patch.setenv("NLTK_DATA", str(real_data / "resources" / "nltk_data"))
         folder = tmp_path_factory.mktemp("out")
         assert main(["import", str(real_data / "human_evaluation_data")]) == 0
-        asked = [word for name in registry.names() if registry.card(name).family in {"control", "lexical"}
-                 for word in ("--metric", name)]
-        assert main(["run", *asked, "--out", str(folder)]) == 0
+        names = [name for name in registry.names() if registry.card(name).family in {"control", "lexical"}]
+        assert main(["run", *flags("--metric", names), "--out", str(folder)]) == 0
     return folder
 
 
@@ -55,25 +54,18 @@ def test_each_row_and_rating_is_in_the_result(real_data: Path, out: Path) -> Non
         (f"dev{part}", origin) for part in ("", "-references") for origin in ("real", "sample")} | {("test", "sample")}
 
 
-def bleu(order: int) -> Callable[[str, list[str]], float]:
-    from sacrebleu.metrics import BLEU
-
-    metric = BLEU(max_ngram_order=order, effective_order=True)
-    return lambda reply, references: float(metric.sentence_score(reply, references).score)
-
-
 @pytest.mark.parametrize("name", REFERENCED)
 def test_correlations_equal_an_independent_computation(real_data: Path, out: Path, name: str) -> None:
-    found = rows(real_data, name)
-    report = files.read(out / "report")
-    measured = {(row.column, row.quality, row.statistic): row for row in report.correlations if row.dataset == name}
+    data = rows(real_data, name)
+    measured = {(row.column, row.quality, row.statistic): row for row in files.read(out / "report").correlations
+                if row.dataset == name}
     for order in (1, 4):
-        oracle = bleu(order)
-        scores = [oracle(row["response"].strip(), [text.strip() for text in row["reference"]]) for row in found]
-        for quality in found[0]["annotations"]:
-            human = [np.mean(row["annotations"][quality]) for row in found]
-            for statistic, correlate in (("spearman", stats.spearmanr), ("pearson", stats.pearsonr),
-                                         ("kendall", stats.kendalltau)):
-                mine, theirs = measured[f"bleu-{order}", quality, statistic], correlate(human, scores)
-                assert (mine.n, mine.value, mine.p) == pytest.approx(
-                    (len(found), float(theirs.statistic), float(theirs.pvalue)), abs=1e-9)
+        bleu = BLEU(max_ngram_order=order, effective_order=True).sentence_score
+        scores = [bleu(row["response"].strip(), [text.strip() for text in row["reference"]]).score for row in data]
+        for quality in data[0]["annotations"]:
+            human = [np.mean(row["annotations"][quality]) for row in data]
+            for statistic, oracle in (("spearman", stats.spearmanr), ("pearson", stats.pearsonr),
+                                      ("kendall", stats.kendalltau)):
+                row, expected = measured[f"bleu-{order}", quality, statistic], oracle(human, scores)
+                assert (row.n, row.value, row.p) == pytest.approx(
+                    (len(data), float(expected.statistic), float(expected.pvalue)), abs=1e-9)

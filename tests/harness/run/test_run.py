@@ -20,8 +20,8 @@ from harness.cli import main
 from harness.results import files
 from harness.results.rows import Results
 from harness.run import unchanged
-from tests.conftest import make_card
-from tests.faults.runs import metric
+from tests.conftest import Invoke, make_card
+from tests.faults.runs import flags, metric
 from tests.suite_run import SuiteRun
 
 FEW = ("--metric", "length", "--metric", "random", "--metric", "bleu", "--draws", "0")
@@ -37,20 +37,17 @@ def tree(folder: Path, *leave_out: str) -> dict[str, bytes]:
             if path.is_file() and path.name not in leave_out}
 
 
-def test_a_second_run_scores_nothing_and_changes_no_byte(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ("--dataset", "esl", "--dataset", "ncm", *FEW)
-    run(tmp_path, *argv)
+def test_a_second_run_scores_nothing_and_changes_no_byte(tmp_path: Path, invoke: Invoke) -> None:
+    argv = ("run", "--dataset", "esl", "--dataset", "ncm", *FEW, "--out", tmp_path)
+    invoke(*argv)
     before = tree(tmp_path, "log.jsonl")
-    capsys.readouterr()
-    run(tmp_path, *argv)
-    assert "dataset: 0 scored, " in capsys.readouterr().out
+    assert "dataset: 0 scored, " in invoke(*argv).out
     assert tree(tmp_path, "log.jsonl") == before
-    assert main(["run", "--dataset", "ncm", "--metric", "bleu", "--out", str(tmp_path)]) == 1
-    assert "every pair was skipped" in capsys.readouterr().err
-    assert before.items() <= tree(tmp_path, "log.jsonl").items(), "no empty board in place of one"
-    run(tmp_path, *argv, "--rescore")
-    assert "dataset: 4 scored, 0 kept" in capsys.readouterr().out
-    assert len(list(tmp_path.glob("scores/*/*.parquet"))) == 4, "in place of the old ones"
+    assert "every pair was skipped" in (
+        invoke("run", "--dataset", "ncm", "--metric", "bleu", "--out", tmp_path, status=1).err)
+    assert before.items() <= tree(tmp_path, "log.jsonl").items(), "no empty board replaces the results"
+    assert "dataset: 4 scored, 0 kept" in invoke(*argv, "--rescore").out
+    assert len(list(tmp_path.glob("scores/*/*.parquet"))) == 4, "the old scores are replaced"
 
 
 def test_neither_order_nor_threads_change_a_byte(tmp_path: Path) -> None:
@@ -80,24 +77,22 @@ def test_a_selection_of_sums_keeps_metrics_without_turns(tmp_path: Path) -> None
         ("esl", "length"), ("esl", "repetition"), ("fed-dial", "length:sum"), ("fed-dial", "repetition")}
 
 
-def test_a_poor_terminal_is_enough() -> None:
+def test_an_ascii_terminal_is_enough() -> None:
     env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     subprocess.run([sys.executable, "-m", "dialogue_harness", "list", "metrics"], env=env, check=True,
                    capture_output=True)
 
 
-def test_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(tmp_path, "--dataset", "esl", "--metric", "length", "--draws", "0", "--json")
-    printed = capsys.readouterr().out
-    main(["report", "--json", "--out", str(tmp_path)])
-    assert capsys.readouterr().out == printed
+def test_run_and_report_print_the_same_json_lines(tmp_path: Path, invoke: Invoke) -> None:
+    printed = invoke("run", "--dataset", "esl", "--metric", "length", "--draws", "0", "--json", "--out", tmp_path).out
+    assert invoke("report", "--json", "--out", tmp_path).out == printed
     for line in printed.splitlines():
-        row = json.loads(line)
-        assert row.keys() >= {"split", "dataset", "quality", "metric", "column", "statistic", "n", "value", "p"}
+        assert json.loads(line).keys() >= {"split", "dataset", "quality", "metric", "column", "statistic", "n", "value",
+                                           "p"}
 
 
 def imported(home: Path, *, rated: bool = True) -> Dataset:
-    """ESL in the home, as if people had judged it."""
+    """Store the sample of ESL in the home as imported data."""
     sample = datasets.sample(datasets.card("esl"))
     store.save(Dataset(sample.card, sample.items, sample.ratings if rated else (), "imported"), home)
     return sample
@@ -108,16 +103,15 @@ def test_sample_and_real_data_never_share_an_average(tmp_path: Path, home: Path)
     argv = ("--dataset", "esl", "--dataset", "ncm", "--dataset", "jsalt", "--metric", "length", "--draws", "0")
     results = run(tmp_path / "both", *argv)
     assert {row.origin: row.targets for row in results.ranking} == {"real": 1, "sample": 2}
-    (alone,) = [row for row in results.correlations if row.dataset == "esl" and row.statistic == "spearman"]
-    real = [row.value for row in results.ranking if (row.origin, row.statistic) == ("real", "spearman")]
-    assert set(real) == {alone.value}
-    assert [entry.name for entry in run(tmp_path / "real", *argv, "--data", "real").datasets] == ["esl"]
-    sample = run(tmp_path / "sample", *argv, "--data", "sample").datasets
-    assert [(entry.name, entry.origin) for entry in sample] == [(name, "sample") for name in ("jsalt", "esl", "ncm")]
+    values = {row.value for row in results.correlations if (row.dataset, row.statistic) == ("esl", "spearman")}
+    assert {row.value for row in results.ranking if (row.origin, row.statistic) == ("real", "spearman")} == values
+    for data, entries in (("real", [("esl", "imported")]), ("sample", [(name, "sample") for name in (
+            "jsalt", "esl", "ncm")])):
+        chosen = run(tmp_path / data, *argv, "--data", data).datasets
+        assert [(entry.name, entry.origin) for entry in chosen] == entries
 
 
-def test_a_dataset_that_is_not_imported_is_skipped(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dataset_that_is_not_imported_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known = {name: datasets.card(name) for name in ("esl", "ncm")}
     monkeypatch.setattr(datasets, "cards", lambda: {**known, "own": make_card("own")})
     results = run(tmp_path / "out", "--all", "--metric", "length", "--draws", "0")
@@ -147,12 +141,11 @@ def test_private_ratings_are_joined_to_real_data_only(tmp_path: Path, home: Path
 
 def test_an_exception_fails_only_this_metric_on_this_dataset(suite_run: SuiteRun) -> None:
     results = suite_run.results
-    ((dataset, metric, error),) = [(row.dataset, row.metric, row.error) for row in results.failures]
-    assert (dataset, metric) == ("fed-turn", "crashing")
-    assert error == "ValueError: odd <b>reply</b> in line 24 of crashing.py"
+    assert [(row.dataset, row.metric, row.error) for row in results.failures] == [
+        ("fed-turn", "crashing", "ValueError: odd <b>reply</b> in line 24 of crashing.py")]
     log = (suite_run.out / "log.jsonl").read_text()
     assert "crashing crashed: ValueError" in log
-    assert "Traceback" in log, "of which the terminal has the last line"
+    assert "Traceback" in log, "the terminal shows only its last line"
     pairs = {(row.dataset, row.metric) for row in (*results.correlations, *results.skips, *results.failures)}
     assert len(pairs) == len(results.datasets) * len(results.metrics), "every pair is scored, skipped or failed"
     assert {row.metric for row in results.correlations if row.dataset == "fed-turn"} >= {"length", "distinct"}
@@ -160,16 +153,16 @@ def test_an_exception_fails_only_this_metric_on_this_dataset(suite_run: SuiteRun
         "persona-usr", "fed-dial", "jsalt"}
 
 
-def test_publish_draws_the_same_site_from_the_report_alone(suite_run: SuiteRun, tmp_path: Path) -> None:
+def test_publish_draws_the_same_site_from_the_report_alone(suite_run: SuiteRun, tmp_path: Path, invoke: Invoke) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "index.html").write_text("mine")
-    assert main(["publish", "--out", str(suite_run.out), "--site", str(tmp_path / "mine")]) == 2
-    assert tree(tmp_path / "mine") == {"index.html": b"mine"}, "the folder of somebody else is left alone"
-    assert main(["publish", "--out", str(suite_run.out), "--site", str(tmp_path / "again")]) == 0
+    invoke("publish", "--out", suite_run.out, "--site", tmp_path / "mine", status=2)
+    assert tree(tmp_path / "mine") == {"index.html": b"mine"}, "a foreign folder is not touched"
+    invoke("publish", "--out", suite_run.out, "--site", tmp_path / "again")
     assert tree(tmp_path / "again") == tree(suite_run.out / "site")
 
 
-def test_pages_of_datasets_that_left_the_report_go(tmp_path: Path) -> None:
+def test_pages_of_datasets_outside_the_report_are_removed(tmp_path: Path) -> None:
     argv = ("--metric", "length", "--draws", "0", "--dataset", "esl")
     run(tmp_path, *argv, "--dataset", "ncm")
     (tmp_path / "site" / "mine.txt").write_text("kept")
@@ -187,100 +180,88 @@ def test_flags_add_to_the_config_file(tmp_path: Path) -> None:
     assert str(tmp_path) not in repr(results.run)
 
 
-def test_a_dry_run_prints_the_plan_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str],
-                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dry_run_prints_the_plan_and_writes_nothing(tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch,
+                                                      ) -> None:
     monkeypatch.delenv("NLTK_DATA", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert main(["run", "--metric", "meteor", "--metric", "bleu", "--dataset", "fed-turn", "--dataset", "dstc6",
-                 "--dry-run", "--out", str(tmp_path / "out")]) == 0
-    printed = capsys.readouterr().out
+    printed = invoke("run", "--metric", "meteor", "--metric", "bleu", "--dataset", "fed-turn", "--dataset", "dstc6",
+                     "--dry-run", "--out", tmp_path / "out").out
     assert all(part in printed for part in ("to be scored", "skip: no item has references", "skip: wordnet"))
     assert not (tmp_path / "out").exists()
 
 
-SAID = "nothing has changed since these results were written"
+UNCHANGED = "nothing has changed since these results were written"
 
 
 @pytest.fixture
-def again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Give the same command, with more flags if there are any."""
-    metric(tmp_path, "signs")
-
-    def give(*flags: str) -> str:
-        metrics = [word for name in ("length", "meteor", str(tmp_path / "signs.py")) for word in ("--metric", name)]
-        assert main(["run", "--dataset", "dailydialog-gupta", "--limit", "20", *metrics,
-                     "--out", str(tmp_path / "out"), *flags]) == 0
-        return capsys.readouterr().out
-
-    return give
+def again(tmp_path: Path, invoke: Invoke) -> Callable[..., str]:
+    """Return a function that repeats one command, with more flags if there are any."""
+    metrics = flags("--metric", ("length", "meteor", metric(tmp_path, "signs")))
+    return lambda *more: invoke("run", "--dataset", "dailydialog-gupta", "--limit", "20", *metrics, "--out",
+                                tmp_path / "out", *more).out
 
 
 def test_nothing_is_done_again_if_nothing_has_changed(again: Callable[..., str], tmp_path: Path,
                                                       monkeypatch: pytest.MonkeyPatch) -> None:
     first = again()
-    assert SAID not in first
-    made = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")}
+    assert UNCHANGED not in first
+    times = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")}
     monkeypatch.setattr("harness.commands.run.run_plan", None)
-    second = again()
-    assert second == first.replace("2 scored, 0 kept", "0 scored, 2 kept") + SAID + "\n"
+    assert again() == first.replace("2 scored, 0 kept", "0 scored, 2 kept") + UNCHANGED + "\n"
     assert [json.loads(line)["metric"] for line in again("--json").splitlines()].count("signs") == 3
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")} == made
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")} == times
 
 
 def test_every_change_is_noticed(again: Callable[..., str], home: Path, tmp_path: Path,
                                  monkeypatch: pytest.MonkeyPatch) -> None:
-    """What goes in, what came out, and something that was missing; clocks mean nothing."""
-    out = tmp_path / "out"
+    """Inputs, outputs, and a resource that was missing; clocks mean nothing."""
+    again()
+    out, wordnet = tmp_path / "out", resources.path(home, "wordnet")
     page, report = out / "site" / "index.html", out / "report" / "report.json"
-    (score,) = out.glob("scores/*/length-*.parquet") if again() else ()
-    wordnet = resources.path(home, "wordnet")
+    (score,) = out.glob("scores/*/length-*.parquet")
     wordnet.parent.mkdir(parents=True)
     changes: dict[str, Callable[[], object]] = {
         "a page is cut": lambda: page.write_bytes(page.read_bytes()[:-1000]),
-        "a page is gone": page.unlink,
+        "a page is removed": page.unlink,
         "the report is edited": lambda: report.write_bytes(report.read_bytes() + b" "),
         "a score is cut": lambda: score.write_bytes(b""),
         "the state is cut": lambda: (out / "state.json").write_text("{"),
         "a plug-in is edited": lambda: metric(tmp_path, "signs", "right = [1 + one for one in right]"),
         "a dataset is imported": lambda: store.save(datasets.load("dailydialog-gupta", home), home),
-        "what a metric lacked is there": lambda: wordnet.write_bytes(b"no archive")}
-    score.with_name("bleu-0.parquet").write_bytes(b"of another run, which is not these results' business")
+        "a missing resource arrives": lambda: wordnet.write_bytes(b"no archive")}
+    score.with_name("bleu-0.parquet").write_bytes(b"scores of another run do not matter")
     for name, change in changes.items():
-        assert SAID in again(), f"before {name}"
+        assert UNCHANGED in again(), f"before {name}"
         change()
-        assert SAID not in again(), name
-    assert SAID not in again(), "what it lacks shows only in scoring, so it is tried again"
+        assert UNCHANGED not in again(), name
+    assert UNCHANGED not in again(), "only scoring shows that the resource is broken, so it is tried again"
     wordnet.unlink()
-    assert SAID not in again("--seed", "1")
-    assert SAID not in again("--seed", "1", "--rescore")
+    assert UNCHANGED not in again("--seed", "1")
+    assert UNCHANGED not in again("--seed", "1", "--rescore")
     os.utime(page, (0, 0))
-    assert SAID in again("--seed", "1")
+    assert UNCHANGED in again("--seed", "1")
     monkeypatch.setattr(unchanged, "_installed", lambda: ["evaluate-1.0.dist-info"])
-    assert SAID not in again("--seed", "1")
+    assert UNCHANGED not in again("--seed", "1")
 
 
-def test_metrics_that_read_no_model_are_drawn_first(tmp_path: Path, capsys: pytest.CaptureFixture[str],
-                                                    monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that is killed while a model reads leaves a board that says what it lacks; the next one completes it."""
+def test_metrics_without_models_are_drawn_first(tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is killed while a model reads leaves a board that says what it lacks; the next run completes it."""
     pytest.importorskip("torch")
     command = ["run", "--dataset", "dailydialog-gupta", "--limit", "5", "--metric", "length", "--metric", "cosine",
-               "--out", str(tmp_path)]
+               "--out", tmp_path]
     page = tmp_path / "site" / "index.html"
     with monkeypatch.context() as patch:
         patch.setattr("metrics.embedding.cosine.Cosine.score", lambda *_: os.kill(os.getpid(), signal.SIGINT))
-        assert main(command) == 130
-    assert f"first board, 1 of 2 metrics\nleaderboard: {page}\n" in capsys.readouterr().err
+        assert f"first board, 1 of 2 metrics\nleaderboard: {page}\n" in invoke(*command, status=130).err
     assert "first board, 1 of 2 metrics; the others are still being scored" in page.read_text()
-    assert main(command) == 0
-    assert "first board" not in capsys.readouterr().err + page.read_text()
+    assert "first board" not in invoke(*command).err + page.read_text()
 
 
 def test_adding_a_metric_gives_the_bytes_of_a_new_run(tmp_path: Path) -> None:
-    argv = ("--metric", "bleu", "--metric", "length", "--dataset", "dailydialog-gupta", "--limit", "30",
-            "--draws", "20")
-    run(tmp_path / "kept", *argv)
-    run(tmp_path / "kept", *argv, "--with", "distinct")
-    shutil.copytree(tmp_path / "kept" / "scores", tmp_path / "anew" / "scores")  # with what scoring took
-    run(tmp_path / "anew", *argv, "--with", "distinct")
-    for part in ("report", "site"):
-        assert tree(tmp_path / "kept" / part) == tree(tmp_path / "anew" / part)
+    argv = ("--metric", "bleu", "--metric", "length", "--dataset", "dailydialog-gupta", "--limit", "30", "--draws", "20")
+    kept, fresh = tmp_path / "kept", tmp_path / "fresh"
+    run(kept, *argv)
+    run(kept, *argv, "--with", "distinct")
+    shutil.copytree(kept / "scores", fresh / "scores")  # they hold the time that scoring took
+    run(fresh, *argv, "--with", "distinct")
+    assert [tree(kept / part) for part in ("report", "site")] == [tree(fresh / part) for part in ("report", "site")]
