@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.formats.scorefile import FORMS
-from harness.challenge.entries import read, scores_on
+from harness.challenge.entries import read
 from harness.challenge.ground import Ground
 from harness.challenge.ranking import agreement, totals_under
 from harness.challenge.rulebook import Rulebook
@@ -66,9 +66,7 @@ def _files(rules: Rulebook, ground: Ground) -> Iterator[tuple[str, Mapping[Targe
 
 
 def _baseline(rules: Rulebook, ground: Ground, name: str, scores: Mapping[Target, Vector]) -> Baseline:
-    tables = {(field.name, judged.quality.name): scores_on(
-        scores, (field.name, judged.quality.name), len(judged.means))[None]
-        for field in ground.fields for judged in field.judged}
-    row = dict(zip(ground.targets, agreement(rules, ground, tables)[0].tolist(), strict=True))
+    tables = ground.tables([name], [ground.aligned(scores)])
+    row = dict(zip(ground.targets, agreement(rules, tables)[0].tolist(), strict=True))
     (value,) = totals_under(rules, rules.rule, [row], ground)
     return Baseline(name, value, row, "" if np.isfinite(value) else "has no correlation in some target")

@@ -7,16 +7,17 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import repeat
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.formats import scorefile
-from benchmarks.formats.scorefile import EVERY, Expected
+from benchmarks.formats.scorefile import Expected
 from harness.challenge.ground import Ground
 from harness.challenge.rulebook import Rulebook
 from harness.challenge.submissions import Listed, Refused, Submission
+from harness.run.correlate import TargetData
 from harness.run.rank import Target
 from harness.statistics.panel import Array, Vector
 from harness.statistics.ranks import ranks
@@ -45,16 +46,15 @@ class ScoreFile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entries:
-    """Submissions with the scores of each target, (submissions, items); targets may share a table."""
+    """Submissions, and every target with their scores, named by team."""
 
     entries: tuple[Submission, ...]
-    scores: Mapping[Target, Array]
+    tables: tuple[TargetData, ...]
 
     def take(self, indices: Sequence[int]) -> Entries:
-        shared = {id(table): table for table in self.scores.values()}
-        tables = {key: table[list(indices)] for key, table in shared.items()}
-        return Entries(tuple(self.entries[index] for index in indices),
-                       {target: tables[id(table)] for target, table in self.scores.items()})
+        return Entries(tuple(self.entries[index] for index in indices), tuple(
+            replace(table, names=tuple(table.names[index] for index in indices), scores=table.scores[list(indices)])
+            for table in self.tables))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +76,24 @@ def taken(listed: Listed, ground: Ground, rules: Rulebook) -> Taken:
         reasons = file.reasons
         if not reasons and receipt and receipt.sha256 != file.sha256:
             reasons = (f"is not the file that was received, whose sha256 begins with {receipt.sha256[:12]}",)
-        reasons = reasons or tuple(_constant(file.scores, ground)) or tuple(_missing(file.scores, ground))
+        scores = ground.aligned(file.scores)
+        reasons = reasons or tuple(_constant(scores)) or tuple(_missing(scores, ground))
         if reasons:
             refused.append(Refused(submission.name, reasons, file.sha256))
         else:
-            whole.append((replace(submission, sha256=file.sha256, told=file.told), file.scores))
-    return Taken(Entries(tuple(entry for entry, _ in whole), _stacked([scores for _, scores in whole], ground)),
-                 tuple(refused))
+            whole.append((replace(submission, sha256=file.sha256, told=file.told), scores))
+    tables = ground.tables([entry.team for entry, _ in whole], [scores for _, scores in whole])
+    return Taken(Entries(tuple(entry for entry, _ in whole), tables), tuple(refused))
 
 
 def alike(entries: Entries) -> tuple[str, ...]:
     """Name pairs of submissions by two teams that rank all items alike, or nearly."""
     if len(entries.entries) < 2:
         return ()
-    tables = {id(table): table for table in entries.scores.values()}.values()
-    similar = np.mean([np.corrcoef(ranks(np.nan_to_num(table))) for table in tables], axis=0)
+    by_dataset: dict[str, list[Array]] = {}
+    for table in entries.tables:
+        by_dataset.setdefault(table.dataset, []).append(np.atleast_2d(np.corrcoef(ranks(np.nan_to_num(table.scores)))))
+    similar = np.mean([np.mean(correlations, axis=0) for correlations in by_dataset.values()], axis=0)
     teams = np.array([entry.team for entry in entries.entries])
     pairs = np.argwhere(np.triu(similar >= SIMILAR, 1) & (teams[:, None] != teams)).tolist()
     lines = [f"{entries.entries[first].name} and {entries.entries[second].name} rank all items "
@@ -103,26 +106,18 @@ def alike(entries: Entries) -> tuple[str, ...]:
 
 def read(paths: Sequence[Path], wanted: Expected, columns: Iterable[str]) -> Iterator[ScoreFile]:
     """Read score files in order, each with its column of scores; large ones in several processes."""
-    processes = min(os.cpu_count() or 1, 8)
+    processes, read_file = min(os.cpu_count() or 1, 8), partial(_read, wanted)
     sizes = (path.stat().st_size for path in paths if path.exists())
     if processes == 1 or sum(sizes) < PARALLEL_BYTES:
-        yield from map(_read, paths, columns, repeat(wanted))
+        yield from map(read_file, paths, columns)
         return
-    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _remember, (wanted,)) as pool:
-        yield from pool.map(_read, paths, columns, chunksize=4)
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(read_file, paths, columns, chunksize=4)
 
 
-_WANTED: list[Expected] = []
-
-
-def _remember(wanted: Expected) -> None:
-    """Keep the expected items in a process, so that they are sent once."""
-    _WANTED.append(wanted)
-
-
-def _read(path: Path, column: str, wanted: Expected | None = None) -> ScoreFile:
+def _read(wanted: Expected, path: Path, column: str) -> ScoreFile:
     try:
-        content = scorefile.read(path, wanted or _WANTED[0], column=column)
+        content = scorefile.read(path, wanted, column=column)
     except Exception as error:  # a hostile file affects this submission only
         return ScoreFile({}, (f"cannot be read: {type(error).__name__}",), (), "")
     fatal, others = (tuple(scorefile.describe(
@@ -131,10 +126,9 @@ def _read(path: Path, column: str, wanted: Expected | None = None) -> ScoreFile:
     return ScoreFile({} if fatal else content.scores, fatal, others, content.digest)
 
 
-def _constant(scores: Scores, ground: Ground) -> Iterator[str]:
+def _constant(scores: Scores) -> Iterator[str]:
     """Yield the targets on which all scores are equal."""
-    for dataset, quality in ground.targets:
-        values = scores_on(scores, (dataset, quality), 0)
+    for (dataset, quality), values in scores.items():
         numbers = values[np.isfinite(values)]
         if numbers.size > 1 and not np.ptp(numbers):
             yield f"every score is {numbers[0]:g} on {quality} of {dataset}: all the same correlate with nothing"
@@ -145,31 +139,7 @@ def _missing(scores: Scores, ground: Ground) -> list[str]:
     parts = []
     for field in ground.fields:
         items = field.dataset.items
-        values = [scores_on(scores, (field.name, judged.quality.name), len(items)) for judged in field.judged]
+        values = [scores[field.name, judged.quality.name] for judged in field.judged]
         if ids := [items[index].id for index in np.flatnonzero(~np.isfinite(values).all(axis=0))]:
             parts.append(f"{len(ids)} of {field.name}: {scorefile.listed(ids)}")
     return [f"items without a score: {'; '.join(parts)}"] if parts else []
-
-
-def _stacked(files: Sequence[Scores], ground: Ground) -> dict[Target, Array]:
-    """Return the table of each target; those of a dataset are one if every file has one score per item."""
-    tables: dict[Target, Array] = {}
-    for field in ground.fields:
-        targets = [(field.name, judged.quality.name) for judged in field.judged]
-        shared = all((field.name, EVERY) in scores and scores.keys().isdisjoint(targets) for scores in files)
-        for target in targets:
-            if shared and target != targets[0]:
-                tables[target] = tables[targets[0]]
-            else:
-                size = len(field.dataset.items)
-                rows = [scores_on(scores, target, size) for scores in files]
-                tables[target] = np.array(rows).reshape(len(files), size)
-    return tables
-
-
-def scores_on(scores: Scores, target: Target, size: int) -> Vector:
-    """Return the scores for a quality, else those for every quality, else NaN."""
-    for name in (target[1], EVERY):
-        if (target[0], name) in scores:
-            return scores[target[0], name]
-    return np.full(size, np.nan)

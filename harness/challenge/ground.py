@@ -16,14 +16,14 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset, Quality
 from benchmarks.errors import nearest
 from benchmarks.formats import private
-from benchmarks.formats.scorefile import Expected, listed
+from benchmarks.formats.scorefile import EVERY, Expected, listed
 from harness.challenge import rulebook
 from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig
 from harness.run import correlate
 from harness.run.correlate import Judged, TargetData
 from harness.run.rank import Target
-from harness.statistics.panel import Array
+from harness.statistics.panel import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,8 @@ class Ground:
     """The datasets of a challenge; `ratings` is the digest of the private file.
 
     `partial` says which ratings are missing, `elsewhere` names the phase of each item of other phases, `shared` the
-    items that are also in another phase. `public` is the part that was ranked before the freeze, of a frozen phase.
+    items that are also in another phase. `public` are the ratings that were ranked before the freeze, of a frozen
+    phase.
     """
 
     fields: tuple[RankedDataset, ...]
@@ -76,18 +77,27 @@ class Ground:
     partial: tuple[str, ...] = ()
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     shared: tuple[str, ...] = ()
-    public: Ground | None = None
+    public: tuple[Judged, ...] = ()
 
     @property
     def targets(self) -> tuple[Target, ...]:
         return tuple((field.name, judged.quality.name) for field in self.fields for judged in field.judged)
 
-    def tables(self, names: Sequence[str], scores: Mapping[Target, Array]) -> Iterator[TargetData]:
-        """Yield every target with the scores (submissions, items) of submissions with these names."""
+    def aligned(self, scores: Mapping[Target, Vector]) -> dict[Target, Vector]:
+        """Return the scores of a file on each target: for its quality, else for every quality, else NaN."""
+        return {(field.name, judged.quality.name): next(
+            (scores[field.name, name] for name in (judged.quality.name, EVERY) if (field.name, name) in scores),
+            np.full(len(judged.means), np.nan)) for field in self.fields for judged in field.judged}
+
+    def tables(self, names: Sequence[str], rows: Sequence[Mapping[Target, Vector]]) -> tuple[TargetData, ...]:
+        """Return every target with the aligned scores of the named submissions."""
+        keys, tables = tuple((name, name) for name in names), list[TargetData]()
         for ranked in self.fields:
             points = correlate.item_scores(ranked.dataset, ranked.judged, {})
             for target in correlate.targets(points, ranked.judged):
-                yield replace(target, names=tuple((name, name) for name in names), scores=scores[target.key])
+                scores = np.array([aligned[target.key] for aligned in rows]).reshape(len(rows), len(points.items))
+                tables.append(replace(target, names=keys, scores=scores))
+        return tuple(tables)
 
     @property
     def expected(self) -> Expected:
@@ -126,8 +136,8 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
         raise BadConfig(*problems)
     ids = {item.id for field in fields for item in field.dataset.items}
     elsewhere = {item.id: when for when, group in others.items() for dataset in group for item in dataset.items}
-    public = Ground(tuple(field.counted(replace(rules, final=False)) for field in whole)) \
-        if rules.final and rules.public else None
+    public = tuple(judged for field in whole for judged in field.counted(replace(rules, final=False)).judged) \
+        if rules.final and rules.public else ()
     return Ground(fields, digest, tuple(partial), {name: when for name, when in elsewhere.items() if name not in ids},
                   tuple(sorted(ids & elsewhere.keys())), public)
 

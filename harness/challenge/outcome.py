@@ -69,9 +69,7 @@ def validated(folder: Path, home: Path, phase: str = "") -> tuple[Rulebook, Grou
     field = ground.prepared(rules, home)
     rules = replace(rules, changed=log.changed(rules, field))
     taken = entries.taken(submissions.listed(rules, log.receipts(rules.phase)), field, rules)
-    values = np.empty((0, len(field.targets)))
-    if taken.whole.entries:
-        values = ranking.agreement(rules, field, taken.whole.scores)
+    values = ranking.agreement(rules, taken.whole.tables)
     complete = np.isfinite(values).all(axis=1)
     refused = tuple(Refused(entry.name, tuple(
         f"has no correlation on {quality} of {dataset}: too few scores of rated items, or all the same"
@@ -92,8 +90,7 @@ def outcome(folder: Path, home: Path, phase: str = "") -> Outcome:
     weight = {rule: ranking.weights(rules, rule, field) for rule in RULES}
     drawn, tests = None, dict[str | Target, PairTests]()
     if rules.draws and len(chosen) > 1:
-        targets = list(field.tables(names, counting.scores))
-        drawn, tests = ranking.drawn(rules, targets), ranking.tests_of(rules, targets, weight)
+        drawn, tests = ranking.drawn(rules, counting.tables), ranking.tests_of(rules, counting.tables, weight)
     better = {name: ranking.better_by(rules, test) for name, test in tests.items()}
     ranks = {rule: rank(dict(zip(names, ranking.totals_under(rules, rule, rows, field), strict=True)),
                         drawn.means(weight[rule]) if drawn else None, better.get(rule), rules.clusters)
@@ -102,7 +99,7 @@ def outcome(folder: Path, home: Path, phase: str = "") -> Outcome:
     clusters = {target: cluster_numbers(np.array([row[target] for row in rows]), better[target], rules.clusters)
                 for target in field.targets if target in better}
     pairs = {target.key: all_pairs_by_formula(target.judged.means, target.scores, "spearman")
-             for target in field.tables([entry.name for entry in whole.entries], whole.scores)}
+             for target in whole.tables}
     correlation = np.mean([np.mean([pairs[ranked.name, judged.quality.name].r for judged in ranked.judged], axis=0)
                            for ranked in field.fields], axis=0)
     np.fill_diagonal(correlation, 1)

@@ -7,6 +7,7 @@ that share a letter are not significantly different by PERM-BOTH over whole cont
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,8 +48,10 @@ def chosen_of(rules: Rulebook, ground: Ground, entries: Entries, values: Array,
     """
     rows = _by_target(ground, values)
     totals = tuple(round(total, DIGITS) for total in totals_under(rules, rules.rule, rows, ground))
-    public = rows if ground.public is None else _by_target(
-        ground, np.nan_to_num(agreement(rules, ground.public, entries.scores), nan=-1.0))
+    public = rows
+    if ground.public:
+        tables = [replace(table, judged=judged) for table, judged in zip(entries.tables, ground.public, strict=True)]
+        public = _by_target(ground, np.nan_to_num(agreement(rules, tables), nan=-1.0))
     public_totals = totals_under(rules, rules.rule, public, ground)
     teams: dict[str, list[int]] = {}
     for index, entry in enumerate(entries.entries):
@@ -65,10 +68,10 @@ def chosen_of(rules: Rulebook, ground: Ground, entries: Entries, values: Array,
     return rows, totals, sorted(chosen, key=lambda index: (-totals[index], entries.entries[index].name))
 
 
-def agreement(rules: Rulebook, ground: Ground, scores: Mapping[Target, Array]) -> Array:
+def agreement(rules: Rulebook, tables: Iterable[TargetData]) -> Array:
     """Return the statistic of every submission on every target (submissions, targets); NaN where it does not exist."""
     statistic, columns = at_level(rules.statistic, rules.level), list[Vector]()
-    for target in ground.tables([""] * len(next(iter(scores.values()))), scores):
+    for target in tables:
         values = target.values(rules.statistic, rules.level)
         if values is None:
             values = np.array([statistic(target.panel(row)) for row in range(len(target.scores))])

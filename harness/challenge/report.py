@@ -31,7 +31,7 @@ NEAR = 10
 
 def report(outcome: Outcome, cache: Path) -> Results:
     rules, draws = outcome.rules, Draws(outcome.rules.seed)
-    targets = list(outcome.ground.tables(outcome.teams, outcome.counting.scores))
+    targets = outcome.counting.tables
     reliability = [row for target in targets for row in compare.reliability(target, draws, Cache(cache))]
     statistics = [*dict.fromkeys((*correlate.DEFAULT, (rules.statistic, rules.level)))]
     correlations = tuple(row for target in targets for row in correlate.correlations(

@@ -120,7 +120,7 @@ def test_any_statistic_ranks(root: Path, home: Path) -> None:
     found = outcome.outcome(root, home)
     value = estimates.STATISTICS["pairwise-accuracy"].value
     expected = [[value(target.panel(row)) for row in range(4)]
-                for target in found.ground.tables([""] * 4, found.entries.scores)]
+                for target in found.entries.tables]
     assert found.values.T.tolist() == expected
     first, *_, last = found.ranks["test"]
     assert (first.low, last.high) == (1, 3)
