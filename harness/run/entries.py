@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from benchmarks.dataset import Dataset
 from benchmarks.storage.store import ratings_fingerprint
 from harness.results.rows import DatasetEntry, Look, MetricEntry, QualityEntry, TrainingEntry
 from harness.run.correlate import Judged, conversations
-from harness.run.plan import Plan
 from harness.scoring import composites, score
 from metrics.composition import Composite
 from metrics.errors import MissingResource
@@ -20,6 +20,9 @@ from metrics.models.checkpoint import Checkpoint
 from metrics.models.service import Models
 from metrics.models.weights import parameters
 from metrics.registry import Chosen
+
+if TYPE_CHECKING:
+    from harness.run.plan import Plan  # imports the stores, and `show` needs only entries
 
 
 def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...]) -> DatasetEntry:

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,9 +32,8 @@ REFUSED = (
 def refused(capsys: pytest.CaptureFixture[str], *argv: object) -> str:
     """Run a command that must fail, and return its error line."""
     assert main([str(word) for word in argv]) == 2
-    lines = capsys.readouterr().err.strip().splitlines()
-    assert len(lines) == 1
-    return lines[0]
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    return line
 
 
 def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path,
@@ -78,7 +76,7 @@ assert "torch" not in sys.modules"""
     assert done.returncode == 0, done.stderr
 
 
-def test_show_names_the_command_that_trains_missing_weights(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_names_the_command_that_trains_missing_weights(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "deb[recipe=paper]"]) == 0
     shown = capsys.readouterr().out
     assert "model 'bert-base-uncased' is not on this machine" in shown
@@ -96,14 +94,15 @@ def test_version_and_completions(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_only_changed_pages_are_rewritten(tmp_path: Path) -> None:
-    pages = {"index.html": b"front", "metric/a.html": b"a", "metric/b.html": b"b", "metric/c.html": b"c"}
+    pages = {name: name.encode() for name in ("same.html", "metric/damaged.html", "metric/gone.html", "changed.html")}
     write_site(pages, tmp_path)
-    (tmp_path / "metric" / "a.html").write_bytes(b"x")
-    (tmp_path / "metric" / "b.html").unlink()
-    written = {name: (tmp_path / name).stat().st_ino for name in ("index.html", "metric/c.html")}
-    write_site({**pages, "metric/c.html": b"d"}, tmp_path)
-    assert {name: (tmp_path / name).read_bytes() for name in pages} == {**pages, "metric/c.html": b"d"}
-    assert [name for name, number in written.items() if (tmp_path / name).stat().st_ino == number] == ["index.html"]
+    inodes = {name: (tmp_path / name).stat().st_ino for name in ("same.html", "changed.html")}
+    (tmp_path / "metric" / "damaged.html").write_bytes(b"x")
+    (tmp_path / "metric" / "gone.html").unlink()
+    pages["changed.html"] = b"d"
+    write_site(pages, tmp_path)
+    assert {name: (tmp_path / name).read_bytes() for name in pages} == pages
+    assert [name for name, inode in inodes.items() if (tmp_path / name).stat().st_ino == inode] == ["same.html"]
 
 
 def test_shadowing_folder_or_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
@@ -113,21 +112,16 @@ def test_shadowing_folder_or_closed_pipe_is_no_traceback(tmp_path: Path) -> None
     command = f"{Path(sys.executable).parent / 'harness'} list metrics | head -n 1"
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True,  # noqa: S602
                           env={**os.environ, "PYTHONPATH": os.pathsep.join(("", ".", str(tmp_path)))})
-    assert done.stderr == ""
-    assert done.stdout.count("\n") == 1
+    assert (done.stderr, done.stdout.count("\n")) == ("", 1)
 
 
-@pytest.fixture
-def doctor(capsys: pytest.CaptureFixture[str], home: Path) -> Callable[[], str]:
-    """Run doctor and return the text that it prints."""
-    def run() -> str:
-        assert main(["doctor"]) == 0
-        return capsys.readouterr().out
-    return run
+def doctor(capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["doctor"]) == 0
+    return capsys.readouterr().out
 
 
 def test_doctor_names_the_model_of_a_metric_or_what_is_missing(
-        doctor: Callable[[], str], tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        capsys: pytest.CaptureFixture[str], tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.harness.run.test_plan import Likeness
 
     class Alike(Likeness):
@@ -137,19 +131,19 @@ def test_doctor_names_the_model_of_a_metric_or_what_is_missing(
     monkeypatch.setattr(registry, "names", lambda: ("alike", "bleu"))
     monkeypatch.setattr(registry, "choose", lambda name, **more: choose(name, **more) if name == "bleu" else
                         registry.Chosen(Alike(encoder=str(tiny_encoder))))
-    assert re.search(r"alike +ready with tiny-encoder\n", doctor())
+    assert re.search(r"alike +ready with tiny-encoder\n", doctor(capsys))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name in (
         "torch", "transformers", "huggingface_hub") else find(name, *more))
-    printed = doctor()
+    printed = doctor(capsys)
     assert re.search(r"alike +unavailable: .*torch is not installed", printed)
     assert re.search(r"bleu +ready; skipped on ", printed)
 
 
-def test_doctor_reports_a_shadowed_version(tmp_path: Path, doctor: Callable[[], str],
+def test_doctor_reports_a_shadowed_version(tmp_path: Path, capsys: pytest.CaptureFixture[str],
                                            monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "harness").mkdir()
     info = tmp_path / "dialogue_harness-9.0.dist-info"
-    info.mkdir()
+    for folder in (tmp_path / "harness", info):
+        folder.mkdir()
     (info / "METADATA").write_text("Name: dialogue-harness\nVersion: 9.0\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert f"  shadowed: harness 9.0 in {tmp_path}\n" in doctor()
+    assert f"  shadowed: harness 9.0 in {tmp_path}\n" in doctor(capsys)

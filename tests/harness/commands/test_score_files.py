@@ -18,9 +18,9 @@ def filled(folder: Path, *flags: str, every: int = 1) -> Path:
     assert main(["template", "--dataset", "fed-dial", "--dataset", "jsalt", "--out", str(path), *flags]) == 0
     with path.open(newline="") as stream:
         head, *rows = csv.reader(stream)
-    taken = [[row[0], str(place * 7919 % 101 / 10)] for place, row in enumerate(rows) if place % every == 0]
     with mine.open("w", newline="") as stream:
-        csv.writer(stream).writerows([head, *taken])
+        csv.writer(stream).writerows([head, *([row[0], number * 7919 % 101 / 10] for number, row in enumerate(rows)
+                                              if number % every == 0)])
     return mine
 
 

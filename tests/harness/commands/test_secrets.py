@@ -26,6 +26,7 @@ PASSWORD = "planted-password-of-the-store"  # noqa: S105
 STORE = f"memory://AKIAINTHEURL:{PASSWORD}@bucket/scores"
 SECRETS = (*KEYS.values(), PASSWORD, "AKIAINTHEURL")
 
+
 @pytest.fixture(autouse=True)
 def _planted(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, key in KEYS.items():
@@ -59,25 +60,20 @@ def leaks(*folders: Path, printed: str) -> list[tuple[str, str]]:
             for secret in SECRETS if secret.encode() in text]
 
 
-def judged(out: Path, *more: str) -> list[str]:
-    """Return a run with a judge whose server repeats the key in errors and answers."""
-    return ["run", "--dataset", "fed-turn", "--data", "sample", "--limit", "12", "--draws", "0", "--metric", "length",
-            "--metric", "judge:llm-eval[model=toy,tries=2]", "--out", str(out), *more]
-
-
 def test_no_output_contains_a_secret(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
-) -> None:
-    out, ways = tmp_path / "out", iter(["status 500", "well", "status 429 0.05", *["well"] * 99])
+        tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """The server of the judge repeats the key in errors and answers, and a metric in an exception."""
+    out, replies = tmp_path / "out", iter(["status 500", "well", "status 429 0.05", *["well"] * 99])
     error = """raise RuntimeError(f"401 for https://example.org with {os.environ['HF_TOKEN']}")"""
-    telltale = ("--metric", metric(tmp_path, "telltale", error))  # as of a library whose error repeats a request
-    with serving(lambda times: next(ways), echo=True) as server:
+    with serving(lambda times: next(replies), echo=True) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        assert main(judged(out, *telltale, "--store", STORE)) == 1
-        assert server.headers[0]["Authorization"] == f"Bearer {KEYS['OPENAI_API_KEY']}", "the server was given it"
+        assert main(["run", "--dataset", "fed-turn", "--data", "sample", "--limit", "12", "--draws", "0", "--metric",
+                     "length", "--metric", "judge:llm-eval[model=toy,tries=2]", "--metric",
+                     metric(tmp_path, "telltale", error), "--store", STORE, "--out", str(out)]) == 1
+        assert server.headers[0]["Authorization"] == f"Bearer {KEYS['OPENAI_API_KEY']}"
     assert "401 for https://example.org with [HF_TOKEN]" in (out / "report" / "report.json").read_text()
-    assert any(path.startswith("/AKIAINTHEURL") for path in MemoryFileSystem.store), "the store was that of the URL"
-    MemoryFileSystem.store.clear()  # its own names are the place's
+    assert any(path.startswith("/AKIAINTHEURL") for path in MemoryFileSystem.store)
+    MemoryFileSystem.store.clear()  # its paths hold the user name of the URL
     assert main(["submit", str(tmp_path / "bundle.zip"), "--out", str(out)]) == 0
     assert main(["verify", str(tmp_path / "bundle.zip")]) in {0, 1}
     assert main(["report", "--out", str(out)]) == 0
