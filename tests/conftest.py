@@ -1,4 +1,4 @@
-"""What tests share: the real data where it is, a home of their own, and small datasets."""
+"""Fixtures of all tests: a home, the real data, tiny models, the suite-wide run, and small datasets."""
 
 import os
 import signal
@@ -27,17 +27,16 @@ GUARD = str(ROOT / "tests" / "guard")
 if GUARD not in (path := os.environ.get("PYTHONPATH", "")).split(os.pathsep):  # the processes that tests start
     os.environ["PYTHONPATH"] = GUARD + (os.pathsep + path if path else "")
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell leaves it to what it runs in the background
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # shells set this for background processes
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-
-settings.register_profile("unhurried", deadline=None)  # a machine with other work is slow, and no test is wrong for it
+settings.register_profile("unhurried", deadline=None)  # other work may slow the machine
 settings.load_profile("unhurried")
 
 
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep every test away from the data of whoever runs it."""
+    """Keep every test away from the user's data."""
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HARNESS_HOME", str(home))
     registry.know(home)
@@ -45,14 +44,13 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 @pytest.fixture(autouse=True)
 def _network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a test that is marked `network`, and no other, reach more than this machine."""
+    """Let only tests that are marked `network` reach more than this machine."""
     if request.node.get_closest_marker("network"):
         monkeypatch.setenv(sitecustomize.OPEN, "1")
 
 
 @pytest.fixture
 def home() -> Path:
-    """The home of this test."""
     return Path(os.environ["HARNESS_HOME"])
 
 
@@ -80,7 +78,7 @@ def invoke(capsys: pytest.CaptureFixture[str]) -> Invoke:
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    """The folder with real judgements, corpora and resources; tests that need it skip without."""
+    """The folder with real judgements, corpora and resources; skips without."""
     folder = Path(os.environ.get("HARNESS_REAL_DATA") or ROOT.parent / "shared" / "data")
     if not (folder / "human_evaluation_data").is_dir():
         pytest.skip(f"no real data under {folder}")
@@ -95,7 +93,7 @@ def wordnet(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """Nothing tiny is large enough for two cores, and on a busy machine they would wait for each other."""
+    """Use one core: tiny models are no faster on two, and slower on a busy machine."""
     pytest.importorskip("torch")
     with on_one_core():
         yield
@@ -103,7 +101,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a tiny encoder with random weights; tests that need it skip without torch."""
+    """The folder of a tiny encoder with random weights; skips without torch."""
     pytest.importorskip("torch")
     return tiny.encoder(tmp_path_factory.mktemp("models") / "tiny-encoder")
 
@@ -128,20 +126,19 @@ def tiny_weights(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="session")
 def tiny_lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a tiny language model with random weights; tests that need it skip without torch."""
+    """The folder of a tiny language model with random weights; skips without torch."""
     pytest.importorskip("torch")
     return tiny.causal(tmp_path_factory.mktemp("models") / "tiny-lm")
 
 
 @pytest.fixture(scope="session")
 def suite_run(tmp_path_factory: pytest.TempPathFactory) -> suite.SuiteRun:
-    """A finished run of a few metrics on a few datasets, for reading alone; all workers of a session share it."""
+    """A finished run of a few metrics on a few datasets, read-only and shared by all workers."""
     folder = tmp_path_factory.getbasetemp()
     return suite.at((folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "suite-run")
 
 
 def make_card(name: str = "toy", level: str = "turn", **more: object) -> DatasetCard:
-    """A card for a dataset that a test makes up."""
     values: dict[str, object] = {
         "name": name, "title": name.title(), "split": "dev", "level": level,
         "qualities": (Quality("overall", 1, 5),), "size": 3, "sources": (Source("https://example.org/toy.json"),),
@@ -162,26 +159,26 @@ def make_dataset(responses: list[str], votes: list[tuple[float, ...]], **more: o
     """A dataset of one quality, with a reference for every item."""
     card = make_card(size=len(responses), **more)
     items = tuple(make_item(f"toy_{number:05d}", text, "a good reply to you") for number, text in enumerate(responses))
-    ratings = tuple(Rating(item.id, "overall", given) for item, given in zip(items, votes, strict=True))
+    ratings = tuple(Rating(item.id, "overall", row) for item, row in zip(items, votes, strict=True))
     return Dataset(card, items, ratings, "imported")
 
 
 def make_wheel(folder: Path, package: str, version: str, files: Mapping[str, str | bytes]) -> Path:
-    """A wheel with some files, as the package index serves it: pip takes it without asking anybody."""
+    """Make a wheel that pip installs without a package index."""
     name = package.replace("-", "_")
     about = {"METADATA": f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n",
              "WHEEL": "Wheel-Version: 1.0\nTag: py3-none-any\nRoot-Is-Purelib: true\n", "RECORD": ""}
     path = folder / f"{name}-{version}-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as archive:
-        for member, content in (*files.items(), *((f"{name}-{version}.dist-info/{own}", text)
-                                                  for own, text in about.items())):
+        for member, content in {**files, **{f"{name}-{version}.dist-info/{member}": text
+                                            for member, text in about.items()}}.items():
             archive.writestr(member, content)
     return path
 
 
 @pytest.fixture
 def evaluate_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the library evaluate keep and import its modules in a folder of this test; skips without it."""
+    """Give the library `evaluate` a folder of this test for its modules; skips without it."""
     config = pytest.importorskip("evaluate").config
     monkeypatch.setattr(config, "HF_METRICS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(config, "HF_MODULES_CACHE", tmp_path / "modules")
@@ -206,10 +203,10 @@ def nltks(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def look_anew() -> Iterator[Callable[[], None]]:
-    """Makes the registry look anew for metrics that are installed, as it does again when the test is over."""
+    """Let the registry look for installed metrics again, now and after the test."""
     def forget() -> None:
-        for cached in (metrics._plugged_in, metrics.metric_class):
-            cached.cache_clear()
+        metrics._plugged_in.cache_clear()
+        metrics.metric_class.cache_clear()
 
     yield forget
     forget()
@@ -217,5 +214,4 @@ def look_anew() -> Iterator[Callable[[], None]]:
 
 @pytest.fixture
 def rng() -> np.random.Generator:
-    """Randomness that is the same every time."""
     return np.random.default_rng(7)

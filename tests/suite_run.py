@@ -1,4 +1,4 @@
-"""One small run that every test of results, pages, bundles and commands may read, and none may write to."""
+"""A small run shared by all tests of results, pages, bundles and commands, which only read it."""
 
 import contextlib
 import fcntl
@@ -28,7 +28,7 @@ class SuiteRun:
 
 
 def at(folder: Path) -> SuiteRun:
-    """The run in this folder; the first process that comes makes it, the others wait."""
+    """Return the run in a folder; the first process makes it, the others wait."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -41,8 +41,8 @@ def at(folder: Path) -> SuiteRun:
 def _make(folder: Path) -> None:
     flags = [word for name in (*METRICS, metric(folder, "crashing", CRASHING)) for word in ("--metric", name)]
     flags += [word for name in DATASETS for word in ("--dataset", name)]
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as errors:
         status = main(["run", "--data", "sample", *flags, "--draws", "50", "--permutations", "50",
                        "--home", str(folder / "home"), "--out", str(folder / "out")])
     if status != 1:  # 1: a metric crashed, as it should
-        raise RuntimeError(f"the run of the suite ended with status {status}:\n{said.getvalue()}")
+        raise RuntimeError(f"the run of the suite ended with status {status}:\n{errors.getvalue()}")

@@ -15,33 +15,32 @@ OPEN = "HARNESS_TESTS_ONLINE"
 
 LOCAL = {"", "localhost", "ip6-localhost"}
 SENDS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
-LOOKS_UP = {"socket.getaddrinfo", "socket.gethostbyname"}
-WATCHED = SENDS | LOOKS_UP
+LOOK_UPS = {"socket.getaddrinfo", "socket.gethostbyname"}
 
 
 def guard(event: str, arguments: tuple[object, ...]) -> None:
     """Refuse connections and look-ups that would leave this machine."""
-    if event not in WATCHED or os.environ.get(OPEN):
+    if event not in SENDS | LOOK_UPS or os.environ.get(OPEN):
         return
-    if event in LOOKS_UP:
-        if not _known(arguments[0]):
+    if event in LOOK_UPS:
+        if not _is_known(arguments[0]):
             raise socket.gaierror(socket.EAI_NONAME, f"no network in tests: {arguments[0]!r} is not looked up")
-    elif getattr(arguments[0], "family", None) in {socket.AF_INET, socket.AF_INET6} and not _here(arguments[1]):
+    elif getattr(arguments[0], "family", None) in {socket.AF_INET, socket.AF_INET6} and not _is_local(arguments[1]):
         raise OSError(errno.ENETUNREACH, f"no network in tests: {arguments[1]!r} is not this machine")
 
 
-def _known(host: object) -> bool:
+def _is_known(host: object) -> bool:
     """Return True if a name needs no look-up elsewhere."""
     name = host.decode("ascii", "replace") if isinstance(host, bytes) else str(host or "")
     return name.rstrip(".").casefold() in {*LOCAL, socket.gethostname().casefold()} or _address(name) is not None
 
 
-def _here(address: object) -> bool:
+def _is_local(address: object) -> bool:
     """Return True for an address of this machine, which can be bound, and for None, of a connected socket."""
     host = str(address[0]) if isinstance(address, tuple) else ""
     number = _address(host)
     if number is None:
-        return _known(host)
+        return _is_known(host)
     if number.is_loopback or number.is_unspecified:
         return True
     if number.is_multicast or number.is_reserved:
