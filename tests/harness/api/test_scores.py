@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks import registry as datasets
-from benchmarks.dataset import SYSTEM, USER, Dataset, Item
+from benchmarks.dataset import SYSTEM, USER, Item
 from harness import score
 from harness.api import scores as api
 from harness.cli import main
@@ -21,22 +21,18 @@ from metrics.registry import choose
 TEA = {"context": ["hello", "Do you like tea?"], "response": "Yes, green tea.", "references": ["I love green tea."]}
 
 
-@pytest.fixture
-def dataset() -> Dataset:
-    return datasets.sample(datasets.card("persona-usr"))
-
-
 def plain(item: Item) -> dict[str, object]:
     return {"context": [{"speaker": turn.speaker, "text": turn.text} for turn in item.context],
             "response": item.response.text if item.response else "",
             "references": [reference.text for reference in item.references], "facts": list(item.facts)}
 
 
-def test_scores_equal_those_of_a_run(tmp_path: Path, home: Path, dataset: Dataset, tiny_encoder: Path,
-                                   monkeypatch: pytest.MonkeyPatch) -> None:
-    """For a lexical metric, a composition and a network, whose weights are loaded once."""
+def test_scores_equal_those_of_a_run(tmp_path: Path, home: Path, tiny_encoder: Path,
+                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    """Covers a lexical metric, a composition and a network, whose weights are loaded once."""
     from metrics.models import encoder
 
+    dataset = datasets.sample(datasets.card("persona-usr"))
     names = ("bleu", "chrf[word_order=2]", "rank-average[inputs=length+chrf]", "cosine")
     flags = [word for name in names for word in ("--metric", name)]
     assert main(["run", "--out", str(tmp_path), "--dataset", "persona-usr", *flags, "--draws", "0", "--encoder",
@@ -49,10 +45,8 @@ def test_scores_equal_those_of_a_run(tmp_path: Path, home: Path, dataset: Datase
         assert stored is not None
         forms = (dataset, dataset.items) if name == names[2] else (dataset, dataset.items, [*map(plain, dataset.items)])
         for items in forms:
-            own = score(name, items, encoder=str(tiny_encoder))  # type: ignore[arg-type]
-            assert own.keys() == stored.columns.keys()
-            for column, values in own.items():
-                np.testing.assert_array_equal(values, stored.columns[column])
+            scores = score(name, items, encoder=str(tiny_encoder))  # type: ignore[arg-type]
+            np.testing.assert_equal(scores, dict(stored.columns))
     assert len(loaded) == 1
 
 
@@ -69,16 +63,13 @@ def test_speakers_alternate_backwards_from_the_response() -> None:
     assert score("length", [dialogue])["length"] == [2.0], "without names every turn is scored"
 
 
-@pytest.mark.parametrize(("items", "where"), [
-    (["hello"], "items[0]"), ([TEA, {"contexts": [], "response": "a"}], "items[1]"), ([{"context": ["a"]}], "items[0]"),
-    ([{"context": [1], "response": "a"}], "items[0].context[0]"),
-    ([{"context": 1, "response": "a"}], "items[0].context")])
-def test_invalid_items_are_reported_with_their_position(items: list[object], where: str) -> None:
-    with pytest.raises(BadConfig, match=re.escape(where)):
-        score("length", items)  # type: ignore[arg-type]
-
-
-def test_items_that_cannot_be_scored_raise() -> None:
+def test_invalid_items_are_refused() -> None:
+    for part, *items in (
+            ("items[0]", "hello"), ("items[1]", TEA, {"contexts": [], "response": "a"}), ("items[0]", {"context": "a"}),
+            ("items[0].context[0]", {"context": [1], "response": "a"}),
+            ("items[0].context", {"context": 1, "response": "a"})):
+        with pytest.raises(BadConfig, match=re.escape(part)):
+            score("length", items)  # type: ignore[arg-type]
     for items in ([{"context": ["hello"], "response": "hi"}], []):
         with pytest.raises(CannotScore):
             score("bleu", items)
