@@ -1,12 +1,9 @@
-"""A small hand-made report with gaps, ties, crashes and hostile names.
+"""Small hand-made results with gaps, ties, crashes and hostile names, whose averages can be checked in the head."""
 
-Its values are a few plain numbers, so that every average below can be checked in the head.
-"""
-
-import dataclasses
 import json
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,17 +24,6 @@ SCRIPT = "<script>alert('x')</script>"
 NAN = math.nan
 
 
-def dataset(name: str, split: str, origin: str, *qualities: rows.QualityEntry, level: str = "turn"
-            ) -> rows.DatasetEntry:
-    return rows.DatasetEntry(
-        name, f"The {name} ratings", split, level, origin, f"{len(name):064x}", 100, 300, qualities,
-        "CC BY 4.0", "Doe & Roe (2020). R&D | dialogue <em>so far</em>.")
-
-
-def quality(name: str, dimension: str = "", rated: int = 100) -> rows.QualityEntry:
-    return rows.QualityEntry(name, dimension or name.casefold(), 1.0, 5.0, rated)
-
-
 def find_page(pages: Iterable[Page], label: str) -> Page:
     return next(page for page in pages if page.label == label)
 
@@ -53,9 +39,27 @@ def row(drawn: Table, *texts: str) -> dict[str, Cell]:
     return dict(reversed([(heading.text, cell) for heading, cell in zip(drawn.headings, line, strict=True)]))
 
 
+def altered(results: Results, name: str, **fields: Any) -> Results:
+    """Change fields of the metric or dataset of a name."""
+    tables = {table: tuple(replace(entry, **fields) if entry.name == name else entry
+                           for entry in getattr(results, table)) for table in ("metrics", "datasets")}
+    return replace(results, **tables)
+
+
 def script_data(results: Results) -> Any:
     """Parse the data of the scripts."""
     return json.loads(numbers(results).decode().removeprefix("const Numbers = ").removesuffix(";\n"))
+
+
+def quality(name: str, dimension: str = "", rated: int = 100) -> rows.QualityEntry:
+    return rows.QualityEntry(name, dimension or name.casefold(), 1.0, 5.0, rated)
+
+
+def dataset(name: str, split: str, origin: str, *qualities: rows.QualityEntry, level: str = "turn"
+            ) -> rows.DatasetEntry:
+    return rows.DatasetEntry(
+        name, f"The {name} ratings", split, level, origin, f"{len(name):064x}", 100, 300, qualities,
+        "CC BY 4.0", "Doe & Roe (2020). R&D | dialogue <em>so far</em>.")
 
 
 DATASETS = (
@@ -101,7 +105,7 @@ def ranking(correlations: Iterable[Correlation]) -> Iterator[rows.RankingRow]:
     for board, cells in (("dev:overall", {CELLS[1], CELLS[3], CELLS[4]}), ("dev:interesting", {CELLS[0]})):
         for row in rank.ranking(rows.BoardId.parse(board), "real", cells, ranked):
             known = row.rank is not None and row.statistic == "spearman"
-            yield dataclasses.replace(row, low=1.0, high=2.0, error=0.025) if known else row
+            yield replace(row, low=1.0, high=2.0, error=0.025) if known else row
 
 
 def metric(name: str, title: str, family: str, *columns: str, needs: tuple[str, ...] = (),
@@ -110,7 +114,9 @@ def metric(name: str, title: str, family: str, *columns: str, needs: tuple[str, 
                             "item", "", f"{name}|r1|references=standard", models, **system)
 
 
-def make() -> Results:
+@pytest.fixture(scope="session")
+def mixed() -> Results:
+    """Results on real and simulated datasets."""
     values = tuple(correlations())
     return Results(
         run=rows.Run(version="0.1.0", commit=None, seed=7, device="cpu", options={"metrics": ["all"], "fast": True},
@@ -134,12 +140,6 @@ def make() -> Results:
                      rows.Reliability("fed-dial", "Overall", "alpha-ordinal", 0.4, 9)),
         trainings=(TRAINING,),
         timings=(rows.Timing("fed-turn", "length", 100, 0.25), rows.Timing("fed-turn", "bleu", 100, 1.5)))
-
-
-@pytest.fixture(scope="session")
-def mixed() -> Results:
-    """Results on real and simulated datasets."""
-    return make()
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,7 @@ from leaderboard.render.html import BANNER, POLICY
 from leaderboard.render.text import summary
 from leaderboard.site import site as draw
 from tests.leaderboard import hostile
-from tests.leaderboard.conftest import script_data
+from tests.leaderboard.conftest import altered, script_data
 
 GOLDEN = Path(__file__).parent / "golden"
 EMPTY = {"meta", "link", "wbr", "br", "input", "hr"}
@@ -123,22 +123,15 @@ def test_markdown_links_have_targets(site: dict[str, bytes]) -> None:
     assert {link.partition("#")[0] for link in links} <= {"", *site}
 
 
-def test_commands_on_pages_are_valid(results: Results) -> None:
+def test_commands_on_pages_are_valid_and_repeat_the_run(results: Results) -> None:
     command = "harness run --all --with ./asks.py"
-    metrics = tuple(replace(row, signature="grade|r1|code=0a") if row.name == "grade" else row
-                    for row in results.metrics)
-    drawn = draw(replace(results, metrics=metrics, run=replace(results.run, command=command)))
-    lines = {line for page in parsed(drawn).values() for line in page.words.splitlines() if line.startswith("harness ")}
+    made = altered(results, "grade", signature="grade|r1|code=0a", pretrained_on=("bert-base: books",))
+    pages = parsed(draw(replace(made, run=replace(results.run, command=command, commit=f"{'ab' * 20}-dirty"))))
+    lines = {line for page in pages.values() for line in page.words.splitlines() if line.startswith("harness ")}
     for line in lines:
         cli.parser().parse_args(shlex.split(line)[1:])
     assert {"harness check ./exclaims", "harness run --metric bleu --all", command} <= lines
     assert "harness run --metric grade --all" not in lines
-
-
-def test_methods_page_has_the_commands_to_repeat_a_run(results: Results) -> None:
-    metrics = tuple(replace(row, pretrained_on=("bert-base: books",)) if row.name == "grade" else row
-                    for row in results.metrics)
-    pages = parsed(draw(replace(results, metrics=metrics, run=replace(results.run, commit=f"{'ab' * 20}-dirty"))))
     text = pages["methods.html"].words
     for part in (f"git checkout {'ab' * 20}\n", "pip install '.[neural]' ./weights numpy==2.0.0",
                  "harness fetch bert-base", methods.CHANGED):

@@ -5,12 +5,11 @@ import io
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from harness.results.rows import Results, Run
 from leaderboard.model.causes import causes, signature_causes, summary
 from leaderboard.model.changes import UNEXPLAINED, Change, changes
 from leaderboard.site import site
+from tests.leaderboard.conftest import altered
 
 ENCODER = "all-MiniLM-L6-v2@53aa51172d14.a9d2b0"
 DEB = f"deb|r1|encoder={ENCODER}|negatives=random|weights=deb@ac5ec123f754"
@@ -25,25 +24,15 @@ def moved(results: Results) -> Results:
         replace(row, value=row.value + 0.2) if row.metric == "length" else row for row in results.correlations))
 
 
-def signed(results: Results, signature: str) -> Results:
-    return replace(results, metrics=tuple(
-        replace(entry, signature=signature) if entry.name == "length" else entry for entry in results.metrics))
-
-
 def ran(results: Results, **fields: Any) -> Results:
     return replace(results, run=replace(results.run, **{"commit": "a" * 40, **fields}))
-
-
-def with_dataset(results: Results, **fields: Any) -> Results:
-    return replace(results, datasets=tuple(
-        replace(entry, **fields) if entry.name == "fed-turn" else entry for entry in results.datasets))
 
 
 def on_fed_turn(before: Results, after: Results) -> Change:
     return next(change for change in changes(before, after) if change.key.dataset == "fed-turn")
 
 
-@pytest.mark.parametrize(("old", "change", "kind", "name"), [
+SIGNATURES = (
     (DEB, ("|r1|", "|r2|"), "code", "revision"),
     ("mine|r1|code=0123456789ab", ("0123456789ab", "ba9876543210"), "code", "code"),
     (DEB, ("ac5ec123f754", "966471a081a0"), "weights", "weights deb"),
@@ -54,20 +43,24 @@ def on_fed_turn(before: Results, after: Results) -> Change:
     ("evaluate|r1|evaluate=0.4.6", ("0.4.6", "0.4.7"), "environment", "evaluate"),
     (AVERAGE, ("ac5ec123f754", "966471a081a0"), "weights", "deb: weights deb"),
     (AVERAGE, ("usr@540", "usr@541"), "weights", "usr-dr-c: weights usr"),
-    (AVERAGE, ("a26317a54dde", "966471a081a0"), "weights", "weights rank-average")])
-def test_signature_difference_has_kind_and_name(old: str, change: tuple[str, str], kind: str, name: str) -> None:
-    (cause,) = signature_causes(old, old.replace(*change))
-    assert (cause.kind, cause.name) == (kind, name)
-    assert not signature_causes(old, old)
+    (AVERAGE, ("a26317a54dde", "966471a081a0"), "weights", "weights rank-average"))
+
+
+def test_signature_difference_has_kind_and_name() -> None:
+    for old, change, kind, name in SIGNATURES:
+        (cause,) = signature_causes(old, old.replace(*change))
+        assert (cause.kind, cause.name) == (kind, name)
+        assert not signature_causes(old, old)
 
 
 def test_change_names_causes_of_its_dataset_and_metric(results: Results) -> None:
-    before, options = signed(ran(results), "length|r1"), results.run.options
+    before, options = altered(ran(results), "length", signature="length|r1"), results.run.options
+    items = altered(before, "fed-turn", fingerprint="f" * 64)
     for after, why in (
-            (with_dataset(before, ratings_fingerprint="f"), "data: ratings"),
+            (altered(before, "fed-turn", ratings_fingerprint="f"), "data: ratings"),
             (ran(before, options={**options, "limit": 9}), "options: limit"),
             (ran(before, options={**options, "ratings sha256": "f"}), "data: ratings sha256"),
-            (signed(with_dataset(before, fingerprint="f" * 64), "length|r2"), "data: items; code: revision")):
+            (altered(items, "length", signature="length|r2"), "data: items; code: revision")):
         assert on_fed_turn(before, moved(after)).why == why
 
 
@@ -87,7 +80,7 @@ def test_unexplained_changes_come_first(results: Results) -> None:
     same_inputs = changes(ran(results), moved(ran(results, seed=8)))  # a seed changes no correlation
     assert {change.why for change in same_inputs} == {UNEXPLAINED}
     assert UNEXPLAINED not in {change.why for change in changes(results, moved(results))}, "the commit is unknown"
-    partly = with_dataset(moved(ran(results)), ratings_fingerprint="f")
+    partly = altered(moved(ran(results)), "fed-turn", ratings_fingerprint="f")
     reasons = [change.why == UNEXPLAINED for change in changes(ran(results), partly)]
     assert reasons == sorted(reasons, reverse=True)
     assert not changes(ran(results), ran(results))

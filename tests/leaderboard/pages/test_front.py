@@ -20,7 +20,7 @@ from leaderboard.model.numbers import BETTER, NO_DIFFERENCE, WORSE, worst
 from leaderboard.model.questions import answers, best_of_each, default, questions
 from leaderboard.model.sentences import evidence
 from leaderboard.pages import front
-from tests.leaderboard.conftest import SCRIPT, ranking, row, script_data, table
+from tests.leaderboard.conftest import SCRIPT, altered, ranking, row, script_data, table
 
 
 def with_values(results: Results, values: Mapping[tuple[str, str, str], float]) -> Results:
@@ -122,9 +122,8 @@ def test_scripts_write_no_markup_and_load_nothing() -> None:
 def test_cost_includes_inputs(results: Results) -> None:
     timings = (Timing("a", "bleu", 100, 1.0), Timing("b", "bleu", 300, 1.0), Timing("c", "bleu", 0, 9.0),
                Timing("a", "length", 100, 0.1))
-    composed = tuple(replace(entry, signature="length|r1|input=bleu1|bleu|r1|references=standard|input=x|bleu|r1")
-                     if entry.name == "length" else entry for entry in results.metrics)
-    cost = costs(replace(results, timings=timings, metrics=composed))
+    signature = "length|r1|input=bleu1|bleu|r1|references=standard|input=x|bleu|r1"
+    cost = costs(altered(replace(results, timings=timings), "length", signature=signature))
     assert cost["bleu", "bleu1"].seconds == pytest.approx(5.0)  # 2 seconds for 400 items
     assert (cost["length", "length"].seconds, cost["length", "length"].inputs) == (pytest.approx(6.0), ("bleu",))
     assert cost_cell(cost["grade", "grade"]).text == "–"

@@ -16,6 +16,7 @@ from leaderboard.render import latex
 from leaderboard.render import rows as exports
 from leaderboard.render import text as terminal
 from leaderboard.render.text import summary
+from tests.leaderboard.conftest import altered
 
 
 def test_json_and_csv_have_every_row_in_full_precision(results: Results, site: dict[str, bytes]) -> None:
@@ -126,10 +127,9 @@ def test_terminal_lines_fit_and_long_models_wrap(mixed: Results) -> None:
     results = replace(mixed, datasets=mixed.datasets[:1], ranking=tuple(
         row for row in mixed.ranking if row.origin == "sample"))
     assert "(bert-base, w2v.txt; another method; fitted on ratings)\n" in summary(results)
-    short = tuple(replace(entry, system="", fitted_on="") for entry in results.metrics)
-    assert "grade (bert-base, w2v.txt)  " in summary(replace(results, metrics=short))
-    long = tuple(replace(entry, models=("m" * 50,)) if entry.name == "grade" else entry for entry in short)
-    lines = summary(replace(results, metrics=long)).splitlines()
+    short = altered(results, "grade", system="", fitted_on="")
+    assert "grade (bert-base, w2v.txt)  " in summary(short)
+    lines = summary(altered(short, "grade", models=("m" * 50,))).splitlines()
     row = next(number for number, line in enumerate(lines) if line.split()[:2] == ["1", "grade"])
     assert lines[row + 1] == " " * (lines[row].index("grade") + 2) + f"({'m' * 50})"
     wide = tuple(replace(row, metric="m" * 90, column="c" * 90) if row.metric == "length" else row
