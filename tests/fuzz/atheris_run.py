@@ -31,7 +31,7 @@ def main(argv: Sequence[str]) -> None:
         seed = bytes([reader.forms.index(form)]) + content
         (out / "corpus" / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
     words = out / "words.txt"
-    words.write_text("".join(f'"{escaped(word)}"\n' for word in reader.words))
+    words.write_text("".join(f'"{escaped(word)}"\n' for word in reader.words.split()))
     warnings.simplefilter("ignore")  # of numpy, for large numbers
     os.fsync = lambda handle: None  # for speed
     folder = Path(tempfile.mkdtemp())

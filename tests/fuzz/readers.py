@@ -1,8 +1,7 @@
-"""Everything that reads files which the harness has not just written: functions of a folder, a form and any bytes.
+"""Readers of files that the harness has not just written: functions of a folder, a form and any bytes.
 
-A reader may refuse its input with an error of ours, in one line; any other exception is a bug. Accepted input must be
-sound: texts that can be written, votes and scores that are finite or missing. The names of stored files hold the digest
-of their content; here the digest is always right, so that only content of another form is left to be noticed.
+A reader may refuse its input with an error of ours; any other exception is a bug. Accepted input must be sound: texts
+that can be written, votes and scores that are finite or missing. Digests in names of stored files are always right.
 """
 
 import argparse
@@ -12,6 +11,7 @@ import hashlib
 import io
 import json
 import math
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -25,8 +25,10 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.formats import official, private, scorefile
 from benchmarks.storage.digested import digest
 from harness import bundle
-from harness.bundle import Bundle, ScoreTable, reading
+from harness.bundle import reading
+from harness.cli import main
 from harness.errors import HarnessError
+from harness.results import files
 from harness.results.cache import Cache
 from harness.run import prepare as run
 from harness.run.settings import home_folder, settings
@@ -36,17 +38,17 @@ from metrics.errors import MetricError
 from metrics.judges import archive as answers
 from metrics.judges.answer import Answer
 from tests.conftest import make_card
-from tests.leaderboard import hostile
 
 
 @dataclass(frozen=True)
 class FileReader:
-    """A reader: valid files by form, a function that reads any bytes of a form, and words of its files."""
+    """A reader: valid files by form, a function that reads any file of a form, its name, and words in it."""
 
     name: str
     make: Callable[[], Mapping[str, list[bytes]]]
-    read: Callable[[Path, str, bytes], None]
-    words: tuple[str, ...]
+    read: Callable[[Path, str], None]
+    file: str
+    words: str
 
     @functools.cached_property
     def seeds(self) -> Mapping[str, list[bytes]]:
@@ -62,8 +64,10 @@ class FileReader:
 
     def __call__(self, folder: Path, form: str, content: bytes) -> bool:
         """Read anything; return True if it was accepted."""
+        path = folder / self.file.format(form)
+        path.write_bytes(content)
         try:
-            self.read(folder, form, content)
+            self.read(path, form)
         except (BenchmarkError, MetricError, HarnessError) as error:
             if not str(error).strip():
                 raise AssertionError(f"{type(error).__name__} has no message") from error
@@ -97,9 +101,7 @@ def _organisers() -> dict[str, list[bytes]]:
             (("turn", [turn, marked]), ("dialogue", [dialogue, other]), ("contest", contest))}
 
 
-def _read_organisers(folder: Path, form: str, content: bytes) -> None:
-    path = folder / "toy.json"
-    path.write_bytes(content)
+def _read_organisers(path: Path, form: str) -> None:
     _check_dataset(official.parse(path, CARDS[form]))
 
 
@@ -129,14 +131,12 @@ def _scores() -> dict[str, list[bytes]]:
     return {".csv": [table(",", by_item), table(",", pairs), quoted], ".tsv": [table("\t", by_item)]}
 
 
-def _read_scores(folder: Path, form: str, content: bytes) -> None:
-    path = folder / f"scores{form}"
-    path.write_bytes(content)
+def _read_scores(path: Path, form: str) -> None:
     parsed = scorefile.read(path, WANTED)
     for line in scorefile.describe(parsed.problems):
         sound(line.isprintable(), f"a problem described as {line!r}")
     for scores in parsed.scores.values():
-        sound(len(scores) == len(ITEMS) and not np.isinf(scores).any(), "scores that are not one a item, or infinite")
+        sound(len(scores) == len(ITEMS) and not np.isinf(scores).any(), "infinite scores, or not one for each item")
 
 
 def _ratings() -> dict[str, list[bytes]]:
@@ -150,11 +150,8 @@ def _ratings() -> dict[str, list[bytes]]:
             ".csv": [table(",", "item", "quality", "vote"), b'\xef\xbb\xbfvote,"quality",Item\n1,overall,"toy_0"\n']}
 
 
-def _read_ratings(folder: Path, form: str, content: bytes) -> None:
-    path = folder / f"ratings{form}"
-    path.write_bytes(content)
-    dataset = Dataset(CARDS["turn"], ITEMS, (), "imported")
-    owners = private.Owners()
+def _read_ratings(path: Path, form: str) -> None:
+    dataset, owners = Dataset(CARDS["turn"], ITEMS, (), "imported"), private.Owners()
     owners.add(dataset)
     parsed = private.read(path, owners)
     sound(parsed.keys() == {"toy"}, "ratings of no dataset")
@@ -177,9 +174,7 @@ home = 'home'
     return {".toml": [full.encode(), b"run.all = true\nrun.out = '../out'\n", b"[run]\nquality = ['\\u00e9']\n"]}
 
 
-def _read_config(folder: Path, form: str, content: bytes) -> None:
-    path = folder / f"config{form}"
-    path.write_bytes(content)
+def _read_config(path: Path, form: str) -> None:
     chosen = settings(argparse.Namespace(config=path))
     run.check(chosen)
     home_folder(chosen.home)
@@ -191,21 +186,19 @@ ZIP = "zip"
 
 @functools.cache
 def _bundle() -> Mapping[str, bytes]:
-    """Return the members of a bundle."""
-    report = hostile.make("abcdef", 2, 2)
-    scores = {points.dataset: ScoreTable(points.items, points.scores) for points in report.points[:1]}
-    packed = bundle.packed(Bundle("toy", report.run, report.datasets, report.metrics, report.correlations,
-                                  report.ranking, report.skips, report.failures, scores))
+    """Return the bundle of a small run, and its members."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        main(["run", "--dataset", "fed-turn", "--dataset", "persona-usr", "--metric", "length", "--metric", "bleu",
+              "--limit", "3", "--draws", "0", "--home", f"{folder}/home", "--out", f"{folder}/out"])
+        packed = bundle.packed(bundle.of(files.read(Path(folder, "out")), (), "toy"))
     with zipfile.ZipFile(io.BytesIO(packed)) as opened:
         return {ZIP: packed, **{name: opened.read(name) for name in opened.namelist()}}
 
 
-def _read_bundle(folder: Path, form: str, content: bytes) -> None:
+def _read_bundle(path: Path, form: str) -> None:
     """Read a bundle, or a bundle with other content in a member and its digest in the manifest."""
-    path = folder / "bundle.zip"
-    if form == ZIP:
-        path.write_bytes(content)
-    else:
+    if form != ZIP:
+        content = path.read_bytes()
         members = {name: data for name, data in _bundle().items() if name != ZIP} | {form: content}
         if form != bundle.MANIFEST:
             manifest = json.loads(members[bundle.MANIFEST])
@@ -214,9 +207,9 @@ def _read_bundle(folder: Path, form: str, content: bytes) -> None:
         with zipfile.ZipFile(path, "w") as archive:
             for name, data in members.items():
                 archive.writestr(name, data)
-    taken = reading.read(path)
-    sound(taken.name.isprintable(), "a name that cannot be printed")
-    bundle.packed(taken)  # what is taken can be written again
+    accepted = reading.read(path)
+    sound(accepted.name.isprintable(), "a name that cannot be printed")
+    bundle.packed(accepted)  # it can be written again
 
 
 PRINT, SIGNATURE = "f" * 64, "toy|r1|references=max"
@@ -230,78 +223,68 @@ def _cache() -> dict[str, list[bytes]]:
             "answers": [json.dumps(answer).encode()]}
 
 
-def _read_cache(folder: Path, form: str, content: bytes) -> None:
-    with contextlib.ExitStack() as stack:
-        read = {"cell": _read_cell, "part": _read_part, "memo": _read_memo, "answers": _read_answers}[form]
-        read(folder, content, stack)
+def _read_cache(path: Path, form: str) -> None:
+    read = {"cell": _read_cell, "part": _read_part, "memo": _read_memo, "answers": _read_answers}[form]
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        read(Path(folder), path.read_bytes())
 
 
-def _placed(path: Path, content: bytes, stack: contextlib.ExitStack) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    stack.callback(lambda: [file.unlink() for file in path.parent.iterdir()])
-    return path
-
-
-def _read_cell(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
+def _read_cell(folder: Path, content: bytes) -> None:
     store = ScoreStore(folder)
-    _placed(folder / f"{_stem(PRINT, SIGNATURE)}-{digest(content)}.parquet", content, stack)
+    path = folder / f"{_stem(PRINT, SIGNATURE)}-{digest(content)}.parquet"
+    path.parent.mkdir()
+    path.write_bytes(content)
     parsed = store.get(PRINT, SIGNATURE)
     sound(parsed is not None or store.set_aside, "a cell that is neither read nor set aside")
     if parsed is not None:
         sound(all(column.dtype == np.float64 and column.shape == (len(parsed.items),)
-                  for column in parsed.columns.values()), "a column that is no score of each item")
+                  for column in parsed.columns.values()), "a column without a score for each item")
         sound(all(isinstance(item, str) for item in parsed.items) and math.isfinite(parsed.seconds), "items without id")
     store.put(PRINT, SIGNATURE, KEPT)
     sound(store.get(PRINT, SIGNATURE), "a store that cannot be written again")
 
 
-def _read_part(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
-    store = ScoreStore(folder)
-    _placed(folder / f"{_stem(PRINT, SIGNATURE)}.0000002-0000004-{digest(content)}.shard", content, stack)
+def _read_part(folder: Path, content: bytes) -> None:
+    store, items = ScoreStore(folder), ("a", "b", "a", "b")
     store.put_part(PRINT, SIGNATURE, (0, 2), KEPT)
-    items = ("a", "b", "a", "b")
+    (folder / f"{_stem(PRINT, SIGNATURE)}.0000002-0000004-{digest(content)}.shard").write_bytes(content)
     parsed = store.joined(PRINT, SIGNATURE, items)
-    if parsed is not None:
-        sound(parsed.items == items, "joined scores that are not of the items")
-    else:
-        sound(store.set_aside, "a part that is neither joined nor set aside")
+    sound(store.set_aside if parsed is None else parsed.items == items, "a part of other items, or one not set aside")
 
 
-def _read_memo(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
-    memo = Cache(folder / "statistics")
+def _read_memo(folder: Path, content: bytes) -> None:
+    memo = Cache(folder)
     memo.get("kind", "key", lambda: 1)
-    (path,) = (folder / "statistics").glob("kind-*.json")
+    (path,) = folder.glob("kind-*.json")
     path.unlink()
-    _placed(path.with_name(f"{path.stem.rpartition('-')[0]}-{digest(content)}.json"), content, stack)
+    path.with_name(f"{path.stem.rpartition('-')[0]}-{digest(content)}.json").write_bytes(content)
     memo.get("kind", "key", lambda: 1)
 
 
-def _read_answers(folder: Path, content: bytes, stack: contextlib.ExitStack) -> None:
+def _read_answers(folder: Path, content: bytes) -> None:
     archive = answers.AnswerArchive(folder, "prompt", "model")
-    _placed(archive.folder / "k" / f"k-{digest(content)}.json", content, stack)
+    (archive.folder / "k").mkdir(parents=True)
+    (archive.folder / "k" / f"k-{digest(content)}.json").write_bytes(content)
     answer = archive.get("k/k.json")
-    sound(answer is None or isinstance(answer.text, str), "an answer that is no text")
+    sound(answer is None or isinstance(answer.text, str), "an answer without text")
 
 
 READERS: dict[str, FileReader] = {reader.name: reader for reader in (
-    FileReader("organisers", _organisers, _read_organisers,
-           ("dialogue_id", "context", "response", "annotations", "reference", "fact", "model", "model_name", "dialog",
-            "dialogue", "speaker", "text", "win_ratio", "overall", "Natural", "N/A", "NaN", "Infinity", "null", "true",
-            "1e999", "\\ud800", "System: ", "User: ", "toy_0")),
-    FileReader("scores", _scores, _read_scores,
-           ("dialogue_id", "id", "score", "toy_0", "toy_1|overall", "|Natural", "annotations.", "nan", "inf", "1e999",
-            "null", "true", '"', "\\n", "\\t", ";", "\\u0000")),
-    FileReader("ratings", _ratings, _read_ratings,
-           ("item", "dialogue_id", "quality", "vote", "score", "annotations", "win_ratio", "overall", "Natural",
-            "toy_0", "toy_5", "N/A", "nan", "inf", "1_0", '"', "\\n", "\\t", "null")),
-    FileReader("config", _config, _read_config,
-           ("[run]", "run.", *(f"{name} = " for name in settings(argparse.Namespace(config=None)).__slots__), "true",
-            "[[", "{", "'", '\\"\\"\\"', "1979-05-27T07:32:00Z", "nan", "-inf", "0x10", "~", "ray:2", "4GiB", "~x/")),
-    FileReader("bundle", lambda: {name: [content] for name, content in _bundle().items()}, _read_bundle,
-               ("PK\\x03\\x04", "manifest.json", "sha256", "files", "form", "name", "item", "null", "NaN", "1e999",
-                "true", "spearman", "value", "rank", "low", "high", "\\ud800", "../", "scores/")),
-    FileReader("cache", _cache, _read_cache,
-               ("PAR1", "ARROW1", "item", "score:x", "signature", "seconds", "key", "text", "finish",
-                "served", "prompt", "completion", "tokens", "NaN", "null", "pandas", "nan")),
+    FileReader("organisers", _organisers, _read_organisers, "toy.json", (
+        "dialogue_id context response annotations reference fact model model_name dialog dialogue speaker text "
+        "win_ratio overall Natural N/A NaN Infinity null true 1e999 \\ud800 System: User: toy_0")),
+    FileReader("scores", _scores, _read_scores, "scores{}", (
+        'dialogue_id id score toy_0 toy_1|overall |Natural annotations. nan inf 1e999 null true " \\n \\t ; \\u0000')),
+    FileReader("ratings", _ratings, _read_ratings, "ratings{}", (
+        "item dialogue_id quality vote score annotations win_ratio overall Natural toy_0 toy_5 N/A nan inf 1_0 null "
+        '" \\n \\t')),
+    FileReader("config", _config, _read_config, "config{}", " ".join((
+        "[run] run. = true [[ { ' \\\"\\\"\\\" 1979-05-27T07:32:00Z nan -inf 0x10 ~ ray:2 4GiB ~x/",
+        *settings(argparse.Namespace(config=None)).__slots__))),
+    FileReader("bundle", lambda: {name: [content] for name, content in _bundle().items()}, _read_bundle, "bundle.zip", (
+        "PK\\x03\\x04 manifest.json sha256 files form name item null NaN 1e999 true spearman value rank low high "
+        "\\ud800 ../ scores/")),
+    FileReader("cache", _cache, _read_cache, "cache", (
+        "PAR1 ARROW1 item score:x signature seconds key text finish served prompt completion tokens NaN null pandas "
+        "nan")),
 )}
