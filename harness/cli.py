@@ -1,12 +1,12 @@
 """The command line: one file per command in harness/commands, imported only when the command is called.
 
-Exit status: 0 done; 1 a metric failed on a dataset, a judge's server gave no answer or a check failed, and everything
-else is done; 2 an error that you can fix, described in one line; 130 stopped by Ctrl-C, and the same command continues;
-141 the reader of a pipe has closed it.
+Exit status 0: success; 1: a metric failed on a dataset, a judge's server did not answer or a check failed, and
+everything else was completed; 2: an error that you can fix, described in one line; 130: stopped by Ctrl-C, and the same
+command resumes; 141: the reader of a pipe closed it.
 
-Every command takes `--home DIR`: the folder of imported data, by default HARNESS_HOME, else the user's data folder.
-`python -m harness` imports packages from the working directory first; if one there is called `metrics` or `harness`,
-use `python -m dialogue_harness`, which is the same as `harness`.
+Every command accepts `--home DIR`, the folder of imported data (default: HARNESS_HOME, else the user's data folder).
+`python -m harness` imports packages from the working directory first. If that contains a package called `metrics` or
+`harness`, use `python -m dialogue_harness`, which is the same as `harness`.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ def load(name: str) -> Command:
 def parser(only: str = "") -> argparse.ArgumentParser:
     """Return the parser of all commands; with `only`, import that command alone and leave out the flags of others."""
     top = argparse.ArgumentParser(
-        prog="harness", description="Which automatic metric best agrees with people about open-domain dialogue.",
-        epilog="`harness run --all` scores everything and makes the leaderboard under ./results/site.")
+        prog="harness",
+        description="Find the automatic metric that agrees best with human ratings of open-domain dialogue.",
+        epilog="`harness run --all` scores everything and writes the leaderboard to ./results/site.")
     top.add_argument("--version", action=_Version, nargs=0, help="print version and commit")
     top.add_argument("--print-completion", action=_Completion, choices=("bash", "zsh", "tcsh"),
                      help="print a script for this shell that completes commands and flags")

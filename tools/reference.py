@@ -50,19 +50,19 @@ LICENCES = """# Licences
 
 Code, pages, prompts and the bundled sample: Apache-2.0. [Datasets](reference/datasets.md) are never shipped.
 
-| shipped, and no code | made from | terms |
+| shipped data | origin | terms |
 | --- | --- | --- |
 | `benchmarks/sample/data` | written for this project | Apache-2.0 |
-| `benchmarks/corpora/overlap.npz` | digests of contexts of ten evaluation sets and DailyDialog++ | holds no text |
-| `metrics/text/keyword_counts.tsv.gz` | in how many utterances of five corpora a word stands | holds no text |
-| `harness/published/*.csv` | numbers that papers print, cited | facts |
+| `benchmarks/corpora/overlap.npz` | digests of contexts of ten evaluation sets and DailyDialog++ | contains no text |
+| `metrics/text/keyword_counts.tsv.gz` | number of utterances in five corpora that contain a word | contains no text |
+| `harness/published/*.csv` | numbers printed in the cited papers | facts |
 | `metrics/checkpoints/*/evidence.json` | correlations with the ratings of ten evaluation sets | facts |
 
 ## Trained weights
 
-Those in `metrics/checkpoints` come as a package of their own, `dialogue-harness-weights`, which Apache-2.0 does not
-cover. Whether weights inherit the terms of corpora is not settled, so take them for non-commercial research alone;
-`harness train` makes your own of what you may use.
+The weights in `metrics/checkpoints` are a separate package, `dialogue-harness-weights`, which Apache-2.0 does not
+cover. Whether weights inherit the terms of their training corpora is not settled, so use them only for non-commercial
+research. With `harness train` you can train weights on corpora that you may use.
 
 | weights | corpora | their terms |
 | --- | --- | --- |"""

@@ -20,27 +20,28 @@ FLAGS = {
     "dataset NAME": "dataset: its name or the path of a card (.toml); repeatable",
     "quality NAME": "quality or dimension; repeatable",
     "split": "only the datasets of one split",
-    "language CODE": "only datasets in this language; all: every translation too; repeatable",
+    "language CODE": "only datasets in this language; all: include every translation; repeatable",
     "data": "auto: imported or fetched data, else the sample (default)",
-    "aggregate": "how turn scores are combined for a dialogue; repeatable (default: mean)",
+    "aggregate": "how to combine the scores of a dialogue's turns; repeatable (default: mean)",
     "limit N": "only the first N items of each dataset, as a smoke test",
-    "sample N": "at most N items of each dataset, in whole contexts drawn by the seed across systems",
+    "sample N": "at most N items of each dataset, drawn with the seed as whole contexts with the replies of all "
+                "systems",
     "ratings FILE": "private ratings (.json or a table)",
     "seed N": "random seed (default: 0)",
-    "draws N": "resamples for the intervals of ranks (default: 1000; 0: none)",
-    "permutations N": "draws of PERM-BOTH for every pair of columns on the pages (default: 0); `harness report` "
-                      "draws its own",
+    "draws N": "number of resamples for rank intervals (default: 1000; 0: none)",
+    "permutations N": "number of draws of PERM-BOTH for every pair of columns on the pages (default: 0); `harness "
+                      "report` makes its own",
     "statistic": "partial: Spearman with the response length held constant; kendall: kendall-b (default: spearman)",
     "level": "over all items, within contexts or systems, or over the means of systems (default: items)",
-    "examples N": "items of each dataset shown with texts where people and metrics disagree most (default: 6; 0: "
-                  "no texts in the results and pages)",
-    "encoder MODEL": "sentence encoder of metrics that name none: hub id, NAME@REVISION or folder (default: the "
+    "examples N": "number of items per dataset, with texts, on which people and metrics disagree most (default: 6; "
+                  "0: no texts in results and pages)",
+    "encoder MODEL": "sentence encoder for metrics that name none: hub id, NAME@REVISION or folder (default: the "
                      "embedded all-MiniLM-L6-v2)",
-    "lm MODEL": "causal language model: hub id, NAME@REVISION or folder (default: the small shipped one)",
+    "lm MODEL": "causal language model: hub id, NAME@REVISION or folder (default: the small shipped model)",
     "vectors FILE": "word2vec or GloVe vectors, text or binary (default: the encoder's input embeddings)",
     "device DEVICE": "auto, cpu, cuda, cuda:0,cuda:1 or mps (default: auto)",
     "precision": "auto: bf16 on CUDA, else fp32, unless the model's card says otherwise (default)",
-    "batch-tokens N": "tokens per batch, padding included (default: by device)",
+    "batch-tokens N": "tokens per batch, including padding (default: depends on the device)",
     "offline": "do not download models",
     "executor WHERE": "local: this process; ray or ray:N: N workers of a Ray cluster, by default one per processor "
                       "(default: local)",
@@ -48,11 +49,11 @@ FLAGS = {
     "gpus SHARE": "GPUs per worker of a Ray cluster, such as 1 or 0.25 (default: none)",
     "timeout SECONDS": "time limit of one part, for --executor ray (default: none)",
     "memory SIZE": "memory limit of one worker, such as 4GiB or 800MiB, for --executor ray (default: none)",
-    "store URL": "store of the scores: a folder or s3://... (default: OUT/scores)",
+    "store URL": "where to store scores: a folder or s3://... (default: OUT/scores)",
     "out DIR": "folder for scores, report and site (default: ./results)",
     "dry-run": "print the plan and exit",
     "rescore": "ignore stored scores",
-    "reuse BUNDLE": "add the metrics of a bundle from `harness submit`, with its scores for the same items",
+    "reuse BUNDLE": "add the metrics of a bundle from `harness submit`, and use its scores for the same items",
     "json": "print one JSON object per correlation"}
 """The help of each flag; behind its name stands the placeholder of its value."""
 CHOICES = {"statistic": (*STATISTIC_NAMES, "kendall-b"), "level": LEVEL_NAMES}

@@ -1,4 +1,4 @@
-"""`harness calibrate METRIC`: Fit the weights of a composition on development datasets."""
+"""`harness calibrate METRIC`: Fit the weights of a composite on development datasets."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ SHOWN = 4  # weights printed for each quality
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("composition", metavar="METRIC", help="composition: NAME or NAME[option=value,...]")
+    parser.add_argument("composition", metavar="METRIC", help="composite: NAME or NAME[option=value,...]")
     add(parser, "dataset", default=[],
         help="dataset, repeatable (default: all imported or fetched development datasets)")
     parser.add_argument("--draw", type=int, metavar="N",
-                        help="items to draw from each dataset, 0 for all (default: set by the composition)")
+                        help="number of items to draw from each dataset, 0 for all (default: set by the composite)")
     add(parser, "seed", default=0)
     add(parser, "encoder", "lm", "device", "offline")
     parser.add_argument("--scores", type=Path, default=Path("results"), metavar="DIR",
-                        help="results of runs whose scores are reused and extended (default: ./results)")
+                        help="results whose scores are reused and extended (default: ./results)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="file for the weights (default: in the home)")
 
 
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         raise BadConfig("--seed and --draw must be 0 or more")
     metric = registry.choose(args.composition).metric
     if not isinstance(metric, Composite) or not metric.learns:
-        raise BadConfig(f"{args.composition} has no weights to fit; calibrate a composition such as mme-crs or "
+        raise BadConfig(f"{args.composition} has no weights to fit; calibrate a composite such as mme-crs or "
                         "regression[inputs=deb+cosine]")
     models, left_out = Models(args.home, choice(args)), LeftOut()
     drawn = metric.drawn if args.draw is None else args.draw

@@ -45,14 +45,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="folder of the challenge, or the name of a shipped one: dstc10-track5")
     parser.add_argument("file", type=Path, nargs="?", metavar="FILE",
                         help="receive: the score file (give only FILE for a challenge in the current folder)")
-    parser.add_argument("--team", default="", metavar="NAME", help="receive: the team of the file")
-    parser.add_argument("--column", default="", metavar="NAME", help="receive: column of the scores")
+    parser.add_argument("--team", default="", metavar="NAME", help="receive: team that submitted the file")
+    parser.add_argument("--column", default="", metavar="NAME", help="receive: column that contains the scores")
     parser.add_argument("--phase", default="", metavar="NAME",
-                        help="phase (default: for receive that of the scored items, for validate all, else all with "
-                             "submissions)")
+                        help="phase (default: receive: the phase of the scored items; validate: all phases; rank and "
+                             "publish: all phases with submissions; freeze: required if there are several phases)")
     parser.add_argument("--dry-run", action="store_true", help="receive: only show what would happen")
     parser.add_argument("--allow-refused", action="store_true",
-                        help="return 0 despite refused submissions, and rank despite changes since the freeze")
+                        help="exit with 0 if submissions are refused, and rank even if files changed since the freeze")
     parser.add_argument("--example", action="store_true",
                         help="init: include five fictional teams, one of them with a broken file")
     parser.add_argument("--out", type=Path, metavar="DIR",

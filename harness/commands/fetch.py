@@ -23,11 +23,11 @@ from metrics.models import catalogue, checkpoint, hub
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME",
                         help="dataset, model, wordnet or conceptnet (see `harness list`); `models` for all models "
-                             "without terms to accept; ORG/REPO for trained weights on the hub")
+                             "whose terms need no acceptance; ORG/REPO for trained weights on the hub")
     parser.add_argument("--all", action="store_true",
                         help="all missing public datasets and resources except ConceptNet; continues after a failure")
     parser.add_argument("--corpora", action="store_true",
-                        help="training corpora instead: the named ones, else all missing ones with a source")
+                        help="fetch training corpora instead: those named, else all missing corpora that have a source")
     parser.add_argument("--accept-licence", metavar="MODEL", default="",
                         help="confirm that you have read and accept the terms of this model")
 

@@ -25,22 +25,23 @@ from leaderboard.render.text import summary
 def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "out", **RESULTS)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--compare", action="store_true", help="tests of each pair of columns")
+    form.add_argument("--compare", action="store_true", help="test each pair of columns")
     form.add_argument("--clusters", nargs="?", const="every", choices=("every", "wmt"), metavar="RULE",
-                      help="clusters of columns per quality. every: every column above beats every column below "
-                           "(default); wmt: any column of the cluster above does, one-sided and unadjusted, as in the "
-                           "metrics task of WMT")
+                      help="clusters of columns per quality. every: each column above beats each column below "
+                           "(default); wmt: at least one column of the cluster above beats the next column, one-sided "
+                           "and unadjusted, as in WMT's metrics task")
     form.add_argument("--latex", nargs="?", const="", metavar="BOARD",
-                      help="a board as a LaTeX table (default: the first)")
-    add(parser, "dataset", "quality", default=[], help="only this one; repeatable")
-    add(parser, "metric", default=[], help="with --compare: this column or the columns of this metric instead of the "
-                                           "best column; repeatable")
+                      help="print a board as a LaTeX table (default: the first)")
+    add(parser, "dataset", "quality", default=[], help="only this dataset or quality; repeatable")
+    add(parser, "metric", default=[], help="with --compare: test this column, or the columns of this metric, instead "
+                                           "of the best column; repeatable")
     add(parser, "statistic", "level", action="store")
     parser.add_argument("--test", choices=TEST_NAMES,
                         help="test for --compare or --clusters (default: perm-both, which swaps whole contexts; "
                              "bootstrap for statistics other than spearman and pearson over items)")
-    add(parser, "draws", default=0, help="resamples of contexts for BCa intervals instead of intervals by formula, and "
-                                         "draws of the tests perm-both and bootstrap (default for tests: 1000)")
+    add(parser, "draws", default=0, help="number of resamples of contexts for BCa intervals, which replace intervals "
+                                         "by formula, and of draws of perm-both and bootstrap (default for tests: "
+                                         "1000)")
     add(parser, "json", default=False, help="print one JSON object per correlation or comparison")
 
 

@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("metric", nargs="*", metavar="METRIC",
                         help="trainable metric or shared model: NAME or NAME[option=value,...]")
     parser.add_argument("--all", action="store_true",
-                        help="everything trainable that the same command has not trained yet")
+                        help="train everything that this command has not trained yet")
     parser.add_argument("--recipe", metavar="NAME", default="",
                         help="small (as shipped, the default) or paper (as in the metric's paper)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings",
@@ -29,12 +29,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="store large matrices with eight bits instead of float16")
     add(parser, "encoder", "lm", default="")
     parser.add_argument("--corpus", action="append", default=[], metavar="NAME|FILE",
-                        help="corpus instead of those of the recipe; repeatable")
+                        help="corpus to use instead of the recipe's; repeatable")
     add(parser, "device", default="auto")
     add(parser, "precision", default="auto", choices=("auto", "fp32", "bf16"),
         help="auto: bf16 on CUDA, else fp32 (default)")
     add(parser, "seed", default=0)
-    parser.add_argument("--steps", type=int, metavar="N", help="number of steps instead of that of the recipe")
+    parser.add_argument("--steps", type=int, metavar="N", help="number of steps, instead of the recipe's")
     parser.add_argument("--minutes", type=float, metavar="M",
                         help="stop at the first evaluation after M minutes; repeat with a larger M to continue")
     parser.add_argument("--out", type=Path, metavar="DIR",

@@ -1,4 +1,4 @@
-"""`harness verify RESULTS`: Compute results or a bundle again, and report what differs and why."""
+"""`harness verify RESULTS`: Recompute results or a bundle, and report differences and their causes."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="results: folder for the scores, report and site of the repeated run (default: "
                              "./verified)")
     parser.add_argument("--from", dest="folders", type=Path, action="append", default=[], metavar="DIR",
-                        help="results: folder with files that the run read, such as metrics, models and dataset "
+                        help="results: folder with files used by the run, such as metrics, models and dataset "
                              "cards; repeatable (default: the working folder)")
     parser.add_argument("--with", dest="with_", action="append", default=[], metavar="NAME",
-                        help="bundle: a metric of it that is not installed, by its file, folder or model; repeatable")
+                        help="bundle: file, folder or model of a packed metric that is not installed; repeatable")
     parser.add_argument("--rescore", choices=("auto", "always", "never"), default="auto",
-                        help="bundle: score again with the installed metrics of the same signature; auto: only "
+                        help="bundle: score again with installed metrics that have the same signature; auto: only "
                              "metrics without models (default)")
     parser.add_argument("--markdown", action="store_true", help="bundle: print Markdown, for a pull request")
     add(parser, *MODELS, *WORKERS)
