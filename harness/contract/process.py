@@ -45,11 +45,11 @@ def findings(metric: str, home: Path, timeout: float) -> Iterator[Finding]:
 def _check(process: Process, check: str, timeout: float) -> Any:
     try:
         if not process.alive:
-            process.ask({"ask": "load"}, timeout)
+            process.ask({"ask": "load"}, timeout, dict)
     except WorkerFailed as error:
         raise BrokenPlugin(str(error)) from error
     try:
-        answer = process.ask({"ask": check}, timeout)
+        answer = process.ask({"ask": check}, timeout, dict)
     except WorkerFailed as error:
         return Finding(check, "BROKEN", str(error).removeprefix(f"{process.name}: "))
     return Finding(check, answer["state"], answer["text"]) if "state" in answer else answer

@@ -28,7 +28,6 @@ from typing import Any
 from benchmarks.errors import nearest
 from metrics.errors import BrokenPlugin, MetricError
 from metrics.external import isolation
-from metrics.external.isolation import settings
 from metrics.metric import Metric, MetricCard, as_metric, made_from
 
 PACKAGES = ("benchmarks", "metrics", "harness", "leaderboard")
@@ -84,11 +83,11 @@ def _only(shown: str, module: ModuleType, content: bytes) -> type[Metric]:
 
 
 def _in_folder(shown: str, folder: Path) -> type[Metric]:
-    if settings.read(folder).isolated:
+    if isolation.read_settings(folder).isolated:
         return _checked(shown, isolation.metric_class(folder))
     if not (folder / "pyproject.toml").is_file():
         raise BrokenPlugin(f"{shown}: has no pyproject.toml; `harness new metric NAME` writes a folder with one")
-    name, target = settings.entry_point(folder)
+    name, target = isolation.entry_point(folder)
     module_name, _, attribute = target.partition(":")
     top, root = module_name.partition(".")[0], folder / "src" if (folder / "src").is_dir() else folder
     digest = _digest(root, top)

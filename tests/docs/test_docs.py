@@ -18,8 +18,7 @@ from benchmarks import registry as datasets
 from harness import cli, own
 from metrics import registry as metrics
 from metrics.external import isolation
-from metrics.external.isolation import wire
-from metrics.external.isolation.settings import SKIPPED, Settings
+from metrics.external.isolation import SKIPPED, Settings, wire
 from metrics.models.service import Models
 from metrics.registry import choose
 from metrics.training import trainables

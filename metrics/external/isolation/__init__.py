@@ -1,7 +1,7 @@
 """A metric in a process of its own, with an interpreter or a language of its own (docs/protocol.md).
 
 `metric_class` makes a class like any other: a frozen dataclass with the card and the options of the description. Its
-`score` sends the items over the pipe and reads the columns. A failure costs only the dataset being scored.
+`score` sends the items over the pipe and reads the columns. An exception fails only the dataset being scored.
 """
 
 from __future__ import annotations
@@ -12,21 +12,40 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from benchmarks.dataset import Item
+from benchmarks.formats import records
+from benchmarks.formats.records import Rule
 from benchmarks.redaction import is_secret
 from metrics.errors import BrokenPlugin, MetricError, WorkerFailed
 from metrics.external.isolation.process import Process
-from metrics.external.isolation.settings import Settings, digest, entry_point, read
-from metrics.external.isolation.wire import PROTOCOL, WireError, columns_of, description
-from metrics.metric import Columns, File, Metric, MetricCard, as_metric, options, variant
+from metrics.external.isolation.wire import PROTOCOL, Description, description, scores
+from metrics.metric import GROUP, Columns, File, Metric, MetricCard, as_metric, options, variant
+from metrics.models.resources import digest_of
 from metrics.models.service import Models
 
 STARTING = 300.0
 """Seconds to start and describe itself."""
 MISLEADING = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAFEPATH"}
+SKIPPED = frozenset({"__pycache__", "build", "dist", "node_modules", "tests", "results", "report", "scores", "site",
+                     "statistics"})
+"""Folders that decide no score, as hidden ones and *.egg-info."""
 _made: dict[Path, tuple[str, type[Metric], Process]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The table [tool.harness]; with `python` or `command` the metric runs in a process of its own."""
+
+    python: str | None = None
+    command: tuple[str, ...] = ()
+    timeout: Annotated[float, Rule("a number of seconds above 0", lambda seconds: seconds > 0)] = 3600.0
+    env: tuple[str, ...] = ()
+
+    @property
+    def isolated(self) -> bool:
+        return bool(self.python or self.command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +54,7 @@ class Isolated:
 
     card: ClassVar[MetricCard]
     process: ClassVar[Process]
-    described: ClassVar[Mapping[str, Any]]
+    described: ClassVar[Description]
     timeout: ClassVar[float]
     identity: ClassVar[tuple[str, ...]]
 
@@ -43,35 +62,39 @@ class Isolated:
         """Return the columns of the answer; models requested by the process count as requested here."""
         values = {name: str(value.path.absolute()) if isinstance(value, File) and value else value
                   for name, value in options(self).items()}
-        question = {"ask": "score", "items": [item.record for item in items], "options": values,
-                    "models": {"home": str(models.home.absolute()), "choice": dataclasses.asdict(models.choice)}}
         if not self.process.alive and _describe(self.process) != self.described:
             self.process.close()
             raise WorkerFailed(f"{self.card.name}: its description has changed since the run began; run the same "
                                "command again")
-        answer = self.process.ask(question, self.timeout)
-        try:
-            models.requested |= {(str(kind), str(model)) for kind, model in answer.get("asked", ())}
-            return columns_of(answer.get("columns"))
-        except (WireError, TypeError, ValueError) as error:
-            self.process.close()
-            raise WorkerFailed(f"{self.card.name}: its process answered with garbage: {error}") from error
+        columns, requested = self.process.ask(
+            {"ask": "score", "items": [item.record for item in items], "options": values,
+             "models": {"home": str(models.home.absolute()), "choice": dataclasses.asdict(models.choice)}},
+            self.timeout, scores)
+        models.requested |= requested
+        return columns
 
     def depends(self, _models: Models) -> tuple[str, ...]:
         """Return the digests of the folder and of its environment."""
         return self.identity
 
 
+RESERVED = {*dir(Isolated), *Isolated.__annotations__}
+"""Names that no option can have."""
+
+
 def metric_class(folder: Path) -> type[Metric]:
     """Return the class of the metric in a folder; the same as long as no file of the folder changes."""
     folder = folder.absolute()
-    settings, code = read(folder), digest(folder)
-    before = _made.get(folder)
-    if before is not None:
+    settings, code = read_settings(folder), f"code={_digest(folder)[:12]}"
+    if before := _made.get(folder):
         if before[0] == code:
             return before[1]
         before[2].close()
-    process = _process(folder, settings)
+    name, command = folder.name, settings.command
+    if settings.python:
+        name, target = entry_point(folder)
+        command = (settings.python, "-P", str(Path(__file__).with_name("worker.py")), str(folder), target)
+    process = Process(name, command, folder, environment(os.environ, settings.env))
     try:
         kind = _class(process, settings, code)
     except MetricError as error:
@@ -81,36 +104,70 @@ def metric_class(folder: Path) -> type[Metric]:
     return kind
 
 
-def _process(folder: Path, settings: Settings) -> Process:
-    name, command = folder.name, settings.command
-    if settings.python:
-        name, target = entry_point(folder)
-        script = Path(__file__).with_name("worker.py")
-        command = (settings.python, "-P", str(script), str(folder), name, target)
-    return Process(name, command, folder, environment(os.environ, settings.env))
-
-
 def environment(variables: Mapping[str, str], passed: Sequence[str]) -> dict[str, str]:
     """Drop variables that look like a key or a password, unless `passed` names them."""
     return {name: value for name, value in variables.items()
             if name in passed or not (name in MISLEADING or is_secret(name, value))}
 
 
-def _describe(process: Process) -> dict[str, Any]:
-    answer = process.ask({"ask": "describe", "protocol": PROTOCOL}, STARTING)
-    return {key: value for key, value in answer.items() if key != "id"}
+def _describe(process: Process) -> Description:
+    return process.ask({"ask": "describe", "protocol": PROTOCOL}, STARTING, description)
 
 
 def _class(process: Process, settings: Settings, code: str) -> type[Metric]:
     described = _describe(process)
-    card, own_options, packages = description(described)
+    card, fields, packages = described
     if settings.python and card.name != process.name:
         raise BrokenPlugin(f"its card is named {card.name!r}, and its entry point {process.name!r}")
+    if reserved := [name for name, _, _ in fields if name in RESERVED]:
+        raise BrokenPlugin(f"option {reserved[0]}: the name is reserved; choose another")
     process.name = card.name
     installed = hashlib.sha256("\n".join(packages).encode()).hexdigest()
     try:
-        return as_metric(variant(
-            Isolated, own_options, __doc__=card.title, card=card, process=process, described=described,
-            timeout=settings.timeout, identity=(f"code={code[:12]}", f"environment={installed[:12]}")))
+        return as_metric(variant(Isolated, fields, __doc__=card.title, card=card, process=process, described=described,
+                                 timeout=settings.timeout, identity=(code, f"environment={installed[:12]}")))
     except TypeError as error:  # a name that no field of a dataclass can have
         raise BrokenPlugin(f"its options: {error}") from error
+
+
+def read_settings(folder: Path) -> Settings:
+    """Read the settings of a folder; BrokenPlugin where one is impossible."""
+    where = f"{folder / 'pyproject.toml'}: [tool.harness]"
+    with records.refused_as(BrokenPlugin):
+        settings: Settings = records.value_of(Settings, _project(folder).get("tool", {}).get("harness", {}), where)
+    if settings.python and settings.command:
+        raise BrokenPlugin(f"{where} names python and command; remove one")
+    if not settings.python:
+        return settings
+    python = folder / Path(settings.python).expanduser()
+    if not python.is_file():
+        raise BrokenPlugin(f"{where} python: there is no {python}; make it, as docs/protocol.md says")
+    return dataclasses.replace(settings, python=str(python))  # not resolved: a link is what makes an environment one
+
+
+def entry_point(folder: Path) -> tuple[str, str]:
+    """Return name and `module:Class` of the metric in a folder, the only entry point of its pyproject.toml."""
+    points = _project(folder).get("project", {}).get("entry-points", {}).get(GROUP, {})
+    if len(points) != 1 or ":" not in str(next(iter(points.values()))):
+        raise BrokenPlugin(f'{folder / "pyproject.toml"}: [project.entry-points."{GROUP}"] should hold one line, '
+                           f'NAME = "MODULE:CLASS", and names {", ".join(points) or "none"}')
+    [(name, target)] = points.items()
+    return name, str(target).strip()
+
+
+def _digest(folder: Path) -> str:
+    """Return the sha256 over name and content of every file of a folder, without the folders in SKIPPED."""
+    paths: list[Path] = []
+    for root, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not (name in SKIPPED or name.startswith(".")
+                                                       or name.endswith(".egg-info"))]
+        paths += [Path(root, name) for name in names]
+    return digest_of(folder, paths)
+
+
+def _project(folder: Path) -> dict[str, Any]:
+    path = folder / "pyproject.toml"
+    if not path.is_file():
+        return {}
+    with records.refused_as(BrokenPlugin):
+        return records.toml(str(path), path.read_bytes())

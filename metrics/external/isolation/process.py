@@ -16,19 +16,20 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, TypeVar, cast
 
+from benchmarks.formats.records import Refused
 from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
-from metrics.external.isolation.wire import LONGEST, WireError, decoded, encoded
+from metrics.external.isolation.wire import LONGEST, decoded, encoded
 
 PATIENCE = 2.0
 """Seconds for a process to end by itself once its input is closed."""
 LAST_WORDS = 300
 """Characters of standard error quoted in a message."""
-
-_SKIPS: dict[str, type[Exception]] = {"CannotScore": CannotScore, "MissingResource": MissingResource}
+SKIPS = {"CannotScore": CannotScore, "MissingResource": MissingResource}
+Answer = TypeVar("Answer")
 
 
 class Process:
@@ -38,34 +39,35 @@ class Process:
         self.name, self._command, self._folder, self._env = name, command, folder, env
         self._child: subprocess.Popen[bytes] | None = None
         self._questions = 0
+        atexit.register(self.close)
 
     @property
     def alive(self) -> bool:
         return self._child is not None and self._child.poll() is None
 
-    def ask(self, question: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Return the answer; an error in it is raised as CannotScore, MissingResource or WorkerFailed."""
+    def ask(self, question: Mapping[str, Any], seconds: float, read: Callable[[dict[str, Any]], Answer]) -> Answer:
+        """Return the answer as `read`; an error in it is raised as CannotScore, MissingResource or WorkerFailed."""
         if not self.alive:
             self.kill()
             self._start()
         self._questions += 1
         try:
-            answer = self._exchange(encoded({**question, "id": self._questions}), seconds)
-        except WireError as error:
+            answer = decoded(self._exchange(encoded({**question, "id": self._questions}), seconds), self._questions)
+            if not answer.get("error"):
+                return read(answer)
+        except BaseException as error:  # Ctrl-C among them
             words = self._last_words()
             self.kill()
-            raise WorkerFailed(f"{self.name}: its process {error}{words}") from error
-        except BaseException:  # Ctrl-C among them
-            self.kill()
-            raise
-        if kind := str(answer.get("error", "")):
-            message = " ".join(str(answer.get("message", "")).split())[:1000]
-            raise _SKIPS[kind](message) if kind in _SKIPS else WorkerFailed(f"{self.name}: {kind:.80}: {message}")
-        return answer
+            if not isinstance(error, Refused | EOFError):
+                raise
+            garbage = "answered with garbage: " if isinstance(error, Refused) else ""
+            raise WorkerFailed(f"{self.name}: its process {garbage}{error}{words}") from error
+        kind, message = str(answer["error"]), " ".join(str(answer.get("message", "")).split())[:1000]
+        raise SKIPS[kind](message) if kind in SKIPS else WorkerFailed(f"{self.name}: {kind:.80}: {message}")
 
     def close(self) -> None:
         """Close its input, let it end by itself, then kill it."""
-        if self.alive and self._child is not None:
+        if self._child is not None and self.alive:
             with contextlib.suppress(OSError, subprocess.TimeoutExpired):
                 self._stdin.close()
                 self._child.wait(PATIENCE)
@@ -75,13 +77,8 @@ class Process:
         """Kill it with everything it started."""
         child, self._child = self._child, None
         if child is not None:
-            atexit.unregister(self.close)
-            _kill_family(child.pid)
-            child.wait()
-            self._errors.close()
-            for pipe in (self._stdin, self._stdout):
-                with contextlib.suppress(OSError):  # a question that was not read is still in the buffer
-                    pipe.close()
+            with self._errors, contextlib.suppress(OSError), child:  # an unread question is still in the buffer
+                _kill_family(child.pid)
 
     def _start(self) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
@@ -91,52 +88,38 @@ class Process:
                 stderr=self._errors, start_new_session=True)
         except OSError as error:
             self._errors.close()
-            message = f"{shlex.join(self._command):.200} cannot be started in {self._folder}: {error.strerror}"
-            raise BrokenPlugin(f"{self.name}: {message}") from error
+            raise BrokenPlugin(f"{self.name}: {shlex.join(self._command):.200} cannot be started in {self._folder}: "
+                               f"{error.strerror}") from error
         self._stdin, self._stdout = cast("tuple[IO[bytes], IO[bytes]]", (self._child.stdin, self._child.stdout))
-        atexit.register(self.close)
 
-    def _exchange(self, question: bytes, seconds: float) -> dict[str, Any]:
+    def _exchange(self, question: bytes, seconds: float) -> bytes:
         """Write a question while reading, since a process may answer before it has read everything."""
-        answered, end = threading.Event(), time.monotonic() + seconds
-        threads = [threading.Thread(target=self._write, args=(question,), daemon=True),
-                   threading.Thread(target=self._watch, args=(end, answered), daemon=True)]
-        for thread in threads:
-            thread.start()
-        try:
-            line = self._stdout.readline(LONGEST + 1)
-        finally:
-            answered.set()
+        child, end, lines = cast("subprocess.Popen[bytes]", self._child), time.monotonic() + seconds, list[bytes]()
+        threading.Thread(target=self._write, args=(question,), daemon=True).start()
+        reader = threading.Thread(target=lambda: lines.append(self._stdout.readline(LONGEST + 1)), daemon=True)
+        reader.start()
+        while reader.is_alive():
+            reader.join(0.1)
+            if child.poll() is not None or time.monotonic() >= end:
+                _kill_family(child.pid)  # closes the pipe to the reader
+        [line] = lines
         if len(line) > LONGEST:
-            raise WireError(f"answered with a line of more than {LONGEST >> 30} GiB")
-        if not line.endswith(b"\n"):
-            raise WireError(f"gave no answer in {seconds:g} s" if time.monotonic() >= end else self._ending())
-        answer = decoded(line)
-        if answer.get("id") != self._questions:
-            raise WireError(f"answered question {answer.get('id')!r:.40} where {self._questions} was expected")
-        return answer
+            raise Refused(f"a line of more than {LONGEST >> 30} GiB")
+        if line.endswith(b"\n"):
+            return line
+        if time.monotonic() >= end:
+            raise EOFError(f"gave no answer in {seconds:g} s")
+        try:
+            status = child.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise EOFError("closed its pipes before it answered") from None
+        raise EOFError(f"was ended by signal {-status} ({signal.strsignal(-status)})" if status < 0 else
+                       f"ended with exit status {status} before it answered")
 
     def _write(self, question: bytes) -> None:
         with contextlib.suppress(OSError, ValueError):  # it ended; what it wrote before is still to be read
             self._stdin.write(question)
             self._stdin.flush()
-
-    def _watch(self, end: float, answered: threading.Event) -> None:
-        """Close the pipe to the reader once the process has ended or its time is over."""
-        child = self._child
-        while child is not None and not answered.wait(0.1):
-            if child.poll() is not None or time.monotonic() >= end:
-                _kill_family(child.pid)
-                return
-
-    def _ending(self) -> str:
-        try:
-            status = self._child.wait(PATIENCE) if self._child else 0
-        except subprocess.TimeoutExpired:
-            return "closed its pipes before it answered"
-        if status < 0:
-            return f"was ended by signal {-status} ({signal.strsignal(-status)})"
-        return f"ended with exit status {status} before it answered"
 
     def _last_words(self) -> str:
         """Quote the end of its standard error, or the beginning of Python's report of a crash."""

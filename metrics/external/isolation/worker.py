@@ -1,4 +1,4 @@
-"""The script that a metric's own Python runs: PYTHON -P worker.py FOLDER NAME MODULE:CLASS
+"""The script that a metric's own Python runs: PYTHON -P worker.py FOLDER MODULE:CLASS
 
 Of this project the interpreter sees three packages, and nothing installed beside them: everything else that the metric
 imports, numpy included, comes from its own environment.
@@ -26,19 +26,7 @@ class ProjectFinder:
         return PathFinder.find_spec(name, [ROOT]) if name in PACKAGES else None
 
 
-def main() -> None:
-    """Answer until the input is closed."""
-    folder, name, target = sys.argv[1:]
-    faulthandler.enable()
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    sys.meta_path.insert(0, ProjectFinder)
-    sys.path[:0] = [path for path in (str(Path(folder, "src")), folder) if Path(path).is_dir()]
-    from metrics.external.isolation.serving import serve_metric
-
-    serve_metric(name, target)
-
-
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """End this process group once the harness is gone, even in the middle of a question."""
     while os.getppid() == parent:
         time.sleep(1)
@@ -46,4 +34,11 @@ def _end_with(parent: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    folder, target = sys.argv[1:]
+    faulthandler.enable()
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
+    sys.meta_path.insert(0, ProjectFinder)
+    sys.path[:0] = [path for path in (str(Path(folder, "src")), folder) if Path(path).is_dir()]
+    from metrics.external.isolation.serving import serve_metric
+
+    serve_metric(target)

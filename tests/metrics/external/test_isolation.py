@@ -19,12 +19,13 @@ import psutil
 import pytest
 
 from benchmarks.dataset import Item, Reference, Utterance
+from benchmarks.formats.records import Refused
 from harness.scoring import score as scoring
 from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
 from metrics.external import files as plugin_files
 from metrics.external import isolation
-from metrics.external.isolation import environment, process, settings, wire
-from metrics.external.isolation.wire import WireError, columns_of, description
+from metrics.external.isolation import Settings, environment, process, read_settings, wire
+from metrics.external.isolation.wire import columns_of, description
 from metrics.metric import Metric, signature
 from metrics.models.service import Models
 from metrics.registry import choose
@@ -37,8 +38,8 @@ ITEMS = (make_item("a", "one two three"), make_item("b", ""), make_item("c", Non
 def _nothing_is_left() -> Iterator[None]:
     before = opened()
     yield
-    for _, _, process_ in isolation._made.values():
-        process_.close()
+    for _, _, running in isolation._made.values():
+        running.close()
     isolation._made.clear()
     assert opened() == before
 
@@ -88,30 +89,26 @@ def score(metric: Metric) -> list[float]:
     return list(scoring.checked(metric, ITEMS, metric.score(ITEMS, Models(Path("/nowhere"))))["words"])
 
 
-@pytest.mark.parametrize(("how", "message", "table"), [
-    ("segmentation", "was ended by signal 11", ""),
-    ("truncated", "ended with exit status 0 before it answered", ""),
-    ("garbage", "answered with garbage: b", ""),
-    ("no-json", "cannot be read as JSON", ""),
-    ("no-object", "is not a JSON object", ""),
-    ("other-id", "answered question 1 where 2 was expected", ""),
-    ("no-columns", "columns should be an object of lists", ""),
-    ("raises", "words: KeyError: two lines", ""),
-    ("leaves_the_pipe_to_another", "ended with exit status 4 before it answered", ""),
-    ("closes", "closed its pipes before it answered", ""),
-    ("hangs", "gave no answer in 0.4 s; it last said: about to misbehave", "timeout = 0.4"),
-    ("chatters", "gave no answer in 0.4 s; it last said: ", "timeout = 0.4"),
-    ("starts_another_session", "gave no answer in 0.5 s; it last said: ", "timeout = 0.5"),
+@pytest.mark.parametrize(("how", "message"), [
+    ("segmentation", "was ended by signal 11"),
+    ("truncated", "ended with exit status 0 before it answered"),
+    ("garbage", "answered with garbage: b"),
+    ("no-object", "should be an object"),
+    ("other-id", "the id is 1, and that of the question 2"),
+    ("no-columns", "columns: should be an object"),
+    ("raises", "KeyError: two lines"),
+    ("leaves-the-pipe-to-another", "ended with exit status 4 before it answered"),
+    ("closes", "closed its pipes before it answered"),
+    ("hangs", "gave no answer in 0.4 s; it last said: about to misbehave"),
+    ("chatters", "gave no answer in 0.4 s; it last said: "),
+    ("starts-another-session", "gave no answer in 0.4 s; it last said: "),
 ])
-def test_a_failure_fails_one_dataset(how: str, message: str, table: str, tmp_path: Path,
-                                     monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_fails_one_dataset(how: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "PATIENCE", 0.2)
     descendants, start = opened()[1], time.monotonic()
-    metric = misbehaving(tmp_path, how, table)
-    with pytest.raises(WorkerFailed) as caught:
+    metric = misbehaving(tmp_path, how, "timeout = 0.4" * ("no answer" in message))
+    with pytest.raises(WorkerFailed, match=rf"^words: .*{message}") as caught:
         score(metric)
-    assert message in str(caught.value)
-    assert str(caught.value).startswith("words: ")
     assert "\n" not in str(caught.value)
     assert opened()[1] - descendants == (how == "raises")
     assert time.monotonic() - start < 10
@@ -149,8 +146,7 @@ def test_a_command_without_a_description_is_refused(command: str, message: str, 
     ("import no_such_package", "", "ModuleNotFoundError: No module named 'no_such_package'"),
     ("", "texts: tuple[str, ...] = ()", "option texts: the type should be int, float"),
     ("", "timeout: int = 1", "option timeout: the name is reserved")])
-def test_a_python_metric_that_cannot_be_described_is_refused(head: str, fields: str, message: str,
-                                                             tmp_path: Path) -> None:
+def test_a_class_without_a_description_is_refused(head: str, fields: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(BrokenPlugin, match=message):
         python_metric(tmp_path, "pass", head, fields)
 
@@ -191,7 +187,7 @@ RAISED = {
     "[][0]": (WorkerFailed, r"^words: IndexError: list index out of range \(words.py line \d+\)$"),
     "sys.exit('enough')": (WorkerFailed, "words: SystemExit: enough"),
     "return {'words': ['x']}": (WorkerFailed, "words: ValueError: could not convert"),
-    "return {'words': np.zeros((3, 2))}": (WorkerFailed, r"column words has shape \(3, 2\)"),
+    "return {'words': np.zeros((3, 2))}": (WorkerFailed, "columns, words: should be a finite number, is "),
     "return {'words': [np.inf] * 3}": (WorkerFailed, "column words holds an infinite score"),
     "return 5": (WorkerFailed, "words: AttributeError: 'int' object"),
     "import ctypes; ctypes.string_at(0)": (WorkerFailed, "it last said: Fatal Python error: Segmentation"),
@@ -292,39 +288,26 @@ def test_secrets_are_not_passed_on() -> None:
     assert environment(passed | secret, ("PASSED_TOKEN",)) == passed
 
 
-def read(folder: Path, text: str) -> settings.Settings:
+def read(folder: Path, text: str) -> Settings:
     (folder / "pyproject.toml").write_text(text)
-    return settings.read(folder)
+    return read_settings(folder)
 
 
 def test_settings_are_read(tmp_path: Path) -> None:
-    assert not settings.read(tmp_path).isolated
-    assert not read(tmp_path, "[tool.other]\nx = 1").isolated
-    assert not read(tmp_path, "[tool.harness]\ntimeout = 5").isolated
+    assert not read_settings(tmp_path).isolated
+    assert not read(tmp_path, "[tool.other]\nx = 1\n[tool.harness]\ntimeout = 5").isolated
     table = read(tmp_path, "[tool.harness]\ncommand = ['perl', 'x.pl']\ntimeout = 1.5\nenv = ['A']")
-    assert table == settings.Settings(None, ("perl", "x.pl"), 1.5, ("A",))
+    assert table == Settings(None, ("perl", "x.pl"), 1.5, ("A",))
     assert table.isolated
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("x", "is not TOML"), ("[tool]\nharness = 1", r"\[tool.harness\]"),
-    ("[tool.harness]\npython = 'nowhere'", "nowhere"),
-    ("[tool.harness]\npyhton = 'x'", "'pyhton'.*did you mean 'python'"),
-    ("[tool.harness]\npython = 'x'\ncommand = ['x']", "python and command"),
-    ("[tool.harness]\ncommand = 'perl x.pl'", "command"), ("[tool.harness]\nenv = [1]", "env"),
-    ("[tool.harness]\ntimeout = 0", "timeout"), ("[tool.harness]\ntimeout = nan", "timeout")])
-def test_impossible_settings_are_refused(text: str, message: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("table", "message"), [
+    ("=", "is not TOML"), ("python = 'nowhere'", "nowhere"), ("pyhton = 'x'", "'pyhton'.*did you mean 'python'"),
+    ("python = 'x'\ncommand = ['x']", "python and command"), ("command = 'perl x.pl'", "command"),
+    ("env = [1]", "env"), ("timeout = 0", "timeout"), ("timeout = nan", "timeout")])
+def test_impossible_settings_are_refused(table: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(BrokenPlugin, match=message):
-        read(tmp_path, text)
-
-
-def test_a_folder_names_one_metric(tmp_path: Path) -> None:
-    for points, names in (("", "none"), ("a = 'a:A'\nb = 'b:B'", "a, b"), ("a = 'a'", "a")):
-        read(tmp_path, f"[project.entry-points.'harness.metrics']\n{points}")
-        with pytest.raises(BrokenPlugin, match=f"should hold one line.* and names {names}"):
-            settings.entry_point(tmp_path)
-    read(tmp_path, "[project.entry-points.'harness.metrics']\nb = 'b:B'")
-    assert settings.entry_point(tmp_path) == ("b", "b:B")
+        read(tmp_path, f"[tool.harness]\n{table}")
 
 
 CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "control"}
@@ -341,17 +324,14 @@ def test_a_description_has_options_of_every_kind() -> None:
 @pytest.mark.parametrize(("change", "message"), [
     ({"protocol": 1}, "speaks protocol 1, and this is 2"),
     ({"card": None}, "its card: should be an object"),
-    ({"card": {**CARD, "colour": "red"}}, "its card: has a field 'colour'"),
-    ({"card": {**CARD, "levels": ["song"]}}, "its card, levels: should be one of turn, dialogue"),
     ({"options": 1}, "its options: should be a list"),
-    ({"options": [1]}, "its options: should be an object"),
     ({"options": [{"type": "int", "default": 1}]}, "option, name"),
     ({"options": [{"name": "n", "type": "list", "default": []}]}, r"needs a type \(int, float"),
     ({"options": [{"name": "n", "type": "int", "default": True}]}, "default.* is True"),
     ({"options": [{"name": "n", "choices": ["a"], "default": "b"}]}, "default: should be one of a"),
     ({"environment": "perl"}, "its environment: should be a list")])
 def test_a_description_that_breaks_the_protocol_is_refused(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(WireError, match=message):
+    with pytest.raises(Refused, match=message):
         description({"protocol": 2, "card": CARD, **change})
 
 
@@ -372,12 +352,8 @@ def test_messages_are_lossless() -> None:
     np.testing.assert_equal(columns_of(sent({"columns": wire.columns_record(columns)})["columns"]), columns)
 
 
-@pytest.mark.parametrize(("columns", "message"), [
-    (b'{"x": [NaN]}', "NaN is no JSON"), (b'{"x": [-Infinity]}', "-Infinity is no JSON"),
-    (b'{"x": [true]}', "column x holds True where a number"), (b'{"x": [[1]]}', "where a number or null"),
-    (b'{"x": "12"}', "an object of lists"), (b"[]", "an object of lists"), (b"", "cannot be read as JSON"),
-    (b"\xff", "cannot be read as JSON"), (b'{"x": [1' + b"0" * 400 + b"]}", "out of range"),
-    (b"[" * 100_000, "cannot be read as JSON")], ids=range(10))
-def test_other_columns_are_refused(columns: bytes, message: str) -> None:
-    with pytest.raises(WireError, match=message):
-        columns_of(wire.decoded(b'{"columns": ' + columns + b"}\n")["columns"])
+def test_other_columns_are_refused() -> None:
+    for columns in (b'{"x": [NaN]}', b'{"x": [-Infinity]}', b'{"x": [true]}', b'{"x": [[1]]}', b'{"x": "12"}', b"[]",
+                    b"", b"\xff", b'{"x": [1' + b"0" * 400 + b"]}", b"[" * 100_000):
+        with pytest.raises(Refused):
+            columns_of(wire.decoded(b'{"columns": ' + columns + b"}\n")["columns"])
