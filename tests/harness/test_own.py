@@ -14,9 +14,9 @@ from benchmarks.dataset import USER, Dataset
 from benchmarks.errors import BenchmarkError
 from harness import own
 from harness.api import hub
-from harness.cli import main
 from harness.errors import BadConfig
 from harness.results import files
+from tests.conftest import Invoke
 
 BOTH = 'qualities = ["overall", "fit"]\n'
 CARD = f'name = "tea"\nlevel = "turn"\nfile = "tea.FORM"\n{BOTH}'
@@ -176,7 +176,7 @@ def test_a_broken_dataset_is_refused_with_its_line(tmp_path: Path, home: Path) -
         assert not (home / "datasets").exists()
 
 
-def test_remarks_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_remarks_are_printed(tmp_path: Path, invoke: Invoke) -> None:
     first = wide()[0]
     rows = [*wide(), {**first, "item": "4", "overall": 5, "fit": 1}, {**first, "item": "5", "overall": "", "fit": ""},
             {**first, "weather": "snow"}, first]
@@ -185,123 +185,101 @@ def test_remarks_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     talk = {"dialogue_id": "t", "split": "train", "utterances": [
         {"speaker": "a", "text": "Tea?"}, {"speaker": "b", "text": "Green."}]}
     (tmp_path / "talks.jsonl").write_text(json.dumps(talk))
-    assert main(["import", str(tmp_path / "talks.jsonl")]) == 0
-    assert main(["check", str(path)]) == 0
-    printed = capsys.readouterr().out
+    invoke("import", tmp_path / "talks.jsonl")
+    printed = invoke("check", path).out
     for remark in ("the corpus talks holds the context of 3 of 5 items (60%)", "1 item has no vote (tea.csv, line 14)",
                    "1 response is empty (tea.csv, line 9)",
                    "2 items repeat the dialogue and response of another one (tea.csv, line 11; tea.csv, line 14)",
                    "fit: 1 item has no vote on it, and votes on others (tea.csv, line 9)",
                    "columns that mean nothing: weather", "5 places hold no vote (tea.csv, line 5, fit; tea",
                    "1 row is equal to an earlier one, and counts as a vote of its own (tea.csv, line 20)",
-                   "no other dataset has the board 'relevanse'"):
+                   "no other dataset has the board 'relevanse'; did you mean 'relevance'?"):
         assert f"look at this: {remark}" in printed
-    assert "did you mean 'relevance'?" in printed
 
 
-def test_check_prints_the_inferred_scales(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_prints_the_inferred_scales(tmp_path: Path, invoke: Invoke) -> None:
     path = write(tmp_path, "csv", wide(), SCALE)
-    assert main(["check", str(path)]) == 0
-    printed = capsys.readouterr().out
+    printed = invoke("check", path).out
     assert "look at this: fit: one vote per item" in printed
     size, qualities = printed.splitlines()[-2:]
     assert (size, qualities) == (
         "size = 3", 'qualities = [{name = "fit", low = 0, high = 1}, {name = "overall", low = 1, high = 5}]')
     path.write_text(f'name = "tea"\nfile = "tea.csv"\n{size}\n{qualities}\n')
-    assert main(["check", str(path)]) == 0
-    assert "inferred" not in capsys.readouterr().out
+    assert "inferred" not in invoke("check", path).out
 
 
-def test_check_names_every_wrong_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_names_every_wrong_record(tmp_path: Path, invoke: Invoke) -> None:
     first = wide()[0]
     path = write(tmp_path, "csv", [first, {**first, "overall": "good"}, {**first, "response": "Other."}])
-    assert main(["check", str(path)]) == 1
-    assert capsys.readouterr().out.splitlines() == [
+    assert invoke("check", path, status=1).out.splitlines() == [
         "tea.csv, line 5: field 'overall': should hold a number, holds 'good'",
         ("tea.csv, line 8: field 'response': differs from tea.csv, line 2, which is of item '1' too; "
          "two items need two ids")]
-    assert main(["import", str(path)]) == 2
-    assert "holds 'good'; 1 more record is wrong" in capsys.readouterr().err
+    assert "holds 'good'; 1 more record is wrong" in invoke("import", path, status=2).err
     write(tmp_path, "csv", [{**long()[0], "quality": f"overal{index % 23}"} for index in range(24)])
-    assert main(["check", str(path)]) == 1
-    message, *printed = capsys.readouterr().out.splitlines()
+    message, *printed = invoke("check", path, status=1).out.splitlines()
     assert "'overal0' is no quality of the card; did you mean 'overall'? known: overall, fit; and 1 more" in message
     assert (len(printed), printed[-1]) == (20, "and 3 more")
 
 
-def test_table_without_card_or_in_another_encoding_is_refused(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_without_card_or_in_another_encoding_is_refused(tmp_path: Path, invoke: Invoke) -> None:
     for form, head in (("csv", b"item,context\n"), ("json", b"[\n")):
         path = write(tmp_path, form, "")
         path.with_suffix(f".{form}").write_bytes(head + "caf\u00e9".encode("latin-1"))
-        assert main(["check", str(path)]) == 2
-        assert f"tea.{form}, line 2: is not UTF-8: the byte 0xe9; save the file as UTF-8" in capsys.readouterr().err
-    for argv, message in ((["run", "--metric", "length", "--dataset"], "ratings come with a card"),
-                          (["check"], "not a card")):
-        assert main([*argv, str(path.with_suffix(".csv"))]) == 2
-        assert message in capsys.readouterr().err
+        assert (f"tea.{form}, line 2: is not UTF-8: the byte 0xe9; save the file as UTF-8"
+                in invoke("check", path, status=2).err)
+    table = path.with_suffix(".csv")
+    assert "ratings come with a card" in invoke("run", "--metric", "length", "--dataset", table, status=2).err
+    assert "not a card" in invoke("check", table, status=2).err
 
 
-def test_an_empty_turn_is_left_out_with_a_remark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    whole = CARD.replace('"turn"', '"dialogue"')
+def test_an_empty_turn_is_left_out_with_a_remark(tmp_path: Path, invoke: Invoke) -> None:
     for form, content, card, index in (
             ("csv", 'item,context,response,overall\n1,Hi,x,1\n2,"Hi\n\nTea?",y,2\n', CARD, "tea.csv, line 3"),
             ("jsonl", json.dumps({"item": 1, "context": [{"role": "user", "text": "Hi"}, {"role": "bot", "text": ""}],
                                   "response": "x", "overall": 1}), CARD, "tea.jsonl, line 1"),
-            ("csv", 'item,dialogue,overall\n1,"user: Hi\nsystem:\nuser: x",3\n', whole, "tea.csv, line 2"),
+            ("csv", 'item,dialogue,overall\n1,"user: Hi\nsystem:\nuser: x",3\n', WHOLE, "tea.csv, line 2"),
             ("json", json.dumps([{"dialogue_id": "d9", "annotations": {"overall": [1]}, "dialog": [
-                {"speaker": "A", "text": " "}, {"speaker": "B", "text": "x"}]}]), whole, "d9")):
+                {"speaker": "A", "text": " "}, {"speaker": "B", "text": "x"}]}]), WHOLE, "d9")):
         path = write(tmp_path, form, content, card.replace(', "fit"', ""))
-        assert main(["import", str(path)]) == 0
-        assert f"look at this: a turn among others is empty, and left out ({index})" in capsys.readouterr().out
+        remark = f"look at this: a turn among others is empty, and left out ({index})"
+        assert remark in invoke("import", path).out
         assert all(turn.text.strip(" :") not in ("", "System") for item in load(path).items for turn in item.context)
 
 
-def test_a_dataset_named_by_its_card_has_its_own_board(tmp_path: Path, home: Path,
-                                                      capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["new", "dataset", "tea-talk", "--into", str(tmp_path)]) == 0
-    card, out = str(tmp_path / "tea-talk"), tmp_path / "out"
-    run = ["run", "--dataset", card, "--dataset", "jsalt", "--metric", "length", "--metric", "distinct",
-           "--out", str(out)]
-    assert main(run) == 0
+def test_a_dataset_named_by_its_card_has_its_own_board(tmp_path: Path, home: Path, invoke: Invoke) -> None:
+    card, out = tmp_path / "tea-talk", tmp_path / "out"
+    invoke("new", "dataset", "tea-talk", "--into", tmp_path)
+    run = ["run", "--dataset", card, "--dataset", "jsalt", "--metric", "length", "--metric", "distinct", "--out", out]
+    assert "No value: distinct-1, distinct-2 on tea-talk: every score is the same" in invoke(*run).out
     results = files.read(out / "report")
     assert {row.board.partition(":")[0] for row in results.ranking} == {"own", "test"}
     assert results.run.command == "harness run --metric distinct --metric length --dataset jsalt --dataset tea-talk"
-    printed = capsys.readouterr().out
-    assert "No value: distinct-1, distinct-2 on tea-talk: every score is the same" in printed
-    assert main(run) == 0
-    assert "nothing has changed" in capsys.readouterr().out
-    assert main(["leaderboard", "--with", "distinct", "--out", str(out)]) == 0
-    assert "no correlation on tea-talk" in capsys.readouterr().out
-    assert main(["leaderboard", "--with", "distinct", "--split", "test", "--out", str(out)]) == 0
-    assert "on the board test:" in capsys.readouterr().out
-    assert main(["report", "--out", str(out), "--compare", "--metric", "length"]) == 0
-    assert "Data: real" not in capsys.readouterr().out
-    assert main(["report", "--out", str(out), "--compare", "--json", "--dataset", "jsalt"]) == 0
-    lead, *rows = map(json.loads, capsys.readouterr().out.splitlines())
-    assert lead["low"] < lead["delta"] < lead["high"]
+    assert "nothing has changed" in invoke(*run).out
+    place = ["leaderboard", "--with", "distinct", "--out", out]
+    assert "no correlation on tea-talk" in invoke(*place).out
+    assert "on the board test:" in invoke(*place, "--split", "test").out
+    assert "Data: real" not in invoke("report", "--out", out, "--compare", "--metric", "length").out
+    printed = invoke("report", "--out", out, "--compare", "--json", "--dataset", "jsalt").out
+    lead, *rows = map(json.loads, printed.splitlines())
     assert (lead["test"], lead["targets"][0][0], {row["test"] for row in rows}) == ("pooled", "jsalt", {"perm-both"})
-    assert main(["report", "--out", str(out), "--compare", "--metric", "lenght"]) == 2
-    assert "did you mean 'length'?" in capsys.readouterr().err
-    assert main(["run", "--dataset", "tea-talk", "--metric", "length", "--out", str(tmp_path / "workers")]) == 0
-    assert main(["report", "--out", str(out), "--dataset", card, "--json"]) == 0
-    assert "is replaced" not in capsys.readouterr().err
+    assert lead["low"] < lead["delta"] < lead["high"]
+    invoke("run", "--dataset", "tea-talk", "--metric", "length", "--out", tmp_path / "by name")
+    assert "is replaced" not in invoke("report", "--out", out, "--dataset", card, "--json").err
     (tmp_path / "challenge").mkdir()
     (tmp_path / "challenge" / "challenge.toml").write_text('datasets = ["../tea-talk"]\n')
-    assert main(["challenge", "template", str(tmp_path / "challenge")]) == 0
+    invoke("challenge", "template", tmp_path / "challenge")
     assert (tmp_path / "challenge" / "template.csv").read_text() == "dialogue_id,score\n1,\n2,\n3,\n4,\n"
-    table = next((tmp_path / "tea-talk").rglob("*.csv"))
+    table = next(card.rglob("*.csv"))
     table.write_text(table.read_text().replace(",2\n", ",3\n"))
-    assert main(run) == 0
-    assert "tea-talk in the home is replaced by what " in capsys.readouterr().err
+    assert "tea-talk in the home is replaced by what " in invoke(*run).err
     assert "tea-talk" in registry.names()
-    assert hub.at_hand(card, home).card.name == "tea-talk"
+    assert hub.at_hand(str(card), home).card.name == "tea-talk"
     registry.know(tmp_path)
     assert "tea-talk" not in registry.names()
 
 
-def test_a_damaged_card_in_the_home_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_card_in_the_home_is_named(home: Path, invoke: Invoke) -> None:
     (home / "datasets").mkdir()
     (home / "datasets" / "tea.card.json").write_text("{")
-    assert main(["list", "datasets"]) == 2
-    assert "tea.card.json: tea does not read back" in capsys.readouterr().err
+    assert "tea.card.json: tea does not read back" in invoke("list", "datasets", status=2).err

@@ -15,6 +15,7 @@ from benchmarks.storage import store
 from harness.cli import main
 from harness.results import files
 from harness.results.rows import Comparisons, Results
+from tests.conftest import Invoke
 from tests.faults.runs import metric
 
 Verify = Callable[..., str]
@@ -43,13 +44,9 @@ def again(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def verify(capsys: pytest.CaptureFixture[str]) -> Verify:
-    """Verify results and return the text that is printed."""
-    def run(results: Path, *flags: object, status: int = 0) -> str:
-        capsys.readouterr()
-        assert main(["verify", str(results), *map(str, flags)]) == status
-        return "".join(reversed(capsys.readouterr()))
-    return run
+def verify(invoke: Invoke) -> Verify:
+    """Return a function that verifies results and returns the text that is printed."""
+    return lambda *argv, status=0: "".join(invoke("verify", *argv, status=status))
 
 
 def altered(made: Path, **values: object) -> Results:
