@@ -11,10 +11,9 @@ import pytest
 from benchmarks import registry
 from benchmarks.storage.store import save_own
 from harness.api import hub, score, to_datasets
-from harness.cli import main
 from metrics.errors import MissingResource
 from metrics.models import checkpoint
-from tests.conftest import make_dataset
+from tests.conftest import Invoke, make_dataset
 from tests.hub_server import serving
 
 datasets = pytest.importorskip("datasets")
@@ -22,7 +21,7 @@ datasets = pytest.importorskip("datasets")
 
 @pytest.mark.parametrize("name", ["persona-usr", "fed-dial"])
 def test_items_and_votes_are_those_of_the_dataset(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                  capsys: pytest.CaptureFixture[str]) -> None:
+                                                  invoke: Invoke) -> None:
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     dataset, parts = registry.sample(registry.card(name)), to_datasets(name)
     assert parts["items"].info.license == dataset.card.licence
@@ -33,11 +32,10 @@ def test_items_and_votes_are_those_of_the_dataset(name: str, tmp_path: Path, mon
     for row, item in zip(parts["items"], dataset.items, strict=True):
         turns = row["dialogue"] if name == "fed-dial" else row["context"]
         assert (row["id"], turns, row["facts"]) == (item.id, list(item.record["context"]), list(item.facts))
-        assert row["references"] == [{"text": one.text, "weight": one.weight} for one in item.references]
+        assert row["references"] == list(map(dataclasses.asdict, item.references))
     scored = score("length", parts["items"])["length"]
     assert name == "fed-dial" or scored.tolist() == score("length", dataset)["length"].tolist()
-    assert main(["export", name, "--out", str(tmp_path / "out")]) == 0
-    assert f"{len(dataset.items)} items" in capsys.readouterr().out
+    assert f"{len(dataset.items)} items" in invoke("export", name, "--out", tmp_path / "out").out
     for part, table in parts.items():
         read = datasets.load_dataset(str(tmp_path / "out"), part, split="train")
         assert read.features == table.features
@@ -51,23 +49,21 @@ def at_hub(address: str, who: str, *argv: str) -> subprocess.CompletedProcess[st
                           env={**os.environ, "HF_ENDPOINT": address, "HF_TOKEN": f"hf_{who}", "HF_HOME": cache})
 
 
-def test_dataset_is_exported_but_not_uploaded(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_dataset_is_exported_but_not_uploaded(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
+                                              invoke: Invoke) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["export", "fed-turn", "--push", "me/fed"]) == 2
-    assert "hf upload" in capsys.readouterr().err
-    own = make_dataset(["a", "b", "c"], [(1.0,), (2.0,), (3.0,)], split="own", sources=())
+    assert "hf upload" in invoke("export", "fed-turn", "--push", "me/fed", status=2).err
+    dataset = make_dataset(["a", "b", "c"], [(1.0,), (2.0,), (3.0,)], split="own", sources=())
     for licence, known in (("CC BY 4.0", "cc-by-4.0"), ("CC0-1.0", "cc0-1.0"), ("Apache-2.0 (code)", "other"),
                            ("CC BY-ND 4.0", "other")):
-        card = dataclasses.replace(own.card, licence=licence)
-        assert f'license: "{known}"' in hub.readme(dataclasses.replace(own, card=card))
-    save_own(own, home)
-    assert main(["export", "toy"]) == 0
+        card = dataclasses.replace(dataset.card, licence=licence)
+        assert f'license: "{known}"' in hub.readme(dataclasses.replace(dataset, card=card))
+    save_own(dataset, home)
+    invoke("export", "toy")
     assert {path.name for path in Path("toy").iterdir()} == {"README.md", "items.parquet", "votes.parquet"}
     Path("other").mkdir()
     Path("other/file").touch()
-    assert main(["export", "toy", "--out", "other"]) == 2
+    invoke("export", "toy", "--out", "other", status=2)
 
 
 def test_weights_round_trip_through_the_hub(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,12 +78,12 @@ def test_weights_round_trip_through_the_hub(tmp_path: Path, home: Path, monkeypa
         fetched = at_hub(address, "other", "fetch", "me/toy")
         assert fetched.returncode == 0, fetched.stderr
     weights = checkpoint.read("mme-rm", shipped)
-    kept = checkpoint.find("mme-rm", weights.config["encoder"]["identity"], home)
-    assert kept.folder.is_relative_to(home)
-    assert kept.digest == weights.digest
+    stored = checkpoint.find("mme-rm", weights.config["encoder"]["identity"], home)
+    assert stored.folder.is_relative_to(home)
+    assert stored.digest == weights.digest
     for name, damaged in (("card.json", b'{"name": "../../mine"}'), ("model.safetensors", b"other")):
         (tmp_path / name).mkdir()
-        for path in kept.folder.iterdir():
+        for path in stored.folder.iterdir():
             (tmp_path / name / path.name).write_bytes(damaged if path.name == name else path.read_bytes())
         with pytest.raises(MissingResource):
             checkpoint.keep(tmp_path / name, home)

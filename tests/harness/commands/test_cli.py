@@ -14,6 +14,7 @@ from harness.cli import main
 from harness.commands._output import write_site
 from metrics import registry
 from metrics.metric import MetricCard
+from tests.conftest import Invoke
 from tests.suite_run import SuiteRun
 
 REFUSED = (
@@ -29,32 +30,24 @@ REFUSED = (
     ("judge try bleu --dataset fed-turn", "judge:PROMPT"))
 
 
-def refused(capsys: pytest.CaptureFixture[str], *argv: object) -> str:
-    """Run a command that must fail, and return its error line."""
-    assert main([str(word) for word in argv]) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    return line
-
-
-def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path,
-                             monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_are_one_line(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for argv, part in REFUSED:
-        assert part in refused(capsys, *argv.split())
+        (line,) = invoke(*argv.split(), status=2).err.strip().splitlines()
+        assert part in line
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_failed_import_leaves_the_home_unchanged(tmp_path: Path, home: Path,
-                                                 capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_import_leaves_the_home_unchanged(tmp_path: Path, home: Path, invoke: Invoke) -> None:
     good = json.dumps([{"dialogue_id": "x", "context": "a", "response": "b"}])
     (tmp_path / "esl_eval.json").write_text(good)
     for text in (good[:-5], good.replace('"b"', '"b", "annotations": {"rel": [1]}')):
         (tmp_path / "jsalt_eval.json").write_text(text)
-        assert "jsalt_eval.json" in refused(capsys, "import", tmp_path)
+        assert "jsalt_eval.json" in invoke("import", tmp_path, status=2).err
         assert [*home.iterdir()] == []
     home.rmdir()
     home.write_text("")  # refuses writing even to root
-    assert home.name in refused(capsys, "import", tmp_path / "esl_eval.json")
+    assert home.name in invoke("import", tmp_path / "esl_eval.json", status=2).err
 
 
 def test_light_commands_import_little(suite_run: SuiteRun) -> None:
@@ -76,9 +69,8 @@ assert "torch" not in sys.modules"""
     assert done.returncode == 0, done.stderr
 
 
-def test_show_names_the_command_that_trains_missing_weights(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", "deb[recipe=paper]"]) == 0
-    shown = capsys.readouterr().out
+def test_show_names_the_command_that_trains_missing_weights(invoke: Invoke) -> None:
+    shown = invoke("show", "deb[recipe=paper]").out
     assert "model 'bert-base-uncased' is not on this machine" in shown
     assert "`harness train deb --recipe paper`" in shown
 
@@ -115,13 +107,8 @@ def test_shadowing_folder_or_closed_pipe_is_no_traceback(tmp_path: Path) -> None
     assert (done.stderr, done.stdout.count("\n")) == ("", 1)
 
 
-def doctor(capsys: pytest.CaptureFixture[str]) -> str:
-    assert main(["doctor"]) == 0
-    return capsys.readouterr().out
-
-
 def test_doctor_names_the_model_of_a_metric_or_what_is_missing(
-        capsys: pytest.CaptureFixture[str], tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        invoke: Invoke, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.harness.run.test_plan import Likeness
 
     class Alike(Likeness):
@@ -131,19 +118,18 @@ def test_doctor_names_the_model_of_a_metric_or_what_is_missing(
     monkeypatch.setattr(registry, "names", lambda: ("alike", "bleu"))
     monkeypatch.setattr(registry, "choose", lambda name, **more: choose(name, **more) if name == "bleu" else
                         registry.Chosen(Alike(encoder=str(tiny_encoder))))
-    assert re.search(r"alike +ready with tiny-encoder\n", doctor(capsys))
+    assert re.search(r"alike +ready with tiny-encoder\n", invoke("doctor").out)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name in (
         "torch", "transformers", "huggingface_hub") else find(name, *more))
-    printed = doctor(capsys)
+    printed = invoke("doctor").out
     assert re.search(r"alike +unavailable: .*torch is not installed", printed)
     assert re.search(r"bleu +ready; skipped on ", printed)
 
 
-def test_doctor_reports_a_shadowed_version(tmp_path: Path, capsys: pytest.CaptureFixture[str],
-                                           monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_a_shadowed_version(tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     info = tmp_path / "dialogue_harness-9.0.dist-info"
     for folder in (tmp_path / "harness", info):
         folder.mkdir()
     (info / "METADATA").write_text("Name: dialogue-harness\nVersion: 9.0\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert f"  shadowed: harness 9.0 in {tmp_path}\n" in doctor(capsys)
+    assert f"  shadowed: harness 9.0 in {tmp_path}\n" in invoke("doctor").out

@@ -14,6 +14,7 @@ from harness.commands.new import KINDS
 from metrics import registry
 from metrics.metric import signature
 from metrics.models.service import Models
+from tests.conftest import Invoke
 
 
 def new(folder: Path, kind: str = "plain", name: str = "green-tea") -> Path:
@@ -28,8 +29,7 @@ def _modules(look_anew: Callable[[], None]) -> Iterator[None]:
 
 
 def test_installed_metric_is_listed_and_its_name_is_taken(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look_anew: Callable[[], None],
-        capsys: pytest.CaptureFixture[str]) -> None:
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look_anew: Callable[[], None], invoke: Invoke) -> None:
     """Imitate an editable installation by pip."""
     written = new(tmp_path)
     project = tomllib.loads((written / "pyproject.toml").read_text())["project"]
@@ -41,16 +41,13 @@ def test_installed_metric_is_listed_and_its_name_is_taken(
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     monkeypatch.syspath_prepend(str(written / "src"))
     look_anew()
-    capsys.readouterr()
-    assert main(["list", "metrics"]) == 0
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("green-tea ")]
+    (line,) = [line for line in invoke("list", "metrics").out.splitlines() if line.startswith("green-tea ")]
     assert line.endswith("Green tea  (green-tea 0.1.0)")
     assert registry.choose("green-tea[distinct=true]").label == "green-tea[distinct=True]"
     installed = signature(registry.choose("green-tea").metric, Models(tmp_path))
     sys.modules.pop("green_tea")
     assert signature(registry.choose(str(written)).metric, Models(tmp_path)) == installed
-    assert main(["new", "metric", "green-tea"]) == 2
-    assert "the name of a metric of green-tea 0.1.0" in capsys.readouterr().err
+    assert "the name of a metric of green-tea 0.1.0" in invoke("new", "metric", "green-tea", status=2).err
 
 
 @pytest.mark.slow
@@ -62,15 +59,13 @@ def test_every_template_passes_its_own_test(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_invalid_name_or_existing_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_name_or_existing_folder_is_refused(tmp_path: Path, invoke: Invoke) -> None:
     for name, part in (
             ("bleu", "the name of a built-in metric"), ("json", "Python module 'json'"), ("harness", "Python module"),
             *((name, "invalid name") for name in ("Tea", "a--b", "../tea", "3-teas", "class", ""))):
-        assert main(["new", "metric", name, "--into", str(tmp_path / "into")]) == 2
-        assert part in capsys.readouterr().err
+        assert part in invoke("new", "metric", name, "--into", tmp_path / "into", status=2).err
         assert not [*tmp_path.iterdir()]
     readme = new(tmp_path) / "README.md"
     readme.write_text("mine")
-    assert main(["new", "metric", "green-tea", "--into", str(tmp_path)]) == 2
-    assert "already exists" in capsys.readouterr().err
+    assert "already exists" in invoke("new", "metric", "green-tea", "--into", tmp_path, status=2).err
     assert readme.read_text() == "mine"
