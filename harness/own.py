@@ -1,20 +1,20 @@
-"""Datasets of your own: a card in TOML, and beside it a file of items and ratings.
+"""Datasets of your own: a card in TOML and, next to it, a file of items and ratings.
 
     name = "tea-talk"              small letters, digits and hyphens
     file = "tea.csv"               the organisers' JSON, or a table (.csv, .tsv, .jsonl)
     level = "turn"                 or "dialogue"
     language = "en"
-    size = 300                     number of items in the file; a file with another number is refused
+    size = 300                     number of items; a file with a different number is rejected
     title = "Tea talk"
     licence = "CC BY 4.0"
     citation = "Who made it, and where it is described"
-    columns = {context = "history"}    other names of the file's columns
-    qualities = ["overall"]        or a [[quality]] each: name, low, high, columns where each rater has one, and
-                                   dimension to share a board with others
+    columns = {context = "history"}    the file's names of columns
+    qualities = ["overall"]        or a [[quality]] table each, with name, low, high, columns (one for each rater) and
+                                   dimension (to share a board with other datasets)
 
-The votes span a scale that the card leaves open; `harness check` prints the inferred lines for the card. A quality
-without a dimension has a board of its own. Such a dataset is of the split `own`: its boards are beside those of the
-challenge, never in their averages.
+A scale that the card leaves open is inferred from the votes; `harness check` prints the inferred lines for the card. A
+quality without a dimension has a board of its own. Such datasets form the split `own`, whose boards are separate from
+those of the challenge and never enter their averages.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from metrics.metric import is_name
 
 @dataclass(frozen=True, slots=True)
 class QualityTable:
-    """A [[quality]] of a card; `columns` are those of its raters."""
+    """A [[quality]] of a card; `columns` holds one column name for each rater."""
 
     name: terms.NonEmpty
     low: terms.Number | None = None
@@ -80,30 +80,30 @@ class OwnDataset:
     votes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def read(self) -> Dataset:
-        """Return the dataset of the file; scales that the card leaves open stay open."""
+        """Return the dataset in the file, without inferring scales that the card leaves open."""
         return self._dataset(self._content()[0])
 
     def scaled(self) -> tuple[Dataset, tuple[str, ...]]:
-        """Return the dataset, with size and open scales taken from the file, and remarks for a person to check."""
-        from harness.contract import dataset as contract  # it imports what scores, and a report needs only names
+        """Return the dataset with size and open scales inferred from the file, and remarks for the user to check."""
+        from harness.contract import dataset as contract  # imports the scoring code, which reports do not need
 
         items, table = self._content()
         dataset = self._dataset(items)
         places = {record.id: record.file if table else record.id for record in items}
         empty = [places[record.id] for record in items if official.has_empty_turn(record)]
-        remarks = (*([f"a turn among others is empty, and left out{rated_table.which(empty)}"] if empty else ()),
+        remarks = (*([f"an empty turn between others is left out{rated_table.which(empty)}"] if empty else ()),
                    *(rated_table.remarks(table, self.votes) if table else ()))
         qualities = tuple(self._scale(quality, dataset, table) for quality in self.card.qualities)
         dataset = replace(dataset, card=replace(dataset.card, qualities=qualities))
         return dataset, (*remarks, *contract.remarks(dataset, places))
 
     def _content(self) -> tuple[list[Record], list[rows.Row] | None]:
-        """Return the records of the file, and the rows that they are made of; None for the organisers' records."""
+        """Return the records of the file and the table rows behind them; None as rows for the organisers' JSON."""
         if not self.file.is_file():
             raise BadConfig(f"{self.file}: no such file; it should hold the items and ratings of {self.card.name!r}")
         ending = self.file.suffix.casefold()
         if ending not in (*rows.ENDINGS, ".json"):
-            raise BadConfig(f"{self.file}: should end on {', '.join(rows.ENDINGS)} or .json; save a spreadsheet as "
+            raise BadConfig(f"{self.file}: should end in {', '.join(rows.ENDINGS)} or .json; save a spreadsheet as "
                             ".csv")
         objects = official.load_json(self.file) if ending == ".json" else None
         table = (rows.read(self.file, self.columns) if objects is None else
@@ -116,17 +116,17 @@ class OwnDataset:
 
     def _dataset(self, items: list[Record]) -> Dataset:
         if self.card.size and len(items) != self.card.size:
-            raise BadConfig(f"{self.file.name}: size is {len(items)}, and {self.card.size} in the card")
+            raise BadConfig(f"{self.file.name}: has {len(items)} items, but size = {self.card.size} in the card")
         dataset = official.dataset(items, self.card, "imported", self.file.name)
         scales = {quality.name: quality for quality in self.card.qualities}
-        raise_if_any([  # of the organisers' records; a table has named the line
+        raise_if_any([  # for the organisers' JSON; the votes of a table were checked when its rows were read
             BadRecord(self.file.name, rating.item, f"annotations.{rating.quality}", problem)
             for rating in dataset.ratings for vote in rating.votes
             if (problem := scales[rating.quality].off_scale(vote))])
         return replace(dataset, card=replace(self.card, size=len(dataset.items)))
 
     def _scale(self, quality: Quality, dataset: Dataset, table: list[rows.Row] | None) -> Quality:
-        """Take an open end of a scale from the votes; refuse a quality without votes."""
+        """Infer the open ends of a scale from the votes; BadConfig for a quality without votes."""
         votes = [vote for rating in dataset.ratings if rating.quality == quality.name for vote in rating.votes]
         if not votes:
             raise BadConfig(f"{self.file.name}: holds no vote on {quality.name!r}; it has "
@@ -135,7 +135,7 @@ class OwnDataset:
                        high=max(votes) if quality.high is None else quality.high)
 
     def inferred(self, dataset: Dataset) -> tuple[str, ...]:
-        """Return lines for the card that fix size and scales as the file has them; none where the card has all."""
+        """Return card lines with the size and scales of the file; none if the card states them all."""
         if self.card.size and all(None not in (quality.low, quality.high) for quality in self.card.qualities):
             return ()
         tables = []
@@ -144,7 +144,7 @@ class OwnDataset:
             if quality.low is not None and quality.high is not None and quality.low < quality.high:
                 values |= {name: int(end) if end == int(end) else end
                            for name, end in (("low", quality.low), ("high", quality.high))}
-            if quality.dimension != unshared(quality.name, self.card.name):
+            if quality.dimension != private_dimension(quality.name, self.card.name):
                 values["dimension"] = quality.dimension
             if self.votes[quality.name] != (quality.name,):
                 values["columns"] = self.votes[quality.name]
@@ -159,7 +159,7 @@ def is_path(name: str) -> bool:
 
 
 def card_of(name: str) -> Path | None:
-    """Return the path of a card, itself or the only one in a folder; None for another path."""
+    """Return the path of a card: `name` itself, or the only card in the folder `name`; else None."""
     path = Path(name).expanduser()
     if name.endswith(".toml"):
         return path
@@ -177,7 +177,7 @@ def _cards(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def name_of(name: str) -> str:
-    """Return the name of a dataset that is named by its name or by a path."""
+    """Return the name of a dataset, given its name or the path of its card."""
     if card := card_of(name):
         return read_card(card).card.name
     if is_path(name) or name.endswith(rows.ENDINGS):
@@ -213,38 +213,38 @@ def of_table(values: Mapping[str, Any], folder: Path, where: str, split: Split) 
             raise BadConfig(f"{where}: the quality {quality.name!r} has low = {quality.low:g}, which is not below "
                             f"high = {quality.high:g}")
     if unknown := sorted(table.columns.keys() - set(rated_table.COLUMNS)):
-        raise BadConfig(f"{where}: columns names {unknown[0]!r}, which is none of {', '.join(rated_table.COLUMNS)}")
+        raise BadConfig(f"{where}: unknown column {unknown[0]!r} in columns; known: {', '.join(rated_table.COLUMNS)}")
     card = DatasetCard(
         name=table.name, title=table.title or table.name, split=table.split or split, level=table.level,
         language=table.language, size=table.size, licence=table.licence, citation=table.citation, sources=(),
         qualities=tuple(Quality(quality.name, quality.low, quality.high, quality.dimension or (
-            unshared(quality.name, table.name) if split == "own" else "")) for quality in qualities))
+            private_dimension(quality.name, table.name) if split == "own" else "")) for quality in qualities))
     votes = {quality.name: quality.columns or (quality.name,) for quality in qualities}
     return OwnDataset(card, folder / table.file, table.columns, votes)
 
 
-def unshared(quality: str, dataset: str) -> str:
-    """Return the dimension of a quality that shares no board."""
+def private_dimension(quality: str, dataset: str) -> str:
+    """Return the dimension of a quality that has a board of its own."""
     return f"{quality} of {dataset}"
 
 
 def find(name: str, folder: Path) -> Path | None:
-    """Return the card of a dataset by its name in a folder, or in the folder NAME there."""
+    """Return the path of a dataset's card in a folder or in its subfolder NAME."""
     return next((path for path, dataset in _cards(folder) if dataset == name), card_of(str(folder.absolute() / name)))
 
 
-def keep(path: Path, home: Path) -> tuple[Dataset, tuple[str, ...]]:
-    """Read a card with its file, and keep both in the home; the registry then has the dataset."""
+def import_card(path: Path, home: Path) -> tuple[Dataset, tuple[str, ...]]:
+    """Import a card and its file into the home, and register the dataset."""
     dataset, remarks = read_card(path).scaled()
     if store.save_own(dataset, home):
-        sys.stderr.write(f"{dataset.card.name} in the home is replaced by what {path} holds now\n")
+        sys.stderr.write(f"{dataset.card.name}: replaced in the home by the current content of {path}\n")
     registry.know(home)
     return dataset, remarks
 
 
-def named(names: Iterable[str], home: Path) -> tuple[str, ...]:
-    """Return the names of datasets; one that is named by a path is kept in the home first."""
+def import_paths(names: Iterable[str], home: Path) -> tuple[str, ...]:
+    """Return the names of datasets, importing first those that are given by the path of a card."""
     cards = {name_of(name): card_of(name) for name in names}
     for card in filter(None, cards.values()):
-        keep(card, home)
+        import_card(card, home)
     return tuple(cards)

@@ -73,15 +73,15 @@ def load(name: str, home: Path) -> Corpus:
     chosen = CARDS.get(name) or _own_card(file, content.rows)
     rows = [(row, overlap.digests(turn["text"] for turn in row["utterances"])) for row in content.rows]
     repeats = overlap.Contexts(digests for row, digests in rows if row["split"] not in chosen.training)
-    listed, evaluated = overlap.listed(home), overlap.evaluated(home)
+    evaluation_ids, evaluation_contexts = overlap.evaluation_ids(home), overlap.evaluation_contexts(home)
     dialogues: list[Dialogue] = []
     left_out: Counter[str] = Counter()
     for row, digests in rows:
         if row["split"] not in chosen.training:
             continue
-        if row["dialogue_id"] in listed or evaluated.meet(digests):
+        if row["dialogue_id"] in evaluation_ids or evaluation_contexts.overlaps(digests):
             left_out[EVALUATED] += 1
-        elif "duplicate_of_split" in row or repeats.meet(digests):
+        elif "duplicate_of_split" in row or repeats.overlaps(digests):
             left_out[REPEATED] += 1
         else:
             dialogues.append(_dialogue(row, chosen.name))

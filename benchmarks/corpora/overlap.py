@@ -1,12 +1,12 @@
 """Overlap of a corpus with evaluation sets, found by content.
 
-A dialogue meets a context if they share at least two utterances that are half of the context, or its only one.
-Utterances of fewer than 12 letters and digits do not count, nor do case, punctuation and spaces; a conversation that
-has no others must be the same throughout.
+A dialogue overlaps a context if they share at least two utterances and at least half of the context, or its only
+utterance. Utterances with fewer than 12 letters and digits are ignored, as are case, punctuation and spaces; a
+conversation of short utterances only must match as a whole.
 
 `overlap.npz` has the contexts of the ten public evaluation sets of the organisers' release and of the test part of
-DailyDialog++, as digests that reveal no text. It is made from the organisers' folder and the corpora, to the same
-bytes, by `python -m benchmarks.corpora.overlap human_evaluation_data corpora`. Evaluation sets in the home are added.
+DailyDialog++, as digests that reveal no text. It is built from the organisers' folder and the corpora, reproducibly,
+by `python -m benchmarks.corpora.overlap human_evaluation_data corpora`. Evaluation sets in the home are added.
 """
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ class Contexts:
                 for digest in context:
                     self._by_digest[digest].append(context)
 
-    def meet(self, dialogue: frozenset[int]) -> bool:
-        """Return True if a dialogue meets any of the contexts."""
-        return next(self.met(dialogue), None) is not None
+    def overlaps(self, dialogue: frozenset[int]) -> bool:
+        """Return True if a dialogue overlaps any of the contexts."""
+        return next(self.matches(dialogue), None) is not None
 
-    def met(self, dialogue: frozenset[int]) -> Iterator[frozenset[int]]:
-        """Yield the contexts that a dialogue meets."""
+    def matches(self, dialogue: frozenset[int]) -> Iterator[frozenset[int]]:
+        """Yield the contexts that a dialogue overlaps."""
         shared = Counter(context for digest in dialogue for context in self._by_digest.get(digest, ()))
         return (context for context, count in shared.items()
                 if count >= min(2, len(context)) and 2 * count >= len(context))
 
 
 def digests(texts: Iterable[str]) -> frozenset[int]:
-    """Return the digests of the utterances that are long enough to be recognised, else of the whole conversation."""
-    bare = [IGNORED.sub("", text.casefold()) for text in texts]
-    long = [text for text in bare if len(text) >= LETTERS] or [str(bare)]
+    """Return the digests of utterances long enough to be recognised, or of the whole conversation if there are none."""
+    normalised = [IGNORED.sub("", text.casefold()) for text in texts]
+    long = [text for text in normalised if len(text) >= LETTERS] or [str(normalised)]
     return frozenset(int.from_bytes(hashlib.blake2b(text.encode(errors="replace"), digest_size=8).digest())
                      for text in long)
 
@@ -74,20 +74,20 @@ def context_digests(dataset: Dataset) -> list[frozenset[int]]:
     return [digests(turn.text for turn in item.context) for item in dataset.items]
 
 
-def listed(home: Path) -> frozenset[str]:
-    """Return the ids of dialogues in evaluation sets that a list in the home names."""
+def evaluation_ids(home: Path) -> frozenset[str]:
+    """Return the ids of evaluation dialogues that are listed in a file of the home."""
     path = corpus_files.stored(corpus_files.LIST, home)
     return frozenset(corpus_files.ids(path)) if path.is_file() else frozenset()
 
 
-def evaluated(home: Path) -> Contexts:
-    """Return the contexts of the evaluation sets, shipped and in the home."""
+def evaluation_contexts(home: Path) -> Contexts:
+    """Return the contexts of all evaluation sets: those shipped with the project and those in the home."""
     notes = ((name, store.note(home, name)) for name in registry.names())
-    return _evaluated(home, tuple((name, note.items) for name, note in notes if note))
+    return _evaluation_contexts(home, tuple((name, note.items) for name, note in notes if note))
 
 
 @functools.lru_cache(maxsize=4)
-def _evaluated(home: Path, stored: tuple[tuple[str, str], ...]) -> Contexts:
+def _evaluation_contexts(home: Path, stored: tuple[tuple[str, str], ...]) -> Contexts:
     contexts = shipped()
     for name, _ in stored:
         contexts.add(context_digests(registry.load(name, home)))
@@ -95,25 +95,25 @@ def _evaluated(home: Path, stored: tuple[tuple[str, str], ...]) -> Contexts:
 
 
 def in_corpora(dataset: Dataset, home: Path) -> Iterator[tuple[str, int]]:
-    """Yield each corpus in the home, with the number of items whose context it holds."""
+    """Yield each corpus in the home, with the number of items whose context it overlaps."""
     items = context_digests(dataset)
     contexts = Contexts(items)
     for path in sorted((home / "corpora").glob("*.jsonl.gz")):
         name = corpus_files.plain_name(path)
         if name != corpus_files.LIST:
-            met = {context for row in corpus_files.read(path).rows
-                   for context in contexts.met(digests(turn["text"] for turn in row["utterances"]))}
-            yield name, sum(context in met for context in items)
+            matched = {context for row in corpus_files.read(path).rows
+                       for context in contexts.matches(digests(turn["text"] for turn in row["utterances"]))}
+            yield name, sum(context in matched for context in items)
 
 
 def shipped() -> Contexts:
-    """Return the contexts that come with the project."""
+    """Return the contexts that are shipped with the project."""
     with as_file(files(__package__) / SHIPPED) as path, np.load(path) as table:
         known, members, sizes = (table[key] for key in ("digests", "members", "sizes"))
     return Contexts(frozenset(part.tolist()) for part in np.split(known[members], np.cumsum(sizes)[:-1]))
 
 
-def made(release: Path, corpora: Path) -> Contexts:
+def public_contexts(release: Path, corpora: Path) -> Contexts:
     """Return the contexts of the organisers' release and of DailyDialog++'s test part."""
     contexts = Contexts()
     for name in registry.names():
@@ -137,4 +137,4 @@ def save(contexts: Contexts, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    save(made(Path(sys.argv[1]), Path(sys.argv[2])), Path(__file__).with_name(SHIPPED))
+    save(public_contexts(Path(sys.argv[1]), Path(sys.argv[2])), Path(__file__).with_name(SHIPPED))

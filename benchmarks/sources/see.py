@@ -1,9 +1,9 @@
-"""See et al. (NAACL 2019): whole PersonaChat dialogues with controllable systems, on nine questions.
+"""See et al. (NAACL 2019): PersonaChat dialogues with controllable systems, rated as a whole on nine questions.
 
 Upstream is a folder of JSON-lines logs, one per system: {dialog: [{speaker, text}], evaluation_results: {QUALITY:
-score}, model_name, ...}. Scores rise with quality, but for `inquisitive`, whose 4 is too many questions. The shape is
-verified against the authors' notebook, not a stored copy. Logs are read by file name, so the numbers differ from the
-organisers'. Dialogues between two people have no scores and are left out.
+score}, model_name, ...}. A higher score is better, except for `inquisitive`, where 4 means too many questions. The
+format was checked against the authors' notebook, not against a copy of the data. Logs are read in order of file name,
+so items are numbered differently from the organisers'. Dialogues between two people have no scores and are left out.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Zhao et al. (ACL 2020): replies of many decoders on DailyDialog and PersonaChat, four raters each.
 
 Upstream is `ACL2020_data.zip` with one JSON object per corpus, from dialogue id to {context: [[floor, text]],
-reference: [floor, text], responses: {system: {uttr, scores: {hit: {QUALITY: vote}}}}}. The organisers' appropriateness
-is `overall` there. The shape is verified against the authors' code, not a stored copy, and the name of the PersonaChat
-file is a guess after that of the DailyDialog file, `dd_annotations.json`.
+reference: [floor, text], responses: {system: {uttr, scores: {hit: {QUALITY: vote}}}}}. The quality that the organisers
+call appropriateness is named `overall` there. The format was checked against the authors' code, not against a copy of
+the data; the name of the PersonaChat file is guessed from that of the DailyDialog file, `dd_annotations.json`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FILES = {
     "dailydialog-zhao": ("dd_*.json", "*dailydialog*.json", "*DailyDialog*.json"),
     "persona-zhao": ("pc_*.json", "persona*.json", "*persona*.json", "*PersonaChat*.json"),
 }
-"""Possible names of the file of each dataset, best first."""
+"""File name patterns of each dataset, in order of preference."""
 
 
 def convert(path: Path, card: DatasetCard) -> Dataset:

@@ -30,11 +30,11 @@ class Store:
         """Return the parsed content of a key, or None."""
         return next((value for name in self.names(key) if (value := self.read(name, parse)) is not None), None)
 
-    def put(self, key: str, content: bytes, *, lasting: bool = True) -> str:
+    def put(self, key: str, content: bytes, *, durable: bool = True) -> str:
         """Write the content of a key in place of any other, and return the name of its file."""
         path = PurePosixPath(key)
         name = str(path.with_name(f"{path.stem}-{digest(content)}{path.suffix}"))
-        self.files.write(name, content, lasting=lasting)
+        self.files.write(name, content, durable=durable)
         for other in self.names(key):
             if other != name:
                 self.files.remove(other)

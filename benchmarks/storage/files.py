@@ -1,4 +1,4 @@
-"""Files written atomically, and files by name in a folder or behind a URL."""
+"""Atomic writes, and access to files by name in a folder or behind a URL."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _WRITER = re.compile(rf"\.{MACHINE}-(\d+)\.[^.]*\.part")
 
 _URL, _URL_WITH_PATH = re.compile(r"[a-z][a-z0-9+.-]+:/"), re.compile(r"[a-z][a-z0-9+.-]+://.*[^/]")
 _OBJECT_STORE = re.compile(r"(s3a?|gc?s|abfss?|az|adl)://")
-"""Protocols without folders, where making one would make a bucket."""
+"""Protocols of object stores, which have no folders; creating one would create a bucket."""
 _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 
 
-def write_atomically(path: Path, content: bytes, *, lasting: bool = True) -> None:
+def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
     """Write `content` to a temporary file, then rename it to `path`.
 
-    Without `lasting` a power cut may leave it empty, which is for files whose name tells their digest.
+    Without `durable` the file may be empty after a power cut; use that only for files named by their digest.
     """
     handle, part = tempfile.mkstemp(dir=path.parent, prefix=_prefix(path), suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
             stream.flush()
-            if lasting:
+            if durable:
                 os.fsync(stream.fileno())
         Path(part).chmod(0o644)
         Path(part).replace(path)
@@ -52,7 +52,7 @@ def write_atomically(path: Path, content: bytes, *, lasting: bool = True) -> Non
 
 @contextlib.contextmanager
 def staged(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder that replaces this one on success."""
+    """Yield an empty temporary folder that replaces `folder` on success."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_prefix(folder), suffix=".part"))
     try:
@@ -75,7 +75,7 @@ def sweep(folder: Path) -> None:
     for part in list(folder.rglob(".*.part")):
         with contextlib.suppress(FileNotFoundError):  # another process has just renamed it
             writer = _WRITER.search(part.name)
-            abandoned = writer is not None and not _runs(int(writer[1]))
+            abandoned = writer is not None and not _is_running(int(writer[1]))
             if abandoned and part.is_dir():
                 shutil.rmtree(part, ignore_errors=True)
             elif part.is_file() and (abandoned or time.time() - part.stat().st_mtime > STALE):
@@ -83,12 +83,12 @@ def sweep(folder: Path) -> None:
 
 
 def walk(folder: Path, pattern: str = "*") -> list[Path]:
-    """List the files below a folder, shallow before deep, then by name; without macOS metadata."""
+    """List the files below a folder, without macOS metadata, sorted by depth and then by name."""
     files = (file for file in folder.rglob(pattern) if file.is_file() and not file.name.startswith("._"))
     return sorted(files, key=lambda file: (len(file.parts), str(file)))
 
 
-def _runs(process: int) -> bool:
+def _is_running(process: int) -> bool:
     """Return True if the process exists, or if the system cannot tell."""
     if os.name == "posix":
         with contextlib.suppress(PermissionError, OverflowError):
@@ -100,10 +100,10 @@ def _runs(process: int) -> bool:
 
 
 class Files:
-    """Files by name, with slashes, in a folder or behind any URL that fsspec knows (s3://, gs://, memory://).
+    """Access to files by slash-separated name, in a folder or behind any URL that fsspec supports (s3://, memory://).
 
     A missing file is a FileNotFoundError, any other failure an OSError. `address` opens the same files in another
-    process; `root` is for messages, without a password that the URL may hold; `path` is None behind a URL.
+    process; `root` is the address without its password, for messages; `path` is None behind a URL.
     """
 
     def __init__(self, address: Path | str) -> None:
@@ -118,7 +118,7 @@ class Files:
         if self.path is not None:
             return
         if not _URL_WITH_PATH.match(url):
-            raise OSError(errno.EINVAL, "the URL has no path; it looks like s3://bucket/scores", url)
+            raise OSError(errno.EINVAL, "the URL has no path; expected a URL such as s3://bucket/scores", url)
         with self._errors():
             self._system, self._folder = fsspec.core.url_to_fs(self.address)
 
@@ -127,8 +127,8 @@ class Files:
             content: bytes = self._system.cat_file(self._at(name))
         return content
 
-    def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
-        """Write a file atomically; in a folder `lasting` waits until it would survive a power cut."""
+    def write(self, name: str, content: bytes, *, durable: bool = True) -> None:
+        """Write a file atomically; in a folder, `durable` makes sure that it survives a power cut."""
         with self._errors():
             if self.path is None:
                 if not _OBJECT_STORE.match(self.address):
@@ -136,10 +136,10 @@ class Files:
                 self._system.pipe_file(self._at(name), content)
             else:
                 (self.path / name).parent.mkdir(parents=True, exist_ok=True)
-                write_atomically(self.path / name, content, lasting=lasting)
+                write_atomically(self.path / name, content, durable=durable)
 
     def names(self, folder: str, start: str = "", end: str = "") -> list[str]:
-        """List the files in a folder whose names start and end like this, in order."""
+        """List the files in a folder whose names have this prefix and suffix, sorted."""
         listed: list[str] = []
         with self._errors(), contextlib.suppress(FileNotFoundError, NotADirectoryError):
             if self.path is None:
@@ -161,7 +161,7 @@ class Files:
             self._system.mv(self._at(name), self._at(other))
 
     def age(self, name: str) -> float:
-        """Return the seconds since a file was written by the clock of this machine, 0 if the store does not know."""
+        """Return the seconds since a file was modified, by this machine's clock; 0 if the store does not record it."""
         with self._errors():
             try:
                 return time.time() - float(self._system.modified(self._at(name)).timestamp())
@@ -173,7 +173,7 @@ class Files:
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
-        """Turn the exceptions of the package of a protocol into OSErrors that name the store."""
+        """Convert exceptions of the protocol's package into OSErrors that name the store."""
         try:
             yield
         except Exception as error:
@@ -181,7 +181,7 @@ class Files:
                 raise
             if isinstance(error, FileNotFoundError):
                 raise FileNotFoundError(errno.ENOENT, "no such file", self.root) from error
-            hint = " (the extras [s3] and [gcs] bring two of these)" if isinstance(error, ImportError) else ""
+            hint = " (the extras [s3] and [gcs] install S3 and GCS)" if isinstance(error, ImportError) else ""
             line = next(iter(str(error).strip().splitlines()), "")
             reason = f"the store does not answer: {type(error).__name__}: {line:.250}{hint}"
             raise OSError(getattr(error, "errno", None) or errno.EIO, _PASSWORD.sub("", reason), self.root) from error

@@ -1,4 +1,4 @@
-"""Datasets for the library datasets, and datasets or trained weights as folders for the hub.
+"""Datasets as Hugging Face `datasets`, and datasets or trained weights as folders for the hub.
 
     items    id, context (speaker, text), response, references (text, weight), facts, system; whole dialogues have
              `dialogue` instead of context and response
@@ -45,7 +45,7 @@ def to_datasets(name: str, home: Path | str | None = None) -> hub.DatasetDict:
         import datasets as hub
     except ImportError as error:
         raise BadConfig("datasets is not installed; pip install 'dialogue-harness[all]'") from error
-    dataset = at_hand(name, home_folder(Path(home) if home else None))
+    dataset = load(name, home_folder(Path(home) if home else None))
     card = dataset.card
     info = hub.DatasetInfo(description=readme(dataset), citation=card.citation, homepage=card.homepage,
                            license=card.licence)
@@ -53,11 +53,11 @@ def to_datasets(name: str, home: Path | str | None = None) -> hub.DatasetDict:
                             for part, table in tables(dataset).items()})
 
 
-def at_hand(name: str, home: Path) -> Dataset:
+def load(name: str, home: Path) -> Dataset:
     """Load a dataset by its name or the path of its card."""
     registry.know(home)
-    (known,) = own.named((name,), home)
-    return registry.load(registry.card(known.casefold()).name, home)
+    (dataset_name,) = own.import_paths((name,), home)
+    return registry.load(registry.card(dataset_name.casefold()).name, home)
 
 
 def export(dataset: Dataset, folder: Path) -> None:
@@ -102,7 +102,7 @@ def tables(dataset: Dataset) -> dict[str, pa.Table]:
 def readme(dataset: Dataset) -> str:
     """Return the README of a dataset with the metadata for the hub."""
     card = dataset.card
-    licence = _spelled(card.licence, dots=True) if OPEN.fullmatch(_spelled(card.licence)) else "other"
+    licence = _licence_id(card.licence, dots=True) if OPEN.fullmatch(_licence_id(card.licence)) else "other"
     head = {"pretty_name": card.title, "language": card.language, "license": licence,
             **({"license_name": card.licence} if licence == "other" else {}),
             "configs": [{"config_name": part, "data_files": f"{part}.parquet"} for part in ("items", "votes")]}
@@ -138,11 +138,11 @@ def _document(head: Mapping[str, object], *parts: str) -> str:
 
 
 def _row(item: Item) -> dict[str, Any]:
-    """Return the record of an item, with its turns under both names of the schemas."""
+    """Return the record of an item, with its turns as `context` and as `dialogue`."""
     record = item.record
     return {**record, "dialogue": record["context"], "response": item.response and item.response.text}
 
 
-def _spelled(licence: str, *, dots: bool = False) -> str:
-    """Spell a licence as on the hub: cc-by-4.0."""
+def _licence_id(licence: str, *, dots: bool = False) -> str:
+    """Return a licence in the hub's spelling, such as cc-by-4.0."""
     return re.sub(r"[^a-z0-9.]+" if dots else r"[^a-z0-9]+", "-", licence.casefold()).strip("-")

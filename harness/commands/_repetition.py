@@ -46,13 +46,13 @@ def repeat(folder: Path, args: argparse.Namespace) -> int:
         raise BadConfig(f"--out {args.out}: holds the results to be verified; name another folder")
     requested = _settings(folder, before, args)
     plan, work = prepare(requested)
-    for line in _differs_already(before, plan, work):
+    for line in _changed_inputs(before, plan, work):
         print(f"changed: {line}", file=sys.stderr)
     results = command.carry_out(plan, work, requested)
     work.progress.terminal.line(work.progress.summary())
     scored = work.progress.scored
     print(f"written to {requested.out.resolve()}; pairs of metric and dataset: {scored} scored, "
-          f"{len(results.timings) - scored} kept from an earlier verification there")
+          f"{len(results.timings) - scored} reused from an earlier verification there")
     drifts = differences.drifts(before, results)
     print("\n".join(map(_line, drifts)))
     if all(drift.equal for drift in drifts):
@@ -83,11 +83,11 @@ def _settings(folder: Path, before: Results, args: argparse.Namespace) -> Settin
     for name, value in vars(args).items():
         if value is not None and name not in ("with_", "rescore"):  # both are for bundles
             setattr(repeated, name, value)
-    return _placed(folder, settings(repeated), args.folders)
+    return _with_local_paths(folder, settings(repeated), args.folders)
 
 
-def _placed(folder: Path, requested: Settings, folders: Sequence[Path]) -> Settings:
-    """Return the settings with the present paths of files, folders and dataset cards."""
+def _with_local_paths(folder: Path, requested: Settings, folders: Sequence[Path]) -> Settings:
+    """Return the settings with files, folders and dataset cards replaced by their paths on this machine."""
     places = [*folders, Path()]
     try:
         values: dict[str, Any] = {name: tuple(paths.placed(each, places) for each in getattr(requested, name))
@@ -110,22 +110,22 @@ def _listed(places: Sequence[Path]) -> str:
     return ", ".join(str(place.resolve()) for place in places)
 
 
-def _differs_already(before: Results, plan: Plan, work: Workspace) -> Iterator[str]:
-    """Yield differences of code, packages, machine and data, before anything is scored."""
+def _changed_inputs(before: Results, plan: Plan, work: Workspace) -> Iterator[str]:
+    """Yield the differences of code, packages, machine and data that are known before scoring."""
     now = environment.facts(before.run.seed, str(work.models.machine), {}, "")
     for cause in causes.environment(before.run, now):
         yield f"{cause.name}: {cause.old} then, {cause.new} now"
     known = {entry.name: entry for entry in before.datasets}
     for card in plan.cards:
-        with contextlib.suppress(BadStore):  # reported when the run comes to it
+        with contextlib.suppress(BadStore):  # reported when the run loads it
             dataset = load(card, work.home, plan.selection)
             if dataset is None or card.name not in known:
                 continue
             old = known[card.name]
             if dataset.fingerprint != old.fingerprint:
-                yield f"items of {card.name}: {old.origin} then, {dataset.origin} now, and not the same"
+                yield f"items of {card.name} differ: {old.origin} then, {dataset.origin} now"
             elif DIGEST not in before.run.options and old.ratings_fingerprint != ratings_fingerprint(dataset.ratings):
-                yield f"ratings of {card.name}: not the same"
+                yield f"ratings of {card.name} differ"
     signatures = {entry.name: entry.signature for entry in before.metrics}
     for chosen in plan.chosen:
         entry = entries.metric_entry(chosen, work.models)
@@ -138,7 +138,7 @@ def _line(drift: TableDifference) -> str:
         return f"{drift.table}: {drift.common} rows, all equal"
     text = f"{drift.table}: {len(drift.differ)} of {drift.common} rows differ"
     if drift.where:
-        text += f", most by {drift.largest:.3g}: {', '.join(drift.where)}"
+        text += f"; the largest difference is {drift.largest:.3g}, in {', '.join(drift.where)}"
     return text + f"; {len(drift.gone)} are gone, {len(drift.new)} are new"
 
 

@@ -72,5 +72,6 @@ def _check_dataset(name: str, card: Path | None, home: Path) -> int:
         return 1
     print("\n".join(dataset.check(loaded, remarks, home)))
     if lines := source.inferred(loaded):
-        print(f"inferred from the file; to fix it, replace the qualities in {card} by:", *lines, sep="\n")
+        print(f"inferred from the file; to make this permanent, replace the qualities in {card} with:", *lines,
+              sep="\n")
     return 0

@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
 
     if (Path(args.name) / checkpoint.CARD).is_file():
         return _weights(Path(args.name), args.push)
-    dataset = hub.at_hand(args.name, args.home)
+    dataset = hub.load(args.name, args.home)
     if args.push:
         raise BadConfig(f"{args.name}: --push uploads only weights; upload a dataset with `hf upload` if its licence "
                         "allows that")

@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     """Read everything before storing anything."""
     path = args.path.expanduser()
     if card := own.card_of(str(path.absolute())):
-        dataset, remarks = own.keep(card, args.home)
+        dataset, remarks = own.import_card(card, args.home)
         print("\n".join(about(dataset, remarks)))
         print(f"stored in {args.home}; next: `harness run --dataset {dataset.card.name}`")
         return 0

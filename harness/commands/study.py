@@ -71,7 +71,7 @@ def _request(args: argparse.Namespace) -> StudyRequest:
     if args.limit is not None and args.limit < 1:
         raise BadConfig(f"--limit must be 1 or more, not {args.limit}")
     selection = Selection(
-        metrics=tuple(args.metric), datasets=own.named(args.dataset, args.home), split=args.split,
+        metrics=tuple(args.metric), datasets=own.import_paths(args.dataset, args.home), split=args.split,
         qualities=tuple(args.quality), limit=args.limit, seed=args.seed, data=args.data)
     return StudyRequest(selection, args.home, expanded(args.out), args.draws,
                         expanded(args.folder) if args.folder else None, choice(args))

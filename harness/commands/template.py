@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         raise BadConfig(f"{args.out}: expected a file name ending in {', '.join(forms)}")
     if args.out and args.out.exists():
         raise BadConfig(f"{args.out}: already exists and may contain scores; choose another name or delete it")
-    real, sample = at_hand(args.home, own.named(args.dataset, args.home), args.split)
+    real, sample = at_hand(args.home, own.import_paths(args.dataset, args.home), args.split)
     chosen = [*real, *sample] if args.dataset else real or sample
     if not chosen:
         raise BadConfig(f"no dataset of the split {args.split} among {', '.join(args.dataset)}")

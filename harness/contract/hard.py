@@ -1,4 +1,4 @@
-"""Items that metrics break on, by difficulty.
+"""Items that break metrics, by difficulty.
 
 Each odd text is a response, a reference and a context in turn, with plain texts in the other fields, so that a case can
 be scored by any metric.
@@ -39,7 +39,7 @@ def hard(text: str, name: str = "") -> tuple[Item, ...]:
 
 def item(name: str, response: str, references: Sequence[str] = ("a good reply to you",),
          context: Sequence[str] = ("hello there",)) -> Item:
-    """Return an item whose context alternates and ends with the user."""
+    """Return an item whose context alternates between the speakers and ends with the user."""
     turns = [Utterance(USER if back % 2 == 0 else SYSTEM, text) for back, text in enumerate(reversed(context))]
     return Item(name, tuple(turns[::-1]), Utterance(SYSTEM, response), tuple(map(Reference, references)), FACTS, "bot")
 
@@ -62,7 +62,7 @@ def cases() -> dict[str, tuple[Item, ...]]:
 
 
 def awkward() -> Dataset:
-    """Return one dataset of all items and a plain one."""
+    """Return a dataset of all these items and a plain one."""
     return dataset((item("plain", "yes , i like tea"), *itertools.chain.from_iterable(cases().values())))
 
 

@@ -36,7 +36,7 @@ class Cache:
         value = self._store.get(name, json.loads)
         if value is None:
             content = json.dumps(make()).encode()
-            self._store.put(name, content, lasting=False)
+            self._store.put(name, content, durable=False)
             value = json.loads(content)
         return value
 
@@ -49,7 +49,7 @@ class Cache:
             known |= zip([names[index] for index in missing], make(missing), strict=True)
         table = np.array([known[name] for name in names])
         if missing:
-            self._store.put(file, json.dumps(list(names)).encode() + b"\n" + table.tobytes(), lasting=False)
+            self._store.put(file, json.dumps(list(names)).encode() + b"\n" + table.tobytes(), durable=False)
         return table
 
 

@@ -72,12 +72,12 @@ def generator(seed: int, dataset: str, quality: str) -> np.random.Generator:
 
 def compared(dataset: str, quality: str, names: Sequence[str], statistic: str, test: str,
              tests: PairTests, permutations: int = 0) -> Comparisons:
-    """Return the tests of every two columns, p adjusted over all pairs of the target, without pairs that have no p."""
+    """Return the tests of all pairs of columns with p adjusted over the pairs; a pair without p is left out."""
     first, second = np.triu_indices(len(names), 1)
-    known = np.isfinite(tests.p[first, second])
-    first, second = first[known], second[known]
+    tested = np.isfinite(tests.p[first, second])
+    first, second = first[tested], second[tested]
     ahead = tests.delta[first, second] >= 0
     pairs = better, worse = np.where(ahead, first, second), np.where(ahead, second, first)
-    fine = (below_draws(tests, permutations) if permutations else tests.p)[pairs]
+    p = (below_draws(tests, permutations) if permutations else tests.p)[pairs]
     return Comparisons(dataset, quality, statistic, test, tuple(names), better, worse, tests.n[pairs],
-                       tests.delta[pairs], tests.value[pairs], tests.p[pairs], holm(fine), benjamini_hochberg(fine))
+                       tests.delta[pairs], tests.value[pairs], tests.p[pairs], holm(p), benjamini_hochberg(p))

@@ -31,7 +31,7 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
                        statistics=additional_statistics(requested.statistic, requested.level))
     home = home_folder(requested.home)
     datasets.know(home)
-    requested = dataclasses.replace(requested, dataset=tuple(sorted(own.named(requested.dataset, home))))
+    requested = dataclasses.replace(requested, dataset=tuple(sorted(own.import_paths(requested.dataset, home))))
     selection = Selection(
         metrics=requested.metric, beside=requested.with_, datasets=requested.dataset, split=requested.split,
         languages=requested.language, qualities=requested.quality, limit=requested.limit, sample=requested.sample,

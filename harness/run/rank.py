@@ -35,14 +35,14 @@ def target_mean(values: Mapping[Target, float]) -> float:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Return the mean, rounded once: as `statistics.mean`, in a third of its time."""
+    """Return the exact mean, rounded once, like `statistics.mean` but three times as fast."""
     ratios = [value.as_integer_ratio() for value in values]
     common = max(denominator for _, denominator in ratios)  # all are powers of two
     return sum(numerator * (common // denominator) for numerator, denominator in ratios) / (common * len(values))
 
 
 def counted_mean(counts: Mapping[str, int]) -> Rule:
-    """Return the mean over printed averages of datasets, each counted as often as the dataset has targets."""
+    """Return a rule for published averages of datasets, which weights each by its dataset's number of targets."""
     return lambda values: _mean([value for (dataset, _), value in sorted(values.items())
                                  for _ in range(counts[dataset])])
 
@@ -63,7 +63,7 @@ def over(rule: Rule, values: Mapping[Target, float], cells: Collection[Target]) 
 def borda(rows: Mapping[str, Mapping[Target, float]], cells: Collection[Target]) -> dict[str, float]:
     """Count the competitors that each beats, summed over the cells; a tie counts half.
 
-    A competitor that lacks a cell has no points, and the others win none against it.
+    A competitor that lacks a cell has no points, and beating it earns none.
     """
     complete = {name: row for name, row in rows.items() if math.isfinite(over(target_mean, row, cells))}
     points = dict.fromkeys(rows, math.nan)
@@ -76,7 +76,7 @@ def borda(rows: Mapping[str, Mapping[Target, float]], cells: Collection[Target])
 
 def unseen(rows: Iterable[Correlation], metrics: Iterable[MetricEntry], datasets: Iterable[DatasetEntry],
            ) -> list[Correlation]:
-    """Remove the values of correlations with ratings on which the weights of the metric were fitted."""
+    """Replace correlations by NaN where the metric's weights were fitted on the ratings of the dataset."""
     seen = fitted(metrics, datasets)
     return [replace(row, value=math.nan) if (row.metric, row.dataset) in seen else row for row in rows]
 
@@ -114,7 +114,7 @@ def ranking(board: BoardId, origin: str, targets: Collection[Target], correlatio
             ) -> Iterator[RankingRow]:
     """Rank every column on a board under each rule and for each statistic, the best first.
 
-    A board of one dimension has the rule dev alone.
+    A board of one dimension is ranked by the rule dev only.
     """
     values = by_column(row for row in correlations if (row.dataset, row.quality) in targets)
     for statistic in dict.fromkeys(statistic for statistic, _, _ in values):

@@ -3,7 +3,7 @@
     OUT/state.json    the digest of all inputs, the digest of every file written, and the printed text
 
 Inputs are the code with its data, the datasets, the signatures of the metrics, the options, the environment and the
-studies shown on the pages. Contents are compared, never times, and results that were edited are computed again.
+studies shown on the pages. File contents are compared, not modification times, so edited results are recomputed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from metrics.registry import Chosen
 FILE = "state.json"
 PACKAGES = ("benchmarks", "metrics", "harness", "leaderboard")
 OUTPUTS = ("report", "site", "scores", "statistics")
-PASSING = {".pyc", ".part"}
+TEMPORARY = {".pyc", ".part"}
 """Suffixes of temporary files."""
 
 
@@ -52,10 +52,10 @@ def inputs(plan: Plan, work: Workspace, options: Mapping[str, Any], out: Path) -
 def printed(out: Path, state: str) -> str | None:
     """Return the text printed by the run that made these results; None if inputs or outputs differ."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        noted = json.loads((out / FILE).read_bytes())
-        outputs = _digests(out, *OUTPUTS)  # some may be of another run in the same store
-        if noted["inputs"] == state and noted["outputs"].items() <= outputs.items():
-            return str(noted["printed"])
+        recorded = json.loads((out / FILE).read_bytes())
+        outputs = _digests(out, *OUTPUTS)  # other runs may have added files to the same store
+        if recorded["inputs"] == state and recorded["outputs"].items() <= outputs.items():
+            return str(recorded["printed"])
     return None
 
 
@@ -66,14 +66,14 @@ def note(out: Path, state: str, text: str) -> None:
 
 
 def forget(out: Path) -> None:
-    """Delete the record, since the results are about to change."""
+    """Delete the record before the results change."""
     (out / FILE).unlink(missing_ok=True)
 
 
 def _digests(root: Path, *folders: str) -> dict[str, str]:
     """Return the digests of the files below some folders, by path."""
     return {str(path.relative_to(root)): resources.sha256(path) for folder in folders
-            for path in (root / folder).rglob("*") if path.suffix not in PASSING and path.is_file()}
+            for path in (root / folder).rglob("*") if path.suffix not in TEMPORARY and path.is_file()}
 
 
 def _dataset(home: Path, name: str) -> object:
@@ -86,12 +86,12 @@ def _dataset(home: Path, name: str) -> object:
 
 
 def is_signed(chosen: Chosen, work: Workspace) -> bool:
-    """Return True if no model or resource of a metric is known to be missing before scoring."""
+    """Return True unless a model or resource of the metric is already known to be missing."""
     return not any(isinstance(part, MissingResource) for part in _signed(chosen, work))
 
 
 def _signed(chosen: Chosen, work: Workspace) -> Iterator[str | MissingResource]:
-    """Yield the signatures of a metric and its inputs, or what they lack on this machine."""
+    """Yield the signature of a metric and of each of its inputs, or the error if it lacks a model or resource."""
     for part in (chosen, *composites.parts([chosen])):
         try:
             yield signature(part.metric, work.models)
@@ -100,6 +100,6 @@ def _signed(chosen: Chosen, work: Workspace) -> Iterator[str | MissingResource]:
 
 
 def _installed() -> list[str]:
-    """List the installed packages with their versions: a missing one may have been added."""
+    """List the installed packages with their versions, since a missing package may have been installed."""
     folders = [path for path in map(Path, sys.path) if path.is_dir()]
     return sorted({entry.name for folder in folders for entry in folder.iterdir() if entry.suffix == ".dist-info"})

@@ -24,7 +24,7 @@ SIZES = {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Stores, models and workers of a run; `executor` is None where the process of the run scores."""
+    """Stores, models and workers of a run; `executor` is None if the run scores in its own process."""
 
     home: Path
     store: ScoreStore
@@ -37,9 +37,9 @@ class Workspace:
 
 def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None = None,
                    requested: Settings | None = None) -> Workspace:
-    """Open the workspace of a plan, its stores under `out`; BadConfig for a missing device.
+    """Open the workspace of a plan with its stores under `out`; BadConfig for a missing device.
 
-    Executor, store and log are those of the settings; without settings this process scores and writes no log.
+    The settings choose executor, store and log; without settings, this process scores and writes no log.
     """
     choice, settings = choice or Choice(), requested or Settings()
     models = Models(home, choice)

@@ -50,7 +50,7 @@ def _locked(files: Files, path: Path, holder: str, waiting: Callable[[str], None
         waiting(_read(files, HOLDER) or "unknown process")
         lock.acquire(poll_interval=0.2)
     try:
-        files.write(HOLDER, holder.encode(), lasting=False)
+        files.write(HOLDER, holder.encode(), durable=False)
         yield
     finally:
         with contextlib.suppress(OSError):  # such as a full disk, which is reported by what failed before

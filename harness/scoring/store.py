@@ -57,7 +57,7 @@ class ScoreStore:
     def put_part(self, fingerprint: str, signature: str, span: Span, scores: Scores) -> None:
         key = f"{_stem(fingerprint, signature)}.{span[0]:07d}-{span[1]:07d}.shard"
         with self._errors():
-            self._store.put(key, _to_parquet(scores, signature), lasting=False)
+            self._store.put(key, _to_parquet(scores, signature), durable=False)
 
     def parts(self, fingerprint: str, signature: str) -> dict[Span, str]:
         """Return the stored parts that do not overlap, with their file names."""

@@ -1,10 +1,10 @@
-"""Influence of each row on a correlation, to first order: its change if the row counts a little more.
+"""First-order influence of each row on a correlation: the change if the row has slightly more weight.
 
     Pearson     h z - r (h^2 + z^2) / 2, ratings h and scores z centred and of length 1
-    Spearman    h z of the row's centred ranks, plus its part in the ranks of the other rows
+    Spearman    h z of the row's centred ranks, plus its effect through the ranks of the other rows
 
-Sums over the rows of a context are the influence of the context, by which whole contexts are tested (williams.py,
-pooled.py). Scores are prepared once for any ratings of the same rows.
+The influence of a context is the sum over its rows; williams.py and pooled.py use it to test whole contexts. Scores are
+prepared once for any ratings of the same rows.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ class SpearmanInfluence:
     def of(self, human: Vector) -> tuple[Vector, Array]:
         """Return the correlation of each metric, and the influence of each row on it.
 
-        A row's part in the ranks of others is the sum of ratings over rows with a higher score, and the reverse.
+        The effect of a row through the ranks of others is the sum of the ratings of rows with a higher score, plus the
+        sum of the scores of rows with a higher rating.
         """
-        people, runs, z = SpearmanInfluence(human[None]), self._runs, self._z
-        h, order, rated = people._z[0], people._runs.order[0], people._runs
+        ratings, runs, z = SpearmanInfluence(human[None]), self._runs, self._z
+        h, order, rated = ratings._z[0], ratings._runs.order[0], ratings._runs
         tails = _tails(h[runs.order])
         parts = h * z + runs.spread((tails[runs.row, runs.start] + tails[runs.row, runs.start + runs.sizes]) / 2)
         tails = _tails(z[:, order])

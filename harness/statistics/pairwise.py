@@ -1,28 +1,28 @@
-"""Pairwise accuracy: the share of pairs of items on which metric and people agree which is better, or that they tie.
+"""Pairwise accuracy: the share of pairs of items that metric and raters order alike or both tie.
 
     acc_eq(e) = (C + T) / (n (n - 1) / 2)        Deutsch, Foster & Freitag (2023), with tie calibration
 
 C counts the pairs that both order alike, T those that both tie; the metric ties a pair if the scores differ by at most
 e. The threshold is the smallest that maximises acc_eq on the panel itself, as in the paper, so that metrics that rarely
 tie and metrics that often do are compared fairly. Range 0 to 1, higher is better; no scale is assumed. A constant
-metric ties every pair and so has the share of pairs that people tie: no metric has less. Within groups there is one
-threshold, the smallest that maximises the mean over the groups.
+metric ties every pair, so its accuracy is the share of pairs that raters tie; no metric has less. Groups of items share
+one threshold, the smallest that maximises the mean over the groups.
 
-All thresholds are tried. Where e passes the difference d of a pair, a pair tied by people is won and a pair ordered
-rightly is lost; so acc_eq(e) is a running sum of steps in order of d. For many rows pairs are first counted in bins of
-d, and only bins that can hold the maximum are searched: O(n^2) time, O(n) memory.
+All thresholds are tried. When e reaches the difference d of a pair, the pair becomes right if raters tie it, and wrong
+if it was ordered rightly; so acc_eq(e) is a running sum of steps in order of d. For many rows, pairs are first counted
+in bins of d, and only bins that can hold the maximum are searched: O(n^2) time, O(n) memory.
 
-Soft pairwise accuracy: how close a metric's certainty that one system is better than another is to that of people.
+Soft pairwise accuracy: agreement of metric and raters on the certainty that one system is better than another.
 
     SPA = 1 - mean over pairs of systems i < j of |p_human(i, j) - p_metric(i, j)|       Thompson et al. (2024)
 
 p(i, j) is the one-sided p of a permutation test that system i is better than j. Systems that answered the same contexts
-are compared on those, by swapping the two in random contexts; systems that share none, by dealing their rows anew.
-Range 0 to 1, higher is better; a random p has 0.5 against people who are always sure.
+are compared on those, by swapping the two in random contexts; for systems that share none, rows are permuted between
+the two. Range 0 to 1, higher is better; a random p scores 0.5 against raters who are always certain.
 
 Departure: a permutation equal to the observed value counts half, where the paper counts it whole. Then
-p(j, i) = 1 - p(i, j), and the order of systems does not matter. People and metric have the same permutations, as in the
-authors' program, so that a metric that equals people has exactly 1.
+p(j, i) = 1 - p(i, j), and the order of systems does not matter. Raters and metric share their permutations, as in the
+authors' program, so that a metric equal to the ratings scores exactly 1.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ import numpy as np
 from harness.statistics.panel import Array, Codes, Panel, Vector, undefined
 
 ALL_AT_ONCE = 2000
-"""Largest number of rows of which all pairs are kept in memory."""
+"""Largest number of rows whose pairs are all kept in memory."""
 
 MANTISSA, OCTAVES = 14, 40
 """A bin of differences is one step of the leading 14 bits of a double, down to 2^-40 of the largest score."""
@@ -49,7 +49,7 @@ ROUNDING = 1e-12
 BINS = ((OCTAVES + 1) << MANTISSA) + 1
 
 Steps: TypeAlias = tuple[Vector, Any]
-"""Differences of scores, and the number or share of pairs won (above 0) or lost where the threshold reaches each."""
+"""Differences of scores, and the number or share of pairs that become right (or wrong, below 0) at each threshold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +71,17 @@ def why_not(panel: Panel) -> str:
 
 
 def accuracy(panel: Panel, epsilon: float) -> float:
-    """Return acc_eq at a threshold chosen elsewhere, such as on other data."""
+    """Return acc_eq at a given threshold, such as one calibrated on other data."""
     return math.nan if why_not(panel) else _right(*_sorted(panel, 0), epsilon) / math.comb(panel.n, 2)
 
 
 def threshold(groups: Sequence[Panel]) -> float:
     """Return the smallest threshold of ties with the best mean accuracy over groups."""
-    known = [part for part in groups if not why_not(part)]
-    if len(known) < 2:
-        return calibrated(known[0]).epsilon if known else math.nan
+    panels = [panel for panel in groups if not why_not(panel)]
+    if len(panels) < 2:
+        return calibrated(panels[0]).epsilon if panels else math.nan
     gaps, sizes = _merged([(np.zeros(1), np.zeros(1)), *(
-        (gaps, sizes / math.comb(part.n, 2)) for part in known for gaps, sizes in _blocks(*_sorted(part, 0)))])
+        (gaps, sizes / math.comb(panel.n, 2)) for panel in panels for gaps, sizes in _blocks(*_sorted(panel, 0)))])
     return float(gaps[np.argmax(np.round(np.cumsum(sizes), 10))])
 
 
@@ -99,13 +99,13 @@ def calibrated(panel: Panel) -> Calibration:
 
 
 def _sorted(panel: Panel, exponent: int) -> tuple[Vector, Vector]:
-    """Return ratings and scaled scores from the lowest score up, ties by rating."""
+    """Return ratings and scaled scores, sorted by score and then by rating."""
     order = np.lexsort((panel.human, panel.metric))
     return panel.human[order], np.ldexp(panel.metric[order], exponent)
 
 
 def _right(human: Vector, metric: Vector, epsilon: float) -> int:
-    """Count the pairs that are right at a threshold; rows from the lowest score up."""
+    """Count the pairs that are right at a threshold; rows must be sorted by score."""
     right = 0
     for row in range(len(human) - 1):
         tied, later = metric[row + 1:] - metric[row] <= epsilon, human[row + 1:]
@@ -144,7 +144,7 @@ def _blocks(human: Vector, metric: Vector) -> Iterator[Steps]:
 
 
 def _merged(blocks: Iterable[Steps]) -> Steps:
-    """Sort steps by difference, and add those at the same difference."""
+    """Sort steps by difference, and sum those at the same difference."""
     gaps, sizes = (np.concatenate(part) for part in zip(*blocks, strict=True))
     order = np.argsort(gaps, kind="stable")
     gaps, reached = gaps[order], np.cumsum(sizes[order])
@@ -153,13 +153,13 @@ def _merged(blocks: Iterable[Steps]) -> Steps:
 
 
 def _bins(gaps: Vector) -> Codes:
-    """Return the bin of each difference by the leading bits of its double, which are in the order of differences."""
+    """Return the bin of each difference: the leading bits of its double, which sort like the differences."""
     bits: Codes = gaps.view(np.int64) >> (52 - MANTISSA)
     return np.maximum(bits - ((1023 - OCTAVES) << MANTISSA), 0)
 
 
 def soft_pairwise_accuracy(panel: Panel) -> float:
-    """Return soft pairwise accuracy by the same DRAWS permutations for all metrics; within 1 / sqrt(DRAWS)."""
+    """Return soft pairwise accuracy by DRAWS permutations, the same for all metrics; accurate to 1 / sqrt(DRAWS)."""
     if why_not_soft(panel):
         return math.nan
     return float(1 - np.mean([abs(human - metric) for human, metric in _p_values(panel)]))
@@ -173,7 +173,7 @@ def why_not_soft(panel: Panel) -> str:
 
 
 def _p_values(panel: Panel) -> Iterator[tuple[float, float]]:
-    """Yield one-sided p by people and by the metric for each pair of systems."""
+    """Yield the one-sided p of the ratings and of the metric for each pair of systems."""
     human, metric = _means(panel, panel.human), _means(panel, panel.metric)  # (systems, contexts)
     rng = np.random.default_rng(0)
     swaps = rng.choice([-1.0, 1.0], size=(DRAWS, human.shape[1]))
@@ -185,20 +185,21 @@ def _p_values(panel: Panel) -> Iterator[tuple[float, float]]:
             difference = difference[shared]
             yield _shares(swaps[:, shared] @ difference, difference.sum(axis=0), np.abs(difference).sum(axis=0))
         else:
-            yield _dealt(panel.take(panel.system == systems[i]), panel.take(panel.system == systems[j]), rng)
+            yield _p_without_shared_contexts(panel.take(panel.system == systems[i]),
+                                             panel.take(panel.system == systems[j]), rng)
 
 
-def _dealt(first: Panel, second: Panel, rng: np.random.Generator) -> tuple[float, float]:
-    """Return one-sided p of the difference of means, with the rows of both systems dealt to them at random."""
+def _p_without_shared_contexts(first: Panel, second: Panel, rng: np.random.Generator) -> tuple[float, float]:
+    """Return the one-sided p of the difference of means, by permuting rows between the two systems."""
     values = np.stack([np.append(first.human, second.human), np.append(first.metric, second.metric)], axis=1)
     weights = np.repeat([1 / first.n, -1 / second.n], [first.n, second.n])
-    dealt = rng.permuted(np.tile(weights, (DRAWS, 1)), axis=1)
+    permuted = rng.permuted(np.tile(weights, (DRAWS, 1)), axis=1)
     values = values - values.mean(axis=0)
-    return _shares(dealt @ values, weights @ values, np.abs(values).sum(axis=0))
+    return _shares(permuted @ values, weights @ values, np.abs(values).sum(axis=0))
 
 
 def _shares(chance: Array, observed: Vector, size: Vector) -> tuple[float, float]:
-    """Return the share of permutations above the observed value, equals counting half, for people and metric."""
+    """Return the share of permutations above the observed value, ties counting half, for ratings and metric."""
     beyond = chance - observed
     equal = np.abs(beyond) <= ROUNDING * size
     human, metric = np.where(equal, 0.5, beyond > 0).mean(axis=0)

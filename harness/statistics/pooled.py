@@ -1,17 +1,18 @@
-"""The difference of two metrics over a whole board: of their weighted means of correlations over targets.
+"""The difference of two metrics' mean correlations over a whole board.
 
-    D     the difference of two weighted means of correlations over targets, those of a ranking rule
+    D     the difference of two means of correlations over targets, with the weights of a ranking rule
     se^2  sum over datasets of n / (n - 1) times the variance of the dataset's part of D over resamples of its contexts,
           n contexts; both metrics have the same resamples, and a dataset's qualities are drawn together
     p     two-sided, of D / se as Student's t with (sum v)^2 / sum v^2 / (n - 1) degrees of freedom, v the terms of se^2
           (Welch 1947, Satterthwaite 1946); the interval is D -+ t se
 
 `all_pairs` is PERM-BOTH (permutation.py) of the same difference, to first order: in a draw each context swaps its
-influence on the two means, on all qualities of its dataset. It assumes what PERM-BOTH does, and no distribution.
+influence on the two means, on all qualities of its dataset. Its assumptions are those of PERM-BOTH; it assumes no
+distribution.
 
-The datasets are fixed: results hold for them, on other contexts; the rank interval is about other datasets. Nothing is
-adjusted. For a leader and its runner-up that is not needed: if all are alike, those at the top are closer to each other
-than two at random (Hung & Fithian 2019, on independent ones).
+The datasets are fixed: results generalise to other contexts of the same datasets, whereas rank intervals also cover
+other datasets. No p is adjusted for multiple tests. A leader and its runner-up need no adjustment: if all metrics are
+equally good, the top two are closer to each other than two random ones (Hung & Fithian 2019, for independent ones).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The mean of one metric less that of another with its 95 % interval; NaN where one lacks a target."""
+    """The mean of one metric minus that of another, with its 95 % interval; NaN if either lacks a target."""
 
     value: float
     low: float
@@ -59,28 +60,28 @@ def weights(datasets: Sequence[str], rule: str) -> Vector:
 def differences(targets: Sequence[TargetScores], pairs: Iterable[tuple[int, int]], rng: np.random.Generator,
                 rule: str = "dev", draws: int = 500, statistic: str = "spearman") -> list[Difference]:
     """Return the difference of two metrics' means for each pair of rows of the targets' scores."""
-    columns, places = numbered(np.array([*pairs], dtype=np.int64).reshape(-1, 2))
+    columns, positions = numbered(np.array([*pairs], dtype=np.int64).reshape(-1, 2))
     groups = [_rated(group) for group in by_dataset(
         [replace(target, scores=target.scores[columns]) for target in targets])]
     ordered = [target for group in groups for target in group]
     weight = np.split(weights([target.dataset for target in ordered], rule),
                       np.cumsum([len(group) for group in groups])[:-1])
-    whole = sum(part @ values for part, values in zip(weight, correlations(ordered, statistic), strict=True))
+    means = sum(part @ values for part, values in zip(weight, correlations(ordered, statistic), strict=True))
     drawn = [np.einsum("t,dtm->dm", part, resampled(group, draws, statistic, rng))
              for part, group in zip(weight, groups, strict=True)]
     freedom = np.array([_units(group[0]) - 1 for group in groups])
-    return [_difference(float(np.subtract(*np.take(whole, pair))), [np.subtract(*part[:, pair].T) for part in drawn],
-                        freedom) for pair in places]
+    return [_difference(float(np.subtract(*np.take(means, pair))), [np.subtract(*part[:, pair].T) for part in drawn],
+                        freedom) for pair in positions]
 
 
 def all_pairs(targets: Sequence[TargetScores], weight: Array, rng: np.random.Generator, draws: int = 1000,
               statistic: str = "spearman", *, one_sided: bool = False, leads: int | None = None) -> list[PairTests]:
     """Return PERM-BOTH of every two metrics' weighted means, to first order, for each row of weights (boards, targets).
 
-    With `leads` only pairs with one of the first metrics are tested.
+    With `leads`, only pairs that include one of the first `leads` metrics are tested.
 
-    A metric's mean is a sum over contexts of their influence on each correlation (influence.py). In a draw each context
-    swaps the sums of two metrics, so that all pairs are products of one matrix, for hundreds of metrics.
+    A metric's mean is a sum over contexts of their influence on each correlation (influence.py). A draw swaps the sums
+    of two metrics in random contexts, so one matrix product serves all pairs, even of hundreds of metrics.
     """
     size, names = len(targets[0].scores), [target.dataset for target in targets]
     means, chance = np.zeros((len(weight), size)), np.zeros((len(weight), size, draws))
@@ -100,7 +101,7 @@ def all_pairs(targets: Sequence[TargetScores], weight: Array, rng: np.random.Gen
 
 def _by_context(target: TargetScores, statistic: str, units: int,
                 prepared: dict[tuple[tuple[int, ...], bytes], Influence]) -> tuple[Vector, Array]:
-    """Return the correlation of each metric, and the part of each context in it (metrics, contexts).
+    """Return the correlation of each metric, and the contribution of each context to it (metrics, contexts).
 
     Scores are `prepared` once for all qualities of a dataset with the same rows.
     """
@@ -138,22 +139,22 @@ def _tests(means: Vector, chance: Array, least: float, one_sided: bool, leads: i
 
 
 def share_reached(values: Vector, reliability: Vector, weight: Vector) -> float:
-    """Return a weighted mean of correlations as a share of the mean of an errorless metric, the root of reliability.
+    """Return a weighted mean of correlations as a share of the mean of an errorless metric, √reliability per target.
 
     Only targets with a reliability above 0 count; NaN if there are none. It may exceed 1 by chance.
     """
-    known = np.isfinite(values) & (np.nan_to_num(reliability) > 0)
-    most = float(weight[known] @ np.sqrt(reliability[known]))
-    return float(weight[known] @ values[known]) / most if most else math.nan
+    reliable = np.isfinite(values) & (np.nan_to_num(reliability) > 0)
+    errorless = float(weight[reliable] @ np.sqrt(reliability[reliable]))
+    return float(weight[reliable] @ values[reliable]) / errorless if errorless else math.nan
 
 
 def _difference(value: float, parts: Sequence[Vector], freedom: Vector) -> Difference:
     """Test one pair by its differences on the resamples of each dataset."""
-    known = [part[np.isfinite(part)] for part in parts]
-    most_exist = all(2 * len(some) >= len(part) for some, part in zip(known, parts, strict=True))
+    finite = [part[np.isfinite(part)] for part in parts]
+    most_exist = all(2 * len(values) >= len(part) for values, part in zip(finite, parts, strict=True))
     if math.isnan(value) or (freedom < 1).any() or not most_exist:
         return Difference(value, math.nan, math.nan, math.nan)
-    variance = np.array([part.var(ddof=1) for part in known]) * (freedom + 1) / freedom
+    variance = np.array([part.var(ddof=1) for part in finite]) * (freedom + 1) / freedom
     error = math.sqrt(variance.sum())
     if error < 1e-12:  # the same on every resample
         return Difference(value, value, value, 1.0 if abs(value) < 1e-12 else 0.0)
@@ -163,7 +164,7 @@ def _difference(value: float, parts: Sequence[Vector], freedom: Vector) -> Diffe
 
 
 def _rated(group: Sequence[TargetScores]) -> list[TargetScores]:
-    """Return the targets of a dataset on items with a rating, so that no context without one is drawn."""
+    """Restrict the targets of a dataset to rated items, so that every drawn context has a rating."""
     rows = np.isfinite([target.human for target in group]).any(axis=0)
     return [replace(target, human=target.human[rows], scores=target.scores[:, rows],
                     context=None if target.context is None else np.unique(target.context[rows], return_inverse=True)[1])

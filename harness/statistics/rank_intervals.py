@@ -1,11 +1,12 @@
-"""Ranks, each with the interval in which it would lie on other items and other datasets.
+"""Ranks with bootstrap intervals for other items and other datasets.
 
 A joint bootstrap: each draw takes datasets with replacement and, within each of them, items or whole contexts, the same
-for all qualities and metrics of a dataset, so that comparisons stay paired. The weighted mean over targets is taken of
-the correlations on the draw; the interval of a rank are its percentiles over the draws (Hall & Miller 2009, 'Using the
-bootstrap to quantify the authority of an empirical ranking', on its limits with ties). A dataset drawn twice comes with
-two independent samples of its items. Without another test, a metric is better than another if it is ahead in at least
-97.5 % of the draws. A draw in which a quality or a metric is constant gives no rank and is left out.
+for all qualities and metrics of a dataset, so that comparisons stay paired. Metrics are ranked in each draw by the
+weighted mean of their correlations over targets; the interval of a rank is given by its percentiles over the draws
+(Hall & Miller 2009, 'Using the bootstrap to quantify the authority of an empirical ranking', on its limits with ties).
+A dataset drawn twice contributes two independent samples of its items. By default, a metric is better than another if
+it is ahead in at least 97.5 % of the draws. Draws in which a quality or a metric is constant give no rank and are
+ignored.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ BLOCK = 1 << 17
 class TargetScores:
     """One quality of a dataset: ratings (n,) and scores (metrics, n) of its items, NaN where missing.
 
-    With `context`, the number of each item's context, whole contexts are drawn, else items.
+    `context` numbers the context of each item; with it, whole contexts are drawn instead of items.
     """
 
     dataset: str
@@ -47,7 +48,7 @@ class TargetScores:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A rank, 1 the best, None without a value; with draws its interval, letters and cluster.
+    """A rank (1 is the best, None without a value); with draws also its interval, letters and cluster.
 
     Metrics that share one of their `letters` are not significantly different; clusters are numbered from 1.
     """
@@ -70,7 +71,7 @@ def rank(values: Mapping[Name, float], drawn: Array | None = None, better: signi
     table = np.array(list(values.values()), dtype=np.float64)
     ranks = [None if math.isnan(number) else int(number) for number in _ranks(table).tolist()]
     if drawn is None:
-        return {name: Rank(value, place) for (name, value), place in zip(values.items(), ranks, strict=True)}
+        return {name: Rank(value, rank) for (name, value), rank in zip(values.items(), ranks, strict=True)}
     ranks_drawn = _ranks(drawn)
     low, high = np.where(np.isnan(table), np.nan, _quantiles(ranks_drawn)).tolist()
     better = ahead(ranks_drawn) if better is None else better
@@ -127,7 +128,7 @@ def drawn(targets: Sequence[TargetScores], rng: np.random.Generator, draws: int 
 
 
 def ahead(ranks: Array, share: float = (1 + LEVEL) / 2) -> significance.Better:
-    """Return which metric is ahead of which in at least a share of the draws that rank both; ranks (draws, metrics)."""
+    """Return a matrix, True where metric i is ahead of metric j in at least a share of the draws that rank both."""
     columns = np.ascontiguousarray(ranks.T, dtype=np.float32)  # exact for ranks
     wins = np.array([(column < columns).sum(axis=1) for column in columns])  # a NaN is ahead of none
     known = np.isfinite(ranks).astype(np.float64)
@@ -162,21 +163,21 @@ def resampled(group: Sequence[TargetScores], draws: int, statistic: str, rng: np
 
 
 def _correlator(group: Sequence[TargetScores], statistic: str) -> Correlate:
-    """Return the function that correlates the targets of a dataset; scores that targets share are taken once."""
-    places: dict[bytes, int] = {}
-    at = np.array([[places.setdefault(row.tobytes(), len(places)) for row in target.scores] for target in group])
-    distinct = np.array([np.frombuffer(row) for row in places]).reshape(len(places), -1)
+    """Return the function that correlates the targets of a dataset; equal rows of scores are processed once."""
+    index: dict[bytes, int] = {}
+    rows = np.array([[index.setdefault(row.tobytes(), len(index)) for row in target.scores] for target in group])
+    distinct = np.array([np.frombuffer(row) for row in index]).reshape(len(index), -1)
     correlate = correlator(np.array([target.human for target in group]), distinct, statistic)
-    return lambda counts: correlate(counts)[:, np.arange(len(group))[:, None], at]
+    return lambda counts: correlate(counts)[:, np.arange(len(group))[:, None], rows]
 
 
 def _ranks(values: Array) -> Array:
-    """Rank each row, 1 the highest; equals share the best rank, NaN has none."""
+    """Rank each row, 1 being the highest value; ties share the best rank, NaN stays NaN."""
     return np.where(np.isnan(values), np.nan, lowest_ranks(-np.round(values, 12)))
 
 
 def _quantiles(ranks: Array) -> Array:
-    """Return the ends of the interval of each column among its ranks, (2, metrics); NaN where there is none."""
+    """Return the bounds of each column's interval (2, metrics); NaN for a column without ranks."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         return np.asarray(np.nanquantile(ranks, ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=0, method="inverted_cdf"))

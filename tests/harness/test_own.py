@@ -124,7 +124,7 @@ BAD_ROWS = (  # below a row with the names of the columns
     ("1,a,b,1,1\n1,x,b,1,1", "",
      "tea.csv, line 3: field 'context': differs from tea.csv, line 2, which is of item '1' too; two items need two"),
     ("1,a,b,5,1\n2,a,b,9,1", SCALE, "tea.csv, line 3: field 'overall': 9 is outside the scale of 'overall', 1 to 5"),
-    ("1,a,b,1,1", CARD + "size = 2\n", "tea.csv: size is 1, and 2 in the card"),
+    ("1,a,b,1,1", CARD + "size = 2\n", "tea.csv: has 1 items, but size = 2 in the card"),
     ("1,a,b,1,1", RATERS, "tea.csv, line 1: field 'id': is missing, and the card says that it is the item"),
     ("", "", "tea.csv: holds no records"), ('1,"a,b,1,1', "", "tea.csv, line 2: a quote opens here"))
 BAD_FILES = (
@@ -152,10 +152,10 @@ BAD_FILES = (
     ("json", '[{"dialogue_id": "1", "dialog": [], "annotations": {}}]', "", 'the card should say level = "dialogue"'),
     ("json", official(), WHOLE,
      'it has a context and a response: the card should say level = "turn" or, where whole dialogues'),
-    ("xlsx", "PK", "", "tea.xlsx: should end on .csv, .tsv, .jsonl or .json; save a spreadsheet as .csv"))
+    ("xlsx", "PK", "", "tea.xlsx: should end in .csv, .tsv, .jsonl or .json; save a spreadsheet as .csv"))
 BAD_CARDS = (
     (SCALE.replace("low = 1", "low = 9"), "has low = 9, which is not below high = 5"),
-    (RATERS.replace("item =", "itme ="), "columns names 'itme', which is none of item, context"),
+    (RATERS.replace("item =", "itme ="), "unknown column 'itme' in columns; known: item, context"),
     ('level = "turn"', "has no field 'name'"), ('name = "tea"\nfile = "x.csv"', "needs its qualities"),
     (CARD.replace('"tea"', '""'), "name: should be a text of one line, 1 to"),
     (CARD.replace('"turn"', '"word"'), "level: should be one of turn, dialogue, is 'word'"),
@@ -171,7 +171,7 @@ def test_a_broken_dataset_is_refused_with_its_line(tmp_path: Path, home: Path) -
     for form, content, card, message in (*broken_rows, *BAD_FILES, *(("csv", "", *entry) for entry in BAD_CARDS)):
         path = write(tmp_path, form, content, card or CARD)
         with pytest.raises((BenchmarkError, BadConfig)) as refused:
-            own.keep(path, home)
+            own.import_card(path, home)
         assert message in str(refused.value), (form, content or card)
         assert not (home / "datasets").exists()
 
@@ -242,7 +242,7 @@ def test_an_empty_turn_is_left_out_with_a_remark(tmp_path: Path, invoke: Invoke)
             ("json", json.dumps([{"dialogue_id": "d9", "annotations": {"overall": [1]}, "dialog": [
                 {"speaker": "A", "text": " "}, {"speaker": "B", "text": "x"}]}]), WHOLE, "d9")):
         path = write(tmp_path, form, content, card.replace(', "fit"', ""))
-        remark = f"look at this: a turn among others is empty, and left out ({index})"
+        remark = f"look at this: an empty turn between others is left out ({index})"
         assert remark in invoke("import", path).out
         assert all(turn.text.strip(" :") not in ("", "System") for item in load(path).items for turn in item.context)
 
@@ -272,9 +272,9 @@ def test_a_dataset_named_by_its_card_has_its_own_board(tmp_path: Path, home: Pat
     assert (tmp_path / "challenge" / "template.csv").read_text() == "dialogue_id,score\n1,\n2,\n3,\n4,\n"
     table = next(card.rglob("*.csv"))
     table.write_text(table.read_text().replace(",2\n", ",3\n"))
-    assert "tea-talk in the home is replaced by what " in invoke(*run).err
+    assert "tea-talk: replaced in the home by the current content of " in invoke(*run).err
     assert "tea-talk" in registry.names()
-    assert hub.at_hand(str(card), home).card.name == "tea-talk"
+    assert hub.load(str(card), home).card.name == "tea-talk"
     registry.know(tmp_path)
     assert "tea-talk" not in registry.names()
 

@@ -152,15 +152,16 @@ def test_dialogues_of_evaluation_sets_in_the_home_are_left_out(tmp_path: Path, h
 def test_case_punctuation_and_order_do_not_hide_a_context(texts: list[str], data: st.DataObject) -> None:
     contexts = overlap.Contexts([overlap.digests(texts)])
     dressed = [f" {text.upper().casefold()} ..." for text in texts]
-    assert contexts.meet(overlap.digests(dressed)) == contexts.meet(overlap.digests(text.upper() for text in texts))
+    upper = [text.upper() for text in texts]
+    assert contexts.overlaps(overlap.digests(dressed)) == contexts.overlaps(overlap.digests(upper))
     long = [text for text in texts if len(overlap.IGNORED.sub("", text.casefold())) >= overlap.LETTERS]
     if long:
-        assert contexts.meet(overlap.digests(data.draw(st.permutations(long))))
+        assert contexts.overlaps(overlap.digests(data.draw(st.permutations(long))))
 
 
 @pytest.mark.slow
 def test_the_shipped_contexts_are_those_of_the_real_data(real_data: Path, tmp_path: Path) -> None:
-    made = overlap.made(real_data / "human_evaluation_data", real_data / "corpora")
+    made = overlap.public_contexts(real_data / "human_evaluation_data", real_data / "corpora")
     assert made.known == overlap.shipped().known
     for name, contexts in (("made", made), ("shipped", overlap.shipped())):
         overlap.save(contexts, tmp_path / name)
@@ -170,7 +171,8 @@ def test_the_shipped_contexts_are_those_of_the_real_data(real_data: Path, tmp_pa
 def test_contexts_are_made_of_the_release_and_dailydialogpp(tmp_path: Path) -> None:
     (tmp_path / "jsalt_eval.json").write_text(json.dumps([JUDGED]))
     write(tmp_path / "dailydialog_pp.jsonl.gz", row("a", *PRIVATE[1:], split="test"), row("b", "other", "texts"))
-    assert overlap.made(tmp_path, tmp_path).known == {overlap.digests(PRIVATE[:1]), overlap.digests(PRIVATE[1:])}
+    known = overlap.public_contexts(tmp_path, tmp_path).known
+    assert known == {overlap.digests(PRIVATE[:1]), overlap.digests(PRIVATE[1:])}
 
 
 def test_a_folder_of_datasets_and_corpora_is_imported(tmp_path: Path, home: Path,

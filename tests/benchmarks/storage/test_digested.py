@@ -33,7 +33,7 @@ def test_files_are_written_listed_renamed_and_removed(place: str | Path) -> None
     assert files.names("x") == []
     for name in ("x/b.shard", "x/a.shard", "x/c.parquet", "one"):
         files.write(name, b"1")
-    files.write("one", b"2", lasting=False)
+    files.write("one", b"2", durable=False)
     assert (files.names("x", end=".shard"), files.names("x", "a")) == (["x/a.shard", "x/b.shard"], ["x/a.shard"])
     assert Files(files.address).read("one") == b"2", "another process opens the same files"
     assert 0 <= files.age("one") < 60
@@ -78,7 +78,7 @@ def test_damage_is_set_aside(tmp_path_factory: pytest.TempPathFactory, place: in
 def test_processes_that_write_one_key_leave_one_content(tmp_path: Path) -> None:
     code = ("import sys\nfrom benchmarks.storage.digested import Store\nstore = Store(sys.argv[1])\n"
             "for n in range(50):\n"
-            "    store.put('a.json', f'{sys.argv[2]}{n}'.encode(), lasting=False)\n"
+            "    store.put('a.json', f'{sys.argv[2]}{n}'.encode(), durable=False)\n"
             "    store.get('a.json', int)\nassert not store.set_aside")
     writers = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(number)]) for number in (1, 2, 3)]
     assert [writer.wait() for writer in writers] == [0, 0, 0]

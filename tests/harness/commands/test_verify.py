@@ -63,7 +63,7 @@ def test_repeated_run_gives_the_same_bytes(made: Path, again: Path, verify: Veri
         rows = getattr(files.read(made / "report"), table)
         count = sum(len(row) if isinstance(row, Comparisons) else 1 for row in rows)
         assert f"{table}: {count} rows, all equal" in printed
-    assert "3 scored, 0 kept" in printed
+    assert "3 scored, 0 reused" in printed
     assert "changed:" not in printed
     for path in (made / "report").rglob("*"):
         if path.is_file() and path.name != "timings.json":
@@ -76,13 +76,14 @@ def test_differences_are_reported_with_their_cause(made: Path, again: Path, home
             and row.dataset == "esl" else row for row in report.correlations]
     files.write(dataclasses.replace(report, correlations=tuple(rows)), made / "report")
     printed = verify(made / "report", "--out", again, status=1)
-    for part in ("changed: numpy: 0.1 then, ", "rows differ, most by 0.25: esl, ", "likely cause: environment: numpy"):
+    for part in ("changed: numpy: 0.1 then, ", "rows differ; the largest difference is 0.25, in esl, ",
+                 "likely cause: environment: numpy"):
         assert part in printed
-    assert "0 scored, 3 kept" in verify(made / "report", "--out", again, status=1)
+    assert "0 scored, 3 reused" in verify(made / "report", "--out", again, status=1)
     sample = datasets.sample(datasets.card("esl"))
     store.save(Dataset(sample.card, sample.items[5:], sample.ratings, "imported"), home)
     printed = verify(made / "report", "--out", again, status=1)
-    assert "changed: items of esl: sample then, imported now" in printed
+    assert "changed: items of esl differ: sample then, imported now" in printed
     assert "likely cause: data: items" in printed
 
 
@@ -113,7 +114,7 @@ def test_user_metrics_data_and_models_are_found_by_content(
     table.write_text(table.read_text().replace(",2\n", ",3\n"))
     monkeypatch.chdir(card.parent)
     printed = verify(made, *flags, status=1)
-    for part in ("changed: ratings of tea-talk: not the same", "changed: size, code: ",
+    for part in ("changed: ratings of tea-talk differ", "changed: size, code: ",
                  "likely cause: data: ratings; code\n"):
         assert part in printed
     assert "not here: tea-talk: the ratings here are others" in verify(packed, *rescore, size, status=1)

@@ -76,7 +76,7 @@ def test_a_damaged_file_is_read_anew(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_and_too_large_numbers_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(files: Files, name: str, content: bytes, *, lasting: bool = True) -> None:
+    def full(files: Files, name: str, content: bytes, *, durable: bool = True) -> None:
         raise OSError(28, "No space left on device", name)
 
     with monkeypatch.context() as disk:
