@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -53,12 +52,9 @@ def write_published(made: Results, shown: Exhibit, out: Path) -> None:
 
 
 def _put(made: Results, shown: Exhibit, files: Mapping[str, bytes], out: Path) -> None:
-    with tempfile.TemporaryDirectory() as name:  # nothing is changed until all can be written
-        reports.write(made, Path(name))
-        parts = {f"report/{path.name}": path.read_bytes() for path in Path(name).iterdir() if path.is_file()}
-    parts |= {**files, "ranking.md": exhibits.markdown(shown), "ranking.json": exhibits.encoded(shown)}
+    reports.write(made, out / "report")
+    parts = {**files, "ranking.md": exhibits.markdown(shown), "ranking.json": exhibits.encoded(shown)}
     for name, content in sorted(parts.items()):
-        (out / name).parent.mkdir(exist_ok=True)
         write_atomically(out / name, content)
 
 
