@@ -40,7 +40,7 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Sequence[str] | st
             if not value:
                 raise BadConfig(f"{name} is empty; omit it for all")
     named = any(values.get(name) for name in ("metric", "with_", "dataset", "quality", "split"))
-    requested = settings(argparse.Namespace(config=None, all=not named, out=Path(out),
+    requested = settings(argparse.Namespace(all=not named, out=Path(out),
                                             home=Path(home) if home else None, **values))
     plan, work = prepare(requested)
     collected = gc.get_threshold()

@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from harness.run.settings import Settings
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
-
-if TYPE_CHECKING:
-    from metrics.models.service import Choice
 
 FLAGS = {
     "all": "all metrics on all datasets",
@@ -86,12 +83,3 @@ def _of_type(hint: Any) -> dict[str, Any]:
     if isinstance(hint, UnionType) or type(None) in get_args(hint):
         return _of_type(get_args(hint)[0])
     return {} if hint is str else {"type": hint}
-
-
-def choice(args: argparse.Namespace) -> Choice:
-    """Return the choice of models that the flags make."""
-    from metrics.models.service import Choice
-
-    fields = ("encoder", "lm", "vectors", "device", "precision", "batch_tokens")
-    values = {name: value for name in fields if (value := getattr(args, name, None))}
-    return Choice(**values, download=not args.offline)

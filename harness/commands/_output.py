@@ -6,7 +6,6 @@ import dataclasses
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.storage.files import write_atomically
@@ -18,8 +17,6 @@ from leaderboard.render import text
 
 LISTING = ".published.json"
 """The files of a published site; those that the next site lacks are deleted."""
-
-WRITERS = 8
 
 DATA = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements",
         "own": "your own datasets"}
@@ -59,17 +56,13 @@ def write_site(pages: Mapping[str, bytes], folder: Path) -> None:
     _list(folder, before | pages.keys())  # first, so that an interrupted run can be repeated
     for parent in {(folder / name).parent for name in pages}:
         parent.mkdir(parents=True, exist_ok=True)
-    changed = [name for name, content in pages.items() if not _is(folder / name, content)]
-    with ThreadPoolExecutor(WRITERS) as pool:
-        list(pool.map(lambda name: write_atomically(folder / name, pages[name]), changed))
+    for name, content in pages.items():
+        if not (folder / name).is_file() or (folder / name).read_bytes() != content:
+            write_atomically(folder / name, content, lasting=False)
     for name in before - pages.keys():
         if (folder / name).is_file() and (folder / name).resolve().is_relative_to(folder.resolve()):
             (folder / name).unlink()
     _list(folder, set(pages))
-
-
-def _is(path: Path, content: bytes) -> bool:
-    return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
 
 
 def _list(folder: Path, names: set[str]) -> None:

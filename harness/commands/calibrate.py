@@ -8,12 +8,13 @@ from pathlib import Path
 
 from benchmarks import registry as datasets
 from benchmarks.storage.files import write_atomically
-from harness.commands._arguments import add, choice
+from harness.commands._arguments import add
 from harness.errors import BadConfig
 from harness.learning import calibrate
 from harness.learning.calibrate import LeftOut
 from harness.run.plan import Selection, load
-from harness.run.settings import command_line
+from harness.run.prepare import choice
+from harness.run.settings import command_line, settings
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
 from metrics import evidence, registry
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     if not isinstance(metric, Composite) or not metric.learns:
         raise BadConfig(f"{args.composition} has no weights to fit; calibrate a composite such as mme-crs or "
                         "regression[inputs=deb+cosine]")
-    models, left_out = Models(args.home, choice(args)), LeftOut()
+    models, left_out = Models(args.home, choice(settings(args))), LeftOut()
     drawn = metric.drawn if args.draw is None else args.draw
     learned = calibrate.calibrate(metric, _scorers(args, models), models, drawn, args.seed, left_out)
     flags = {"dataset": args.dataset, "draw": [] if args.draw is None else args.draw}

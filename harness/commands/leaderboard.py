@@ -33,7 +33,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "data", choices=("real", "sample"), help="kind of data (default: real if the run had any)")
     add(parser, "split", "ratings", *MODELS)
     add(parser, "json", help="print one JSON object per board")
-    parser.set_defaults(config=None)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,16 +7,18 @@ import shutil
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchmarks.storage.files import sweep, write_atomically
-from harness.commands._arguments import add, choice
+from harness import own
+from harness.commands._arguments import add
+from harness.commands._output import table
 from harness.errors import BadConfig
-from harness.run.settings import command_line, expanded
-from harness.studies import StudyRequest, files, load, names
-
-if TYPE_CHECKING:
-    from harness.studies import Findings
+from harness.run.plan import Selection
+from harness.run.prepare import choice
+from harness.run.settings import command_line, expanded, settings
+from harness.studies import Findings, StudyRequest, files, load, names
+from leaderboard.blocks.tables import Kind
+from leaderboard.render.text import WIDTH
 
 CHOOSING = ("metric", "dataset", "quality", "split", "folder")
 """Flags that only some studies support."""
@@ -63,9 +65,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _request(args: argparse.Namespace) -> StudyRequest:
-    from harness import own
-    from harness.run.plan import Selection
-
     if args.seed < 0:
         raise BadConfig(f"--seed should be 0 or more, not {args.seed}")
     if args.limit is not None and args.limit < 1:
@@ -74,7 +73,7 @@ def _request(args: argparse.Namespace) -> StudyRequest:
         metrics=tuple(args.metric), datasets=own.import_paths(args.dataset, args.home), split=args.split,
         qualities=tuple(args.quality), limit=args.limit, seed=args.seed, data=args.data)
     return StudyRequest(selection, args.home, expanded(args.out), args.draws,
-                        expanded(args.folder) if args.folder else None, choice(args))
+                        expanded(args.folder) if args.folder else None, choice(settings(args)))
 
 
 def command(args: argparse.Namespace) -> str:
@@ -86,10 +85,6 @@ def command(args: argparse.Namespace) -> str:
 
 
 def _print(findings: Findings) -> None:
-    from harness.commands._output import table
-    from leaderboard.blocks.tables import Kind
-    from leaderboard.render.text import WIDTH
-
     for grid in findings.tables:
         heads: list[tuple[str, Kind]] = [(name, "number" if column else "stub")
                                          for column, name in enumerate(grid.head)]

@@ -66,7 +66,7 @@ class Settings:
 
 def settings(args: argparse.Namespace) -> Settings:
     """Merge flags with the config file that they name; names are sorted."""
-    values = _from_file(args.config) if args.config else {}
+    values = _from_file(args.config) if getattr(args, "config", None) else {}
     for field in dataclasses.fields(Settings):
         value = getattr(args, field.name, None)
         if value is not None:

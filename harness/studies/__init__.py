@@ -18,20 +18,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
+from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
 from harness.results import exhibits, heat_maps
-from harness.results.rows import Exhibit, Grid, HeatMap
-
-if TYPE_CHECKING:
-    from benchmarks.dataset import Dataset
-    from harness.results.rows import Results
-    from harness.run.correlate import TargetData
-    from harness.run.plan import Plan, Selection
-    from harness.run.workspace import Workspace
-    from metrics.models.service import Choice
+from harness.results.rows import Exhibit, Grid, HeatMap, Results
+from harness.run import plan
+from harness.run.correlate import TargetData
+from harness.run.plan import Plan, Selection
+from harness.run.run import run_with_data
+from harness.run.workspace import Workspace, open_workspace
+from metrics.models.service import Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +57,10 @@ class StudyRequest:
 
     @cached_property
     def plan(self) -> Plan:
-        from harness.run import plan
-
         return plan.make(self.selection, plan.Draws(self.selection.seed, ranks=0))
 
     @cached_property
     def workspace(self) -> Workspace:
-        from harness.run.workspace import open_workspace
-
         return open_workspace(self.plan, self.home, self.out, choice=self.choice)
 
     @property
@@ -74,16 +69,11 @@ class StudyRequest:
         return tuple(f"{name}: {reason}" for name, reason in self.plan.broken)
 
     def datasets(self) -> list[Dataset]:
-        """Load the chosen datasets."""
-        from harness.run import plan
-
         loaded = (plan.load(card, self.home, self.selection) for card in self.plan.cards)
         return [dataset for dataset in loaded if dataset is not None]
 
     def scored(self, study: str) -> tuple[Results, list[TargetData], tuple[str, ...]]:
         """Score what has no score yet, as a run does; return results, targets whose ratings differ, and failures."""
-        from harness.run.run import run_with_data
-
         results, targets = run_with_data(dataclasses.replace(self.plan, command=f"harness study {study}"),
                                          self.workspace)
         failures = tuple(f"{failure.metric} on {failure.dataset}: {failure.error}" for failure in results.failures)
