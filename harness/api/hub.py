@@ -100,7 +100,6 @@ def tables(dataset: Dataset) -> dict[str, pa.Table]:
 
 
 def readme(dataset: Dataset) -> str:
-    """Return the README of a dataset with the metadata for the hub."""
     card = dataset.card
     licence = _licence_id(card.licence, dots=True) if OPEN.fullmatch(_licence_id(card.licence)) else "other"
     head = {"pretty_name": card.title, "language": card.language, "license": licence,
@@ -117,7 +116,6 @@ def readme(dataset: Dataset) -> str:
 
 
 def weights_readme(weights: Checkpoint, repo: str) -> str:
-    """Return the README of trained weights with the metadata for the hub."""
     card = weights.card
     head = {"license": "other", "license_name": "the terms of the corpora below", "library_name": "dialogue-harness",
             **({"base_model": weights.encoder} if "/" in weights.encoder else {})}

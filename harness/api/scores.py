@@ -36,7 +36,6 @@ from metrics.models.service import Choice, Models
 
 FIELDS = ("id", "context", "response", "dialogue", "references", "facts", "system", "language")
 SINGULAR = {"reference": "references", "fact": "facts"}
-"""Alternative column names in tables."""
 ALIKE = 0.75
 """The difflib ratio from which a name counts as a misspelled field."""
 

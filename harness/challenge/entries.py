@@ -127,7 +127,6 @@ def _read(wanted: Expected, path: Path, column: str) -> ScoreFile:
 
 
 def _constant(scores: Scores) -> Iterator[str]:
-    """Yield the targets on which all scores are equal."""
     for (dataset, quality), values in scores.items():
         numbers = values[np.isfinite(values)]
         if numbers.size > 1 and not np.ptp(numbers):

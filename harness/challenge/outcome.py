@@ -29,7 +29,6 @@ from metrics.errors import MetricError
 from metrics.models.service import Choice, Models
 
 BASELINES = "baselines"
-"""Folder of the organiser's score files."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,7 +196,6 @@ def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, hom
 
 
 def _not_now(rules: Rulebook, log: Log, team: str, now: datetime.datetime) -> Iterator[str]:
-    """Yield why nothing more is taken from a team now."""
     if log.of("frozen", rules.phase):
         yield "came after the phase was frozen"
     yield from submissions.wrong_date(now.date(), rules)

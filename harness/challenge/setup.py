@@ -43,7 +43,6 @@ COUNTS = {"best": "the file with the best value", "last": "the file with the hig
 
 TEAMS = {"team-a": ("length",), "team-b": ("distinct", "context-overlap"), "team-c": ("repetition",),
          "team-d": ("random",), "team-e": ("length",)}
-"""The fictional teams, and the metrics whose scores they hand in."""
 
 BROKEN = "team-e"
 

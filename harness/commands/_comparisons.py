@@ -67,7 +67,6 @@ class Selection:
 
 
 def valued(chosen: Selection) -> Iterator[str]:
-    """Format the correlations as a table per target."""
     for target, rows in chosen.correlations().items():
         epsilon = ["ε"] if any(math.isfinite(row.epsilon) for row in rows) else []
         heads = _numbers("value", "95 % interval", "p", "n", *epsilon)

@@ -33,8 +33,6 @@ DIGEST = "ratings sha256"
 
 
 class _CommandParser(argparse.ArgumentParser):
-    """A parser for the command recorded in the results."""
-
     def error(self, message: str) -> NoReturn:
         raise BadConfig(f"the command recorded in the results is not supported: {message}")
 

@@ -30,7 +30,6 @@ ROWS = 40  # printed rows of a table
 WIDTH = 100
 PHASES = ('<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><h1>{title}</h1>'
           "<ul>{phases}</ul>\n")
-"""The index page of a challenge with phases."""
 TERMINAL: dict[str, Kind] = {"team": "stub", "rank": "rank", "value": "number", "95 % of the rank": "text",
                              "letters": "text", "cluster": "number"}
 """Columns of the official table that fit in a terminal."""
@@ -162,7 +161,6 @@ def _validate(folder: Path, phase: str, args: argparse.Namespace) -> int:
 
 
 def _remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
-    """Yield remarks for the organisers."""
     if rules.changed:
         yield f"changed since the freeze: {', '.join(rules.changed)}"
     if rules.counts == "last" and rules.submissions:

@@ -28,7 +28,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a line per check; return 0 if the contract is kept, 1 if it is broken."""
     card, known = own.card_of(args.name), registry.cards().get(args.name)
     if card or (known and known.split == "own"):
         return _check_dataset(args.name, card, args.home)

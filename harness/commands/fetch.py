@@ -78,7 +78,6 @@ def _fetch_all(names: Iterable[str], home: Path, fetch_one: Callable[[str, Path]
 
 
 def _missing(home: Path) -> list[str]:
-    """List the datasets and small resources that are not in the home."""
     def is_stored(name: str) -> bool:
         try:
             return store.note(home, name) is not None

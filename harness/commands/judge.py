@@ -50,7 +50,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _meaning(prompt: Prompt, name: str) -> str:
-    """Describe the scale of a column."""
     if prompt.answer == "yes":
         return "  (log p(Yes) - log p(No): above 0 if Yes is likelier)"
     scales = [f"{quality.low:g} to {quality.high:g}" for quality in prompt.qualities

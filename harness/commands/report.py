@@ -134,7 +134,6 @@ def _columns(results: Results, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _check(kind: str, known: set[str], names: Sequence[str]) -> None:
-    """Raise BadConfig for names that are not in the results."""
     for name in names:
         if name not in known:
             raise BadConfig(f"the results have no {kind} {name!r}; {nearest(name, sorted(known))}")

@@ -80,7 +80,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
-    """Run and write the results and the pages."""
     (requested.out / LOG).unlink(missing_ok=True)
     if not (requested.out / "site" / "index.html").exists():
         _first_board(plan, work, requested)
@@ -121,7 +120,6 @@ def _first_board(plan: Plan, work: Workspace, requested: Settings) -> None:
 
 
 def _warn_of_replaced(datasets: Sequence[str]) -> None:
-    """Warn that earlier results on some datasets were replaced."""
     if datasets:
         more = f" and {len(datasets) - 3} more datasets" if datasets[3:] else ""
         print(f"these results replace earlier ones that included {', '.join(datasets[:3])}{more}; use another --out to "

@@ -17,7 +17,6 @@ from harness.verification.bundles import Checked
 from harness.verification.rescoring import rescore
 
 SHOWN = 50
-"""Maximum printed differences of a bundle."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -64,16 +64,16 @@ def _tables(report: Results) -> dict[str, Table]:
 
 
 def _drift(name: str, old: Table, new: Table) -> TableDifference:
-    apart = {key: most for key in old if key in new and (most := max(
-        (_apart(value, new[key][field]) for field, value in old[key].items()), default=0.0)) > 0}
-    where = max(apart, key=lambda key: apart[key], default=())
-    largest = apart[where] if where else 0.0
+    differ = {key: most for key in old if key in new and (most := max(
+        (apart(value, new[key][field]) for field, value in old[key].items()), default=0.0)) > 0}
+    where = max(differ, key=lambda key: differ[key], default=())
+    largest = differ[where] if where else 0.0
     return TableDifference(
-        name, len(old.keys() & new.keys()), tuple(apart), tuple(key for key in old if key not in new),
+        name, len(old.keys() & new.keys()), tuple(differ), tuple(key for key in old if key not in new),
         tuple(key for key in new if key not in old), largest if largest < math.inf else math.nan, where)
 
 
-def _apart(first: Any, second: Any) -> float:
+def apart(first: Any, second: Any) -> float:
     """Return the largest difference of two values or columns; infinite if one is missing or not a number."""
     if isinstance(first, np.ndarray):
         if first.shape != second.shape or (np.isnan(first) != np.isnan(second)).any():

@@ -16,6 +16,7 @@ import math
 import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol, cast
@@ -115,6 +116,6 @@ def _cell(value: object) -> object:
     """Format numbers to nine figures, missing ones as None and lists as JSON."""
     if isinstance(value, list | tuple):
         return json.dumps(list(map(_cell, value)), ensure_ascii=False)
-    if not isinstance(value, float):
+    if not isinstance(value, float | Decimal):
         return value
-    return float(f"{value + 0:.9g}") if math.isfinite(value) else None
+    return float(f"{float(value) + 0:.9g}") if math.isfinite(value) else None

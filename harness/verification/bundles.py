@@ -23,6 +23,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.formats import private
 from benchmarks.storage.store import ratings_fingerprint
 from harness.bundle import Bundle
+from harness.results.differences import apart
 from harness.results.rows import BoardId, Correlation, RankingRow
 from harness.run import correlate, plan
 from harness.run.correlate import Judged
@@ -69,10 +70,12 @@ class Checked:
                 names: Iterable[str]) -> None:
         """Report fields that differ by more than rounding."""
         for name in names:
-            before, now = (math.nan if value is None else float(value)
-                           for value in (getattr(packed, name), getattr(here, name)))
-            if math.isnan(before) != math.isnan(now) or abs(before - now) > TOLERANCE:
-                self.drifts.append(Mismatch(f"{where}, {name}", _number(before), _number(now)))
+            before, now = getattr(packed, name), getattr(here, name)
+            if apart(before, now) > TOLERANCE:
+                self.differ(f"{where}, {name}", _number(before), _number(now))
+
+    def differ(self, where: str, packed: str, here: str) -> None:
+        self.drifts.append(Mismatch(where, packed, here))
 
 
 def load(bundle: Bundle, home: Path, ratings: Path | None) -> Checked:
@@ -130,11 +133,11 @@ def _correlations(checked: Checked) -> Iterator[Correlation]:
         if key in packed:
             checked.compare(_where(row), packed[key], row, VALUES)
         else:
-            checked.drifts.append(Mismatch(_where(row), "nothing", _number(row.value)))
+            checked.differ(_where(row), "nothing", _number(row.value))
         yield row
     for key, row in packed.items():
         if row.dataset in checked.here and key not in computed:
-            checked.drifts.append(Mismatch(_where(row), _number(row.value), "no scores of it"))
+            checked.differ(_where(row), _number(row.value), "no scores of it")
 
 
 def _key(row: Correlation) -> tuple[str, ...]:
@@ -151,8 +154,8 @@ def _again(checked: Checked, dataset: Dataset) -> Iterator[Correlation]:
         return
     order = order_of([item.id for item in dataset.items], scored.items)
     if order is None:
-        checked.drifts.append(Mismatch(f"{name}, scores", f"{len(scored.items)} items",
-                                       f"{len(dataset.items)} items, some of them others"))
+        checked.differ(f"{name}, scores", f"{len(scored.items)} items",
+                       f"{len(dataset.items)} items, some of them others")
         return
     qualities = _judged(checked.bundle, dataset)
     points = replace(correlate.item_scores(dataset, qualities, {}),
@@ -200,5 +203,5 @@ def _targets(checked: Checked, board: str, origin: str) -> frozenset[Target]:
     return frozenset(targets)
 
 
-def _number(value: float) -> str:
-    return "missing" if math.isnan(value) else f"{value:.6g}"
+def _number(value: float | None) -> str:
+    return "missing" if value is None or math.isnan(value) else f"{value:.6g}"

@@ -15,8 +15,7 @@ from harness.errors import BadConfig
 from harness.results.rows import MetricEntry
 from harness.run import entries
 from harness.scoring.scorer import Scorer
-from harness.statistics.panel import Vector
-from harness.verification.bundles import TOLERANCE, Checked, Mismatch, order_of
+from harness.verification.bundles import TOLERANCE, Checked, order_of
 from metrics import registry
 from metrics.composition import Composite
 from metrics.errors import MetricError
@@ -46,9 +45,9 @@ def rescore(checked: Checked, home: Path, how: How, more: Sequence[str] = ()) ->
             checked.not_rescored[entry.name] = reason
             continue
         card = entries.metric_entry(chosen, models)
-        checked.drifts += [Mismatch(f"{entry.name}, {name}", str(getattr(entry, name)), str(getattr(card, name)))
-                           for name in ("columns", "needs", "levels", "scope", "learned_on")
-                           if getattr(entry, name) != getattr(card, name)]
+        for name in ("columns", "needs", "levels", "scope", "learned_on"):
+            if getattr(entry, name) != getattr(card, name):
+                checked.differ(f"{entry.name}, {name}", str(getattr(entry, name)), str(getattr(card, name)))
         checked.rescored[entry.name] = 0
         for dataset in checked.here.values():
             _compare(checked, chosen, dataset, models)
@@ -80,26 +79,22 @@ def _compare(checked: Checked, chosen: Chosen, dataset: Dataset, models: Models)
         scores = Scorer(dataset, models).scores(chosen.metric)
     except Exception as error:  # a plug-in is foreign code
         if packed or not isinstance(error, MetricError):
-            checked.drifts.append(Mismatch(f"{where}, scores", f"{len(packed)} columns",
-                                           f"none: {placeless(str(error))}"))
+            checked.differ(f"{where}, scores", f"{len(packed)} columns", f"none: {placeless(str(error))}")
         return
     if scored is None or not packed:
-        checked.drifts.append(Mismatch(f"{where}, scores", "none", f"{len(scores.columns)} columns"))
+        checked.differ(f"{where}, scores", "none", f"{len(scores.columns)} columns")
         return
     order = order_of(scores.items, scored.items)
     for column, values in packed.items() if order is not None else ():  # other items are reported with correlations
         name = column.replace(chosen.suffix, "", 1) if chosen.suffix else column
         if name not in scores.columns:
-            checked.drifts.append(Mismatch(f"{where}, scores of {column}", f"{len(values)} items", "no such column"))
+            checked.differ(f"{where}, scores of {column}", f"{len(values)} items", "no such column")
             continue
-        checked.drifts += _differences(f"{where}, scores of {column}", values[order], scores.columns[name])
+        before, now = values[order], scores.columns[name]
+        with np.errstate(invalid="ignore"):
+            differ = np.flatnonzero((np.isfinite(before) != np.isfinite(now))
+                                    | (np.abs(before - now) > TOLERANCE * np.maximum(1, np.abs(now))))
+        if len(differ):
+            checked.differ(f"{where}, scores of {column}, {len(differ)} of {len(before)} items, the first",
+                           f"{before[differ[0]]:.6g}", f"{now[differ[0]]:.6g}")
         checked.rescored[chosen.label] += 1
-
-
-def _differences(where: str, packed: Vector, here: Vector) -> list[Mismatch]:
-    """Return one line for a column: the number of items that differ, and the first of them."""
-    with np.errstate(invalid="ignore"):
-        differ = np.flatnonzero((np.isfinite(packed) != np.isfinite(here))
-                                | (np.abs(packed - here) > TOLERANCE * np.maximum(1, np.abs(here))))
-    return [Mismatch(f"{where}, {len(differ)} of {len(packed)} items, the first", f"{packed[differ[0]]:.6g}",
-                     f"{here[differ[0]]:.6g}")] if len(differ) else []

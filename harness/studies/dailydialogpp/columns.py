@@ -43,13 +43,12 @@ BLENDS = {"ruber", "bert-ruber"}
 
 @dataclass(frozen=True, slots=True)
 class ReferenceUse:
-    """A metric with its use of references; `main` marks the use that stands for the metric."""
+    """A metric with its use of references."""
 
     label: str
     metric: Metric
     way: Way
     references: References
-    main: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +56,20 @@ class ScoredColumn:
     """A column with one use of references.
 
     `at_best` is the accuracy at the best threshold on the development part, for trained metrics as well. `shares` are
-    the parts of changed relevant replies that still count as relevant, of main columns only. `training` is the metric's
-    option `negatives`: the irrelevant replies of its training.
+    the parts of changed relevant replies that still count as relevant, of main columns only: those of the use that
+    stands for the metric. `training` is the metric's option `negatives`: the irrelevant replies of its training.
     """
 
     label: str
     name: str
     column: str
     way: Way
-    main: bool
     training: str | None
     threshold: Threshold
     scores: Vector
     matrices: Mapping[Kind, Confusion]
     at_best: Mapping[Kind, float]
+    main: bool = False
     shares: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -115,13 +114,10 @@ class ReplyScores:
 
 def columns(chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
     """Return every column of a metric with every use of references; none if it cannot be scored."""
-    rows: list[ScoredColumn] = []
-    shares: dict[str, dict[str, float]] = {}
-    for use in uses(chosen):
-        scored = _scored(use, chosen, scores)
-        if use.main and scored:
-            shares = _shares(use, scored, scores)
-        rows += scored
+    *others, main = uses(chosen)
+    rows = [row for use in others for row in _scored(use, chosen, scores)]
+    rows += (scored := _scored(main, chosen, scores))
+    shares = _shares(main, scored, scores) if scored else {}
     if chosen.label in scores.skips or chosen.label in scores.failures:
         return []
     return [row for column in chosen.metric.card.columns
@@ -134,19 +130,19 @@ def uses(chosen: Chosen) -> Iterator[ReferenceUse]:
     has = options(metric)
     if not ("references" in metric.card.needs or has.get("against") == "references"
             or ("references" in has and "against" not in has)):
-        yield ReferenceUse(chosen.label, metric, "none", "none", main=True)
+        yield ReferenceUse(chosen.label, metric, "none", "none")
         return
     if metric.card.name in WEIGHTED:
-        yield ReferenceUse(chosen.label, metric, "standard", "weighted", main=True)
+        yield ReferenceUse(chosen.label, metric, "standard", "weighted")
         return
     value = getattr(metric, "references", "")
     ways = [way for way in OPTION if value in OPTION.values()]
     if "references=" in chosen.suffix:
         ways = [way for way in ways if OPTION[way] == value]
-    yield ReferenceUse(chosen.label, metric, "single", "single", main=not ways)
+    yield ReferenceUse(chosen.label, metric, "single", "single")
     for way in ways:
         variant = dataclasses.replace(metric, references=OPTION[way])  # type: ignore[type-var]
-        yield ReferenceUse(chosen.label, variant, way, "several", main=way == ways[-1])
+        yield ReferenceUse(chosen.label, variant, way, "several")
 
 
 def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
@@ -166,7 +162,7 @@ def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[Scor
         chosen_at = threshold(known, labels, card.family == "trained" and probability)
         best = threshold(known, labels, trained=False)
         rows.append(ScoredColumn(
-            use.label, column + chosen.suffix, column, use.way, False, getattr(use.metric, "negatives", None),
+            use.label, column + chosen.suffix, column, use.way, getattr(use.metric, "negatives", None),
             chosen_at, values, {kind: confusion(values, test, kind, chosen_at.value) for kind in NEGATIVES},
             {kind: confusion(values, test, kind, best.value).accuracy for kind in NEGATIVES}))
     return rows

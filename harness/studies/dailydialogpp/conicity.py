@@ -33,8 +33,7 @@ SETS = {"P": ("positive",), "P+R": ("positive", "random"), "P+A": ("positive", "
 class Hidden(Protocol):
     """A metric that returns the inputs of its last layer."""
 
-    def hidden(self, items: Sequence[Item], models: Models) -> Vectors:
-        """Return one vector per item (items, width)."""
+    def hidden(self, items: Sequence[Item], models: Models) -> Vectors: ...
 
 
 def conicity(vectors: Vectors) -> float:
@@ -60,16 +59,17 @@ def spaces(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Iter
     def sentences() -> Vectors:
         return models.encoder().sentences([item.response.text for item in items if item.response], "mean")
 
-    vectors: dict[str, tuple[Callable[[], str], Callable[[], Vectors]]] = {}
-    if any("encoder" in chosen.metric.card.models for chosen in metrics):
-        vectors["replies alone"] = (partial(models.identity, "encoder"), sentences)
-    for chosen in metrics:
-        if isinstance(chosen.metric, Hidden) and chosen.label not in {*scores.skips, *scores.failures}:
-            vectors[chosen.label] = (partial(signature, chosen.metric, models),
-                                     partial(chosen.metric.hidden, items, models))
-    for name, (identity, make) in vectors.items():
+    def cones(name: str, identity: Callable[[], str], vectors: Callable[[], Vectors],
+              ) -> Iterator[tuple[str, dict[str, float]]]:
         try:
             key = [replies.dataset.fingerprint, identity()]
-            yield name, cache.get("conicity", key, lambda make=make: conicities(make(), replies))  # type: ignore[misc]
+            yield name, cache.get("conicity", key, lambda: conicities(vectors(), replies))
         except MissingResource as error:
             scores.skips[f"conicity, {name}"] = str(error)
+
+    if any("encoder" in chosen.metric.card.models for chosen in metrics):
+        yield from cones("replies alone", partial(models.identity, "encoder"), sentences)
+    for chosen in metrics:
+        if isinstance(chosen.metric, Hidden) and chosen.label not in {*scores.skips, *scores.failures}:
+            yield from cones(chosen.label, partial(signature, chosen.metric, models),
+                             partial(chosen.metric.hidden, items, models))

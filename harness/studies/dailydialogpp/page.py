@@ -36,7 +36,6 @@ METRICS = {
 }
 """The paper's names of columns, with size or stage of training; its RUBER is the unreferenced part."""
 VARIANTS = ("large", "original", "pretrain", "finetune")
-"""Sizes and stages of training in labels of metrics."""
 
 TRAINED = frozenset({"adem", "bert-regressor", "bert-dnn", "ruber-unreferenced", "ruber-unreferenced-large", "deb"})
 """The paper's trained metrics, which have one row for all uses of references."""
@@ -51,7 +50,6 @@ TRAINING = {"random": "trained/finetuned on rand neg", "adversarial": "trained/f
 CHANGES = {"unchanged": "unmodified positives", "reverse": "reverse word order", "jumble": "jumble word order",
            "nouns only": "retain only nouns", "no punctuation": "remove punctuation",
            "no stop words": "remove stopwords", "synonyms": "replace with synonyms"}
-"""Names of the changes in Table 4."""
 
 
 def printed(row: ScoredColumn, negatives: Kind, statistic: str) -> Decimal | None:
@@ -96,7 +94,7 @@ def findings(rows: Sequence[ScoredColumn], cones: Mapping[str, Mapping[str, floa
         {"accuracy": list(_accuracy_objects(rows)), "contest": [
              {"negatives": kind} | pair | {side: main[pair[side]].name for side in ("first", "second")}
              for kind, compared in pairs.items() for pair in compared],
-         "change": [{"metric": row.name, "change": change, "share": value, "paper": _float(_share(row, change))}
+         "change": [{"metric": row.name, "change": change, "share": value, "paper": _share(row, change)}
                     for row in main for change, value in row.shares.items()],
          "conicity": [{"space": space, **values} for space, values in cones.items()]},
         failures=tuple(f"{label}: {reason}" for label, reason in scores.failures.items()))
@@ -175,14 +173,10 @@ def _accuracy_objects(rows: Sequence[ScoredColumn]) -> Iterator[dict[str, object
             r = matrix.correlation
             yield {"metric": row.name, "references": row.way, "main": row.main, "negatives": kind,
                    "threshold": row.threshold.value, "rule": row.threshold.rule, "accuracy": matrix.accuracy,
-                   "accuracy_paper": _float(printed(row, kind, "accuracy")),
+                   "accuracy_paper": printed(row, kind, "accuracy"),
                    "r": r.value, "r_low": r.low, "r_high": r.high, "p": r.p,
-                   "r_paper": _float(printed(row, kind, "point-biserial")), "accuracy_at_best": row.at_best[kind],
+                   "r_paper": printed(row, kind, "point-biserial"), "accuracy_at_best": row.at_best[kind],
                    **{part: getattr(matrix, part) for part in (*COUNTS, "missing")}}
-
-
-def _float(value: Decimal | None) -> float | None:
-    return None if value is None else float(value)
 
 
 def _text(value: Decimal | None) -> str:

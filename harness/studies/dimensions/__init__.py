@@ -26,13 +26,11 @@ FLAGS = ("dataset", "quality", "split")
 SELECTION = ("quality", "ρ overall", "agreement", "no answer", "strong with", "in the group of", "selected", "paper")
 PRINTED = "fed-dial"
 RENAMED = {"likability": "likeability", "topic depth": "depth"}
-"""Qualities here by their name in print."""
 
 PAPER = Tables.of("finedeval")
 
 
 def study(request: StudyRequest) -> Findings:
-    """Relate the qualities of each dataset to each other."""
     seed, qualities = request.selection.seed, request.selection.qualities
     related = (relate(dataset, qualities, seed, request.draws) for dataset in request.datasets())
     relations = [row for row in related if row is not None]

@@ -21,7 +21,6 @@ from harness.run.correlate import Judged, judged
 from harness.statistics.coefficients import spearmans
 
 FEWEST = 3
-"""Minimum of qualities of a dataset."""
 
 STRONG, JOINED = 0.75, 0.80
 OVERALL, AGREEMENT, ABSENT = 0.75, 0.6, 0.1

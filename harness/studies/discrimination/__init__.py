@@ -29,7 +29,6 @@ from metrics.graph.dynaeval.dialogues import Negatives
 TITLE = "Dialogues told from worse ones"
 FLAGS = ("metric",)
 PRINTED = {"random": "Random", "cosim": "CoSim", "s-dicoh": "S-DiCoh", "dynaeval": "DynaEval"}
-"""The systems by their names in the paper."""
 
 SET = {"cosim": ("pooling",), "s-dicoh": ("negatives",), "dynaeval": ("negatives", "window")}
 """Options that the study sets: both strategies, the paper's windows, and mean vectors for all."""
@@ -82,7 +81,7 @@ def findings(accuracies: Accuracies, absent: Sequence[str] = (), failures: tuple
     return Findings((_table(accuracies),), tuple(_remarks(absent)), {"accuracy": [{
         "system": cell.label, "corpus": cell.part.corpus, "split": cell.part.split, "negatives": cell.kind,
         "accuracy": float(np.mean(values)), "spread": spread(values), "accuracies": values,
-        "paper": None if (printed := paper(cell)) is None else float(printed)}
+        "paper": paper(cell)}
         for cell, values in accuracies.items()]}, failures=failures)
 
 
@@ -92,7 +91,6 @@ def spread(values: Sequence[float]) -> float:
 
 
 def paper(cell: Cell) -> Decimal | None:
-    """Return the figure of Table 2."""
     return Tables.of("dynaeval").value(table="Table 2", metric=PRINTED[cell.metric], dataset=cell.part.printed,
                                        quality=STRATEGIES[cell.kind])
 

@@ -34,7 +34,6 @@ from metrics.training.recipe import Recipe, TrainingData
 
 Scores = npt.NDArray[np.float64]
 STRATEGIES: dict[Negatives, str] = {"ur": "utterance replacement (ur)", "ss": "speaker level utterance shuffling (ss)"}
-"""The paper's names."""
 KINDS = tuple(STRATEGIES)
 SEEDS = 5
 REVISION = 1

@@ -30,7 +30,6 @@ FLAGS = ("dataset", "quality", "split")
 PROMPT = Path(__file__).with_name("three-ways.toml")
 SHIPPED = "as-shipped"
 WAYS = {SHIPPED: "as shipped", "no-or-yes": "answers swapped", "other-words": "other words"}
-"""Names of the questions in the prompt, and in the tables."""
 
 HEAD = ("model", "question", "s / 1,000", "ρ", "ρ, length held", "ρ with length", "ρ with shipped")
 FIGURES = ("agreement", "partial", "length", "shipped")
