@@ -32,7 +32,7 @@ _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
     """Write `content` to a temporary file, then rename it to `path`.
 
-    Without `durable` the file may be empty after a power cut; use that only for files named by their digest.
+    Without `durable` the file may be empty after a power cut; use that for files named by their digest or made again.
     """
     handle, part = tempfile.mkstemp(dir=path.parent, prefix=_prefix(path), suffix=".part")
     try:

@@ -58,7 +58,7 @@ def write_site(pages: Mapping[str, bytes], folder: Path) -> None:
         parent.mkdir(parents=True, exist_ok=True)
     for name, content in pages.items():
         if not (folder / name).is_file() or (folder / name).read_bytes() != content:
-            write_atomically(folder / name, content, lasting=False)
+            write_atomically(folder / name, content, durable=False)  # `harness publish` makes them again
     for name in before - pages.keys():
         if (folder / name).is_file() and (folder / name).resolve().is_relative_to(folder.resolve()):
             (folder / name).unlink()

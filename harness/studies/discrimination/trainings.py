@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,6 @@ from benchmarks.errors import BenchmarkError
 from harness.results.cache import Cache
 from metrics.graph.dynaeval.dialogues import PERTURBATIONS, Negatives, Turns, usable, worse
 from metrics.models.cache import PooledVectors
-from metrics.models.memory import Vectors
 from metrics.models.service import Models
 from metrics.models.text_table import TextTable
 from metrics.training.recipe import Recipe, TrainingData
@@ -100,8 +99,6 @@ class Training:
     limit: int | None
     models: Models
     cache: Cache
-    _texts: Sequence[str] | None = field(default=None, init=False)
-    _vectors: Vectors | None = field(default=None, init=False)
 
     @property
     def learns(self) -> bool:
@@ -128,12 +125,10 @@ class Training:
         steps = self.part.steps
         return dataclasses.replace(recipe, corpora=(self.part.corpus,), steps=steps, every=max(1, steps // 4))
 
-    def read(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of texts; the last are kept, since all seeds train on the same."""
-        if self._vectors is None or self._texts != texts:
-            features = PooledVectors(self.models.home / "training", self.models.encoder(self.encoder or ""))
-            self._texts, self._vectors = texts, features(texts)
-        return self._vectors
+    @cached_property
+    def read(self) -> PooledVectors:
+        """The vectors of texts by the encoder."""
+        return PooledVectors(self.models.home / "training", self.models.encoder(self.encoder or ""))
 
     @cached_property
     def dialogues(self) -> list[Dialogue]:
