@@ -22,6 +22,7 @@ from tests.suite_run import SuiteRun
 
 SCRIPT = "<script>alert('x')</script>"
 NAN = math.nan
+EMPTY = Results(rows.Run("0", None, 0, "cpu", {}, "3.11", "Linux", {}), (), (), (), ())
 
 
 def find_page(pages: Iterable[Page], label: str) -> Page:

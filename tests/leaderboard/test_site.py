@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from harness import cli
-from harness.results.rows import Results, Run
+from harness.results.rows import Results
 from leaderboard.escaping import HIDDEN, visible
 from leaderboard.model.index import make_index
 from leaderboard.pages import methods
@@ -27,10 +27,11 @@ from leaderboard.render.html import BANNER, POLICY
 from leaderboard.render.text import summary
 from leaderboard.site import site as draw
 from tests.leaderboard import hostile
-from tests.leaderboard.conftest import altered, script_data
+from tests.leaderboard.conftest import EMPTY, altered, script_data
+from tests.suite_run import SuiteRun
 
 GOLDEN = Path(__file__).parent / "golden"
-EMPTY = {"meta", "link", "wbr", "br", "input", "hr"}
+VOID = {"meta", "link", "wbr", "br", "input", "hr"}
 MARKDOWN_TAGS = {"a", "br", "details", "ins", "small", "sub", "summary", "sup"}
 
 
@@ -47,11 +48,11 @@ class Parsed(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.values += [(tag, "", ""), *((tag, name, value or "") for name, value in attrs)]
-        if tag not in EMPTY:
+        if tag not in VOID:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        assert tag in EMPTY or self.open.pop() == tag
+        assert tag in VOID or self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
         self.words += "" if self.open[-1:] == ["script"] else data
@@ -140,16 +141,13 @@ def test_commands_on_pages_are_valid_and_repeat_the_run(results: Results) -> Non
     assert all(f"commit {'ab' * 6}-dirty" in page.words for page in pages.values())
 
 
-def test_sample_is_hidden_beside_real_data_and_labelled_alone(mixed: Results, site: dict[str, bytes]) -> None:
+def test_sample_is_labelled_and_hidden_if_there_is_real_data(
+        mixed: Results, site: dict[str, bytes], suite_run: SuiteRun) -> None:
     sample = {entry.name for entry in mixed.datasets if entry.origin == "sample"}
     assert draw(mixed) == site
     assert not [path for path in site for name in (*sample, "Unrated", BANNER) if name.encode() in site[path]]
-    alone = replace(mixed, datasets=tuple(entry for entry in mixed.datasets if entry.name in sample),
-                    **{name: tuple(row for row in getattr(mixed, name) if row.dataset in sample) for name in (
-                        "correlations", "skips", "failures", "comparisons", "reliability", "timings")},
-                    ranking=tuple(row for row in mixed.ranking if row.origin == "sample"))
-    assert {page.words.count(BANNER) for page in parsed(draw(alone)).values()} == {1}
-    assert BANNER in summary(alone)
+    assert {page.words.count(BANNER) for page in parsed(draw(suite_run.results)).values()} == {1}
+    assert BANNER in summary(suite_run.results)
     assert BANNER not in summary(mixed)
 
 
@@ -158,9 +156,8 @@ def test_incomplete_or_empty_results_still_make_a_site(results: Results) -> None
         less = replace(results, **{part: ()})
         assert "index.html" in draw(less)
         assert summary(less)
-    empty = Results(Run("0", None, 0, "cpu", {}, "3.11", "Linux", {}), (), (), (), ())
-    assert {path for path in draw(empty) if path.endswith(".html")} == {"index.html", "methods.html"}
-    assert "No ranking" in summary(empty)
+    assert {path for path in draw(EMPTY) if path.endswith(".html")} == {"index.html", "methods.html"}
+    assert "No ranking" in summary(EMPTY)
 
 
 def test_label_has_its_options_once(results: Results) -> None:

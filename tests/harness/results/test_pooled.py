@@ -12,24 +12,25 @@ from harness.statistics.significance import holm
 from tests.suite_run import SuiteRun
 
 
-def test_means_are_those_of_the_boards(suite_run: SuiteRun) -> None:
+def test_means_and_leads_are_those_of_the_boards(suite_run: SuiteRun) -> None:
     rows = [row for row in suite_run.results.ranking if row.statistic == "spearman" and row.rank]
     pool, smallest = Pool.of(suite_run.results), 1.0
     for board, rule in {(row.board, row.rule) for row in rows}:
-        own = {(row.metric, row.column): row.value for row in rows if (row.board, row.rule) == (board, rule)}
+        values = {(row.metric, row.column): row.value for row in rows if (row.board, row.rule) == (board, rule)}
+        first, *others = values
         targets = pool.targets(board, "sample")
-        assert pool.means(targets, rule) == pytest.approx(own)
-        first, second = list(own)[:2]
-        one, other, mended = pool.leads(targets, [(first, second), (second, first), (first, first)], rule)
-        assert one == other
-        (clear,) = pool.leads(targets, [list(own)[:4]], rule)
-        pairs = pool.leads(targets, [(first, follower) for follower in list(own)[1:4]], rule)
-        assert clear.difference.p == holm([lead.difference.p for lead in pairs])[0]
-        smallest = min(smallest, pool.leads(targets, [(first, list(own)[-1])], rule)[0].difference.p)
-        assert one.difference.value == pytest.approx(abs(own[first] - own[second]))
-        assert own[one.better] >= own[one.worse]
-        assert mended.verdict == "by .000 [.000, .000], p = 1.000: not established"
-        assert abs(pool.reached(targets, one.better, rule)) > abs(own[one.better])
+        assert pool.means(targets, rule) == pytest.approx(values)
+        *leads, swapped, last, itself, clear = pool.leads(targets, [
+            *((first, column) for column in others[:3]), (others[0], first), (first, others[-1]), (first, first),
+            [first, *others[:3]]], rule)
+        lead = leads[0]
+        assert lead == swapped
+        assert clear.difference.p == holm([lead.difference.p for lead in leads])[0]
+        smallest = min(smallest, last.difference.p)
+        assert lead.difference.value == pytest.approx(abs(values[first] - values[others[0]]))
+        assert values[lead.better] >= values[lead.worse]
+        assert itself.verdict == "by .000 [.000, .000], p = 1.000: not established"
+        assert abs(pool.reached(targets, lead.better, rule)) > abs(values[lead.better])
     assert smallest < 1 / 501
     assert not pool.targets("dev", "real")
     assert {quality.casefold() for _, quality in pool.targets(dimension="overall")} == {"overall"}
@@ -53,11 +54,11 @@ def test_rows_that_differ_are_counted_with_the_largest_difference(suite_run: Sui
         dataclasses.replace(first, value=first.value - 1e-9), dataclasses.replace(second, quality="new"), *rest))
     assert all(table.equal for table in differences.drifts(report, report)), "NaN is NaN"
     tables = {table.table: table for table in differences.drifts(report, later)}
-    own = tables.pop("correlations")
+    table = tables.pop("correlations")
     assert all(table.equal for table in tables.values())
-    assert (own.common, len(own.differ), len(own.gone), len(own.new)) == (len(report.correlations) - 1, 1, 1, 1)
-    assert own.where == (first.dataset, first.quality, first.metric, first.column, first.statistic)
-    assert own.largest == pytest.approx(1e-9, rel=1e-3)
+    assert (table.common, len(table.differ), len(table.gone), len(table.new)) == (len(report.correlations) - 1, 1, 1, 1)
+    assert table.where == (first.dataset, first.quality, first.metric, first.column, first.statistic)
+    assert table.largest == pytest.approx(1e-9, rel=1e-3)
     gone = dataclasses.replace(report, correlations=(dataclasses.replace(first, value=math.nan), second, *rest))
     assert math.isnan(differences.drifts(report, gone)[0].largest), "a number that is gone is no small difference"
 

@@ -5,11 +5,11 @@ import io
 from dataclasses import replace
 from typing import Any
 
-from harness.results.rows import Results, Run
+from harness.results.rows import Results
 from leaderboard.model.causes import causes, signature_causes, summary
 from leaderboard.model.changes import UNEXPLAINED, Change, changes
 from leaderboard.site import site
-from tests.leaderboard.conftest import altered
+from tests.leaderboard.conftest import EMPTY, altered
 
 ENCODER = "all-MiniLM-L6-v2@53aa51172d14.a9d2b0"
 DEB = f"deb|r1|encoder={ENCODER}|negatives=random|weights=deb@ac5ec123f754"
@@ -93,9 +93,8 @@ def test_new_and_gone_correlations_say_why(results: Results) -> None:
     new, gone = changes(less, results), changes(results, less)
     assert {change.why for change in gone} == {"gone: metric not in the run", "gone: not scored in this run"}
     assert [change.new for change in new] == [change.old for change in gone]
-    empty = Results(Run("0", None, 0, "cpu", {}, "3.11", "Linux", {}), (), (), (), ())
-    assert b"changes.html" in site(results, empty)["index.html"]
-    assert site(empty, results)["changes.html"]
+    assert b"changes.html" in site(results, EMPTY)["index.html"]
+    assert site(EMPTY, results)["changes.html"]
 
 
 def test_sample_and_real_data_of_the_same_name_are_not_compared(mixed: Results) -> None:
