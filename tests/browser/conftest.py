@@ -1,7 +1,6 @@
-"""Sites in Chromium: drawn once, served on the loopback interface, with all errors collected.
+"""Sites in Chromium, drawn once and served on the loopback interface.
 
-A test fails where a page asks for anything that is not its own site, writes an error to the console or breaks its
-Content-Security-Policy.
+A test fails if a page requests anything outside its site, logs an error or breaks its Content-Security-Policy.
 """
 
 import functools
@@ -9,6 +8,7 @@ import os
 import re
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from playwright import sync_api
 
+from harness.commands._output import write_site
 from harness.results.rows import Results
 from leaderboard.site import site as draw
 from tests.leaderboard import hostile
@@ -51,12 +52,17 @@ def executable() -> str | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """A site with its results, the paths of its pages, its folder and address."""
+    """A site with its results, files, folder and address, and the CPU seconds of drawing it."""
 
     results: Results
-    pages: list[str]
+    files: dict[str, bytes]
     folder: Path
     served: str
+    seconds: float
+
+    @property
+    def pages(self) -> list[str]:
+        return sorted(path for path in self.files if path.endswith(".html"))
 
     @property
     def kinds(self) -> list[str]:
@@ -99,27 +105,16 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """Serve a folder on a free local port."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-@contextmanager
 def published(results: Results, folder: Path) -> Iterator[Site]:
+    """Draw results and serve the site on a free local port."""
+    start = time.process_time()
     files = draw(results)
-    for path, content in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(content)
-    with serving(folder) as served:
-        yield Site(results, sorted(path for path in files if path.endswith(".html")), folder, served)
+    seconds = time.process_time() - start
+    write_site(files, folder)
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield Site(results, files, folder, f"http://127.0.0.1:{server.server_port}", seconds)
+        server.shutdown()
 
 
 @pytest.fixture(scope="session")
@@ -135,15 +130,15 @@ def browser() -> Iterator[sync_api.Browser]:
 
 @pytest.fixture(scope="session")
 def site(browser: sync_api.Browser, suite_run: SuiteRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A site with every kind of page."""
-    with published(enlarged(suite_run.results, 1, 2), tmp_path_factory.mktemp("site")) as made:
+    """A site with every kind of page, as large as that of a real run."""
+    with published(enlarged(suite_run.results, 2, 6), tmp_path_factory.mktemp("site")) as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def hostile_pages(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def hostile_pages(suite_run: SuiteRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A site with hostile names."""
-    with published(hostile.make(site.results), tmp_path_factory.mktemp("hostile")) as made:
+    with published(hostile.make(enlarged(suite_run.results)), tmp_path_factory.mktemp("hostile")) as made:
         yield made
 
 

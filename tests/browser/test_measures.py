@@ -1,21 +1,12 @@
-"""Speed, size and layout of a site as large as that of a real run.
-
-First screen, sizes, times, tabs, cells, badges.
-"""
+"""Speed, size and layout of a site as large as that of a real run."""
 
 import gzip
 import json
-import time
-from collections.abc import Iterator
 
 import pytest
 from playwright import sync_api
 
-from harness.results.rows import Results
-from leaderboard.site import site as draw
-from tests.browser.conftest import DESK, PHONE, Open, Site, published
-from tests.leaderboard.large import enlarged
-from tests.suite_run import SuiteRun
+from tests.browser.conftest import DESK, PHONE, Open, Site
 
 pytestmark = pytest.mark.browser
 
@@ -38,20 +29,9 @@ STOPS = """() => [...document.querySelectorAll('a[href], button, select, input, 
   .filter(one => one.offsetParent && !one.closest('details:not([open]) > :not(summary)')).length"""
 
 
-@pytest.fixture(scope="module")
-def results(suite_run: SuiteRun) -> Results:
-    return enlarged(suite_run.results, 2, 6)
-
-
-@pytest.fixture(scope="module")
-def real(browser: sync_api.Browser, results: Results, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with published(results, tmp_path_factory.mktemp("real")) as made:
-        yield made
-
-
-def test_first_screen_holds_the_whole_answer(real: Site, visit: Open) -> None:
+def test_first_screen_holds_the_whole_answer(site: Site, visit: Open) -> None:
     for view in (DESK, PHONE):
-        page = visit(real.at("index.html"), viewport=view)
+        page = visit(site.at("index.html"), viewport=view)
         for name in ("h1", ".ask select[name=q]", ".best", ".about", ".evidence", ".people", ".dots"):
             box = page.locator(name).bounding_box()
             assert box is not None, name
@@ -64,34 +44,30 @@ def test_first_screen_holds_the_whole_answer(real: Site, visit: Open) -> None:
         assert view is PHONE or first["y"] < 900
 
 
-def test_site_is_small_and_drawn_quickly(real: Site, results: Results, visit: Open) -> None:
-    start = time.process_time()
-    files = draw(results)
-    seconds = time.process_time() - start
-    pages = {path: content for path, content in files.items() if path.endswith(".html")}
-    largest = max(pages, key=lambda path: len(pages[path]))
-    page = visit(real.at("index.html"))
+def test_site_is_small_and_drawn_quickly(site: Site, visit: Open) -> None:
+    front, largest = site.files["index.html"], max(site.pages, key=lambda path: len(site.files[path]))
+    page = visit(site.at("index.html"))
     elements = page.evaluate("document.querySelectorAll('*').length")
     screens = {}
-    for path in real.kinds:
-        page.goto(real.at(path))
+    for path in site.kinds:
+        page.goto(site.at(path))
         screens[path] = page.evaluate("document.documentElement.scrollHeight / innerHeight")
-    assert len(pages["index.html"]) <= 300_000
-    assert len(gzip.compress(pages["index.html"])) <= 80_000
+    assert len(front) <= 300_000
+    assert len(gzip.compress(front)) <= 80_000
     assert elements <= 4000
-    assert len(pages[largest]) <= 250_000, largest
+    assert len(site.files[largest]) <= 250_000, largest
     assert max(screens.values()) <= 12, screens
-    assert sum(map(len, files.values())) <= 8_000_000
-    assert seconds < 8, "of a processor that others share; 4 of one that none does"
+    assert sum(map(len, site.files.values())) <= 8_000_000
+    assert site.seconds < 8, "4 on an idle processor"
 
 
-def test_front_page_loads_in_a_quarter_second_of_cpu_time(real: Site, browser: sync_api.Browser) -> None:
+def test_front_page_loads_in_a_quarter_second_of_cpu_time(site: Site, browser: sync_api.Browser) -> None:
     """Measures CPU time, so other load on the machine does not matter."""
     seconds = []
     for _ in range(3):
         page = browser.new_page(viewport=DESK)
         browser.start_tracing(page=page, categories=["disabled-by-default-devtools.timeline"])
-        page.goto(real.at("index.html"))
+        page.goto(site.at("index.html"))
         page.wait_for_timeout(200)
         events = json.loads(browser.stop_tracing())["traceEvents"]
         page.close()
@@ -102,16 +78,16 @@ def test_front_page_loads_in_a_quarter_second_of_cpu_time(real: Site, browser: s
     assert 0.01 < min(seconds) < 0.25, seconds
 
 
-def test_selection_is_fast_and_layout_is_stable(real: Site, visit: Open) -> None:
-    page = visit(real.at("index.html"))
+def test_selection_is_fast_and_layout_is_stable(site: Site, visit: Open) -> None:
+    page = visit(site.at("index.html"))
     assert page.evaluate(SHIFT) < 0.05
     for slower, limit in ((1, 100), (4, 400)):
         page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
         assert min(page.evaluate(RANK, f"dev:{key}") for key in ("engagement", "understandability", "overall")) < limit
 
 
-def test_few_tab_stops_to_the_first_control(real: Site, visit: Open) -> None:
-    page = visit(real.at("index.html"))
+def test_few_tab_stops_to_the_first_control(site: Site, visit: Open) -> None:
+    page = visit(site.at("index.html"))
     stops = 0
     while not page.evaluate("document.activeElement.matches('.ask select')"):
         page.keyboard.press("Tab")
@@ -120,13 +96,13 @@ def test_few_tab_stops_to_the_first_control(real: Site, visit: Open) -> None:
     assert page.evaluate(STOPS) <= 150
 
 
-def test_no_cell_is_clipped_and_no_text_overlaps(real: Site, visit: Open) -> None:
+def test_no_cell_is_clipped_and_no_text_overlaps(site: Site, visit: Open) -> None:
     for width in (390, 768, 1400):
-        page = visit(real.at("index.html"), viewport={"width": width, "height": 900})
-        for path in real.kinds:
-            page.goto(real.at(path))
+        page = visit(site.at("index.html"), viewport={"width": width, "height": 900})
+        for path in site.kinds:
+            page.goto(site.at(path))
             assert page.evaluate(CLIPPED) == [], (path, width)
-        page.goto(real.at("index.html"))
+        page.goto(site.at("index.html"))
         assert page.evaluate(OVER) == [], width
     edge = page.locator(".scroll:has(.ranked)").bounding_box()
     heads = page.locator(".ranked thead th.number").all()

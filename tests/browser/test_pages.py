@@ -20,8 +20,6 @@ WIDER = """() => {
   return [`${whole} of ${width} px`, ...[...document.querySelectorAll('body *')].filter(wide).slice(0, 5)
     .map(e => e.outerHTML.slice(0, 120))];
 }"""
-POLICY = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:"
-HEAD = '<!DOCTYPE html><meta charset="utf-8"><title>A page</title><link rel="icon" href="data:,">'
 AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 RUN = """rules => axe.run(document, rules ? {runOnly: {type: 'rule', values: rules}}
   : {rules: {'target-size': {enabled: true}}}).then(found =>

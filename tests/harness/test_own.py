@@ -256,9 +256,9 @@ def test_a_dataset_named_by_its_card_has_its_own_board(tmp_path: Path, home: Pat
     assert {row.board.partition(":")[0] for row in results.ranking} == {"own", "test"}
     assert results.run.command == "harness run --metric distinct --metric length --dataset jsalt --dataset tea-talk"
     assert "nothing has changed" in invoke(*run).out
-    place = ["leaderboard", "--with", "distinct", "--out", out]
-    assert "no correlation on tea-talk" in invoke(*place).out
-    assert "on the board test:" in invoke(*place, "--split", "test").out
+    placed = ["leaderboard", "--with", "distinct", "--out", out]
+    assert "no correlation on tea-talk" in invoke(*placed).out
+    assert "on the board test:" in invoke(*placed, "--split", "test").out
     assert "Data: real" not in invoke("report", "--out", out, "--compare", "--metric", "length").out
     printed = invoke("report", "--out", out, "--compare", "--json", "--dataset", "jsalt").out
     lead, *rows = map(json.loads, printed.splitlines())

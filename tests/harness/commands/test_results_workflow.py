@@ -38,9 +38,9 @@ def test_pull_requests_have_no_write_access() -> None:
         assert "${{" not in script
         assert not re.search(r"git (checkout|merge|pull|switch|worktree)", script)
     lines = [line.split() for script in scripts(verify) for line in script.splitlines()]
-    ours = [words for words in lines if words and words[0].startswith(".")]
-    assert {words[0] for words in ours} == {".venv/bin/harness", ".ci/results"}
-    for words in ours:
+    commands = [words for words in lines if words and words[0].startswith(".")]
+    assert {words[0] for words in commands} == {".venv/bin/harness", ".ci/results"}
+    for words in commands:
         if words[0] == ".venv/bin/harness":
             cli.parser().parse_args(words[1:])
 
@@ -53,32 +53,33 @@ def test_actions_are_pinned_by_commit() -> None:
     assert all(yaml.safe_load(path.read_text()) for path in paths)
 
 
-def git(folder: Path, *words: str) -> None:
-    who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    subprocess.run(["git", "-C", str(folder), *who, *words], check=True, capture_output=True)
-
-
 def test_check_takes_only_bundles_from_the_branch(tmp_path: Path) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *words], cwd=tmp_path, check=True,
+                       capture_output=True)
+
+    def commit(message: str) -> None:
+        git("add", "--all", "--force")
+        git("commit", "--quiet", "-m", message)
+
     (tmp_path / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "results", tmp_path / ".ci")
     (tmp_path / "harness").write_text(
         f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec {sys.executable} -m dialogue_harness "$@"\n')
     (tmp_path / "harness").chmod(0o755)
-    git(tmp_path, "init", "--quiet", "--initial-branch", "main")
-    git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "--quiet", "-m", "check")
+    git("init", "--quiet", "--initial-branch", "main")
+    commit("check")
     for made, status, message in (
             ({"results/mine.zip": b"no bundle", ".ci/results": b"#!/bin/sh\necho evil\n"}, 2,
              "### `mine.zip`\n\n**refused**:"),
             ({"other.txt": b""}, 0, "No bundle was added"),
             ({"results/a b.zip": b""}, 2, "**refused**: a bundle is a file results/NAME.zip")):
-        git(tmp_path, "switch", "--quiet", "--force-create", "mine", "main")
+        git("switch", "--quiet", "--force-create", "mine", "main")
         (tmp_path / "results").mkdir(exist_ok=True)
         for name, content in made.items():
             (tmp_path / name).write_bytes(content)
-        git(tmp_path, "add", "--all", "--force")
-        git(tmp_path, "commit", "--quiet", "-m", "results")
-        git(tmp_path, "switch", "--quiet", "main")
+        commit("results")
+        git("switch", "--quiet", "main")
         done = subprocess.run([tmp_path / ".ci" / "results", "main", "mine"], capture_output=True, text=True,
                               env={**os.environ, "HARNESS": str(tmp_path / "harness")})
         assert done.returncode == status
