@@ -7,124 +7,119 @@ from pathlib import Path
 
 import pytest
 
-from harness import cli
 from harness.challenge import rulebook
 from harness.errors import BadConfig
 from harness.results import files
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Invoke
 from tests.harness.challenge.folders import challenge, submit, three_teams
 
 
 def test_the_walk_through_of_the_tutorial_ends_in_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                        capsys: pytest.CaptureFixture[str]) -> None:
+                                                        invoke: Invoke) -> None:
     monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs/tutorial-organiser.md").read_text()
-    (block,) = re.findall(r"<!-- walk-through -->\n```sh\n(.*?)```", page, re.DOTALL)
-    assert {cli.main(shlex.split(line)[1:]) for line in block.splitlines()} == {0}
-    printed = capsys.readouterr().out
+    tutorial = (ROOT / "docs/tutorial-organiser.md").read_text()
+    (block,) = re.findall(r"<!-- walk-through -->\n```sh\n(.*?)```", tutorial, re.DOTALL)
+    printed = "".join(invoke(*shlex.split(line)[1:]).out for line in block.splitlines())
     assert "5 taken, 0 refused, 1 more at receipt" in printed
     assert "note: development should have closed on" in printed
     assert "note: second" not in printed
-    root, site = tmp_path / "my-challenge", tmp_path / "my-challenge" / "site"
-    page = (site / "development" / "challenge.html").read_text()
-    places = [page.index(words) for words in ("Official table", "<svg", "under every rule")]
-    assert places == sorted(places)
+    root = tmp_path / "my-challenge"
+    site = root / "site" / "development"
+    page = (site / "challenge.html").read_text()
+    positions = [page.index(words) for words in ("Official table", "<svg", "under every rule")]
+    assert positions == sorted(positions)
     assert all(words in page for words in ("team-e/refused-6", "Spearman between", "--phase development"))
     assert page.count("Official table") == 1
-    assert (site / "development" / "index.html").read_text() == page, "the official page is the entry page"
-    team = (site / "development" / "metric" / "team-a.html").read_text()
+    assert (site / "index.html").read_text() == page, "the official page is the entry page"
+    team = (site / "metric" / "team-a.html").read_text()
     assert not any(words in team for words in ("harness run --metric", "nothing but the dialogue", "submit.html",
                                                "test datasets"))
-    assert "<dt>Split</dt><dd>development</dd>" in (site / "development" / "dataset" / "talk-dev.html").read_text()
-    assert "Final: frozen" in (site / "test" / "challenge.html").read_text()
+    assert "<dt>Split</dt><dd>development</dd>" in (site / "dataset" / "talk-dev.html").read_text()
+    assert "Final: frozen" in (root / "site" / "test" / "challenge.html").read_text()
     assert (root / ".gitignore").read_text() == "private/\ndata/talk-test.csv\n"
     official = root / "ranking" / "development" / "official.csv"
-    first = official.read_bytes()
-    assert cli.main(["challenge", "rank", "my-challenge", "--phase", "development"]) == 0
-    assert official.read_bytes() == first
+    before = official.read_bytes()
+    invoke("challenge", "rank", "my-challenge", "--phase", "development")
+    assert official.read_bytes() == before
 
 
-def test_private_ratings_and_texts_stay_off_the_pages(tmp_path: Path) -> None:
+def test_private_ratings_and_texts_stay_off_the_pages(tmp_path: Path, invoke: Invoke) -> None:
     root = challenge(tmp_path / "own")
     three_teams(root)
     submit(root, "markup", 1, {}, 'name = "A"\ndescription = "<script>alert(1)</script>"\n')
-    assert cli.main(["challenge", "publish", str(root)]) == 1
+    invoke("challenge", "publish", root, status=1)
     paths = [path for name in ("site", "ranking") for path in (root / name).rglob("*") if path.is_file()]
-    everything = "".join(path.read_text(errors="replace") for path in paths)
-    assert "the secret of" not in everything
-    assert "<script>alert" not in everything
+    content = "".join(path.read_text(errors="replace") for path in paths)
+    assert "the secret of" not in content
+    assert "<script>alert" not in content
     assert "private" not in {path.name for path in (root / "site").rglob("*")}
 
 
-def test_the_shipped_challenge_draws_its_boards_from_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shipped_challenge_draws_its_boards_from_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                           invoke: Invoke) -> None:
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["challenge", "publish", "dstc10-track5"]) == 0
+    invoke("challenge", "publish", "dstc10-track5")
     report = files.read(tmp_path / "dstc10-track5" / "ranking" / "report")
     first = {(row.board, row.rule): (row.column, round(row.value, 4)) for row in report.ranking if row.rank == 1}
     assert first["test", "test"] == ("Team 5", 0.2964)
-    assert first["test", "dev"][0] == "Team 1"
-    assert first["dev", "dev"][0] == "Team 7"
+    assert (first["test", "dev"][0], first["dev", "dev"][0]) == ("Team 1", "Team 7")
     page = (tmp_path / "dstc10-track5" / "site" / "challenge.html").read_text()
     assert "Who wins under which rule" in page
-    assert "0.1111" in page, "what is recomputed for Team 4, printed as 0.1029"
-    assert cli.main(["challenge", "validate", "dstc10-track5"]) == 0
+    assert "0.1111" in page, "the value recomputed for Team 4, printed as 0.1029"
+    invoke("challenge", "validate", "dstc10-track5")
 
 
-def test_what_cannot_be_done_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["challenge", "rank", "dstc10-track6"]) == 2
-    assert "did you mean 'dstc10-track5'" in capsys.readouterr().err
-    assert cli.main(["challenge", "template", "dstc10-track5"]) == 2
+def test_impossible_commands_are_refused(tmp_path: Path, invoke: Invoke) -> None:
+    assert "did you mean 'dstc10-track5'" in invoke("challenge", "rank", "dstc10-track6", status=2).err
+    invoke("challenge", "template", "dstc10-track5", status=2)
     root = challenge(tmp_path / "own")
     before = (root / "challenge.toml").read_bytes()
-    assert cli.main(["challenge", "init", str(root), "--example"]) == 2
+    invoke("challenge", "init", root, "--example", status=2)
     assert (root / "challenge.toml").read_bytes() == before
     three_teams(root)
     (root / "challenge.toml").write_bytes(b'submissions = 1\ncounts = "last"\n' + before)
-    capsys.readouterr()
-    assert cli.main(["challenge", "validate", str(root)]) == 1
-    assert "note: the last valid one of a team's first 1 submissions counts" in capsys.readouterr().out
+    assert "note: the last valid one of a team's first 1 submissions counts" in (
+        invoke("challenge", "validate", root, status=1).out)
 
 
-def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path) -> None:
-    assert cli.main(["challenge", "init", str(tmp_path / "tea")]) == 0
-    assert cli.main(["challenge", "validate", str(tmp_path / "tea")]) == 0
-    path = tmp_path / "tea" / "challenge.toml"
-    first, second = rulebook.phases(path.parent)
-    assert [[own.card.name for own in rules.custom] for rules in (first, second)] == [["talk-dev"], ["talk-test"]]
+def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path, invoke: Invoke) -> None:
+    root = tmp_path / "tea"
+    invoke("challenge", "init", root)
+    invoke("challenge", "validate", root)
+    path = root / "challenge.toml"
+    first, second = rulebook.phases(root)
+    assert [[dataset.card.name for dataset in rules.custom] for rules in (first, second)] == [
+        ["talk-dev"], ["talk-test"]]
     assert (first.submissions, second.submissions, second.per_day, second.public) == (20, 5, 3, 0.3)
-    assert "talk-test in `data/talk-test.csv` (Natural, Overall)" in (path.parent / "README.md").read_text()
+    assert "talk-test in `data/talk-test.csv` (Natural, Overall)" in (root / "README.md").read_text()
     commented = [line[2:] for line in path.read_text().splitlines() if line.startswith("# ") and " = " in line]
     path.write_text("\n".join(line for line in commented if "[[" not in line) + "\n" + path.read_text())
-    assert rulebook.phases(path.parent)[0].outliers == ("system-a",)
+    assert rulebook.phases(root)[0].outliers == ("system-a",)
     path.write_text(path.read_text().replace('"test"', '"development"'))
     with pytest.raises(BadConfig, match="a name of its own"):
-        rulebook.phases(path.parent)
+        rulebook.phases(root)
 
 
-def test_validate_looks_at_rules_data_and_ratings_before_anybody_hands_in(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_validate_checks_rules_data_and_ratings(tmp_path: Path, invoke: Invoke) -> None:
     root = challenge(tmp_path / "own")
     (root / "challenge.toml").write_text((root / "challenge.toml").read_text() + "".join(
         f'[[phase]]\nname = "{name}"\ndatasets = [{datasets}]\n'
         for name, datasets in (("one", '"first"'), ("two", '"first", "second"'))))
     ratings, data = root / "private" / "ratings.csv", root / "data" / "second.json"
-    validate = ["challenge", "validate", str(root)]
+    before = ratings.read_text()
     for old, new, status, words in (
-            ("", "", 0, ("first: 40 items, language en; overall: 80 votes on 40 items", "0 taken, 0 refused",
-                         "note: 40 items are also in another phase: first_000")),
+            ("item,", "item,", 0, ("first: 40 items, language en; overall: 80 votes on 40 items", "0 taken, 0 refused",
+                                   "note: 40 items are also in another phase: first_000")),
             ("first_000,", "first_0x,", 2, (
                 "line 2", "line 3", "'first_0x' is no item of the datasets first, second; and 1 more")),
             ("_007,overall", "_007,wot", 2, ("no quality of first", "no quality of second", "more like it: line 17")),
             ("first_001,overall", "first_001,overall,", 2, ("line 4: has 4 values", "more like it: line 5")),
             ("second_039,wit", "second_038,wit", 2, ("39 of 40 items of second have votes on 'wit', not second_039",))):
-        before = ratings.read_text()
-        ratings.write_text(before.replace(old, new) if old else before)
-        assert cli.main(validate) == status
-        said = " ".join(capsys.readouterr().out.split())
-        assert [word for word in words if word not in said] == [], said
-        ratings.write_text(before)
+        ratings.write_text(before.replace(old, new))
+        printed = " ".join(invoke("challenge", "validate", root, status=status).out.split())
+        assert [word for word in words if word not in printed] == [], printed
+    ratings.write_text(before)
     rows = json.loads(data.read_text())
     data.write_text(json.dumps([row | {"context": "你有茶嗎", "response": "有綠茶和紅茶"} for row in rows]))
-    assert cli.main([*validate, "--phase", "two"]) == 0
     assert "note: second: 40 items are mostly in letters that are not Latin, and of the language en" in (
-        capsys.readouterr().out)
+        invoke("challenge", "validate", root, "--phase", "two").out)

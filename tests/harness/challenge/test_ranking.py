@@ -18,9 +18,9 @@ from tests.harness.challenge.folders import ITEMS, SIZE, challenge, scores, subm
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    made = challenge(tmp_path / "challenge")
-    three_teams(made)
-    return made
+    folder = challenge(tmp_path / "challenge")
+    three_teams(folder)
+    return folder
 
 
 def edit(root: Path, *lines: str) -> None:
@@ -29,8 +29,8 @@ def edit(root: Path, *lines: str) -> None:
     path.write_text("\n".join(lines) + "\n" + path.read_text())
 
 
-def ranks(found: outcome.Outcome) -> dict[str, int | None]:
-    return {entry.name: own.rank for entry, own in found.ranked(found.rules.rule)}
+def ranks(result: outcome.Outcome) -> dict[str, int | None]:
+    return {entry.name: row.rank for entry, row in result.ranked(result.rules.rule)}
 
 
 def test_the_best_or_last_submission_counts(root: Path, home: Path) -> None:
@@ -47,10 +47,10 @@ def test_processes_read_the_same_scores(root: Path, home: Path, monkeypatch: pyt
     np.testing.assert_array_equal(outcome.validated(root, home)[-1], expected)
 
 
-def test_late_early_undated_and_surplus_submissions_are_refused(root: Path, home: Path) -> None:
+def test_late_early_undated_and_surplus_files_are_refused(root: Path, home: Path) -> None:
     edit(root, "opens = 2026-01-01", "closes = 2026-03-31", "submissions = 4")
-    dates = {1: "2026-01-01", 2: "2026-03-31", 3: "2026-04-01", 4: "2025-12-31", 10: "2026-02-01"}
-    for number, date in dates.items():
+    for number, date in ((1, "2026-01-01"), (2, "2026-03-31"), (3, "2026-04-01"), (4, "2025-12-31"),
+                         (10, "2026-02-01")):
         submit(root, "delta", number, scores(3, number), f"date = {date}\n")
     _, _, files, _ = outcome.validated(root, home)
     assert [entry.name for entry in files.whole.entries] == ["delta/1", "delta/2"]
@@ -64,13 +64,13 @@ def test_equal_scores_share_rank_and_letter(root: Path, home: Path) -> None:
     submit(root, "delta", 1, scores(1, 12))
     submit(root, "epsilon", 1, {item: value + 0.01 * (index % 2)
                                 for index, (item, value) in enumerate(scores(2, 13).items())})
-    found = outcome.outcome(root, home)
-    assert ranks(found) == {"alpha/2": 1, "delta/1": 1, "epsilon/1": 3, "beta/1": 4, "gamma/1": 5}
-    first, second, *_ = found.ranks["test"]
+    result = outcome.outcome(root, home)
+    assert ranks(result) == {"alpha/2": 1, "delta/1": 1, "epsilon/1": 3, "beta/1": 4, "gamma/1": 5}
+    first, second, *_ = result.ranks["test"]
     assert first.letters == second.letters
-    assert found.pairs["first", "overall"].p[1, 3] == 1
-    assert found.alike == ("alpha/2 and delta/1 rank all items alike",
-                           "beta/1 and epsilon/1 rank all items nearly alike (Spearman 0.9999)")
+    assert result.pairs["first", "overall"].p[1, 3] == 1
+    assert result.alike == ("alpha/2 and delta/1 rank all items alike",
+                            "beta/1 and epsilon/1 rank all items nearly alike (Spearman 0.9999)")
 
 
 def test_undecided_tables_say_so(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,12 +79,12 @@ def test_undecided_tables_say_so(root: Path, home: Path, monkeypatch: pytest.Mon
         submit(root, f"near {seed}", 1, scores(1, seed))
     edit(root, 'qualities = ["wit"]')
     monkeypatch.setattr(ranking, "READABLE", 0)
-    made, shown = folder.write(outcome.outcome(root, home), root / "ranking")
-    assert "letters" not in shown.grids[0].head
-    assert "95 % of the rank" in shown.grids[0].head
-    assert any("No two of the 3 teams can be told apart" in line for line in shown.remarks)
-    assert {row.letters for row in made.ranking} == {""}
-    assert "is first; PERM-BOTH over whole contexts, 200 draws, adjusted by Holm, does not tell it from" in shown.lead
+    results, exhibit = folder.write(outcome.outcome(root, home), root / "ranking")
+    assert "letters" not in exhibit.grids[0].head
+    assert "95 % of the rank" in exhibit.grids[0].head
+    assert any("No two of the 3 teams can be told apart" in line for line in exhibit.remarks)
+    assert {row.letters for row in results.ranking} == {""}
+    assert "is first; PERM-BOTH over whole contexts, 200 draws, adjusted by Holm, does not tell it from" in exhibit.lead
     assert ",a,1," in (root / "ranking" / "official.csv").read_text()
 
 
@@ -93,15 +93,14 @@ def test_weights_primary_submissions_and_outlier_systems(root: Path, home: Path)
     submit(root, "beta", 2, scores(9, 19), "primary = true\n")
     before = (root / "challenge.toml").read_text()
     edit(root, 'counts = "primary"', 'clusters = "wmt"', 'weights = {first = 0, "second|wit" = 2, second = 0}')
-    found = outcome.outcome(root, home)
-    assert {entry.name for entry in found.counting.entries} == {"alpha/1", "beta/2", "gamma/1"}
-    assert found.totals == pytest.approx(found.values[:, found.ground.targets.index(("second", "wit"))])
-    assert all(len(clusters) == 3 and clusters[0] == 1 for clusters in found.clusters.values())
-    assert len(tables.for_csv(found)["clusters"]) == 4
-    assert {own.cluster for own in found.ranks["test"]} == set(found.clusters["second", "wit"])
+    result = outcome.outcome(root, home)
+    assert {entry.name for entry in result.counting.entries} == {"alpha/1", "beta/2", "gamma/1"}
+    assert result.totals == pytest.approx(result.values[:, result.ground.targets.index(("second", "wit"))])
+    assert all(len(clusters) == 3 and clusters[0] == 1 for clusters in result.clusters.values())
+    assert len(tables.for_csv(result)["clusters"]) == 4
+    assert {row.cluster for row in result.ranks["test"]} == set(result.clusters["second", "wit"])
     edit(root, 'outliers = ["system-a"]')
-    for name in ("first", "second"):
-        path = root / "data" / f"{name}.json"
+    for path in (root / "data").glob("*.json"):
         rows = json.loads(path.read_text())
         path.write_text(json.dumps([row | {"model": f"system-{'ab'[index % 2]}"} for index, row in enumerate(rows)]))
     fields = outcome.outcome(root, home).ground.fields
@@ -117,15 +116,14 @@ def test_any_statistic_ranks(root: Path, home: Path) -> None:
         outcome.outcome(root, home)
     path = root / "challenge.toml"
     path.write_text(path.read_text().replace("within-contexts", "items").replace("draws = 200", "draws = 20"))
-    found = outcome.outcome(root, home)
+    result = outcome.outcome(root, home)
     value = estimates.STATISTICS["pairwise-accuracy"].value
-    expected = [[value(target.panel(row)) for row in range(4)]
-                for target in found.entries.tables]
-    assert found.values.T.tolist() == expected
-    first, *_, last = found.ranks["test"]
+    assert result.values.T.tolist() == [[value(target.panel(row)) for row in range(4)]
+                                        for target in result.entries.tables]
+    first, *_, last = result.ranks["test"]
     assert (first.low, last.high) == (1, 3)
-    assert "Pairwise-accuracy on first, second" in tables.official(found).data
-    assert {row.statistic for row in report(found, root).ranking if row.low >= 1} == {"pairwise-accuracy"}
+    assert "Pairwise-accuracy on first, second" in tables.official(result).data
+    assert {row.statistic for row in report(result, root).ranking if row.low >= 1} == {"pairwise-accuracy"}
 
 
 def published(root: Path) -> dict[str, bytes]:
@@ -135,8 +133,7 @@ def published(root: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in files}
 
 
-def test_broken_submissions_change_nothing_but_the_audit_log(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
-                                                             ) -> None:
+def test_broken_submissions_change_only_the_audit_log(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ranked = outcome.outcome(root, home)
     folder.write(ranked, root / "ranking")
     log, refused = root / "ranking" / "audit.jsonl", root / "ranking" / "refused.csv"
@@ -167,7 +164,7 @@ def test_csv_tables_have_numbers_and_baselines_no_rank(root: Path, home: Path) -
     submit(root, "gaps", 1, dict(list(scores(0.5, 17).items())[:-1]))
     ranked = outcome.outcome(root, home)
     folder.write(ranked, root / "ranking")
-    for name in ("official", "rules", "submissions", "refused"):
+    for name in ("official", "submissions", "refused", "rules"):
         text = (root / "ranking" / f"{name}.csv").read_text()
         head, *rows = csv.reader(text.splitlines())
         assert len(set(head)) == len(head)
@@ -175,13 +172,11 @@ def test_csv_tables_have_numbers_and_baselines_no_rank(root: Path, home: Path) -
         for column, value in (cell for row in rows for cell in zip(head, row, strict=True)):
             if column.startswith(("value", "rank", "points", "first|", "second|")) and value:
                 float(value)
-    head, *rows = csv.reader((root / "ranking" / "rules.csv").read_text().splitlines())
     assert head == ["team", "value_dev", "rank_dev", "value_test", "rank_test", "points_borda", "rank_borda"]
     (delta,) = [row for row in rows if row[0] == "delta"]
     names = [entry.name for entry in ranked.entries.entries]
     assert float(delta[3]) == round(ranked.totals[names.index("delta/1")], 4) < 0
-    official = {row[0]: row for row in tables.official(ranked).rows}
-    lead = tables.exhibit(ranked).lead
+    official, lead = {row[0]: row for row in tables.official(ranked).rows}, tables.exhibit(ranked).lead
     assert "alpha is first; PERM-BOTH" in lead
     assert "its value is above that of the best baseline, length (" in lead
     assert [row[1] for row in official.values() if row[1] != "–"] == ["1", "2", "3", "4"]
@@ -192,25 +187,27 @@ def test_csv_tables_have_numbers_and_baselines_no_rank(root: Path, home: Path) -
 def test_the_report_ranks_by_the_rule_and_rounds(root: Path, home: Path) -> None:
     edit(root, 'rule = "dev"')
     ranked = outcome.outcome(root, home)
-    made, _ = folder.write(ranked, root / "ranking")
-    assert {entry.split for entry in made.datasets} == {row.board for row in made.ranking} == {"dev"}
-    (board, *_) = overall_boards(made)["dev"]
+    results, _ = folder.write(ranked, root / "ranking")
+    assert {entry.split for entry in results.datasets} == {row.board for row in results.ranking} == {"dev"}
+    (board, *_) = overall_boards(results)["dev"]
     assert [team for team, _ in board.columns] == ranked.teams
-    values = [*(row.value for row in made.correlations), *(row.value for row in made.ranking),
-              *(row.delta for rows in made.comparisons for row in rows), *(row.value for row in made.reliability)]
+    values = [*(row.value for row in (*results.correlations, *results.ranking, *results.reliability)),
+              *(row.delta for rows in results.comparisons for row in rows)]
     assert all(value == round(value, 4) for value in values if np.isfinite(value))
-    assert (made.points, made.examples) == ((), ())
+    assert (results.points, results.examples) == ((), ())
 
 
-@pytest.mark.parametrize(("line", "message"), [
-    ('rule = "best"', "no ranking rule"), ("rules = 1", "has a field 'rules'"),
-    ("submissions = -1", "whole number, 0 or more"), ('datasets = ["jsalt"]', "one kind of data"),
-    ('datasets = ["jsalt", "jsalt"]', "'jsalt' is named twice"), ('qualities = ["wot"]', "did you mean 'wit'"),
-    ('closes = "later"', "should be a date"), ("opens = 2026-05-01\ncloses = 2026-04-01", "before it opens")])
-def test_invalid_rules_are_refused(root: Path, home: Path, line: str, message: str) -> None:
-    edit(root, line)
-    with pytest.raises(BadConfig, match=message):
-        outcome.validated(root, home)
+def test_invalid_rules_are_refused(root: Path, home: Path) -> None:
+    rules = (root / "challenge.toml").read_text()
+    for line, message in (
+        ('rule = "best"', "no ranking rule"), ("rules = 1", "has a field 'rules'"),
+        ("submissions = -1", "whole number, 0 or more"), ('datasets = ["jsalt"]', "one kind of data"),
+        ('datasets = ["jsalt", "jsalt"]', "'jsalt' is named twice"), ('qualities = ["wot"]', "did you mean 'wit'"),
+        ('closes = "later"', "should be a date"), ("opens = 2026-05-01\ncloses = 2026-04-01", "before it opens"),
+    ):
+        (root / "challenge.toml").write_text(f"{line}\n{rules}")
+        with pytest.raises(BadConfig, match=message):
+            outcome.validated(root, home)
 
 
 def test_incomplete_ratings_are_refused_unless_accepted(root: Path, home: Path) -> None:

@@ -14,11 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import cli
 from harness.challenge import ground, outcome, receipts, rulebook, tables
 from harness.errors import BadConfig
-from tests.conftest import ROOT
-from tests.harness.challenge.folders import ITEMS, challenge, scores, submit, table
+from tests.conftest import ROOT, Invoke
+from tests.harness.challenge.folders import challenge, scores, submit, table
 
 PHASES = '''
 [[phase]]
@@ -43,21 +42,31 @@ def at(day: str) -> datetime.datetime:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    made = challenge(tmp_path / "challenge")
-    rules = made / "challenge.toml"
+    folder = challenge(tmp_path / "challenge")
+    rules = folder / "challenge.toml"
     rules.write_text("per_day = 2\n" + rules.read_text() + PHASES)
-    return made
+    return folder
+
+
+def of(dataset: str, values: dict[str, float], column: str = "score") -> str:
+    """Format a score file of one dataset."""
+    return table({item: value for item, value in values.items() if item.startswith(dataset)}, column)
 
 
 @pytest.fixture
 def send(root: Path, home: Path, tmp_path: Path) -> Send:
     def sent(team: str, day: str, dataset: str, seed: int = 1, column: str = "") -> tuple[str, tuple[str, ...]]:
         file = tmp_path / "mine.csv"
-        file.write_text(table({item: value for item, value in scores(1, seed).items() if item.startswith(dataset)},
-                              column or "score"))
+        file.write_text(of(dataset, scores(1, seed), column or "score"))
         return receipts.receive(root, home, file, team, column=column, now=at(day))
 
     return sent
+
+
+@pytest.fixture
+def three_sent(send: Send) -> None:
+    for seed, team in enumerate(("alpha", "beta", "gamma")):
+        send(team, "03-01", "second", seed)
 
 
 def test_files_are_taken_while_phase_and_quota_allow(root: Path, home: Path, send: Send) -> None:
@@ -69,26 +78,25 @@ def test_files_are_taken_while_phase_and_quota_allow(root: Path, home: Path, sen
             ("length", "01-06", "first", "name of a metric"),
             ("beta", "02-10", "first", "after the phase development closed")):
         assert reason in send(team, day, dataset)[1][0]
-    for day, taken in (("01", True), ("02", True), ("03", True), ("04", False)):
-        assert (send("beta", f"03-{day}", "second")[1] == ()) == taken
+    assert [send("beta", f"03-0{day}", "second")[1] == () for day in range(1, 5)] == [True, True, True, False]
     (root / "data" / "second.json").rename(root / "later.json")  # items of a future phase may be kept elsewhere
     assert send("gamma", "01-07", "first") == ("gamma/1 in development", ())
     (root / "later.json").rename(root / "data" / "second.json")
     events = [json.loads(line)["event"] for line in (root / receipts.FILE).read_text().splitlines()]
     assert events == ["received"] * 2 + ["refused"] * 6 + ["received"] * 3 + ["refused", "received"]
     assert {path.name for path in (root / "submissions" / "development").iterdir()} == {"alpha", "gamma"}
-    found = outcome.outcome(root, home, "development")
-    assert [(entry.name, entry.about.date) for entry in found.entries.entries] == [
+    result = outcome.outcome(root, home, "development")
+    assert [(entry.name, entry.about.date) for entry in result.entries.entries] == [
         ("alpha/1", at("01-05").date()), ("alpha/2", at("01-05").date()), ("gamma/1", at("01-07").date())]
-    assert found.ground.targets == (("first", "overall"),)
-    assert found.entries.entries[0].told == ()  # items of another phase are ignored
-    assert "0 refused, 5 more at receipt" in tables.exhibit(found).lead
-    assert sum("at receipt, 2026-01-0" in str(reasons) for _, reasons in tables.for_csv(found)["refused"][1:]) == 4
+    assert result.ground.targets == (("first", "overall"),)
+    assert result.entries.entries[0].told == ()  # items of another phase are ignored
+    assert "0 refused, 5 more at receipt" in tables.exhibit(result).lead
+    assert sum("at receipt, 2026-01-0" in str(reasons) for _, reasons in tables.for_csv(result)["refused"][1:]) == 4
 
 
-def test_items_of_another_phase_are_refused_and_a_dry_run_changes_nothing(root: Path, home: Path) -> None:
+def test_other_phases_are_refused_and_a_dry_run_writes_nothing(root: Path, home: Path) -> None:
     file = root.parent / "other.csv"
-    file.write_text(table({item: 1.0 * index for index, item in enumerate(ITEMS) if item.startswith("second")}))
+    file.write_text(of("second", scores(1, 1)))
     for dry in (True, False):
         before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
         name, (reason,) = receipts.receive(root, home, file, "beta", phase="development", now=at("01-06"), dry=dry)
@@ -97,18 +105,17 @@ def test_items_of_another_phase_are_refused_and_a_dry_run_changes_nothing(root: 
         assert dry == (before == {path: path.read_bytes() for path in root.rglob("*") if path.is_file()})
 
 
-def test_changed_files_and_logs_are_refused(root: Path, home: Path, send: Send) -> None:
-    for seed, team in enumerate(("alpha", "beta", "delta")):
-        send(team, "03-01", "second", seed)
+@pytest.mark.usefixtures("three_sent")
+def test_changed_files_and_logs_are_refused(root: Path, home: Path) -> None:
     inbox = root / "submissions" / "test"
     file = inbox / "beta" / "1" / "scores.csv"
     file.write_text(file.read_text().replace("0.", "1."))
-    (inbox / "gamma" / "1").mkdir(parents=True)
-    shutil.rmtree(inbox / "delta")
-    _, _, taken, _ = outcome.validated(root, home, "test")
-    assert [entry.name for entry in taken.whole.entries] == ["alpha/1"]
-    assert [(refused.name, refused.reasons[0][:17]) for refused in taken.refused] == [
-        ("gamma/1", "has no receipt: h"), ("delta/1", "receipts.jsonl li"), ("beta/1", "is not the file t")]
+    (inbox / "omega" / "1").mkdir(parents=True)
+    shutil.rmtree(inbox / "gamma")
+    _, _, files, _ = outcome.validated(root, home, "test")
+    assert [entry.name for entry in files.whole.entries] == ["alpha/1"]
+    assert [(refused.name, refused.reasons[0][:17]) for refused in files.refused] == [
+        ("omega/1", "has no receipt: h"), ("gamma/1", "receipts.jsonl li"), ("beta/1", "is not the file t")]
     log = root / receipts.FILE
     log.write_text(log.read_text().replace("alpha", "omega"))
     with pytest.raises(BadConfig, match=r"line 2, or the one before it, is not as it was written"):
@@ -120,29 +127,28 @@ def rated(rules: rulebook.Rulebook, home: Path) -> set[int]:
     return set(np.flatnonzero(np.isfinite(field.judged[0].means)).tolist())
 
 
-def test_a_freeze_ends_a_phase_and_ranks_on_the_private_part(root: Path, home: Path, send: Send) -> None:
-    for seed, team in enumerate(("alpha", "beta", "gamma")):
-        send(team, "03-01", "second", seed)
+@pytest.mark.usefixtures("three_sent")
+def test_a_freeze_ends_a_phase_and_ranks_the_private_part(root: Path, home: Path, send: Send, invoke: Invoke) -> None:
     rules = rulebook.read(root, "test")
     public, private = rated(rules, home), rated(replace(rules, final=True), home)
     assert (len(public), public | private, public & private) == (10, set(range(40)), set())
     (root / "private" / "seed").write_text("secret")
     assert rated(rules, home) != public
     (root / "private" / "seed").unlink()
-    assert cli.main(["challenge", "publish", str(root), "--phase", "test"]) == 0
+    invoke("challenge", "publish", root, "--phase", "test")
     assert '<a href="test/challenge.html">' in (root / "site" / "index.html").read_text()
-    assert "Provisional: ranked on the public" in (root / "site" / "test" / "challenge.html").read_text()
+    page = root / "site" / "test" / "challenge.html"
+    assert "Provisional: ranked on the public" in page.read_text()
     file = root / "known.csv"
-    file.write_text(table({item: value if int(item[-3:]) in private else -value
-                           for item, value in scores(0, 1).items() if item.startswith("second")}))
+    file.write_text(of("second", {item: value if int(item[-3:]) in private else -value
+                                  for item, value in scores(0, 1).items()}))
     receipts.receive(root, home, file, "alpha", now=at("03-03"))  # good on the private part only
     receipts.freeze(root, home, "test", at("03-20"))
     assert "came after the phase was frozen" in send("delta", "03-21", "second")[1]
-    submit(root, "test/delta", 1, {item: value for item, value in scores(1, 9).items() if item in ITEMS[40:]})
-    assert cli.main(["challenge", "publish", str(root)]) == 1
-    page = (root / "site" / "test" / "challenge.html").read_text()
+    submit(root, "test/delta", 1, dict(list(scores(1, 9).items())[40:]))
+    invoke("challenge", "publish", root, status=1)
     for words in ("Final: frozen", "delta/1", "its best submission on the public part counts"):
-        assert words in page
+        assert words in page.read_text()
     final = outcome.outcome(root, home, "test")
     assert [entry.name for entry in final.entries.entries] == ["alpha/1", "alpha/2", "beta/1", "gamma/1"]
     assert final.totals[1] == max(final.totals)
@@ -152,29 +158,24 @@ def test_a_freeze_ends_a_phase_and_ranks_on_the_private_part(root: Path, home: P
     assert send("alpha", "01-20", "first") == ("alpha/1 in development", ())
 
 
-def test_changes_after_the_freeze_are_named(root: Path, home: Path, send: Send, capsys: pytest.CaptureFixture[str],
-                                            ) -> None:
-    for seed, team in enumerate(("alpha", "beta")):
-        send(team, "03-01", "second", seed)
+@pytest.mark.usefixtures("three_sent")
+def test_changes_after_the_freeze_are_named(root: Path, home: Path, invoke: Invoke) -> None:
     receipts.freeze(root, home, "test", at("03-20"))
-    rank = ["challenge", "rank", str(root), "--phase", "test"]
-    assert cli.main(rank) == 0
-    for file, old, new, change in (
+    rank = ["challenge", "rank", root, "--phase", "test"]
+    invoke(*rank)
+    for name, old, new, change in (
             ("challenge.toml", "public = 0.25", "public = 0.5", "public (0.25, now 0.5)"),
             ("challenge.toml", "draws = 200", "seed = 1", "draws (200, now 1000), seed (0, now 1)"),
             ("private/ratings.csv", "second_039,wit,", "second_039,wit,1\nsecond_039,wit,", "ratings"),
             ("data/second.json", "second_001?", "who?", "dataset second")):
-        before = (root / file).read_text()
-        (root / file).write_text(before.replace(old, new, 1))
-        assert cli.main(rank) == 2
-        assert f"changed since the freeze: {change};" in capsys.readouterr().err
-        assert cli.main([*rank, "--allow-refused"]) == 0
-        assert f"Changed since the freeze: {change}." in capsys.readouterr().out
-        (root / file).write_text(before)
+        before = (root / name).read_text()
+        (root / name).write_text(before.replace(old, new, 1))
+        assert f"changed since the freeze: {change};" in invoke(*rank, status=2).err
+        assert f"Changed since the freeze: {change}." in invoke(*rank, "--allow-refused").out
+        (root / name).write_text(before)
 
 
-def test_of_several_open_phases_the_one_not_frozen_receives(root: Path, home: Path, send: Send,
-                                                            capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_open_phase_that_is_not_frozen_receives(root: Path, home: Path, send: Send, invoke: Invoke) -> None:
     rules = root / "challenge.toml"
     rules.write_text(rules.read_text().replace("opens = 2026-03-01", "opens = 2026-01-01"))
     with pytest.raises(BadConfig, match="say which phase by --phase: development, test"):
@@ -185,12 +186,10 @@ def test_of_several_open_phases_the_one_not_frozen_receives(root: Path, home: Pa
     with pytest.raises(BadConfig, match="nobody has handed in to the phase development"):
         receipts.freeze(root, home, "development", at("01-04"))
     assert send("beta", "01-05", "first") == ("beta/1 in development", ())
-    assert cli.main(["challenge", "freeze", str(root), "--phase", "development"]) == 0
-    assert "should have closed" not in capsys.readouterr().out
+    assert "should have closed" not in invoke("challenge", "freeze", root, "--phase", "development").out
     assert send("alpha", "01-05", "") == ("alpha/1 in test", ())
     shutil.rmtree(root / "submissions" / "development")
-    assert cli.main(["challenge", "rank", str(root)]) == 1
-    printed = capsys.readouterr().out
+    printed = invoke("challenge", "rank", root, status=1).out
     assert "skipped development: " in printed
     assert "Made up: test: 1 team with 1 submission" in printed
 
@@ -208,11 +207,9 @@ def test_the_workflow_receives_files_of_pull_requests(tmp_path: Path, home: Path
         (programs / name).write_text(f"#!/bin/sh\n{line}\n")
         (programs / name).chmod(0o755)
     git(tmp_path, "init", "--quiet", "--bare", "--initial-branch=main", str(origin))
-    git(root, "init", "--quiet", "--initial-branch=main")
-    git(root, "remote", "add", "origin", str(origin))
-    git(root, "add", "challenge.toml", "data")
-    git(root, "commit", "--quiet", "--message", "challenge")
-    git(root, "push", "--quiet", "origin", "main")
+    for line in ("init --quiet --initial-branch=main", f"remote add origin {origin}", "add challenge.toml data",
+                 "commit --quiet --message challenge", "push --quiet origin main"):
+        git(root, *line.split())
     for number, name, start in ((1, "mine.csv", "main"), (2, "more.csv", "theirs"), (3, "test/mine.csv", "main")):
         git(root, "checkout", "--quiet", "-B", "theirs", start)  # the second pull request adds both files
         (root / "in" / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,6 @@
 """Pairwise accuracy against its definition; soft pairwise accuracy against scipy's permutation test."""
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
@@ -14,21 +15,20 @@ from harness.statistics.pairwise import soft_pairwise_accuracy
 from harness.statistics.panel import Panel, panel
 
 
-def paired(human: list[float], metric: list[float]) -> Panel:
+def paired(human: Sequence[float], metric: Sequence[float]) -> Panel:
     rows = np.arange(len(human))
     return panel(np.array(metric, float), np.array(human, float), rows, rows)
 
 
-def by_definition(human: list[float], metric: list[float], epsilon: float) -> float:
-    right = [np.sign(h1 - h2) == (0 if abs(m1 - m2) <= epsilon else np.sign(m1 - m2))
-             for (h1, m1), (h2, m2) in combinations(zip(human, metric, strict=True), 2)]
-    return float(np.mean(right))
+def by_definition(human: list[float], metric: list[float]) -> pairwise.Calibration:
+    """Return the best accuracy over all thresholds, and the smallest threshold that has it."""
+    def accuracy(epsilon: float) -> float:
+        return float(np.mean([np.sign(h1 - h2) == (0 if abs(m1 - m2) <= epsilon else np.sign(m1 - m2))
+                              for (h1, m1), (h2, m2) in combinations(zip(human, metric, strict=True), 2)]))
 
-
-def best_by_definition(human: list[float], metric: list[float]) -> pairwise.Calibration:
-    tried = sorted({0.0, *(abs(a - b) for a, b in combinations(metric, 2))})
-    values = [by_definition(human, metric, epsilon) for epsilon in tried]
-    return pairwise.Calibration(max(values), tried[int(np.argmax(values))])
+    thresholds = sorted({0.0, *(abs(a - b) for a, b in combinations(metric, 2))})
+    return max((pairwise.Calibration(accuracy(epsilon), epsilon) for epsilon in thresholds),
+               key=lambda calibration: calibration.value)
 
 
 def test_a_constant_metric_has_the_share_of_tied_pairs() -> None:
@@ -58,27 +58,24 @@ rows = st.lists(st.tuples(st.integers(1, 4), st.integers(-30, 30)), min_size=2, 
 
 @settings(max_examples=25)
 @given(rows, st.integers(-40, 40))
-def test_equals_its_definition(pairs: list[tuple[int, int]], exponent: int) -> None:
+def test_calibrated_accuracy_equals_its_definition(pairs: list[tuple[int, int]], exponent: int) -> None:
     human, metric = [float(h) for h, _ in pairs], [m * 2.0**exponent for _, m in pairs]
-    best = best_by_definition(human, metric)
+    best = by_definition(human, metric)
     assert pairwise.calibrated(paired(human, metric)) == pairwise.Calibration(pytest.approx(best.value), best.epsilon)
     assert pairwise.accuracy(paired(human, metric), best.epsilon) == pytest.approx(best.value)
-    assert pairwise.accuracy(paired(human, metric), 0) == pytest.approx(by_definition(human, metric, 0))
 
 
 @settings(max_examples=10)
 @given(rows, st.booleans())
-def test_bins_find_the_same(pairs: list[tuple[int, int]], fine: bool) -> None:
+def test_bins_give_the_same_threshold(pairs: list[tuple[int, int]], fine: bool) -> None:
     rng = np.random.default_rng(0)
     human = np.round(rng.normal(size=300))
-    few = paired([float(h) for h, _ in pairs],
-                 [float(m) + (np.sin(place) if fine else 0) for place, (_, m) in enumerate(pairs)])
-    many = paired(list(human), list(human + rng.normal(size=300)))
-    for panel_, at_once in ((few, 1), (many, 150)):
-        whole = pairwise.calibrated(panel_)
+    few = paired([h for h, _ in pairs], [m + (np.sin(index) if fine else 0) for index, (_, m) in enumerate(pairs)])
+    for rows_, at_once in ((few, 1), (paired(human, human + rng.normal(size=300)), 150)):
+        whole = pairwise.calibrated(rows_)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(pairwise, "ALL_AT_ONCE", at_once)
-            assert pairwise.calibrated(panel_) == whole
+            assert pairwise.calibrated(rows_) == whole
     assert whole.epsilon > 0
 
 
@@ -89,15 +86,11 @@ def of_systems(human: list[list[float]], metric: list[list[float]], shared: bool
     return panel(np.concatenate(metric), np.concatenate(human), np.repeat(np.arange(len(sizes)), sizes), context)
 
 
-def mean_difference(first: np.ndarray, second: np.ndarray, axis: int) -> np.ndarray:
-    return np.asarray(first.mean(axis=axis) - second.mean(axis=axis))
-
-
 def exact(first: list[float], second: list[float], kind: str) -> float:
-    """P of the permutation test by all permutations, equals counting half."""
+    """Return p of the permutation test by all permutations; equals count half."""
     greater, less = (stats.permutation_test(
-        (np.array(first), np.array(second)), mean_difference, permutation_type=kind, vectorized=True,
-        n_resamples=np.inf, alternative=side).pvalue for side in ("greater", "less"))
+        (np.array(first), np.array(second)), lambda x, y, axis: x.mean(axis) - y.mean(axis), permutation_type=kind,
+        vectorized=True, n_resamples=np.inf, alternative=side).pvalue for side in ("greater", "less"))
     return float(greater + 1 - less) / 2
 
 
@@ -114,13 +107,12 @@ def test_soft_accuracy_equals_that_of_all_permutations(monkeypatch: pytest.Monke
         assert accuracy == pytest.approx(1 - np.mean(differences), abs=0.01)
 
 
-def test_soft_accuracy_of_extreme_metrics_and_any_order_of_systems() -> None:
-    sure = [[5.0] * 9 + [4.0], [1.0] * 9 + [2.0]]
-    contrary = [[-vote for vote in row] for row in sure]
-    for metric, value in ((sure, 1.0), (contrary, 0.0)):
-        for shared in (True, False):
-            assert soft_pairwise_accuracy(of_systems(sure, metric, shared)) == pytest.approx(value, abs=0.01)
-    constants = soft_pairwise_accuracy(of_systems([*sure, [0.0] * 10], [[3.0] * 10, [3.0] * 10, [1.0] * 10]))
+def test_soft_accuracy_of_extreme_metrics_and_any_order() -> None:
+    clear = [[5.0] * 9 + [4.0], [1.0] * 9 + [2.0]]
+    reverse = [[-vote for vote in row] for row in clear]
+    for metric, shared, value in ((clear, True, 1.0), (clear, False, 1.0), (reverse, True, 0), (reverse, False, 0)):
+        assert soft_pairwise_accuracy(of_systems(clear, metric, shared)) == pytest.approx(value, abs=0.01)
+    constants = soft_pairwise_accuracy(of_systems([*clear, [0.0] * 10], [[3.0] * 10, [3.0] * 10, [1.0] * 10]))
     assert constants == pytest.approx(1 - 0.5 / 3, abs=0.01), "equal constants are as likely one way as the other"
     forth, back = (soft_pairwise_accuracy(of_systems(HUMAN[::step], METRIC[::step])) for step in (1, -1))
     assert forth == pytest.approx(back, abs=1e-12)

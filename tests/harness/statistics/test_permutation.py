@@ -2,14 +2,12 @@
 
 import math
 from dataclasses import replace
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from harness.statistics import mixtures, permutation, pooled
@@ -59,9 +57,10 @@ def example(seed: int, n: int = 40, holes: float = 0) -> tuple[Values, Values]:
     return human, scores
 
 
-@pytest.mark.parametrize("statistic", MIXTURES)
-def test_every_p_equals_a_loop_over_scipy(statistic: str) -> None:
-    for seed, n, holes in ((0, 40, 0), (1, 7, 0), (2, 30, .1)):
+def test_every_p_equals_a_loop_over_scipy() -> None:
+    """Of few rows many are tied, and some swaps leave a constant."""
+    for statistic, (seed, n, holes) in product(MIXTURES, (
+            (0, 40, 0), (1, 7, 0), (2, 30, .1), *((seed, n, 0) for seed in range(3, 8) for n in (3, 4, 5)))):
         human, scores = example(seed, n, holes)
         tests = all_pairs(human, scores, statistic, 20, rng=seeded())
         for i, j in combinations(range(5), 2):
@@ -69,16 +68,6 @@ def test_every_p_equals_a_loop_over_scipy(statistic: str) -> None:
             np.testing.assert_allclose((tests.delta[i, j], tests.p[i, j]), (delta, p), atol=1e-12)
             np.testing.assert_allclose((tests.delta[j, i], tests.p[j, i]), (-delta, p), atol=1e-12)
             assert tests.n[i, j] == (np.isfinite(scores[i]) & np.isfinite(scores[j])).sum()
-
-
-@settings(max_examples=10, deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 3), st.integers(0, 3)), min_size=3, max_size=9))
-def test_many_ties_equal_the_loop(rows: list[tuple[int, int, int]]) -> None:
-    human, *scores = np.array(rows, dtype=float).T
-    for statistic in MIXTURES:
-        tests = all_pairs(human, np.array(scores), statistic, 20, rng=seeded())
-        expected = loop(human, scores[0], scores[1], statistic, 20)
-        np.testing.assert_allclose([tests.delta[0, 1], tests.p[0, 1]], expected, atol=1e-12)
 
 
 def test_one_sided_p_and_any_statistic_by_a_function() -> None:
@@ -104,27 +93,28 @@ def test_p_too_small_for_the_draws_is_that_of_the_normal_tail() -> None:
 
 def test_no_p_is_below_that_of_all_swaps_of_contexts() -> None:
     """A metric and its reverse differ in six of seven contexts: two of 64 swaps are as extreme as observed."""
-    people = np.array([-3.0, -2, -1, 0, 1, 2, 3])
-    scores = np.array([people, -people])
+    human = np.arange(-3.0, 4)
+    scores = np.array([human, -human])
     for seed in range(10):
-        tests = all_pairs(people, scores, "pearson", 100, rng=seeded(seed))
+        tests = all_pairs(human, scores, "pearson", 100, rng=seeded(seed))
         assert min(tests.p[0, 1], permutation.below_draws(tests, 100)[0, 1]) >= tests.least[0, 1] == 2 / 64
-        (tests,) = pooled.all_pairs([TargetScores("a", people, scores)], np.ones((1, 1)), seeded(seed), 100, "pearson",
+        (tests,) = pooled.all_pairs([TargetScores("a", human, scores)], np.ones((1, 1)), seeded(seed), 100, "pearson",
                                     one_sided=True)
         assert min(tests.p[0, 1], permutation.below_draws(tests, 100)[0, 1]) >= 1 / 128
 
 
-@pytest.mark.parametrize("statistic", MIXTURES)
-def test_order_other_metrics_and_blocks_change_nothing(statistic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_order_other_metrics_and_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     human, scores = example(4, holes=.05)
-    whole = all_pairs(human, scores, statistic, 100, rng=seeded())
-    for order in (np.array([3, 0, 4, 2, 1]), np.array([0, 1])):
-        part = all_pairs(human, scores[order], statistic, 100, rng=seeded())
-        np.testing.assert_array_equal(part.p, whole.p[np.ix_(order, order)])
-        np.testing.assert_array_equal(part.delta, whole.delta[np.ix_(order, order)])
-    monkeypatch.setattr(mixtures, "MASK_CELLS", 400)
-    monkeypatch.setattr(permutation, "PAIRS_AT_ONCE", 3)
-    np.testing.assert_array_equal(all_pairs(human, scores, statistic, 100, rng=seeded()).p, whole.p)
+    for statistic in MIXTURES:
+        whole = all_pairs(human, scores, statistic, 100, rng=seeded())
+        for order in ([3, 0, 4, 2, 1], [0, 1]):
+            part = all_pairs(human, scores[order], statistic, 100, rng=seeded())
+            np.testing.assert_array_equal(part.p, whole.p[np.ix_(order, order)])
+            np.testing.assert_array_equal(part.delta, whole.delta[np.ix_(order, order)])
+        with monkeypatch.context() as patch:
+            patch.setattr(mixtures, "MASK_CELLS", 400)
+            patch.setattr(permutation, "PAIRS_AT_ONCE", 3)
+            np.testing.assert_array_equal(all_pairs(human, scores, statistic, 100, rng=seeded()).p, whole.p)
 
 
 def test_identical_metrics_tie_and_constant_ones_have_no_p() -> None:
@@ -144,10 +134,10 @@ def test_contexts_are_swapped_together() -> None:
     """Each draw of one context is the observed difference or its reverse, both as extreme."""
     rng = seeded(3)
     human, scores = rng.normal(size=40), rng.normal(size=(2, 40))
-    p = {name: all_pairs(human, scores, draws=200, rng=seeded(5), context=context).p[0, 1] for name, context in (
-        ("one", np.zeros(40, dtype=np.int64)), ("each", np.arange(40)), ("none", None))}
-    assert p["one"] == 1
-    assert p["each"] == p["none"] < 1
+    whole, single, default = (all_pairs(human, scores, draws=200, rng=seeded(5), context=context).p[0, 1]
+                              for context in (np.zeros(40, dtype=np.int64), np.arange(40), None))
+    assert whole == 1
+    assert single == default < 1
 
 
 def target(name: str, rng: np.random.Generator, contexts: int, each: int = 1, better: float = 0) -> TargetScores:

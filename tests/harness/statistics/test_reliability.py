@@ -25,23 +25,20 @@ def test_krippendorffs_own_table() -> None:
         alpha(votes(KRIPPENDORFF), "ratio")
 
 
-def by_definition(table: list[tuple[int, ...]]) -> float:
-    """Interval alpha from all ordered pairs."""
-    kept = [some for some in table if len(some) > 1]
-    flat = [vote for some in kept for vote in some]
-    observed = sum(sum((a - b) ** 2 for a, b in permutations(some, 2)) / (len(some) - 1) for some in kept) / len(flat)
-    return 1 - observed / np.mean([(a - b) ** 2 for a, b in permutations(flat, 2)])
-
-
 @settings(max_examples=50)
 @given(st.lists(st.lists(st.integers(1, 5), max_size=4).map(tuple), min_size=2, max_size=9))
 def test_interval_alpha_equals_its_definition(table: list[tuple[int, ...]]) -> None:
+    """Interval alpha from all ordered pairs."""
     agreement = alpha(votes(table))
-    if len({vote for some in table for vote in some if len(some) > 1}) < 2:
+    units = [unit for unit in table if len(unit) > 1]
+    flat = [vote for unit in units for vote in unit]
+    if len(set(flat)) < 2:
         assert np.isnan(agreement.value)
         assert agreement.note in (reliability.SINGLE, "every vote is the same")
-    else:
-        assert agreement.value == pytest.approx(by_definition(table))
+        return
+    observed = sum(sum((a - b) ** 2 for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in units) / len(flat)
+    expected = np.mean([(a - b) ** 2 for a, b in permutations(flat, 2)])
+    assert agreement.value == pytest.approx(1 - observed / expected)
 
 
 def test_split_half_by_hand(rng: np.random.Generator) -> None:

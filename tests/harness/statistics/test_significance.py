@@ -45,7 +45,7 @@ def wins(size: int, pairs: list[tuple[int, int]]) -> np.ndarray:
 
 
 def as_wmt(order: list[int], better: np.ndarray) -> list[list[int]]:
-    """The rule of WMT's metrics task: a metric joins the cluster unless one of its members beats it."""
+    """Cluster by the rule of WMT's metrics task: a metric joins the cluster unless one of its members beats it."""
     groups: list[list[int]] = []
     for metric in order:
         if not groups or any(better[member, metric] for member in groups[-1]):
@@ -56,14 +56,14 @@ def as_wmt(order: list[int], better: np.ndarray) -> list[list[int]]:
 
 def test_clusters_by_hand() -> None:
     values = np.array([.5, .9, np.nan, .7, .6])  # order 1 3 4 0
-    every = [(1, 3), (1, 4), (1, 0), (3, 0), (4, 0)]
-    assert clusters(values, wins(5, every)) == ((1,), (3, 4), (0,))
-    assert letters(values, wins(5, every)) == ("c", "a", "", "b", "b")
-    chain = [(1, 4), (1, 0), (3, 0)]  # each equals its neighbour: one cluster, three letters
-    assert clusters(values, wins(5, chain)) == ((1, 3, 4, 0),)
-    assert letters(values, wins(5, chain)) == ("c", "a", "", "ab", "bc")
-    assert clusters(np.full(2, np.nan), wins(2, [])) == ()
-    assert letters(np.full(2, np.nan), wins(2, [])) == ("", "")
+    chain = wins(5, [(1, 4), (1, 0), (3, 0)])  # each equals its neighbour: one cluster, three letters
+    for better, groups, text in (
+        (wins(5, [(1, 3), (1, 4), (1, 0), (3, 0), (4, 0)]), ((1,), (3, 4), (0,)), ("c", "a", "", "b", "b")),
+        (chain, ((1, 3, 4, 0),), ("c", "a", "", "ab", "bc")),
+    ):
+        assert (clusters(values, better), letters(values, better)) == (groups, text)
+    nothing = np.full(2, np.nan)
+    assert (clusters(nothing, wins(2, [])), letters(nothing, wins(2, []))) == ((), ("", ""))
 
 
 @settings(max_examples=50)
@@ -91,22 +91,17 @@ def judged(both: int, first: int, second: int, none: int) -> tuple[list[float], 
     return [1.] * (both + first) + [0.] * (second + none), [1.] * both + [0.] * first + [1.] * second + [0.] * none
 
 
-def test_mcnemar_by_hand() -> None:
+def test_tests_of_accuracies_by_hand() -> None:
     few = mcnemar(*judged(10, 1, 8, 1))  # 2 (C(9,0) + C(9,1)) / 2⁹ = 20/512
     assert (few.p, few.first, few.second, few.method) == (
         pytest.approx(20 / 512), 11 / 20, 18 / 20, "McNemar, exact binomial")
-    assert mcnemar(*judged(5, 0, 0, 5)).p == mcnemar(*judged(0, 20, 20, 0)).p == 1
+    assert mcnemar(*judged(5, 0, 0, 5)).p == mcnemar(*judged(0, 20, 20, 0)).p == chi_squared(5, 5, 7, 7).p == 1
     many = mcnemar(*judged(794, 150, 86, 570))  # Agresti's table of two ratings: (|150 - 86| - 1)² / 236
     assert (many.statistic, many.p) == pytest.approx((3969 / 236, stats.chi2.sf(3969 / 236, 1)))
     assert "continuity correction" in many.method
-
-
-def test_accuracies_without_items_or_judgements() -> None:
     first, second = judged(10, 1, 8, 1)
-    assert mcnemar([*first, np.nan, 1], [*second, 1, np.nan]) == mcnemar(first, second)
-    assert np.isnan(mcnemar([np.nan], [1]).p)
-    assert chi_squared(5, 5, 7, 7).p == 1
-    assert np.isnan(chi_squared(0, 0, 3, 7).p)
+    assert mcnemar([*first, np.nan, 1], [*second, 1, np.nan]) == few
+    assert np.isnan([mcnemar([np.nan], [1]).p, chi_squared(0, 0, 3, 7).p]).all()
 
 
 @settings(max_examples=50)
