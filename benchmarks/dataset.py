@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-Split = Literal["dev", "test", "own", "more"]
-"""Parts of the challenge; a dataset of the user; a public one beside the challenge."""
+Split = Literal["dev", "test", "recent", "own", "more"]
+"""`dev` and `test` are the challenge's; `recent` has ratings from 2022 on, `more` translations, `own` a user's data."""
 SPLITS: tuple[Split, ...] = get_args(Split)
 Level = Literal["turn", "dialogue"]
 Origin = Literal["sample", "imported", "fetched"]
@@ -84,11 +84,16 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """The votes on a quality of an item; without votes the rating is missing, never zero."""
+    """All votes on one quality of one item; without votes the rating is missing, never zero.
+
+    `raters` has a pseudonym per vote (r1, r2, ...), the same person within a dataset; empty if the source does not
+    tell.
+    """
 
     item: str
     quality: str
     votes: tuple[float, ...]
+    raters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

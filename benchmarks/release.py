@@ -1,4 +1,4 @@
-"""A copy of the organisers' `human_evaluation_data`: a folder, a zip, or a file of it.
+"""Files to import: the organisers' `human_evaluation_data`, or files as other sources publish them, in a folder or zip.
 
 Every file is parsed before the first is stored, so that a bad one leaves the home as it was.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.formats import official
 from benchmarks.sources import xdial
 from benchmarks.storage.archive import unpack
+from benchmarks.storage.fetch import ARCHIVES, converter, file_name
 from benchmarks.storage.files import walk
 from benchmarks.storage.resources import check_wordnet
 
@@ -55,6 +56,8 @@ def read(path: Path, required: bool = True) -> Release:
             if file := next((by_name[known] for known in registry.file_names(name) if known in by_name), None):
                 parsed[file] = official.parse(file, registry.card(name))
         wordnet = by_name.get(WORDNET)
+        taken = {dataset.card.name for dataset in parsed.values()}
+        parsed |= _published({name: file for name, file in by_name.items() if file not in parsed}, taken)
         more = tuple(xdial.translations(files, registry.built_in()))
         if required and not (parsed or wordnet or more):
             expected = ", ".join(f"{name}_eval.json" for name in registry.names()[:3])
@@ -68,6 +71,14 @@ def read(path: Path, required: bool = True) -> Release:
             wordnet.read_bytes() if wordnet else None,
             tuple(str(file.relative_to(folder)) for file in files if file.suffix == ".json" and file not in parsed),
         )
+
+
+def _published(files: Mapping[str, Path], imported: Collection[str]) -> dict[Path, Dataset]:
+    """Read the files that are called as a source of a card publishes them."""
+    return {files[name]: converter(source.form)(files[name], card)
+            for card in registry.built_in().values() if card.name not in imported for source in card.sources
+            if (name := file_name(source.url)) in files and not (
+                source.by_hand or source.form == "mirror" or name.endswith(ARCHIVES))}
 
 
 @contextmanager
@@ -88,7 +99,7 @@ def _remarks(dataset: Dataset, file: Path) -> Iterator[str]:
     card = dataset.card
     if len(dataset.items) != card.size:
         yield f"{len(dataset.items)} rows, the card expects {card.size}"
-    digests = {source.sha256 for source in card.sources if source.form == "official" and source.sha256}
+    digests = {source.sha256 for source in card.sources if source.sha256}
     if digests and hashlib.sha256(file.read_bytes()).hexdigest() not in digests:
         yield "not byte for byte the released file"
     if unrated := len(dataset.items) - len({rating.item for rating in dataset.ratings if rating.votes}):

@@ -36,6 +36,8 @@ from benchmarks.formats import official, records, rows
 from benchmarks.formats import table as rated_table
 from benchmarks.formats.official import Record
 from benchmarks.storage import store
+from benchmarks.tables import ratings, sheet
+from benchmarks.tables.votes import parse_scale
 from harness import terms
 from harness.errors import BadConfig
 from metrics.metric import is_name
@@ -180,10 +182,18 @@ def name_of(name: str) -> str:
     """Return the name of a dataset, given its name or the path of its card."""
     if card := card_of(name):
         return read_card(card).card.name
-    if is_path(name) or name.endswith(rows.ENDINGS):
-        raise BadConfig(f"{name}: is neither a card (CARD.toml) nor a folder with one; ratings come with a "
-                        "card: `harness new dataset NAME` writes one")
+    if table := table_of(name):
+        return ratings.slug(table.name)
+    if is_path(name) or name.casefold().endswith(sheet.ENDINGS):
+        raise BadConfig(f"{name}: is neither a table of ratings ({', '.join(sheet.ENDINGS)}), nor a card "
+                        "(CARD.toml), nor a folder with one")
     return name
+
+
+def table_of(name: str) -> Path | None:
+    """Return the path of a table of ratings; None for other names."""
+    path = Path(name).expanduser()
+    return path if name.casefold().removesuffix(".gz").endswith(sheet.ENDINGS) and path.is_file() else None
 
 
 def read_card(path: Path) -> OwnDataset:
@@ -242,9 +252,44 @@ def import_card(path: Path, home: Path) -> tuple[Dataset, tuple[str, ...]]:
     return dataset, remarks
 
 
-def import_paths(names: Iterable[str], home: Path) -> tuple[str, ...]:
-    """Return the names of datasets, importing first those that are given by the path of a card."""
-    cards = {name_of(name): card_of(name) for name in names}
-    for card in filter(None, cards.values()):
-        import_card(card, home)
-    return tuple(cards)
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How to read tables without a card: columns by role (`response=answer`), and scales of labels, lowest first."""
+
+    columns: tuple[str, ...] = ()
+    scales: tuple[str, ...] = ()
+
+    def table(self, source: sheet.Sheet) -> ratings.Table:
+        stated: dict[str, str] = {}
+        for pair in self.columns:
+            role, equals, column = pair.partition("=")
+            if not equals:
+                raise BadConfig(f"--columns {pair}: should be ROLE=COLUMN, such as response=answer")
+            stated[role] = f"{stated[role]}+{column}" if role in stated else column
+        try:
+            scales = tuple(map(parse_scale, self.scales))
+        except ValueError as error:
+            raise BadConfig(f"--scale: {error}") from error
+        return ratings.of_sheet(source, stated, scales)
+
+
+def import_table(source: sheet.Sheet, home: Path, reading: Reading) -> Dataset:
+    """Read a table without a card, say how it was read, and keep it in the home."""
+    table = reading.table(source)
+    if table.dataset.card.name in registry.built_in():
+        raise BadConfig(f"{source.file}: the project has a dataset {table.dataset.card.name!r}; choose another name")
+    sys.stderr.write("\n".join(table.report) + "\n")
+    store.save_own(table.dataset, home)
+    registry.know(home)
+    return table.dataset
+
+
+def import_paths(names: Iterable[str], home: Path, reading: Reading | None = None) -> tuple[str, ...]:
+    """Return the names of datasets; those given as the path of a card or table are kept in the home first."""
+    paths = {name_of(name): (card_of(name), table_of(name)) for name in names}
+    for card, table in paths.values():
+        if card:
+            import_card(card, home)
+        elif table:
+            import_table(sheet.read(table), home, reading or Reading())
+    return tuple(paths)

@@ -8,10 +8,11 @@ and so on, and texts are stripped, as in the organisers' files.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from benchmarks.dataset import SYSTEM, Dataset, DatasetCard, Item, Rating, Reference, Utterance
 from benchmarks.errors import BadRecord
@@ -21,14 +22,19 @@ from benchmarks.storage.files import walk
 
 @dataclass(frozen=True, slots=True)
 class RatedRow:
-    """A rated row of an upstream file; `votes` maps a quality of the card to its votes."""
+    """A rated row of an upstream file.
+
+    `votes` maps a quality of the card to its votes, or to votes by rater where the source tells who gave them. `scores`
+    holds scores of the source's own metrics and judges: NAME, or NAME|QUALITY.
+    """
 
     context: Sequence[Utterance]
     response: str | None
-    votes: Mapping[str, Sequence[float]]
+    votes: Mapping[str, Sequence[float] | Mapping[Hashable, float]]
     references: Sequence[str] = ()
     facts: Sequence[str] = ()
     system: str | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
 
 
 Read = Callable[[Any], Iterable[RatedRow]]
@@ -43,6 +49,11 @@ def find(path: Path, *patterns: str) -> Path:
         if files := walk(path, pattern):
             return files[0]
     raise BadRecord(path.name, None, "", f"the source holds no file {' or '.join(patterns)}")
+
+
+def published(path: Path, card: DatasetCard) -> Path:
+    """Return the file that the last source of a card publishes."""
+    return find(path, Path(unquote(urlsplit(card.sources[-1].url).path)).name)
 
 
 def read_json(path: Path, card: DatasetCard, read: Read, *patterns: str) -> Dataset:
@@ -73,6 +84,7 @@ def assemble(card: DatasetCard, rows: Iterable[RatedRow]) -> Dataset:
     """Number the rows and return them as a fetched dataset."""
     items: list[Item] = []
     ratings: list[Rating] = []
+    raters: dict[Hashable, str] = {}
     for number, row in enumerate(rows):
         name = f"{card.name}_{number:05d}"
         items.append(Item(
@@ -83,8 +95,11 @@ def assemble(card: DatasetCard, rows: Iterable[RatedRow]) -> Dataset:
             tuple(text.strip() for text in row.facts if text.strip()),
             row.system,
         ))
-        ratings += [Rating(name, quality.name, tuple(map(float, row.votes[quality.name])))
-                    for quality in card.qualities if quality.name in row.votes]
+        for quality in card.qualities:
+            if (votes := row.votes.get(quality.name)) is not None:
+                values, known = (votes.values(), votes) if isinstance(votes, Mapping) else (votes, ())
+                names = tuple(raters.setdefault(rater, f"r{len(raters) + 1}") for rater in known)
+                ratings.append(Rating(name, quality.name, tuple(map(float, values)), names))
     if not items:
         raise BadRecord(card.name, None, "", "the files of the source hold no rows of this dataset")
     return Dataset(card, tuple(items), tuple(ratings), "fetched")

@@ -105,7 +105,8 @@ def read(home: Path, card: DatasetCard) -> Dataset | None:
     problem: object = "its content is not what was written"
     try:
         items = tuple(Item.of({"language": card.language, **row}) for row in rows(folder / "items"))
-        ratings = tuple(Rating(row["item"], row["quality"], tuple(row["votes"])) for row in rows(folder / "ratings"))
+        ratings = tuple(Rating(row["item"], row["quality"], tuple(row["votes"]), tuple(row.get("raters") or ()))
+                        for row in rows(folder / "ratings"))
         if (fingerprint(items), ratings_fingerprint(ratings)) == (stored.items, stored.ratings):
             return Dataset(card, items, ratings, stored.origin, stored.items)
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -119,7 +120,8 @@ def ratings_fingerprint(ratings: Iterable[Rating]) -> str:
     """Return the sha256 of the ratings in their order."""
     digest = hashlib.sha256()
     for rating in ratings:
-        digest.update(json.dumps([rating.item, rating.quality, rating.votes]).encode() + b"\n")
+        record = [rating.item, rating.quality, rating.votes, *([rating.raters] if rating.raters else ())]
+        digest.update(json.dumps(record).encode() + b"\n")
     return digest.hexdigest()
 
 
@@ -139,7 +141,7 @@ def _write(dataset: Dataset, folder: Path) -> None:
             "references": pa.list_(pa.struct({"text": text, "weight": number})), "facts": pa.list_(text),
             "system": text, "language": text,
         }),
-        "ratings": pa.schema({"item": text, "quality": text, "votes": pa.list_(number)}),
+        "ratings": pa.schema({"item": text, "quality": text, "votes": pa.list_(number), "raters": pa.list_(text)}),
     }
     tables = {"items": [item.record for item in dataset.items],
               "ratings": [asdict(rating) for rating in dataset.ratings]}

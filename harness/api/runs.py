@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import gc
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.errors import nearest
+from benchmarks.tables import sheet
+from harness import own
 from harness.api.results import Results
 from harness.errors import BadConfig
 from harness.results import files
@@ -22,16 +24,22 @@ OURS = ("metric", "dataset", "out", "home", "all", "json", "dry_run")
 """Settings that are separate arguments of `run`, or have no meaning here."""
 
 
-def run(metrics: Sequence[str] | str | None = None, datasets: Sequence[str] | str | None = None, *,
+def run(metrics: Sequence[str] | str | None = None, datasets: Sequence[Any] | Mapping[str, Any] | str | None = None, *,
         out: Path | str = "results", home: Path | str | None = None, **flags: Any) -> Results:
     """Score datasets with metrics, correlate with the ratings, and write scores and report under `out`.
 
-    The default is all metrics and datasets. `flags` are those of `harness run`, such as sample=50, split="dev",
-    quality="relevance" or lm="smollm2-135m". Scores stored under `out` are reused. `harness publish --out` draws pages.
+    The default is all metrics and datasets. A dataset is a name, the path of a card or table, or a table of ratings in
+    memory: a DataFrame, a datasets.Dataset or a list of dicts; a mapping gives them names. `flags` are those of
+    `harness run`, such as sample=50, split="dev", quality="relevance" or lm="smollm2-135m". Scores stored under `out`
+    are reused. `harness publish --out` draws pages.
     """
     defaults = {field.name: field.default for field in dataclasses.fields(Settings) if field.name not in OURS}
     if unknown := next((name for name in flags if name not in defaults), None):
         raise BadConfig(f"unexpected argument {unknown!r}; {nearest(unknown, defaults)}")
+    if datasets is not None and not isinstance(datasets, str):
+        reading = own.Reading(tuple(flags.get("columns", ())), tuple(flags.get("scale", ())))
+        datasets = [_kept(name, dataset, home_folder(Path(home) if home else None), reading)
+                    for name, dataset in _named(datasets)]
     values = {name: value for name, value in {"metric": metrics, "dataset": datasets, **flags}.items()
               if value is not None}
     for name, value in values.items():
@@ -53,3 +61,22 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Sequence[str] | st
         unchanged.forget(requested.out)
         files.write(results, requested.out / "report")
     return Results(results, home_folder(requested.home))
+
+
+def _named(datasets: Sequence[Any] | Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield datasets with names for those in memory."""
+    if isinstance(datasets, Mapping):
+        yield from datasets.items()
+    else:
+        yield from ((f"table-{number}", dataset) for number, dataset in enumerate(datasets, 1))
+
+
+def _kept(name: str, dataset: Any, home: Path, reading: own.Reading) -> str:
+    """Return the name of a dataset; a table of ratings in memory is stored in the home first."""
+    if isinstance(dataset, str):
+        return dataset
+    if hasattr(dataset, "to_dict") and hasattr(dataset, "columns"):  # a DataFrame
+        rows = dataset.to_dict("records")
+    else:
+        rows = [dict(row) for row in dataset]
+    return own.import_table(sheet.of_objects(name, lambda: rows), home, reading).card.name

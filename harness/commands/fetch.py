@@ -1,4 +1,4 @@
-"""`harness fetch NAME...|models|--all`: Download datasets, models, resources or corpora."""
+"""`harness fetch NAME...|models|--all|--split SPLIT`: Download datasets, models, resources or corpora."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from pathlib import Path
 from benchmarks import registry as datasets
 from benchmarks.corpora import corpora, sources
 from benchmarks.corpora.files import CARDS
+from benchmarks.dataset import Split
 from benchmarks.errors import BadStore, BenchmarkError, nearest
 from benchmarks.storage import store
 from benchmarks.storage.fetch import LARGE, RESOURCES, fetch, fetch_resource, needs_registration
 from benchmarks.storage.resources import path
+from harness.commands._arguments import add
 from harness.errors import BadConfig
 from metrics.errors import MissingResource
 from metrics.models import catalogue, checkpoint, hub
@@ -26,6 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                              "whose terms need no acceptance; ORG/REPO for trained weights on the hub")
     parser.add_argument("--all", action="store_true",
                         help="all missing public datasets and resources except ConceptNet; continues after a failure")
+    add(parser, "split", help="all missing public datasets of this split, such as recent")
     parser.add_argument("--corpora", action="store_true",
                         help="fetch training corpora instead: those named, else all missing corpora that have a source")
     parser.add_argument("--accept-licence", metavar="MODEL", default="",
@@ -39,14 +42,14 @@ def run(args: argparse.Namespace) -> int:
             corpora.card(name)
         missing = [name for name in sources.SOURCES if not corpora.path(name, args.home).is_file()]
         return 2 if _fetch_all(args.names or missing, args.home, _corpus) else 0
-    if bool(args.names) == args.all:
-        raise BadConfig("give either names or --all")
+    if [bool(args.names), args.all, bool(args.split)].count(True) != 1:
+        raise BadConfig("give names, --all or --split SPLIT")
     models = catalogue.cards()
     wanted = [name for name, card in models.items() if not card.terms] if args.names == ["models"] else args.names
     known = (*models, *RESOURCES, *datasets.names())
     if unknown := next((name for name in wanted if name not in known and "/" not in name), None):
         raise BadConfig(f"unknown dataset, model or resource {unknown!r}; {nearest(unknown, known)}")
-    names = _missing(args.home) if args.all else wanted
+    names = _missing(args.home, args.split) if args.all or args.split else wanted
     for name in filter(models.get, names):
         print(f"{name:<18} {models[name].size / 1e6:>6.0f} MB to download, {models[name].licence}")
     closed = [name for name in names if name in datasets.names() and needs_registration(datasets.card(name))]
@@ -56,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
               "  then `harness import human_evaluation_data.zip`")
     failed = _fetch_all([name for name in names if name not in closed], args.home,
                         partial(_fetch, accepted=args.accept_licence))
-    return 2 if failed or (closed and not args.all) else 0
+    return 2 if failed or (closed and args.names) else 0
 
 
 def _fetch_all(names: Iterable[str], home: Path, fetch_one: Callable[[str, Path], str]) -> list[str]:
@@ -77,15 +80,16 @@ def _fetch_all(names: Iterable[str], home: Path, fetch_one: Callable[[str, Path]
     return failed
 
 
-def _missing(home: Path) -> list[str]:
+def _missing(home: Path, split: Split | None) -> list[str]:
+    """List the datasets, of one split or with the small resources, that are not in the home."""
     def is_stored(name: str) -> bool:
         try:
             return store.note(home, name) is not None
         except BadStore:  # damaged: fetch again
             return False
 
-    return [*(name for name in datasets.names() if not is_stored(name)),
-            *(name for name in RESOURCES if name not in LARGE and not path(home, name).is_file())]
+    return [*(name for name in datasets.names(split) if not is_stored(name)),
+            *(name for name in RESOURCES if not split and name not in LARGE and not path(home, name).is_file())]
 
 
 def _fetch(name: str, home: Path, accepted: str) -> str:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 
-NAMES = ("dstc10", "mmecrs", "dynaeval", "deb", "yeh2021", "finedeval")
+NAMES = ("dstc10", "mmecrs", "dynaeval", "deb", "yeh2021", "finedeval", "dstc11", "dstc12")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from harness.run.correlate import TargetData
 from harness.run.plan import Draws
 from harness.statistics import reliability as among_people
 from harness.statistics.coefficients import spearmans
+from harness.statistics.panel import Array
 from harness.statistics.permutation import all_pairs_by_permutation, below_draws
 from harness.statistics.significance import benjamini_hochberg, holm
 from harness.statistics.williams import PairTests, all_pairs_by_formula
@@ -49,19 +50,32 @@ def _permuted(target: TargetData, draws: Draws, cache: Cache) -> PairTests:
 
 def reliability(target: TargetData, draws: Draws, cache: Cache) -> tuple[Reliability, ...]:
     """Return the agreement of the raters: one against the others, half against half, and Krippendorff's alpha."""
-    votes = among_people.votes(target.judged.votes)
+    votes, by_rater = among_people.votes(target.judged.votes), _by_rater(target)
 
     def drawn() -> list[list[object]]:
         by_method = {
             "leave-one-out": among_people.leave_one_out(votes, spearmans, generator(draws.seed, *target.key)),
+            **({"leave-one-rater-out": among_people.leave_one_rater_out(by_rater, spearmans)} if by_rater.size else {}),
             correlate.RELIABILITY: among_people.split_half(votes, spearmans, generator(draws.seed, *target.key)),
             "alpha-ordinal": among_people.alpha(votes, "ordinal"),
             "alpha-interval": among_people.alpha(votes, "interval"),
         }
         return [[method, agreement.value, agreement.items, agreement.note] for method, agreement in by_method.items()]
 
-    key = [*target.key, draws.seed, votes.table.shape, digest(votes.table)]
+    key = [*target.key, draws.seed, votes.table.shape, by_rater.shape, digest(votes.table, by_rater)]
     return tuple(Reliability(*target.key, *row) for row in cache.get("reliability", key, drawn))
+
+
+def _by_rater(target: TargetData) -> Array:
+    """Return the votes as (raters, items), NaN if missing; empty where raters are unknown or there is only one."""
+    names = sorted({name for raters in target.judged.raters for name in raters})
+    table = np.full((len(names) if len(names) > 1 else 0, len(target.judged.means)), np.nan)
+    if table.size:
+        row = {name: index for index, name in enumerate(names)}
+        for item, (raters, votes) in enumerate(zip(target.judged.raters, target.judged.votes, strict=True)):
+            for rater, vote in zip(raters, votes, strict=True):
+                table[row[rater], item] = vote
+    return table
 
 
 def generator(seed: int, dataset: str, quality: str) -> np.random.Generator:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from benchmarks.dataset import Dataset, Item, Quality
+from benchmarks.dataset import Dataset, Item, Quality, Rating
 from harness.results.cache import Cache, digest
 from harness.results.item_scores import on_quality, plain
 from harness.results.rows import ColumnKey, Correlation, DatasetEntry, ItemScores, Reliability, Target
@@ -34,11 +34,15 @@ RELIABILITY = "split-half"
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A quality of a dataset with its votes and their mean per item, in the order of the items; NaN if missing."""
+    """A quality of a dataset with its votes and their mean per item, in the order of the items; NaN if missing.
+
+    `raters` has the rater of each vote where the source tells, else nothing.
+    """
 
     quality: Quality
     votes: tuple[tuple[float, ...], ...]
     means: Vector
+    raters: tuple[tuple[str, ...], ...] = ()
 
     @property
     def rated(self) -> int:
@@ -54,11 +58,14 @@ class Judged:
 
 def judged(dataset: Dataset, wanted: Iterable[Quality]) -> tuple[Judged, ...]:
     """Return the mean ratings of each quality, joined to the items by id."""
-    votes = {(rating.item, rating.quality): rating.votes for rating in dataset.ratings}
+    ratings = {(rating.item, rating.quality): rating for rating in dataset.ratings}
 
     def of_quality(quality: Quality) -> Judged:
-        by_item = tuple(votes.get((item.id, quality.name), ()) for item in dataset.items)
-        return Judged(quality, by_item, np.array([float(np.mean(votes)) if votes else np.nan for votes in by_item]))
+        rated = [ratings.get((item.id, quality.name), Rating(item.id, quality.name, ())) for item in dataset.items]
+        known = all(len(rating.raters) == len(rating.votes) for rating in rated)
+        return Judged(quality, tuple(rating.votes for rating in rated),
+                      np.array([float(np.mean(rating.votes)) if rating.votes else np.nan for rating in rated]),
+                      tuple(rating.raters for rating in rated) if known else ())
 
     return tuple(map(of_quality, wanted))
 

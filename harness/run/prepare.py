@@ -7,6 +7,7 @@ import math
 import re
 
 from benchmarks import registry as datasets
+from benchmarks.storage import store
 from benchmarks.storage.files import sweep
 from harness import own
 from harness.errors import BadConfig
@@ -31,13 +32,17 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
                        statistics=additional_statistics(requested.statistic, requested.level))
     home = home_folder(requested.home)
     datasets.know(home)
-    requested = dataclasses.replace(requested, dataset=tuple(sorted(own.import_paths(requested.dataset, home))))
+    requested = dataclasses.replace(requested, dataset=tuple(sorted(
+        own.import_paths(requested.dataset, home, own.Reading(requested.columns, requested.scale)))))
     selection = Selection(
         metrics=requested.metric, beside=requested.with_, datasets=requested.dataset, split=requested.split,
         languages=requested.language, qualities=requested.quality, limit=requested.limit, sample=requested.sample,
         seed=requested.seed, aggregations=requested.aggregate or ("mean",), data=requested.data)
     made = plan.make(selection, draws, examples=requested.examples, rescore=requested.rescore,
                      ratings=requested.ratings, command=command(requested))
+    if not (requested.dataset or requested.split):  # the bundled sample has no recent datasets
+        made = dataclasses.replace(made, cards=tuple(
+            card for card in made.cards if card.split != "recent" or store.note(home, card.name)))
     work = open_workspace(made, home, requested.out, choice=choice(requested), requested=requested)
     if requested.reuse:
         reused = reuse.take(requested.reuse, made.chosen, selection.aggregations, work.models)

@@ -29,6 +29,8 @@ class Settings:
     metric: tuple[str, ...] = ()
     with_: tuple[str, ...] = ()
     dataset: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    scale: tuple[str, ...] = ()
     quality: tuple[str, ...] = ()
     split: Split | None = None
     language: tuple[str, ...] = ()

@@ -1,14 +1,15 @@
 """Reliability of human ratings: how well people agree with each other, which limits what any metric can reach.
 
     leave-one-out    agreement of one vote with the mean of the item's others: a person in the place of the metric
+    leave-one-rater-out    the same for each rater over the items that others rated too, averaged over raters
     split-half       r between the means of two halves of the votes, stepped up to the mean of all votes by Spearman
                      (1910) and Brown (1910):  m r / (1 + (m - 1) r),  m = votes / votes in a half
     alpha            1 - D_observed / D_expected by chance (Krippendorff 2011); at most 1, 0 is chance
     disattenuated    r / sqrt(reliability of the ratings) (Spearman 1904): the r with ratings free of error
 
-Higher is better throughout. All assume that annotators err independently. Items may have different numbers of votes,
-mostly by unknown annotators; so votes are held out and split at random within each item, which assumes that annotators
-are interchangeable. Items with one vote are left out; if there are no others, the result is NaN with that reason.
+Higher is better throughout. All assume that raters err independently. Where raters are unknown, votes are held out and
+split at random within each item, which assumes that raters are interchangeable. Items with one vote are left out; if
+there are no others, the result is NaN with that reason.
 """
 
 from __future__ import annotations
@@ -72,6 +73,24 @@ def leave_one_out(votes: Votes, statistic: OfRows, rng: np.random.Generator, dra
         return (totals - held) / (counts - 1), held
 
     return _mean(draw, statistic, draws, votes)
+
+
+def leave_one_rater_out(table: Array, statistic: OfRows) -> PeopleAgreement:
+    """Return the mean over raters of the statistic of a rater's votes against the mean of the others' votes.
+
+    `table` has the votes (raters, items), NaN if missing. Raters with fewer than three shared items, or for whom the
+    statistic does not exist, are left out.
+    """
+    known = np.isfinite(table)
+    totals, counts = np.where(known, table, 0).sum(axis=0), known.sum(axis=0)
+    shared = known & (counts > 1)
+    with np.errstate(invalid="ignore"):
+        values = np.array([statistic(((totals - votes) / (counts - 1))[None, items], votes[None, items])[0]
+                           for votes, items in zip(table, shared, strict=True) if items.sum() >= 3])
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return PeopleAgreement(math.nan, int((counts > 1).sum()), "no rater shares three items with others")
+    return PeopleAgreement(float(values.mean()), int((counts > 1).sum()))
 
 
 def split_half(votes: Votes, statistic: OfRows, rng: np.random.Generator, draws: int = 100) -> PeopleAgreement:

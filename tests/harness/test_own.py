@@ -229,7 +229,7 @@ def test_table_without_card_or_in_another_encoding_is_refused(tmp_path: Path, in
         assert (f"tea.{form}, line 2: is not UTF-8: the byte 0xe9; save the file as UTF-8"
                 in invoke("check", path, status=2).err)
     table = path.with_suffix(".csv")
-    assert "ratings come with a card" in invoke("run", "--metric", "length", "--dataset", table, status=2).err
+    assert "no column holds responses" in invoke("run", "--metric", "length", "--dataset", table, status=2).err
     assert "not a card" in invoke("check", table, status=2).err
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,14 @@ def test_the_datasets_library_opens_stored_datasets(home: Path) -> None:
         assert items.features == library.Features({
             "id": text, "context": [turn], "response": turn, "references": [{"text": text, "weight": number}],
             "facts": [text], "system": text, "language": text})
-        assert ratings.features == library.Features({"item": text, "quality": text, "votes": [number]})
+        assert ratings.features == library.Features({
+            "item": text, "quality": text, "votes": [number], "raters": [text]})
+
+
+def test_raters_are_kept(home: Path) -> None:
+    dataset = replace(FIRST, ratings=(Rating("a", "overall", (1.0, 2.0), ("r1", "r2")), Rating("a", "fun", (1.0,))))
+    store.save(dataset, home)
+    assert store.read(home, dataset.card) == dataset
 
 
 def test_saving_again_replaces_and_removes_old_folders(home: Path) -> None:

@@ -68,3 +68,14 @@ def test_run_equals_the_command(tmp_path: Path) -> None:
     assert results.rows.run.command == load(tmp_path / "b").rows.run.command
     for name in ("correlations.parquet", "comparisons.parquet", "ranking.parquet", "reliability.parquet"):
         assert (tmp_path / "a" / "report" / name).read_bytes() == (tmp_path / "b" / "report" / name).read_bytes()
+
+
+def test_tables_of_ratings_in_memory_are_run(tmp_path: Path) -> None:
+    frame = pytest.importorskip("pandas").DataFrame({
+        "prompt": ["Hi", "Tea?", "Where?"], "answer": ["Yo", "Green tea please", None],
+        "fun": [1, 3, 2], "kind": [float("nan"), 2, 3]})
+    results = run(["length"], {"teas": frame}, out=tmp_path / "one", home=tmp_path / "home", examples=0)
+    assert set(results.correlations()["dataset"]) == {"teas"}
+    rows = [{"question": f"Number {n}?", "reply": "yes " * n, "rater_a": n, "rater_b": n % 3} for n in range(1, 6)]
+    results = run(["length"], [rows], out=tmp_path / "two", home=tmp_path / "home", examples=0)
+    assert results.correlations().query("statistic == 'spearman'")["n"].tolist() == [5]

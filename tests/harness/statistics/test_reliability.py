@@ -79,3 +79,28 @@ def test_single_votes_have_no_reliability(rng: np.random.Generator) -> None:
         assert np.isnan(reliability.disattenuated(0.5, agreement.value))
         assert (agreement.items, agreement.note) == (0, "no item has more than one vote")
     assert list(votes([(1,), (1, 2), (3, 4)]).counts) == [2, 2]
+
+
+def test_leave_one_rater_out_by_hand() -> None:
+    """The first rater against the mean of the others: 1, 2, 3 with 1.5, 2, 4; the third shares two items alone."""
+    table = np.array([[1, 2, 3, 4], [1, 2, 4, np.nan], [2, np.nan, 4, np.nan]], dtype=float)
+    first = np.corrcoef([1, 2, 3], [1.5, 2, 4])[0, 1]
+    second = np.corrcoef([1, 2, 4], [1.5, 2, 3.5])[0, 1]
+    agreement = reliability.leave_one_rater_out(table, pearsons)
+    assert agreement.value == pytest.approx((first + second) / 2)
+    assert agreement.items == 3
+
+
+def test_leave_one_rater_out_sees_a_rater_who_turns_the_scale(rng: np.random.Generator) -> None:
+    """Random votes would be half of the turned rater's and half of the others'."""
+    quality = rng.normal(size=200)
+    table = quality + rng.normal(size=(5, 200)) * 0.3
+    fair = reliability.leave_one_rater_out(table, pearsons).value
+    table[0] *= -1
+    assert fair > 0.9
+    assert reliability.leave_one_rater_out(table, pearsons).value < fair - 0.3
+
+
+def test_raters_without_shared_items_have_no_reliability() -> None:
+    table = np.array([[1, 2, np.nan, np.nan], [np.nan, np.nan, 3, 4]], dtype=float)
+    assert np.isnan(reliability.leave_one_rater_out(table, pearsons).value)

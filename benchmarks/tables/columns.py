@@ -1,0 +1,265 @@
+"""Recognise the columns of a table of ratings, by their names and by what is in them.
+
+A column with a usual name has a role (`NAMES`). Other columns that hold votes are ratings: a column per quality, or
+several per quality, one for each rater (`rater_anna`, `rater_ben`; `fluency_1`, `fluency_2`; `fluency (Anna)`). A long
+table names the quality or the rater in a column. Everything else is left out, with a line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.errors import BadRecord, nearest
+from benchmarks.tables.sheet import Sheet
+from benchmarks.tables.votes import Scale, elements, scale_of
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "item": ("item", "item id", "id", "example id", "instance id", "sample id", "dialogue id", "dialog id",
+             "conversation id", "task id", "turn id", "response id", "uid", "guid"),
+    "response": ("response", "reply", "answer", "output", "completion", "generation", "model response", "bot response",
+                 "system response", "model output", "generated response", "generated text", "prediction", "candidate"),
+    "context": ("context", "history", "dialogue history", "dialog history", "conversation history", "messages",
+                "prompt", "user prompt", "question", "query", "input", "instruction", "user message", "message",
+                "user", "post"),
+    "dialogue": ("dialogue", "dialog", "conversation", "transcript", "chat"),
+    "system": ("system", "model", "bot", "chatbot", "model name", "model id", "system name", "system id", "llm",
+               "agent"),
+    "reference": ("reference", "references", "gold", "gold response", "gold answer", "ground truth", "target",
+                  "expected answer", "reference answer", "reference response", "human response"),
+    "fact": ("fact", "facts", "knowledge", "document", "documents", "passage", "passages", "evidence", "persona",
+             "grounding", "retrieved documents", "source document"),
+    "annotator": ("annotator", "annotator id", "rater", "rater id", "worker", "worker id", "coder", "evaluator",
+                  "judge id", "assessor", "participant", "participant id", "user id", "reviewer"),
+    "quality": ("quality", "dimension", "criterion", "criteria", "aspect", "attribute", "question name"),
+    "rating": ("rating", "score", "vote", "value", "label", "judgement", "judgment", "annotation", "grade"),
+    "language": ("language", "lang"),
+}
+"""Usual names of the columns of each role, most certain first."""
+WHOLE = {"prompt", "user prompt", "question", "query", "input", "instruction", "user message", "message", "user",
+         "post"}
+"""Columns that hold one turn, whatever line breaks are in it."""
+UNRATED = re.compile(r"\b(time(stamp)?|date|duration|seconds?|minutes|latency|cost|price|tokens?|length|words|chars|"
+                     r"seed|index|turn|round|batch|hit|assignment|bleu|rouge|meteor|bert ?score|perplexity|ppl|unnamed|"
+                     r"column \d+|row|number|age|confidence)\b")
+"""Names of numbers that are no ratings."""
+RATER = {"rater", "annotator", "judge", "worker", "coder", "evaluator", "human", "expert", "assessor", "reviewer",
+         "person", "anno", "ann"}
+DISTINCT = 101
+"""Distinct values of a rating column, at most, unless nothing else holds votes."""
+LABEL = 40
+"""Characters of a label, at most."""
+TEXT = 20
+"""Mean characters from which a column without a usual name may be a response."""
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """A column of votes on a quality; `rater` where the column is that of one rater."""
+
+    column: str
+    quality: str
+    scale: Scale
+    rater: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """Columns by role, columns of votes, and columns that are left out, each with the reason."""
+
+    roles: Mapping[str, str]
+    votes: tuple[Votes, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def level(self) -> str:
+        return "turn" if "response" in self.roles else "dialogue"
+
+    @property
+    def long(self) -> bool:
+        """True if a column names the quality of each row's vote."""
+        return "quality" in self.roles
+
+    @property
+    def qualities(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(vote.quality for vote in self.votes))
+
+
+@dataclass(slots=True)
+class _Profile:
+    """What a column holds: distinct values (up to one more than `DISTINCT`), number of filled cells, mean length."""
+
+    values: Counter[str] = field(default_factory=Counter)
+    filled: int = 0
+    length: int = 0
+    turns: int = 0
+
+    def add(self, cell: Any) -> None:
+        """Count a cell; each vote of a cell that lists several counts."""
+        if cell is None or not str(cell).strip():
+            return
+        self.filled += 1
+        self.length += len(str(cell))
+        self.turns += isinstance(cell, list)
+        for value in elements(cell):
+            text = str(value).strip()
+            if len(self.values) <= DISTINCT or text in self.values:
+                self.values[text] += 1
+
+
+def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str, ...]] = ()) -> Recognised:
+    """Return what each column is; `stated` gives columns by role, `scales` the user's own scales."""
+    _check(stated, sheet)
+    profiles = {name: _Profile() for name in sheet.columns}
+    for _, row in sheet.rows():
+        for profile, cell in zip(profiles.values(), row, strict=True):
+            profile.add(cell)
+    roles, left_out = _roles(sheet.columns, profiles, stated)
+    free = [name for name in sheet.columns if name not in (*roles.values(), *left_out) and profiles[name].filled]
+    votes, other = _votes(free, profiles, scales)
+    remarks: list[str] = []
+    if "quality" in roles and "rating" in roles:
+        scale = scale_of(profiles[roles["rating"]].values, scales)
+        if scale is None:
+            examples = _examples(profiles[roles["rating"]])
+            raise BadRecord(sheet.file, None, roles["rating"], f"holds no ratings {examples}")
+        qualities = list(profiles[roles["quality"]].values)
+        left_out |= {vote.column: "the rating stands in " + repr(roles["rating"]) for vote in votes}
+        votes = [Votes(roles["rating"], quality, scale) for quality in qualities]
+    else:
+        for role in {"quality", "rating"} & roles.keys():  # without each other: a rating called so, or an annotation
+            column = roles.pop(role)
+            if role == "rating" and (scale := scale_of(profiles[column].values, scales)):
+                votes.insert(0, Votes(column, column, scale))
+            else:
+                other[column] = "text without a role"
+    if "response" not in roles and "dialogue" not in roles:
+        _by_content(sheet, roles, other, profiles, remarks)
+    if not votes:
+        labels = "".join(f"; {name!r} holds {why}" for name, why in other.items() if "--scale" in why)
+        raise BadRecord(sheet.file, None, "", f"no column holds ratings; the columns are {_names(sheet.columns)}"
+                                              f"{labels}. Name one by --columns rating=COLUMN")
+    left_out |= {name: why for name, why in other.items() if name not in roles.values()}
+    return Recognised(roles, tuple(votes), left_out, tuple(remarks))
+
+
+def _check(stated: Mapping[str, str], sheet: Sheet) -> None:
+    for role, column in stated.items():
+        if role not in (*NAMES, "ignore"):
+            raise BadRecord(sheet.file, None, "", f"--columns {role}=...: unknown role; {nearest(role, NAMES)}")
+        for name in column.split("+"):
+            if name not in sheet.columns:
+                raise BadRecord(sheet.file, None, "", f"has no column {name!r}; {nearest(name, sheet.columns)}")
+
+
+def _roles(columns: Sequence[str], profiles: Mapping[str, _Profile], stated: Mapping[str, str],
+           ) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the column of each role, and what else has the name of a role that is taken."""
+    ignored = set(stated.get("ignore", "").split("+"))
+    roles = {role: column for role, column in stated.items() if role != "ignore"}
+    left_out = {name: "as stated" for name in columns if name in ignored}
+    spelled = {column: " ".join(_words(column)) for column in columns}
+    for role, names in NAMES.items():
+        candidates = sorted((column for column in columns if spelled[column] in names and profiles[column].filled
+                             and column not in (*roles.values(), *ignored)),
+                            key=lambda column: names.index(spelled[column]))
+        candidates = [column for column in candidates if _fits(role, profiles[column])]
+        if candidates and role not in roles:
+            roles[role] = candidates[0]
+            left_out |= {column: f"{roles[role]!r} is taken as {role}" for column in candidates[1:]
+                         if role not in ("rating", "context", "dialogue")}
+    if {"response", "dialogue"} <= roles.keys():
+        if "context" in roles:
+            left_out[roles.pop("dialogue")] = f"{roles['context']!r} is taken as context"
+        else:
+            roles["context"] = roles.pop("dialogue")
+    if "response" not in roles and "dialogue" not in roles and "context" in roles and profiles[roles["context"]].turns:
+        roles["dialogue"] = roles.pop("context")  # messages alone are a whole dialogue
+    return roles, left_out
+
+
+def _fits(role: str, profile: _Profile) -> bool:
+    """False for a column whose name is that of a text but which holds votes, such as `answer` with 1 to 5."""
+    if role in ("response", "context", "dialogue", "reference", "fact"):
+        return scale_of(profile.values) is None or profile.length / profile.filled > LABEL
+    return role != "quality" or len(profile.values) <= DISTINCT
+
+
+def _votes(columns: Sequence[str], profiles: Mapping[str, _Profile], scales: Sequence[tuple[str, ...]],
+           ) -> tuple[list[Votes], dict[str, str]]:
+    """Return the columns of votes among those without a role, and why the others are none."""
+    scale_of_column: dict[str, Scale] = {}
+    other: dict[str, str] = {}
+    for name in columns:
+        profile, scale = profiles[name], scale_of(profiles[name].values, scales)
+        if scale is None:
+            few = len(profile.values) <= min(10, profile.filled / 2) and max(map(len, profile.values)) <= LABEL
+            other[name] = (f"labels without a known order; say it by --scale \"{' < '.join(sorted(profile.values))}\""
+                           if few and len(profile.values) > 1 else "text without a role")
+        elif UNRATED.search(" ".join(_words(name))):
+            other[name] = "its name is not that of a rating"
+        elif len(profile.values) > DISTINCT:
+            other[name] = f"more than {DISTINCT} distinct values"
+        else:
+            scale_of_column[name] = scale
+    return list(_grouped(scale_of_column)), other
+
+
+def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
+    """Give each column of votes its quality, and its rater where several columns are of one quality."""
+    parsed = {column: _quality_and_rater(column) for column in scales}
+    columns_of = Counter(quality for quality, _, _ in parsed.values())
+    raters = {rater for quality, rater, certain in parsed.values() if certain or columns_of[quality] > 1}
+    for column, scale in scales.items():
+        quality, rater, _ = parsed[column]
+        if rater and rater in raters:
+            yield Votes(column, quality, scale, rater)
+        else:
+            yield Votes(column, column.rpartition(".")[2] or column, scale)
+
+
+def _quality_and_rater(column: str) -> tuple[str, str, bool]:
+    """Part a name into quality and rater; the last value says that the name itself speaks of a rater."""
+    if matched := re.fullmatch(r"(.+?)\s*[(\[](.+)[)\]]", column):
+        return matched[1], matched[2], False
+    words = _words(column)
+    for place, word in enumerate(words):
+        if (stem := re.fullmatch(r"([a-z]+?)(\d*)", word)) and stem[1] in RATER:
+            rest = words[place + 1:]
+            rater, rest = (stem[2], rest) if stem[2] else (rest[0] if rest else "", rest[1:])
+            return " ".join((*words[:place], *rest)) or "rating", rater, bool(rater)
+    if len(words) > 1 and re.fullmatch(r"[a-z]?\d+", words[-1]):
+        return " ".join(words[:-1]), words[-1], False
+    return column, "", False
+
+
+def _by_content(sheet: Sheet, roles: dict[str, str], other: Mapping[str, str], profiles: Mapping[str, _Profile],
+                remarks: list[str]) -> None:
+    """Take the last column of long texts as the response, and the one before it as the context."""
+    texts = [name for name in sheet.columns if other.get(name) == "text without a role"
+             and profiles[name].length / profiles[name].filled >= TEXT]
+    if not texts:
+        raise BadRecord(sheet.file, None, "", f"no column holds responses; the columns are {_names(sheet.columns)}. "
+                                              "Name it by --columns response=COLUMN (or dialogue=COLUMN)")
+    roles["response"] = texts[-1]
+    if "context" not in roles and len(texts) > 1:
+        roles["context"] = texts[-2]
+    remarks.append(f"no column has a usual name for the response; {texts[-1]!r} is taken, the last one of long texts")
+
+
+def _words(column: str) -> list[str]:
+    """Return the words of a name in lower case: `ModelName`, `model_name` and `model.name` have the same."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column).casefold().replace("_", " ").replace(".", " ").replace(
+        "-", " ").split()
+
+
+def _names(columns: Sequence[str]) -> str:
+    return ", ".join(columns[:20]) + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")
+
+
+def _examples(profile: _Profile) -> str:
+    return f"({', '.join(repr(value)[:30] for value in list(profile.values)[:3])}, ...)"

@@ -1,0 +1,101 @@
+"""Votes as people write them into cells: numbers, fractions of a scale, and labels that have an order.
+
+    4    4.5    4,5    4/5    80 %    4 - good    (4) good        the number
+    yes, no; true, false; bad ... excellent; ...                  its place in the scale, from 0
+    empty, N/A, none, ?, -                                        no vote
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+MISSING = {"", "n/a", "na", "nan", "none", "null", "-", "--", "–", "—", "?", "#n/a", "missing", "n.a."}
+NUMBER = re.compile(r"\(?\s*([+-]?\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?:/\s*\d+|%)?\s*\)?(?:\s*[-–:=.(]?\s*[^\W\d_].*)?",
+                    re.IGNORECASE | re.DOTALL)
+SCALES: tuple[tuple[str, ...], ...] = (
+    ("no", "yes"), ("false", "true"), ("n", "y"), ("fail", "pass"), ("bad", "good"), ("unsafe", "safe"),
+    ("incorrect", "correct"), ("wrong", "right"), ("irrelevant", "relevant"), ("reject", "accept"),
+    ("no", "partly", "yes"), ("no", "partially", "yes"), ("no", "somewhat", "yes"), ("no", "to some extent", "yes"),
+    ("no", "maybe", "yes"), ("no", "unsure", "yes"), ("low", "medium", "high"), ("bad", "ok", "good"),
+    ("bad", "okay", "good"), ("poor", "fair", "good"), ("negative", "neutral", "positive"),
+    ("no", "mostly no", "mostly yes", "yes"), ("none", "some", "much"), ("bad", "poor", "fair", "good", "excellent"),
+    ("very poor", "poor", "fair", "good", "very good"), ("poor", "fair", "good", "very good", "excellent"),
+    ("very bad", "bad", "neutral", "good", "very good"), ("terrible", "bad", "okay", "good", "excellent"),
+    ("never", "rarely", "sometimes", "often", "always"), ("very low", "low", "medium", "high", "very high"),
+    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
+    ("strongly disagree", "disagree", "neither agree nor disagree", "agree", "strongly agree"),
+    ("not at all", "slightly", "moderately", "very", "extremely"),
+)
+"""Scales of labels, lowest first; the first that holds all labels of a column is taken."""
+
+
+STRAY = 0.1
+"""Share of cells without a number up to which a column is one of numbers, with errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How the cells of a rating column become numbers; without labels they are numbers already."""
+
+    labels: tuple[str, ...] = ()
+
+    def vote(self, cell: Any) -> float | None:
+        """Return the vote in a cell, None for no vote; ValueError for anything else."""
+        if isinstance(cell, bool):
+            return float(cell)
+        text = str(cell).strip().casefold() if cell is not None else ""
+        if text in self.labels:
+            return float(self.labels.index(text))
+        if text in MISSING:
+            return None
+        value = math.nan if self.labels else number(cell)
+        if math.isnan(value):
+            raise ValueError(text)
+        return value
+
+    def __str__(self) -> str:
+        return " < ".join(self.labels)
+
+
+def elements(cell: Any) -> Sequence[Any]:
+    """Return the elements of a cell that is a list, or a list in JSON; else the cell alone."""
+    if isinstance(cell, str) and cell.lstrip()[:1] == "[":
+        with contextlib.suppress(ValueError):
+            cell = json.loads(cell)
+    return cell if isinstance(cell, list) else (cell,)
+
+
+def number(cell: Any) -> float:
+    """Return the number that a cell holds or begins with; NaN for none."""
+    if isinstance(cell, int | float) and not isinstance(cell, bool):
+        return float(cell) if math.isfinite(cell) else math.nan
+    matched = NUMBER.fullmatch(str(cell).strip())
+    return float(matched[1].replace(",", ".")) if matched else math.nan
+
+
+def scale_of(values: Mapping[str, int], scales: Sequence[tuple[str, ...]] = ()) -> Scale | None:
+    """Return the scale of a column's values, trying the user's `scales` first; None if they are no votes.
+
+    `values` counts them.
+    """
+    labels = {value.casefold() for value in values} - MISSING
+    for scale in (*scales, *SCALES):
+        if (labels if scale not in scales else labels - set(map(str, range(10)))) <= set(scale) and labels:
+            return Scale(tuple(scale))
+    voted = {value: count for value, count in values.items() if value.casefold() in labels}
+    bad = sum(count for value, count in voted.items() if math.isnan(number(value)))
+    return Scale() if voted and bad <= STRAY * sum(voted.values()) else None
+
+
+def parse_scale(text: str) -> tuple[str, ...]:
+    """Read `No < To some extent < Yes`; ValueError without two labels."""
+    labels = tuple(label.strip().casefold() for label in text.split("<"))
+    if len(labels) < 2 or not all(labels) or len(set(labels)) < len(labels):
+        raise ValueError(f'a scale is written "No < To some extent < Yes", lowest first, not {text!r:.60}')
+    return labels

@@ -1,0 +1,233 @@
+"""Tables as people send them: what is read out of each, and what is refused with line, column and remedy."""
+
+import datetime
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmarks.dataset import SYSTEM, USER
+from benchmarks.errors import BadRecord
+from benchmarks.tables import ratings, sheet
+from benchmarks.tables.ratings import Table
+from benchmarks.tables.votes import parse_scale
+
+THREE = "Do you have tea?,Green please.\nWhere is it?,I like trains.\nHello,Hi there\n"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file, and what is read from it: votes by quality and item in their order, roles, parts of the report."""
+
+    name: str
+    content: str | bytes
+    votes: dict[str, list[list[float]]]
+    roles: dict[str, str] = field(default_factory=dict)
+    report: tuple[str, ...] = ()
+    columns: dict[str, str] = field(default_factory=dict)
+    scales: tuple[str, ...] = ()
+
+
+def lines(*rows: str) -> str:
+    return "\n".join(rows) + "\n"
+
+
+CASES = {
+    "a column for each rater": Case(
+        "t.csv", lines("prompt,answer,rater_anna,rater_ben,rater_cho", "Hi,Yo,5,4,5", "Tea?,No,1,,2", "A,B,3,3,3"),
+        {"rating": [[5, 4, 5], [1, 2], [3, 3, 3]]}, {"context": "prompt", "response": "answer"}, ("3 raters",)),
+    "qualities side by side": Case(
+        "t.csv", lines("question,output,fluency_1,fluency_2,fun_1,fun_2", "Hi,Yo,1,2,3,4", "Ho,Ye,2,2,4,4",
+                       "Q,A,3,1,5,4"),
+        {"fluency": [[1, 2], [2, 2], [3, 1]], "fun": [[3, 4], [4, 4], [5, 4]]}, {"response": "output"}),
+    "one vote in a row, by quality and rater": Case(
+        "t.csv", lines("id,context,response,quality,rating,worker", "1,a,b,fun,3,x", "1,a,b,fluent,4,x",
+                       "1,a,b,fun,5,y", "2,c,d,fun,1,x", "2,c,d,fluent,2,y"),
+        {"fun": [[3, 5], [1]], "fluent": [[4], [2]]}, {"annotator": "worker", "item": "id"}, ("2 items", "2 raters")),
+    "Excel's semicolons and decimal commas": Case(
+        "t.csv", "sep=;\r\ncontext;response;quality of reply\r\nHi;Yo, you;4,5\r\nHo;Ye;2,0\r\nQ;A;3,5\r\n",
+        {"quality of reply": [[4.5], [2], [3.5]]}, {"response": "response"}, ("one vote an item",)),
+    "a byte order mark": Case("t.csv", b"\xef\xbb\xbf" + b"response,fun\nYo,1\nYe,2\nYa,3\n", {"fun": [[1], [2], [3]]}),
+    "UTF-16, as Excel's Unicode text": Case(
+        "t.txt", "response\tfun\nJürgen\t1\nYe\t2\nYa\t3\n".encode("utf-16"), {"fun": [[1], [2], [3]]}),
+    "Windows-1252": Case("t.csv", "response,fun\nJürgen “sagt”,1\nYe,2\nYa,3\n".encode("cp1252"),
+                         {"fun": [[1], [2], [3]]}, report=("read as Windows-1252",)),
+    "a title and blank lines above the header": Case(
+        "t.csv", lines("Survey of May,,", "", ",,", "context,response,fun", "Hi,Yo,1", "", "Ho,Ye,2", "Q,A,3"),
+        {"fun": [[1], [2], [3]]}, report=("line 1 stands above the header",)),
+    "a header of two lines": Case(
+        "t.csv", lines("Context,Response,Fluency,,Fun,", ",,Anna,Ben,Anna,Ben", "Hi,Yo,1,2,3,4", "Ho,Ye,2,2,4,4"),
+        {"Fluency": [[1, 2], [2, 2]], "Fun": [[3, 4], [4, 4]]}, report=("the header has two lines", "2 raters")),
+    "merged cells without a second name": Case(
+        "t.csv", lines("response,fun,fun,fun", "Yo,1,2,3", "Ye,2,2,2", "Ya,3,1,1"),
+        {"fun": [[1, 2, 3], [2, 2, 2], [3, 1, 1]]}, report=("3 raters",)),
+    "ratings as 4/5 and as 4 - good": Case(
+        "t.csv", lines("response,fun,fluent", "Yo,4/5,4 - good", "Ye,2/5,2 - poor", "Ya,5/5,(3) fair"),
+        {"fun": [[4], [2], [5]], "fluent": [[4], [2], [3]]}),
+    "labels with a usual order": Case(
+        "t.csv", lines("response,safe,useful", "Yo,Yes,To some extent", "Ye,no,No", "Ya,YES,Yes", "Yi,No,no"),
+        {"safe": [[1], [0], [1], [0]], "useful": [[1], [0], [2], [0]]}, report=("no < to some extent < yes",)),
+    "labels whose order the user states": Case(
+        "t.csv", lines("response,verdict", "Yo,Meh", "Ye,Ace", "Ya,Awful", "Yi,Ace"),
+        {"verdict": [[1], [2], [0], [2]]}, scales=("awful < meh < ace",)),
+    "missing votes in many spellings": Case(
+        "t.csv", lines("response,fun", "Yo,1", "Ye,N/A", "Ya,-", "Yi,", "Yu,?", "Yy,3"),
+        {"fun": [[1], [], [], [], [], [3]]}, report=("4 rows without a rating",)),
+    "rows without a response": Case(
+        "t.csv", lines("context,response,fun", "Hi,Yo,1", "Ho,,2", "Q,A,3", "R,B,2"), {"fun": [[1], [3], [2]]},
+        report=("1 rows without a response",)),
+    "repeated ids of other texts": Case(
+        "t.csv", lines("id,response,fun", "7,Yo,1", "7,Ye,2", "8,Ya,3"), {"fun": [[1], [2], [3]]},
+        report=("1 repeated ids",)),
+    "more fields than ratings": Case(
+        "t.csv", lines("response,fun,timestamp,notes,bleu", "Yo there,1,1728569383,good,0.1", "Ye,2,1728569384,,0.2",
+                       "Ya,3,1728569385,odd,0.3"),
+        {"fun": [[1], [2], [3]]}, report=("left out   timestamp", "left out   notes", "left out   bleu")),
+    "unbalanced quotation marks": Case(
+        "t.tsv", lines("response\tlabel", *(f'say "{number}\t{number % 3}' for number in range(30))),
+        {"label": [[number % 3] for number in range(30)]}),
+    "short rows, as Excel writes them": Case(
+        "t.csv", lines("context,response,fun,note", "Hi,Yo,1", "Ho,Ye,2", "Q,A,3,x"), {"fun": [[1], [2], [3]]}),
+    "unusual names": Case(
+        "t.csv", lines("left,right,ok", *(f"a long question number {n},a longer reply to question {n},{n % 2}"
+                                         for n in range(4))),
+        {"ok": [[0], [1], [0], [1]]}, {"response": "right", "context": "left"}, ("no column has a usual name",)),
+    "names stated by the user": Case(
+        "t.csv", lines("x,y,z,w", "Hi,Yo,1,9", "Ho,Ye,2,8", "Q,A,3,7"), {"z": [[1], [2], [3]]},
+        columns={"response": "y", "context": "x", "ignore": "w"}, roles={"response": "y"}),
+    "a semicolon within commas": Case(
+        "t.csv", lines("context,response,fun", "Hi; you,Yo; me,1", "Ho; you,Ye; me,2"), {"fun": [[1], [2]]}),
+    "JSON lines with chat messages": Case(
+        "t.jsonl", lines(*(json.dumps({"messages": [{"role": "user", "content": "Hi"}], "response": "Yo" * n,
+                                       "ratings": {"fun": n}}) for n in (1, 2, 3))),
+        {"fun": [[1], [2], [3]]}, {"context": "messages"}),
+    "whole dialogues with speakers in front": Case(
+        "t.json", json.dumps([{"conversation": f"User: Hi\nBot: Yo {n}\nUser: Tea?", "score": n} for n in (1, 2, 3)]),
+        {"score": [[1], [2], [3]]}, {"dialogue": "conversation"}),
+    "votes in a list": Case("t.json", json.dumps([{"reply": "Yo", "fun": [1, 2]}, {"reply": "Ye", "fun": [3, 3]}]),
+                            {"fun": [[1, 2], [3, 3]]}),
+    "an object of columns": Case("t.json", json.dumps({"response": ["Yo", "Ye"], "fun": [1, 2]}), {"fun": [[1], [2]]}),
+    "true and false": Case("t.jsonl", lines(*(json.dumps({"reply": f"Yo {n}", "safe": bool(n % 2)}) for n in range(4))),
+                           {"safe": [[0], [1], [0], [1]]}),
+}
+
+
+def read(case: Case, folder: Path) -> Table:
+    path = folder / case.name
+    path.write_bytes(case.content if isinstance(case.content, bytes) else case.content.encode())
+    return ratings.of_sheet(sheet.read(path), case.columns, tuple(map(parse_scale, case.scales)))
+
+
+def votes(table: Table) -> dict[str, list[list[float]]]:
+    ids = {item.id: [] for item in table.dataset.items}
+    names = [quality.name for quality in table.dataset.card.qualities]
+    by_quality: dict[str, dict[str, list[float]]] = {name: dict(ids) for name in names}
+    for rating in table.dataset.ratings:
+        by_quality[rating.quality][rating.item] = list(rating.votes)
+    return {quality: list(by_item.values()) for quality, by_item in by_quality.items()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_tables_are_read(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    table = read(case, tmp_path)
+    assert votes(table) == case.votes
+    assert case.roles.items() <= table.columns.roles.items()
+    report = "\n".join(table.report)
+    assert [part for part in case.report if part not in report] == []
+
+
+def workbook(path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.title = "empty"  # type: ignore[union-attr]
+    filled = book.create_sheet("ratings")
+    for row in (("Study of tea",), ("context", "response", "Fun", "when"), ("Hi", "Yo", 1, datetime.date(2026, 1, 2)),
+                ("Ho", "Ye", 2, None), ("Q", "A", 3.0, None)):
+        filled.append(row)
+    book.save(path)
+
+
+@pytest.mark.parametrize(("name", "write"), [
+    ("t.xlsx", workbook),
+    ("t.csv", workbook),
+    ("t.parquet", lambda path: pq.write_table(pa.table({"context": ["Hi", "Ho", "Q"], "response": ["Yo", "Ye", "A"],
+                                                        "Fun": [1, 2, 3]}), path)),
+    ("t.csv.gz", lambda path: path.write_bytes(gzip.compress(b"context,response,Fun\nHi,Yo,1\nHo,Ye,2\nQ,A,3\n"))),
+])
+def test_files_of_other_forms_are_read(name: str, write: Callable[[Path], object], tmp_path: Path) -> None:
+    write(tmp_path / name)
+    table = ratings.of_sheet(sheet.read(tmp_path / name), {})
+    assert votes(table) == {"Fun": [[1], [2], [3]]}
+    assert [item.context[0].text for item in table.dataset.items] == ["Hi", "Ho", "Q"]
+
+
+REFUSED = {
+    "no ratings": (Case("t.csv", lines("context,response", "Hi,Yo", "Ho,Ye"), {}),
+                   ["context, response", "--columns rating"]),
+    "no responses": (Case("t.csv", lines("a,fun", "1,2", "2,1"), {}), ["a, fun", "--columns response=COLUMN"]),
+    "labels without an order": (Case("t.csv", lines("response,verdict", "Yo,A", "Ye,B", "Ya,A", "Yi,B"), {}),
+                                ["verdict", '--scale "A < B"']),
+    "a word among numbers": (
+        Case("t.csv", lines("response,fun", *(f"Yo {n},{n % 5}" for n in range(20)), "Ye,five"), {}),
+        ["line 22", "fun", "five", "--columns ignore=fun"]),
+    "an unquoted separator": (Case("t.csv", lines("response,fun", "Yo,1", "Ye, you,2", "Ya,3"), {}),
+                              ["line 3", "3 cells", "quotation marks"]),
+    "one column": (Case("t.csv", lines("response", "Yo", "Ye"), {}), ["one column", "response"]),
+    "nothing": (Case("t.csv", "\n\n", {}), ["no rows"]),
+    "an unknown column stated": (Case("t.csv", lines("response,fun", "Yo,1"), {}, columns={"response": "respnse"}),
+                                 ["respnse", "response"]),
+    "an unknown role stated": (Case("t.csv", lines("response,fun", "Yo,1"), {}, columns={"reponse": "response"}),
+                               ["reponse", "response"]),
+    "an old workbook": (Case("t.xls", b"\xd0\xcf\x11\xe0rest", {}), [".xlsx"]),
+    "not JSON": (Case("t.json", "[{", {}), ["JSON"]),
+    "binary": (Case("t.csv", b"response,fun\nYo\0\0\0,1\n", {}), ["null bytes"]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals_name_place_and_remedy(name: str, tmp_path: Path) -> None:
+    case, parts = REFUSED[name]
+    with pytest.raises(BadRecord) as caught:
+        read(case, tmp_path)
+    assert [part for part in [case.name, *parts] if part not in str(caught.value)] == []
+
+
+def test_two_hundred_columns_are_read(tmp_path: Path) -> None:
+    header = ["context", "response", *(f"q{number}" for number in range(198))]
+    rows = [["Hi", f"Yo {row}", *(str((row + number) % 5) for number in range(198))] for row in range(5)]
+    table = read(Case("t.csv", lines(*map(",".join, [header, *rows])), {}), tmp_path)
+    assert len(table.dataset.card.qualities) == 198
+
+
+def test_raters_are_pseudonyms(tmp_path: Path) -> None:
+    table = read(CASES["one vote in a row, by quality and rater"], tmp_path)
+    assert {name for rating in table.dataset.ratings for name in rating.raters} == {"r1", "r2"}
+    table = read(CASES["a column for each rater"], tmp_path)
+    assert table.dataset.ratings[1].raters == ("r1", "r3")
+    assert "anna" not in repr(table.dataset)
+
+
+@pytest.mark.parametrize(("cell", "turns"), [
+    ("Hi\nYo\nTea?", [(USER, "Hi"), (SYSTEM, "Yo"), (USER, "Tea?")]),
+    ("User: Hi\nthere\nAssistant: Yo", [(USER, "Hi there"), (SYSTEM, "Yo")]),
+    ('[{"role": "assistant", "content": "Yo"}]', [(SYSTEM, "Yo")]),
+    ([{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yo"}], [(USER, "Hi"), (SYSTEM, "Yo")]),
+    (["Hi", "Yo"], [(SYSTEM, "Hi"), (USER, "Yo")]),
+    ([{"role": "user", "content": [{"type": "text", "text": "Hi"}]}], [(USER, "Hi")]),
+    (None, []),
+    ("", []),
+])
+def test_turns_of_a_context(cell: object, turns: list[tuple[str, str]]) -> None:
+    assert [(turn.speaker, turn.text) for turn in ratings.turns(cell)] == turns
+
+
+@pytest.mark.parametrize("text", ["yes", "no <", "a < a", ""])
+def test_a_scale_needs_two_labels(text: str) -> None:
+    with pytest.raises(ValueError, match="lowest first"):
+        parse_scale(text)
