@@ -8,10 +8,13 @@
             c control: the correlation of the ranks after their linear dependence on those of the control, such as
             the length of the response, is removed from both
 
-Values are from -1 to 1, higher is better; NaN where a side is constant. Values and two-sided p are those of scipy with
-its defaults: r by the beta distribution, exact for normal data; rho by Student's t with n - 2 degrees of freedom, a
-partial one with n - 3; tau exact up to 33 rows without ties or next to perfect order, else normal with the variance
-corrected for ties; tau-c has the p of tau-b. All assume independent rows.
+    auc     the share of pairs of a positive and a negative item in which the positive one has the higher score, ties
+            half; positive are ratings above the middle of the lowest and the highest; from 0 to 1, chance is 0.5
+
+Other values are from -1 to 1, higher is better; NaN where a side is constant. Values and two-sided p are those of scipy
+with its defaults: r by the beta distribution, exact for normal data; rho by Student's t with n - 2 degrees of freedom,
+a partial one with n - 3; tau exact up to 33 rows without ties or next to perfect order, else normal with the variance
+corrected for ties; tau-c has the p of tau-b, auc that of Mann and Whitney's test. All assume independent rows.
 """
 
 from __future__ import annotations
@@ -19,11 +22,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy
 
-from harness.statistics.panel import Array, Panel, Vector, undefined
+from harness.statistics.panel import Array, Mask, Panel, Vector, undefined
 from harness.statistics.ranks import ranks, standardised
 
 EXPLAINED = 1e-12
@@ -105,6 +109,30 @@ def not_binary(panel: Panel) -> str:
     """Return the reason why there is no point-biserial correlation, or an empty string."""
     distinct = len(np.unique(panel.human))
     return undefined(panel) or ("" if distinct == 2 else f"the ratings have {distinct} values, not two")
+
+
+def roc_auc(panel: Panel) -> float:
+    """Return the area under the ROC curve, for ratings such as safe or unsafe."""
+    return math.nan if undefined(panel) else float(_mann_whitney(panel).statistic) / _pairs(panel)
+
+
+def roc_auc_p(_: float, panel: Panel) -> float:
+    return float(_mann_whitney(panel).pvalue)
+
+
+def _mann_whitney(panel: Panel) -> Any:
+    positive = _positive(panel)
+    return scipy.stats.mannwhitneyu(panel.metric[positive], panel.metric[~positive])
+
+
+def _positive(panel: Panel) -> Mask:
+    positive: Mask = panel.human > (panel.human.min() + panel.human.max()) / 2
+    return positive
+
+
+def _pairs(panel: Panel) -> int:
+    positive = int(_positive(panel).sum())
+    return positive * (panel.n - positive)
 
 
 def partial(panel: Panel) -> float:

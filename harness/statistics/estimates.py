@@ -73,6 +73,7 @@ STATISTICS: dict[str, NamedStatistic] = {
     "kendall-c": NamedStatistic(coefficients.kendall_c, coefficients.kendall_c_p),
     "point-biserial": NamedStatistic(coefficients.point_biserial, coefficients.pearson_p, lambda r, n: 1 / (n - 3),
                                      coefficients.not_binary),
+    "roc-auc": NamedStatistic(coefficients.roc_auc, coefficients.roc_auc_p),
     "pairwise-accuracy": NamedStatistic(pairwise.pairwise_accuracy, why_not=pairwise.why_not,
                                         threshold=pairwise.threshold),
     "soft-pairwise-accuracy": NamedStatistic(pairwise.soft_pairwise_accuracy, why_not=pairwise.why_not_soft),

@@ -47,6 +47,15 @@ def test_value_and_p_equal_scipy(rows: list[tuple[int, int]]) -> None:
     equals_scipy("point-biserial", [1.0 if vote < 3 else 4.0 for vote in human], metric)
 
 
+def test_roc_auc_by_hand() -> None:
+    """Unsafe 0, safe 1: of six pairs four are ordered, one tied; mean ratings above the middle are positive."""
+    rows = paired([0, 0, 1, 1, 1], [1, 3, 3, 4, 2])
+    assert estimate(rows, "roc-auc").value == pytest.approx((4 + 0.5) / 6)
+    assert estimate(rows, "roc-auc").p == pytest.approx(stats.mannwhitneyu([3, 4, 2], [1, 3]).pvalue)
+    assert estimate(paired([0, 0.4, 0.6, 1, 1], [1, 3, 3, 4, 2]), "roc-auc").value == pytest.approx((4 + 0.5) / 6)
+    assert estimate(paired([0, 0, 1, 1], [1, 2, 3, 4]), "roc-auc").value == 1
+
+
 def test_a_missing_correlation_has_its_reason() -> None:
     for human, metric, note in (
         ([1, 2], [1, 2], "2 rows"), ([3, 3, 3], [1, 2, 3], "every rating is the same"),
