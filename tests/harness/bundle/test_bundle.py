@@ -19,10 +19,11 @@ from harness.cli import main
 from harness.errors import BadBundle
 from harness.results import files
 from harness.results.rows import Correlation, Results, Skip
+from tests.conftest import Invoke
 from tests.suite_run import SuiteRun
 
 COMPOSITE, MANIFEST = "rank-average[inputs=length+distinct]", "manifest.json"
-Verify = Callable[..., tuple[int, str]]
+Verify = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +41,8 @@ def packed(submitted: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def verify(capsys: pytest.CaptureFixture[str]) -> Verify:
-    def verified(path: Path, *more: str) -> tuple[int, str]:
-        capsys.readouterr()
-        status = main(["verify", str(path), *more])
-        printed = capsys.readouterr()
-        return status, printed.out + printed.err
-
-    return verified
+def verify(invoke: Invoke) -> Verify:
+    return lambda *argv, status: "".join(invoke("verify", *argv, status=status))
 
 
 def members(path: Path) -> dict[str, bytes]:
@@ -68,14 +63,12 @@ def write(path: Path, content: dict[str, bytes], *, listed: bool = True) -> None
 
 
 def test_intact_bundle_verifies(packed: Path, suite_run: SuiteRun, verify: Verify) -> None:
-    status, printed = verify(packed)
-    report = suite_run.results
+    printed, report = verify(packed, status=0), suite_run.results
     count = sum(row.metric == "bleu" or row.metric.startswith("rank") for row in report.correlations)
     board = [row for row in report.ranking
              if (row.board, row.rule, row.statistic) == ("dev-references", "dev", "spearman")]
     (row,) = [row for row in board if row.column == "bleu-2"]
     ranked = sum(math.isfinite(row.value) for row in board)
-    assert status == 0, printed
     for words in (f"correlations: {count} of {count} computed again, on 4 of 4 datasets", "scored again: bleu",
                   f"scored again: {COMPOSITE}", "no difference above 0.001",
                   f"bleu/bleu-2 rank {row.rank} of {ranked}, {row.value:.3f}"):
@@ -84,8 +77,7 @@ def test_intact_bundle_verifies(packed: Path, suite_run: SuiteRun, verify: Verif
 
 def test_packing_is_deterministic_and_reads_back(packed: Path, suite_run: SuiteRun, tmp_path: Path) -> None:
     """Whole numbers of scales come back with a decimal point."""
-    made = bundle.of(suite_run.results, [COMPOSITE, "bleu"], "two metrics")
-    assert bundle.packed(made) == packed.read_bytes()
+    assert bundle.packed(bundle.of(suite_run.results, [COMPOSITE, "bleu"], "two metrics")) == packed.read_bytes()
     (tmp_path / "again.zip").write_bytes(bundle.packed(reading.read(packed)))
     again, before = members(tmp_path / "again.zip"), members(packed)
     assert again.keys() == before.keys()
@@ -98,8 +90,7 @@ def test_bundle_holds_no_text_path_or_secret(suite_run: SuiteRun, tmp_path: Path
     (tmp_path / "again.zip").write_bytes(bundle.packed(bundle.of(suite_run.results, (), "")))
     content = b"\n".join(members(tmp_path / "again.zip").values()).decode()
     texts = [example.response or example.context[-1] for example in suite_run.results.examples]
-    for text in ("s3cr3t", str(suite_run.out.parent), f"{Path.home()}/", *texts):
-        assert text not in content
+    assert not [text for text in ("s3cr3t", str(suite_run.out.parent), f"{Path.home()}/", *texts) if text in content]
 
 
 def test_metrics_named_by_a_path_are_refused(suite_run: SuiteRun) -> None:
@@ -117,7 +108,7 @@ def test_metrics_named_by_a_path_are_refused(suite_run: SuiteRun) -> None:
 def moved(content: bytes, row: dict[str, Any], **by: float) -> bytes:
     """Move numbers of the first row of a table with these fields."""
     rows = [json.loads(line) for line in content.splitlines()]
-    first = next(one for one in rows if one.items() >= row.items())
+    first = next(candidate for candidate in rows if candidate.items() >= row.items())
     first |= {field: first[field] + step for field, step in by.items()}
     return "\n".join(map(json.dumps, rows)).encode()
 
@@ -126,77 +117,69 @@ def test_changed_numbers_are_reported(packed: Path, verify: Verify) -> None:
     """With a new manifest: a score, a correlation, a row of a board, and missing scores."""
     content = members(packed)
     lines = content[SCORES].decode().split("\n")
-    place, cells = lines[0].split(",").index("bleu/bleu-1"), lines[3].split(",")
-    cells[place] = str(float(cells[place]) + 50)
+    index, cells = lines[0].split(",").index("bleu/bleu-1"), lines[3].split(",")
+    cells[index] = str(float(cells[index]) + 50)
     lines[3] = ",".join(cells)
     row = {"dataset": "persona-usr", "quality": "Overall", "column": "bleu-3", "statistic": "spearman"}
     board = {"column": "bleu-3", "board": "dev-references"}
-    changed = {
-        SCORES: ("\n".join(lines).encode(), (
+    for name, data, drifts in (
+        (SCORES, "\n".join(lines).encode(), [
             "bleu/bleu-1, pearson, value: packed",
-            "drift: persona-usr, bleu, scores of bleu-1, 1 of 30 items, the first")),
-        "correlations.jsonl": (moved(content["correlations.jsonl"], row, value=0.002), (
-            "drift: persona-usr, Overall, bleu/bleu-3, spearman, value: packed",)),
-        "ranking.jsonl": (moved(content["ranking.jsonl"], board, value=1, rank=1, covered=1, targets=1), [
-            f"bleu/bleu-3, spearman, {field}: packed" for field in ("value", "rank", "covered", "targets")])}
-    for name, (data, drifts) in changed.items():
+            "drift: persona-usr, bleu, scores of bleu-1, 1 of 30 items, the first"]),
+        ("correlations.jsonl", moved(content["correlations.jsonl"], row, value=0.002), [
+            "drift: persona-usr, Overall, bleu/bleu-3, spearman, value: packed"]),
+        ("ranking.jsonl", moved(content["ranking.jsonl"], board, value=1, rank=1, covered=1, targets=1), [
+            f"bleu/bleu-3, spearman, {field}: packed" for field in ("value", "rank", "covered", "targets")]),
+    ):
         write(packed, {**content, name: data})
-        status, printed = verify(packed)
-        assert status == 1
+        printed = verify(packed, status=1)
         assert [drift for drift in drifts if drift not in printed] == []
         assert name != "correlations.jsonl" or printed.count("drift:") == 1
-        assert "of 30 items" not in verify(packed, "--rescore", "never")[1]
+        assert "of 30 items" not in verify(packed, "--rescore", "never", status=1)
     write(packed, {name: data for name, data in content.items() if name != "scores/fed-turn.csv"})
-    status, printed = verify(packed)
-    assert status == 1
-    assert "here no scores of it" in printed
+    assert "here no scores of it" in verify(packed, status=1)
 
 
-def test_pages_link_the_bundle_instead_of_large_tables(suite_run: SuiteRun, tmp_path: Path) -> None:
+def test_pages_link_the_bundle_instead_of_large_tables(suite_run: SuiteRun, tmp_path: Path, invoke: Invoke) -> None:
     site = tmp_path / "docs" / "example"
-    assert main(["publish", "--out", str(suite_run.out), "--site", str(site), "--bundle", f"{site}.zip"]) == 0
+    invoke("publish", "--out", suite_run.out, "--site", site, "--bundle", f"{site}.zip")
     assert reading.read(Path(f"{site}.zip")).name == "example"
     assert 'href="../example.zip"' in (site / "methods.html").read_text()
     assert {path.name for path in (*site.glob("*.csv"), *site.glob("l*.json"))} == {"ranking.csv", "reliability.csv"}
 
 
-def test_run_reuses_scores_of_a_bundle(
-        packed: Path, suite_run: SuiteRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A metric of another version is scored; one that only the bundle has stands beside it, or is skipped."""
+def test_run_reuses_scores_of_a_bundle(packed: Path, suite_run: SuiteRun, tmp_path: Path, invoke: Invoke) -> None:
+    """A metric of another version is scored; one that only the bundle has is added, or skipped."""
     content = members(packed)
     content["metrics.json"] = content["metrics.json"].replace(b'"bleu|', b'"bleu|r0|')
     write(packed, content)
-    out = tmp_path / "out"
-    assert main(["run", "--metric", "bleu", "--metric", "length", "--dataset", "persona-usr", "--dataset", "dstc7",
-                 "--reuse", str(packed), "--out", str(out)]) == 0
-    printed = capsys.readouterr().out
+    printed = invoke("run", "--metric", "bleu", "--metric", "length", "--dataset", "persona-usr", "--dataset", "dstc7",
+                     "--reuse", packed, "--out", tmp_path / "out").out
     assert "4 scored, 0 kept from before, 1 from a bundle, 1 skipped" in printed
-    made = files.read(out)
-    assert {entry.name: entry.source for entry in made.metrics} == {"bleu": "", "length": "", COMPOSITE: "two metrics"}
-    assert made.metrics[2].badge.endswith("scores from two metrics")
+    results = files.read(tmp_path / "out")
+    assert {entry.name: entry.source for entry in results.metrics} == {
+        "bleu": "", "length": "", COMPOSITE: "two metrics"}
+    assert results.metrics[2].badge.endswith("scores from two metrics")
 
     def numbers(results: Results) -> list[Correlation]:
         return [dataclasses.replace(row, corrected=0.0) for row in results.correlations
                 if row.dataset == "persona-usr" and row.metric in (COMPOSITE, "bleu")]
 
-    assert repr(numbers(made)) == repr(numbers(suite_run.results))
-    assert [row for row in made.skips if row.metric == COMPOSITE] == [
+    assert repr(numbers(results)) == repr(numbers(suite_run.results))
+    assert [row for row in results.skips if row.metric == COMPOSITE] == [
         Skip("dstc7", COMPOSITE, "the bundle two metrics has no scores of these items")]
 
 
-def test_absent_data_is_reported_but_no_difference(packed: Path, verify: Verify) -> None:
-    """Other items, other ratings, another signature: nothing can be said about them."""
+def test_absent_data_is_reported_as_no_difference(packed: Path, verify: Verify) -> None:
+    """Other items or other ratings: nothing can be said about them."""
     content = members(packed)
-    entries = json.loads(content["datasets.json"])
-    for entry in entries[1:]:
-        entry["fingerprint"] = "0" * 64
-    entries[0]["ratings_fingerprint"] = "0" * 64
+    first, *others = json.loads(content["datasets.json"])
+    entries = [first | {"ratings_fingerprint": "0" * 64}, *(entry | {"fingerprint": "0" * 64} for entry in others)]
     write(packed, {**content, "datasets.json": json.dumps(entries).encode()})
-    status, printed = verify(packed)
-    assert status == 1
-    assert "the items here are others" in printed
-    assert "the ratings here are others" in printed
-    assert "nothing could be computed again from scores" in printed
+    printed = verify(packed, status=1)
+    for words in ("the items here are others", "the ratings here are others",
+                  "nothing could be computed again from scores"):
+        assert words in printed
 
 
 def test_names_in_a_bundle_load_no_code(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verify: Verify,
@@ -206,10 +189,9 @@ def test_names_in_a_bundle_load_no_code(packed: Path, tmp_path: Path, monkeypatc
     Path("evil.py").write_text("raise SystemExit('executed')")
     before = members(packed)
     for name in ("./evil.py", "evaluate:./evil.py", "scores:evil.csv", "length[lowercase=/x]"):
-        renamed = ((b'"bleu"', json.dumps(name).encode()), (b"bleu/bleu", f"{name}/bleu".encode()))
-        write(packed, {key: value.replace(*renamed[0]).replace(*renamed[1]) for key, value in before.items()})
-        status, printed = verify(packed, "--rescore", "always")
-        assert status == 0
+        write(packed, {key: value.replace(b'"bleu"', json.dumps(name).encode()).replace(
+            b"bleu/bleu", f"{name}/bleu".encode()) for key, value in before.items()})
+        printed = verify(packed, "--rescore", "always", status=0)
         assert "executed" not in printed
         assert f"not scored again: {name}" in printed
 
@@ -254,35 +236,29 @@ def test_malformed_bundles_are_refused(packed: Path) -> None:
 
 
 def test_hostile_archives_are_refused_and_leave_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                        verify: Verify) -> None:
+                                                         verify: Verify) -> None:
     """Other hostile archives are refused by benchmarks/storage/archive.py."""
     (tmp_path / "work").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "work"))
     monkeypatch.setattr("tempfile.tempdir", None)
     bad = tmp_path / "bad.zip"
-    for name, content, reason in (("../../escaped.txt", b"out", "is not a path with plain slashes below the folder"),
-                                  ("", b"\x80\x04\x95cos\nsystem\n(S'ls'\ntR.", "is no zip archive")):
-        bad.write_bytes(content)
-        if name:
-            write(bad, {name: content}, listed=False)
-        status, printed = verify(bad)
-        assert status == 2
-        assert reason in printed
-        assert sorted(path.name for path in tmp_path.rglob("*")) == ["bad.zip", "work"]
+    write(bad, {"../../escaped.txt": b"out"}, listed=False)
+    assert "is not a path with plain slashes below the folder" in verify(bad, status=2)
+    bad.write_bytes(b"\x80\x04\x95cos\nsystem\n(S'ls'\ntR.")
+    assert "is no zip archive" in verify(bad, status=2)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["bad.zip", "work"]
     monkeypatch.setattr(reading, "LIMIT", 10)
     bad.write_bytes(b"PK\x03\x04" + bytes(20))
-    assert "is larger than" in verify(bad)[1]
+    assert "is larger than" in verify(bad, status=2)
 
 
 def test_worst_of_several_bundles_decides_the_status(packed: Path, tmp_path: Path, verify: Verify) -> None:
     """In Markdown, names from a bundle are no markup."""
     content = members(packed)
-    manifest = json.loads(content[MANIFEST])
-    manifest["name"] = "a|b`<img src=x>`@everyone"
+    manifest = json.loads(content[MANIFEST]) | {"name": "a|b`<img src=x>`@everyone"}
     write(packed, {**content, MANIFEST: json.dumps(manifest).encode()})
     (tmp_path / "bad.zip").write_bytes(b"nothing")
-    status, printed = verify(tmp_path / "bad.zip", str(packed), "--markdown", "--rescore", "never")
-    assert status == 2
+    printed = verify(tmp_path / "bad.zip", packed, "--markdown", "--rescore", "never", status=2)
     assert printed.startswith("### `bad.zip`\n\n**refused**")
     assert printed.index("**refused**") < printed.index("**no difference above 0.001")
     assert "### `made.zip`: `a¦b'<img src=x>'@everyone`\n" in printed

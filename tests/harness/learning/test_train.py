@@ -16,7 +16,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from harness.cli import main  # noqa: E402
 from harness.learning import train  # noqa: E402
 from harness.learning.train import Pace  # noqa: E402
 from metrics import registry  # noqa: E402
@@ -26,7 +25,7 @@ from metrics.models import checkpoint  # noqa: E402
 from metrics.models.reading import READING  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.training import trainables  # noqa: E402
-from tests.conftest import ROOT, make_item  # noqa: E402
+from tests.conftest import ROOT, Invoke, make_item  # noqa: E402
 
 PHRASES = ("hello there", "do you like tea", "what is a good reply", "not to you", "i like the reply", "good to hear")
 
@@ -69,24 +68,23 @@ def command(corpus: Path, tiny_encoder: Path) -> list[str]:
             "--steps", "100"]
 
 
-def folder(home: Path) -> Path:
-    (found,) = (home / "checkpoints" / "follows").iterdir()
-    return found
+def trained(home: Path) -> Path:
+    """Return the only folder of weights in a home."""
+    (folder,) = (home / "checkpoints" / "follows").iterdir()
+    return folder
 
 
-def test_from_corpus_to_score(command: list[str], home: Path, tiny_encoder: Path, follows: Any,
-                              capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(command) == 0
-    out, err = capsys.readouterr()
+def test_from_corpus_to_score(command: list[str], home: Path, tiny_encoder: Path, follows: Any, invoke: Invoke) -> None:
+    out, err = invoke(*command)
     assert re.search(r"follows: 100 steps in \d+ s, lowest validation loss \d\.\d{4} after \d+; \d\.\d\d MB, "
                      r"for tiny-encoder\n  pairs: \d+\n", out)
     assert re.search(r"follows: [\d,]+ of [\d,]+ texts read", err)
     assert re.findall(r"follows: step (\d+) of 100, loss \d", err) == ["50", "100"]
-    card = json.loads((folder(home) / "card.json").read_text())
-    (used,) = card["corpora"]
-    assert used["training"] + used["held_out"] == 80
-    assert used["held_out"] > 0
-    assert (used["name"], used["licence"], used["left_out"]) == ("small", "unknown", {})
+    card = json.loads((trained(home) / "card.json").read_text())
+    (corpus,) = card["corpora"]
+    assert corpus["training"] + corpus["held_out"] == 80
+    assert corpus["held_out"] > 0
+    assert (corpus["name"], corpus["licence"], corpus["left_out"]) == ("small", "unknown", {})
     assert card["command"] == ("harness train follows --encoder ./tiny-encoder --corpus ./small.jsonl --device cpu "
                                "--steps 100")
     assert (card["seed"], card["steps"], card["precision"]) == (0, 100, "fp32")
@@ -95,17 +93,16 @@ def test_from_corpus_to_score(command: list[str], home: Path, tiny_encoder: Path
     assert str(home) not in json.dumps(card)
     assert not list((home / "training").glob("*.state"))
     items = [make_item("a", "i like tea", context=("do you like tea",)), make_item("b", "x", context=())]
-    models = Models(home, Choice(encoder=str(tiny_encoder), device="cpu"))
-    column = follows.Follows().score(items, models)["follows"]
+    column = follows.Follows().score(items, Models(home, Choice(encoder=str(tiny_encoder), device="cpu")))["follows"]
     assert 0 < column[0] < 1
     assert np.isnan(column[1])
 
 
 def test_training_resumes_and_existing_weights_are_kept(
         command: list[str], home: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(command) == 0
-    digest = checkpoint.read("follows", folder(home)).digest
+        invoke: Invoke) -> None:
+    invoke(*command)
+    digest = checkpoint.read("follows", trained(home)).digest
 
     def stopped(line: str) -> None:
         if "step" in line:
@@ -113,45 +110,40 @@ def test_training_resumes_and_existing_weights_are_kept(
 
     with monkeypatch.context() as patch:
         patch.setattr(train, "say", stopped)
-        assert main([*command, "--fresh"]) == 130
-    assert "follows stopped; repeat the command to continue from the last evaluation" in capsys.readouterr().err
+        assert "follows stopped; repeat the command to continue from the last evaluation" in (
+            invoke(*command, "--fresh", status=130).err)
     assert len(list((home / "training").glob("*.state"))) == 1
-    (folder(home) / "card.json").unlink()
-    assert main(command) == 0
-    err = capsys.readouterr().err
+    (trained(home) / "card.json").unlink()
+    err = invoke(*command).err
     assert "goes on where it was cut" in err
     assert re.findall(r"step (\d+) of", err) == ["100"]
-    assert checkpoint.read("follows", folder(home)).digest == digest, "the same command gives the same weights"
-    before = (folder(home) / "model.safetensors").stat().st_mtime_ns
-    assert main(command) == 0
-    assert "already trained by the same command" in capsys.readouterr().out
-    assert (folder(home) / "model.safetensors").stat().st_mtime_ns == before
-    assert main([*command, "--seed", "1"]) == 0
-    assert checkpoint.read("follows", folder(home)).digest != digest
+    assert checkpoint.read("follows", trained(home)).digest == digest, "the same command gives the same weights"
+    before = (trained(home) / "model.safetensors").stat().st_mtime_ns
+    assert "already trained by the same command" in invoke(*command).out
+    assert (trained(home) / "model.safetensors").stat().st_mtime_ns == before
+    invoke(*command, "--seed", "1")
+    assert checkpoint.read("follows", trained(home)).digest != digest
     corpus.write_text("".join(corpus.read_text().splitlines(keepends=True)[:-1]))
-    assert main([*command, "--seed", "1", "--out", str(tmp_path / "mine")]) == 0
-    assert "100 steps" in capsys.readouterr().out, "of another corpus"
+    assert "100 steps" in invoke(*command, "--seed", "1", "--out", tmp_path / "mine").out, "for another corpus"
     assert {path.name for path in (tmp_path / "mine").iterdir()} == {"card.json", "config.json", "model.safetensors"}
 
 
-def test_user_errors_are_one_line(command: list[str], follows: Any, monkeypatch: pytest.MonkeyPatch,
-                                            capsys: pytest.CaptureFixture[str]) -> None:
+def test_user_errors_are_one_line(command: list[str], follows: Any, monkeypatch: pytest.MonkeyPatch, invoke: Invoke,
+                                  ) -> None:
     assert trainables.names() == ("follows",)
     monkeypatch.setattr(follows.Follows, "objective", lambda self, data: data.dialogues("dailydialog"))
     for more, part in (
-        (["--corpus", "no-such.jsonl"], "no-such.jsonl: no such file"), (["--encoder", "./nowhere"], "no such folder"),
-        (["--steps", "0"], "--steps should be 1 or more"), (["--seed", "-1"], "--seed should be 0 or more"),
-        (["--all"], "give one or more METRIC"), ([], "this training takes the corpus dailydialog; given are small"),
+        ("--corpus no-such.jsonl", "no-such.jsonl: no such file"), ("--encoder ./nowhere", "no such folder"),
+        ("--steps 0", "--steps should be 1 or more"), ("--seed -1", "--seed should be 0 or more"),
+        ("--all", "give one or more METRIC"), ("", "this training takes the corpus dailydialog; given are small"),
     ):
-        assert main([*command, *more]) == 2
-        err = capsys.readouterr().err
+        err = invoke(*command, *more.split(), status=2).err
         assert part in err.splitlines()[-1]
         assert err.count("\n") == 1 or not more
 
 
-def test_all_goes_past_a_failure(command: list[str], follows: Any, monkeypatch: pytest.MonkeyPatch,
-                                 capsys: pytest.CaptureFixture[str]) -> None:
-    everything = ["train", "--all", *command[2:]]
+def test_all_goes_past_a_failure(command: list[str], follows: Any, monkeypatch: pytest.MonkeyPatch, invoke: Invoke,
+                                 ) -> None:
     for names, heads, status, message in (
         (("gone", "follows"), follows.heads, 1, "1 of 2 are trained; failed: gone"),
         (("follows",), follows.heads, 0, "already trained by the same command"),
@@ -160,10 +152,10 @@ def test_all_goes_past_a_failure(command: list[str], follows: Any, monkeypatch: 
     ):
         monkeypatch.setattr(trainables, "shipped", lambda names=names: names)
         monkeypatch.setattr(follows, "heads", Mock(side_effect=heads))
-        assert main([*everything, *["--fresh"] * isinstance(heads, Exception)]) == status
-        out, err = capsys.readouterr()
+        fails = isinstance(heads, Exception)
+        out, err = invoke("train", "--all", *command[2:], *["--fresh"] * fails, status=status)
         assert message in out
-        assert not isinstance(heads, Exception) or str(heads) in err
+        assert not fails or str(heads) in err
 
 
 def test_pace(monkeypatch: pytest.MonkeyPatch) -> None:
