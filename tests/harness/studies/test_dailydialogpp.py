@@ -18,7 +18,6 @@ import pytest
 from benchmarks.corpora import dailydialogpp as data
 from benchmarks.dataset import Item, Reference
 from benchmarks.errors import BadRecord
-from harness.cli import main
 from harness.results.cache import Cache
 from harness.scoring.progress import Progress
 from harness.scoring.store import ScoreStore
@@ -32,6 +31,7 @@ from harness.studies.dailydialogpp.replies import Replies, make_replies
 from metrics import registry
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
+from tests.conftest import Invoke
 
 RECORDS = [
     {"context": ["hello", "how are you today"],
@@ -200,12 +200,10 @@ def test_printed_numbers_are_found() -> None:
     assert set(page.CHANGES.values()) <= {row.quality for row in page.PAPER.rows}
 
 
-def test_end_to_end(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                    capsys: pytest.CaptureFixture[str]) -> None:
-    metrics = [word for name in ("rouge-l", "length", "meteor") for word in ("--metric", name)]
-    command = ["study", "dailydialogpp", "--from", str(folder), "--out", str(tmp_path / "out"), *metrics]
-    assert main(command) == 0
-    out, error = capsys.readouterr()
+def test_end_to_end(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke) -> None:
+    command = ["study", "dailydialogpp", "--from", folder, "--out", tmp_path / "out", "--metric", "rouge-l",
+               "--metric", "length", "--metric", "meteor"]
+    out, error = invoke(*command)
     study = tmp_path / "out" / "studies" / "dailydialogpp"
     assert {path.name for path in study.iterdir()} == {
         "dailydialogpp.md", "accuracy.csv", "contest.csv", "change.csv", "exhibit.json"}
@@ -219,8 +217,7 @@ def test_end_to_end(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert best["accuracy_paper"] == "0.6789"
     assert r"| rouge\-l | max |" in (study / "dailydialogpp.md").read_text()
     monkeypatch.setattr("harness.scoring.score.score", None)  # a second study scores nothing
-    assert main(command) == 0
-    assert capsys.readouterr().out == out
+    assert invoke(*command).out == out
 
 
 @dataclass(frozen=True, slots=True)

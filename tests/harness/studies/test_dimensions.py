@@ -12,12 +12,11 @@ from scipy import stats
 from benchmarks import registry
 from benchmarks.dataset import Dataset, Quality, Rating
 from benchmarks.formats import official
-from harness.cli import main
 from harness.results import exhibits
 from harness.run.correlate import Judged
 from harness.studies import dimensions
 from harness.studies.dimensions.relations import QualityPair, absent, agreement, choices, groups, pair, relate
-from tests.conftest import make_item
+from tests.conftest import Invoke, make_item
 
 NAN = math.nan
 
@@ -52,7 +51,7 @@ def test_agreement_is_of_each_vote_with_the_mean_of_its_item() -> None:
     assert math.isnan(absent([], 2))
 
 
-def test_groups_are_the_fewest_representatives_with_what_they_reach() -> None:
+def test_groups_have_the_fewest_representatives() -> None:
     """A chain flexible - likeable - informative - deep - diverse takes two, and informative is in both groups."""
     chain = related(("likeable", "flexible", 0.82), ("likeable", "informative", 0.82), ("deep", "informative", 0.84),
                     ("diverse", "deep", 0.799), ("likeable", "deep", 0.797), ("flexible", "diverse", 0.79))
@@ -74,27 +73,25 @@ def test_every_reason_not_to_select_is_given() -> None:
     assert result[1].absent == pytest.approx(1 / 3)
 
 
-def test_qualities_that_no_item_has_together_are_told_and_no_crash() -> None:
+def test_qualities_without_common_items_have_no_correlation() -> None:
     """Three items a quality, none of them with two: no pair has a correlation, nor is there an agreement."""
-    qualities = registry.card("fed-dial").qualities
-    items = tuple(make_item(str(number), "hello") for number in range(3 * len(qualities)))
-    ratings = tuple(Rating(item.id, qualities[index // 3].name, (float(index % 3),))
+    card = registry.card("fed-dial")
+    items = tuple(make_item(str(number), "hello") for number in range(3 * len(card.qualities)))
+    ratings = tuple(Rating(item.id, card.qualities[index // 3].name, (float(index % 3),))
                     for index, item in enumerate(items))
-    relations = relate(Dataset(registry.card("fed-dial"), items, ratings, "imported"), (), 0, 40)
+    relations = relate(Dataset(card, items, ratings, "imported"), (), 0, 40)
     assert relations is not None
-    result = dimensions.findings([relations], 0, 40)
-    table = next(table for table in result.tables if table.name == "fed-dial-print")
+    (table,) = [table for table in dimensions.findings([relations], 0, 40).tables if table.name == "fed-dial-print"]
     assert {row[1] for row in table.rows if row[0].startswith(("least", "largest"))} == {"–"}
 
 
-def test_end_to_end_on_the_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["study", "dimensions", "--data", "sample", "--dataset", "fed-dial", "--quality", "overall", "--quality",
-               "Coherent", "--quality", "diversity", "--draws", "40", "--out", str(tmp_path)]
-    assert main(command) == 0
-    assert "Groups of qualities" in capsys.readouterr().out
+def test_end_to_end_on_the_sample(tmp_path: Path, invoke: Invoke) -> None:
+    printed = invoke("study", "dimensions", "--data", "sample", "--dataset", "fed-dial", "--quality", "overall",
+                     "--quality", "Coherent", "--quality", "diversity", "--draws", "40", "--out", tmp_path).out
+    assert "Groups of qualities" in printed
     folder = tmp_path / "studies" / "dimensions"
     rows = list(csv.DictReader((folder / "pair.csv").read_text().splitlines()))
-    assert [row["data"] for row in rows] == ["sample"] * 3, "of the three qualities that were asked for"
+    assert [row["data"] for row in rows] == ["sample"] * 3, "the pairs of three qualities"
     picture = ET.fromstring((folder / "dimensions.svg").read_text())  # noqa: S314  (our own)
     assert "qualities, from" in (picture[1].text or "")
     assert "| quality |" in (folder / "dimensions.md").read_text()

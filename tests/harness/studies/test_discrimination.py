@@ -17,7 +17,6 @@ pytest.importorskip("torch_geometric")
 from benchmarks.corpora import corpora, files  # noqa: E402
 from benchmarks.dataset import Item, Utterance  # noqa: E402
 from benchmarks.errors import BenchmarkError  # noqa: E402
-from harness.cli import main  # noqa: E402
 from harness.results.cache import Cache  # noqa: E402
 from harness.studies import discrimination  # noqa: E402
 from harness.studies.discrimination import Cell, trainings  # noqa: E402
@@ -27,6 +26,8 @@ from metrics.graph.dynaeval.dialogues import Turns  # noqa: E402
 from metrics.graph.dynaeval.network import DialogueGraph  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.models.text_table import TextTable  # noqa: E402
+from tests.conftest import Invoke  # noqa: E402
+from tests.faults.runs import flags  # noqa: E402
 
 DAILY = PARTS[2]
 SAID = ("do you like", "yes i like", "what is it that", "i know that")
@@ -35,31 +36,26 @@ THINGS = ("tea", "the reply", "what is not", "good tea", "a reply", "you and i",
 
 
 def rows(split: str, count: int, turns: int = 4) -> list[dict[str, Any]]:
-    def said(number: int, turn: int) -> str:
-        return f"{SAID[turn % 4]} {THINGS[number % 8]} {split[:2]} {chr(97 + number % 26)} {turn}"
-
     return [{"dialogue_id": f"{split}-{turns}-{number}", "split": split, "utterances": [
-        {"speaker": "AB"[turn % 2], "text": said(number, turn)} for turn in range(turns)]} for number in range(count)]
+        {"speaker": "AB"[turn % 2],
+         "text": f"{SAID[turn % 4]} {THINGS[number % 8]} {split[:2]} {chr(97 + number % 26)} {turn}"}
+        for turn in range(turns)]} for number in range(count)]
 
 
 @pytest.fixture
 def with_corpus(home: Path) -> Path:
     files.write(home / "corpora" / "dailydialog.jsonl.gz",
-                       [*rows("train", 40), *rows("test", 6), *rows("test", 2, turns=3), *rows("test", 1, turns=31)])
+                [*rows("train", 40), *rows("test", 6), *rows("test", 2, turns=3), *rows("test", 1, turns=31)])
     return home
 
 
-def test_the_part_is_its_split_without_what_is_too_short_or_long(with_corpus: Path) -> None:
-    assert [one.id for one in dialogues(DAILY, with_corpus)] == [f"test-4-{number}" for number in range(6)]
+def test_parts_are_a_split_without_short_or_long_dialogues(with_corpus: Path) -> None:
+    names = [dialogue.id for dialogue in dialogues(DAILY, with_corpus)]
+    assert names == [f"test-4-{number}" for number in range(6)]
     assert len(dialogues(DAILY, with_corpus, 2)) == 2
-    tried = {each.id for each in dialogues(DAILY, with_corpus)}
-    assert not tried & {each.id for each in corpora.load("dailydialog", with_corpus).dialogues}, "none is trained on"
+    assert not {dialogue.id for dialogue in corpora.load("dailydialog", with_corpus).dialogues}.intersection(names)
     with pytest.raises(BenchmarkError, match="harness fetch --corpora personachat"):
         dialogues(PARTS[1], with_corpus)
-
-
-def read(texts: Sequence[str]) -> Any:
-    return np.array([[len(text), text.count("e"), 1.0, 0.0] for text in texts], dtype=np.float32)
 
 
 def test_share_by_hand() -> None:
@@ -94,13 +90,11 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainings, "SEEDS", 1)
 
 
-@pytest.mark.usefixtures("short")
-def test_end_to_end(with_corpus: Path, tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                    capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["study", "discrimination", "--encoder", str(tiny_encoder), "--limit", "3",
-               "--out", str(tmp_path), *(word for name in reversed(SYSTEMS) for word in ("--metric", name))]
-    assert main(command) == 0
-    printed = capsys.readouterr().out
+@pytest.mark.usefixtures("short", "with_corpus")
+def test_end_to_end(tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke) -> None:
+    command = ["study", "discrimination", "--encoder", tiny_encoder, "--limit", "3", "--out", tmp_path,
+               *flags("--metric", SYSTEMS[::-1])]
+    printed = invoke(*command).out
     folder = tmp_path / "studies" / "discrimination"
     with (folder / "accuracy.csv").open() as stream:
         entries = list(csv.DictReader(stream))
@@ -110,22 +104,17 @@ def test_end_to_end(with_corpus: Path, tiny_encoder: Path, tmp_path: Path, monke
     page = (folder / "discrimination.md").read_text()
     assert "| s\\-dicoh |" in page
     assert "Not here, and left out: EmpatheticDialogues, ConvAI2" in page
-
-    def trained(*_: object) -> None:
-        raise AssertionError("what was trained is not trained again")
-
-    monkeypatch.setattr("metrics.training.loop.fit", trained)
-    assert main(command) == 0
-    assert capsys.readouterr().out == printed
+    monkeypatch.setattr("metrics.training.loop.fit", None)  # nothing is trained again
+    assert invoke(*command).out == printed
 
 
 @pytest.mark.usefixtures("short")
-def test_options_and_the_encoder_of_a_system_are_heeded(with_corpus: Path, tiny_encoder: Path, tmp_path: Path,
-                                                        monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three speakers have relations of their own when it is judged too; an encoder of its own is the one that reads."""
-    def job(asked: str, choice: Choice) -> trainings.Training:
-        metric = registry.choose(asked).metric
-        return trainings.Training(asked, metric, DAILY, "ur", 0, 3, Models(with_corpus, choice), Cache(tmp_path))
+def test_options_and_the_encoder_of_a_system_are_used(with_corpus: Path, tiny_encoder: Path, tmp_path: Path,
+                                                      monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three speakers have separate relations in judging too; a system's encoder precedes that of the run."""
+    def job(name: str, choice: Choice) -> trainings.Training:
+        metric = registry.choose(name).metric
+        return trainings.Training(name, metric, DAILY, "ur", 0, 3, Models(with_corpus, choice), Cache(tmp_path))
 
     seen: list[tuple[int, int]] = []
 
@@ -135,21 +124,20 @@ def test_options_and_the_encoder_of_a_system_are_heeded(with_corpus: Path, tiny_
 
     monkeypatch.setattr(DialogueGraph, "logits", judged)
     monkeypatch.setattr("metrics.training.loop.fit", lambda *_: None)
-    named = Choice(encoder=str(tiny_encoder))
-    assert job("dynaeval[speakers=3]", named).accuracies() == [0.5]
+    run = Choice(encoder=str(tiny_encoder))
+    assert job("dynaeval[speakers=3]", run).accuracies() == [0.5]
     assert set(seen) == {(4, 3)}
-    own = job(f"s-dicoh[encoder={tiny_encoder}]", Choice())
-    same, other = job("s-dicoh", named), job("s-dicoh", Choice())
-    assert own.key[-1] == same.key[-1] != other.key[-1]
-    assert own.read(["tea"]).shape == same.read(["tea"]).shape
+    named = job(f"s-dicoh[encoder={tiny_encoder}]", Choice())
+    same, other = job("s-dicoh", run), job("s-dicoh", Choice())
+    assert named.key[-1] == same.key[-1] != other.key[-1]
+    assert named.read(["tea"]).shape == same.read(["tea"]).shape
 
 
-def test_a_corpus_too_small_to_train_on_is_a_failure_of_its_cells(home: Path, tiny_encoder: Path, short: None,
-                                                                   tmp_path: Path,
-                                                                   capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("short")
+def test_a_corpus_too_small_to_train_on_fails_its_cells(home: Path, tiny_encoder: Path, tmp_path: Path,
+                                                        invoke: Invoke) -> None:
     files.write(home / "corpora" / "dailydialog.jsonl.gz", [*rows("train", 1), *rows("test", 3)])
-    assert main(["study", "discrimination", "--encoder", str(tiny_encoder), "--metric", "s-dicoh", "--metric", "random",
-                 "--out", str(tmp_path)]) == 1
-    told = capsys.readouterr()
-    assert "s-dicoh on DailyDialog, ur: the corpora have" in told.err
-    assert "random" in told.out
+    out, err = invoke("study", "discrimination", "--encoder", tiny_encoder, "--metric", "s-dicoh", "--metric", "random",
+                      "--out", tmp_path, status=1)
+    assert "s-dicoh on DailyDialog, ur: the corpora have" in err
+    assert "random" in out

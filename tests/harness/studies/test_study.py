@@ -5,24 +5,22 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
-import pytest
 
-from harness.cli import main
 from harness.results import heat_maps
 from harness.results.rows import HeatMap
+from tests.conftest import Invoke
 
 
-def test_the_picture_says_in_words_what_it_shows() -> None:
+def test_the_picture_describes_itself_in_words() -> None:
     values = np.array([[1, -0.5, math.nan], [-0.5, 1, 0], [math.nan, 0, 1]])
-    told = HeatMap.of("toy", ("x", "y & z", "w"), values, "From y & z.")
-    root = ET.fromstring(heat_maps.drawn("A <title>", [told]))  # noqa: S314
+    heat_map = HeatMap.of("toy", ("x", "y & z", "w"), values, "From y & z.")
+    root = ET.fromstring(heat_maps.drawn("A <title>", [heat_map]))  # noqa: S314
     space = "{http://www.w3.org/2000/svg}"
-    assert root.findtext(f"{space}title") == "A <title>"
-    assert root.findtext(f"{space}desc") == "From y & z."
+    assert (root.findtext(f"{space}title"), root.findtext(f"{space}desc")) == ("A <title>", "From y & z.")
     assert "y & z and x: −0.50" in [title.text for title in root.iter(f"{space}title")]
 
 
-def test_what_cannot_be_studied_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_impossible_studies_are_refused_in_one_line(tmp_path: Path, invoke: Invoke) -> None:
     for line, message in (
         ("dimension", "did you mean 'dimensions'"),
         ("dimensions --seed -1", "--seed should be 0 or more"),
@@ -38,8 +36,7 @@ def test_what_cannot_be_studied_is_one_line(tmp_path: Path, capsys: pytest.Captu
         ("discrimination --metric bleu", "none of them was asked for"),
         ("discrimination --metric random", "none of the corpora is here"),
     ):
-        assert main(["study", *line.split(), "--out", str(tmp_path)]) == 2
-        error = capsys.readouterr().err
+        error = invoke("study", *line.split(), "--out", tmp_path, status=2).err
         assert message in error.splitlines()[-1]
         assert error.count("\n") == 1
     assert not (tmp_path / "studies").exists()
