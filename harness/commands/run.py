@@ -83,16 +83,15 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     (requested.out / LOG).unlink(missing_ok=True)
     if not (requested.out / "site" / "index.html").exists():
         _first_board(plan, work, requested)
-    with work.progress:
-        results = run_plan(plan, work)
-        if not results.correlations and not results.failures:  # keep an earlier board
-            return results
-        unchanged.forget(requested.out)
-        with work.progress.stage("report"):
-            files.write(results, requested.out / "report")
-        with work.progress.stage("pages"):
-            shown = dataclasses.replace(with_exhibits(results, requested.out), cache=work.cache)
-            write_site(site.site(shown), requested.out / "site")
+    results = run_plan(plan, work)
+    if not results.correlations and not results.failures:  # keep an earlier board
+        return results
+    unchanged.forget(requested.out)
+    with work.progress.stage("report"):
+        files.write(results, requested.out / "report")
+    with work.progress.stage("pages"):
+        shown = dataclasses.replace(with_exhibits(results, requested.out), cache=work.cache)
+        write_site(site.site(shown), requested.out / "site")
     for path in work.store.set_aside:
         print(f"damaged, moved aside and scored again: {path}", file=sys.stderr)
     return results

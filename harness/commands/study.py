@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         supported = ", ".join(f"--{REPEATED[name]}" for name in CHOOSING if name in study.FLAGS)
         raise BadConfig(f"{args.study} does not support --{refused[0]}, only {supported}")
     request = _request(args)
-    with request.workspace.progress as progress, progress.stage("studying"):
+    with request.workspace.progress.stage("studying"):
         findings = study.study(request)
     folder = request.out / "studies" / args.study
     folder.mkdir(parents=True, exist_ok=True)

@@ -45,27 +45,26 @@ def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetDat
     """Carry out a plan; return the results, and scores and mean ratings of every target."""
     ratings, scoring, collected = plans.private_ratings(plan, work.home), Scoring(plan, work), Collected()
     work.progress.began(plan.command)
-    with work.progress:
-        with (exclusive(work.store.files, work.progress.say),
-              contextlib.closing(work.executor) if work.executor else contextlib.nullcontext()):
-            scoring.ahead()
-            for number, card in enumerate(plan.cards, 1):
-                work.progress.position = f" ({number} of {len(plan.cards)})"
-                if dataset := _load(plan, work, card, ratings.get(card.name, ()), collected):
-                    scores = scoring.scores(dataset, collected.tables)
-                    with work.progress.stage("correlating", card.name):
-                        _correlate_and_compare(plan, work, dataset, scores, collected)
-                del dataset  # before the next is loaded
-        with work.progress.stage("ranking"):
-            tables = collected.tables
-            tables["metrics"] += entries.metric_entries(plan, work.models)
-            tables["trainings"] += entries.training_entries(plan.chosen, work.models)
-            tables["failures"][:0] = [Failure("every dataset", name, reason) for name, reason in plan.broken]
-            tables["ranking"] += _rank(plan, work, collected)
-            device = (work.executor.device if work.executor else "") or str(work.models.machine)
-            facts = environment.facts(plan.selection.seed, device, plan.options(), plan.command)
-            rows: dict[str, Any] = {name: tuple(table) for name, table in tables.items()}
-            return Results(run=facts, **rows), tuple(collected.data)
+    with (exclusive(work.store.files, work.progress.say),
+          contextlib.closing(work.executor) if work.executor else contextlib.nullcontext()):
+        scoring.ahead()
+        for number, card in enumerate(plan.cards, 1):
+            work.progress.position = f" ({number} of {len(plan.cards)})"
+            if dataset := _load(plan, work, card, ratings.get(card.name, ()), collected):
+                scores = scoring.scores(dataset, collected.tables)
+                with work.progress.stage("correlating", card.name):
+                    _correlate_and_compare(plan, work, dataset, scores, collected)
+            del dataset  # before the next is loaded
+    with work.progress.stage("ranking"):
+        tables = collected.tables
+        tables["metrics"] += entries.metric_entries(plan, work.models)
+        tables["trainings"] += entries.training_entries(plan.chosen, work.models)
+        tables["failures"][:0] = [Failure("every dataset", name, reason) for name, reason in plan.broken]
+        tables["ranking"] += _rank(plan, work, collected)
+        device = (work.executor.device if work.executor else "") or str(work.models.machine)
+        facts = environment.facts(plan.selection.seed, device, plan.options(), plan.command)
+        rows: dict[str, Any] = {name: tuple(table) for name, table in tables.items()}
+        return Results(run=facts, **rows), tuple(collected.data)
 
 
 def _load(plan: Plan, work: Workspace, card: DatasetCard, ratings: Sequence[Rating], collected: Collected,

@@ -19,23 +19,18 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import Any, TextIO
 
 from benchmarks.redaction import redacted
 from harness.scoring.store import Span
 from metrics.models.reading import READING
 
 LOG = "log.jsonl"
-"""The events of the last run, in the folder of its results."""
-
 SCORING = "scoring"
-
 EVERY, LIVE = 10.0, 0.5
 """Seconds between plain lines, and between updates on a terminal."""
-
 SLOWEST = 5
 """Metrics named by the summary."""
-
 ENOUGH = 0.01
 """Share of a part that must be read before its time is estimated."""
 
@@ -65,10 +60,15 @@ class Progress:
 
 @dataclass(slots=True)
 class RunProgress:
-    """The progress of a run, displayed while the context lasts; every event is appended to `log` as it happens.
+    """The progress of a run, displayed while a stage lasts; every event is appended to `log` as it happens.
 
-    `lacking` counts pairs of metric and dataset that turned out to lack a resource while being scored, `unanswered`
-    those without scores because a server gave no answer. `position` is that of the dataset, such as " (2 of 5)".
+    metrics      seconds of workers per metric, lost parts included
+    waiting      seconds of each waiting part in an earlier run; 0 if unknown
+    speeds       seconds per item in the last part of each metric, since its first part also loads models
+    running      the part that this process is scoring, and its start
+    lacking      pairs of metric and dataset that turned out to lack a resource
+    unanswered   pairs without scores because a server gave no answer
+    position     index of the dataset, such as " (2 of 5)"
     """
 
     log: Path | None = None
@@ -80,32 +80,14 @@ class RunProgress:
     unanswered: int = 0
     position: str = ""
     metrics: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    """Seconds of workers per metric, lost parts included."""
     stages: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     items: int = 0
     planned: int = 0
     waiting: dict[Part, float] = field(default_factory=dict)
-    """Seconds of each waiting part in an earlier run; 0 if unknown."""
     speeds: dict[str, float] = field(default_factory=dict)
-    """Seconds per item in the last finished part of each metric, since its first part also loads models."""
     running: tuple[Part, float] | None = None
-    """The part that this process is scoring, and its start."""
     _stage: tuple[str, str, float] = ("", "", 0.0)
     _tokens: int = field(default_factory=lambda: READING.tokens)
-    _depth: int = 0
-    _showing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
-
-    def __enter__(self) -> Self:
-        if not self._depth:
-            self._showing.enter_context(repeated(self._show, LIVE if self.terminal.live else EVERY))
-        self._depth += 1
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._depth -= 1
-        if not self._depth:
-            self._showing.close()
-            self.terminal.show("")
 
     def began(self, command: str) -> None:
         """Log the start of a run; OSError if the log cannot be written."""
@@ -119,33 +101,34 @@ class RunProgress:
         self.waiting[part] = seconds
 
     def part_began(self, part: Part) -> None:
-        """Note the start of a part in this process."""
         READING.restart()
         self.running = part, time.monotonic()
 
     def part_ended(self, part: Part, seconds: float, outcome: str, worker: int = 0) -> None:
         """Note the end of a part; the outcome is scored, refused, crashed or lost."""
-        dataset, metric, span = part
-        items = span[1] - span[0]
+        dataset, metric, (first, last) = part
         self.metrics[metric] += seconds
         self.running = None
         if outcome != "lost":
             self.waiting.pop(part, None)
         if outcome == "scored":
-            self.items += items
-            self.speeds[metric] = seconds / max(1, items)
-        self._log({"event": "part", "worker": worker, "dataset": dataset, "metric": metric, "items": list(span),
+            self.items += last - first
+            self.speeds[metric] = seconds / max(1, last - first)
+        self._log({"event": "part", "worker": worker, "dataset": dataset, "metric": metric, "items": [first, last],
                    "seconds": round(seconds, 6), "outcome": outcome})
 
     @contextlib.contextmanager
     def stage(self, name: str, dataset: str = "") -> Iterator[None]:
-        """Name what the run does during the block."""
-        before, start = self._stage, time.monotonic()
+        """Name and display the current step of the run during the block."""
+        outer, start = self._stage, time.monotonic()
         self._stage = (name, dataset, start)
+        display = repeated(self._show, LIVE if self.terminal.live else EVERY)
         try:
-            yield
+            with contextlib.nullcontext() if outer[0] else display:
+                yield
         finally:
-            self._stage = before
+            self._stage = outer
+            self.terminal.show("")
             seconds = time.monotonic() - start
             self.stages[name] += seconds
             self._log({"event": "stage", "stage": name, "dataset": dataset, "seconds": round(seconds, 6)})
@@ -159,31 +142,25 @@ class RunProgress:
         """Return the stage, the speed and the time left."""
         name, dataset, start = self._stage
         text = f"{self.planned - len(self.waiting)}/{self.planned} parts"
-        spent = max(self.stages[SCORING] + time.monotonic() - start, 1e-9)
-        if name == SCORING:
-            tokens = READING.tokens - self._tokens
-            text += f"  {tokens / spent:,.0f} tokens/s" if tokens else f"  {self.items / spent:,.0f} items/s"
-        left, complete = self._left()
-        if left:
-            text += f"  {'about' if complete else 'at least'} {duration(left / self.at_once)} left"
-        if name == SCORING:
-            return text + (f"  {dataset}{self.position}" if dataset else "")
-        return f"{name} {dataset}".strip() + (f"  {text}" if self.waiting else "")
+        if name != SCORING:
+            return f"{name} {dataset}".strip() + (f"  {text}{self._left()}" if self.waiting else "")
+        spent, tokens = self.stages[SCORING] + time.monotonic() - start, READING.tokens - self._tokens
+        text += f"  {(tokens or self.items) / max(spent, 1e-9):,.0f} {'tokens' if tokens else 'items'}/s{self._left()}"
+        return text + (f"  {dataset}{self.position}" if dataset else "")
 
-    def _left(self) -> tuple[float, bool]:
-        """Return the seconds of all waiting parts, and False if the time of some of them is not known."""
-        speeds, complete, total = self.speeds.copy(), True, 0.0
-        part, start = self.running or (None, 0.0)
-        spent = time.monotonic() - start
-        if part and part[1] not in speeds and READING.share >= ENOUGH:
-            complete = False  # the metric may ask for more to be read than it has so far
-            speeds[part[1]] = spent / READING.share / (part[2][1] - part[2][0])
-        for waiting, expected in list(self.waiting.items()):
-            _, metric, (first, last) = waiting
-            seconds = speeds[metric] * (last - first) if metric in speeds else expected
-            complete = complete and seconds > 0
-            total += max(0.0, seconds - spent) if waiting == part else seconds
-        return total, complete
+    def _left(self) -> str:
+        """Estimate the time of all waiting parts, a lower bound if the speed of a metric is not known."""
+        speeds, spent = self.speeds.copy(), 0.0
+        if self.running:
+            (_, metric, (first, last)), start = self.running
+            spent = time.monotonic() - start
+            if READING.share >= ENOUGH:
+                speeds.setdefault(metric, spent / READING.share / (last - first))
+        parts = list(self.waiting.items())
+        seconds = [speeds[metric] * (last - first) if metric in speeds else expected
+                   for (_, metric, (first, last)), expected in parts]
+        left = (sum(seconds) - spent) / self.at_once
+        return f"  {'about' if all(seconds) else 'at least'} {duration(left)} left" if left > 0 else ""
 
     def summary(self) -> str:
         """Return the time by stage and by metric."""

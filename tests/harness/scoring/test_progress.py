@@ -48,7 +48,7 @@ def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
         READING.asked += 400
         READING.read(100)
         clock[0] += 10
-        line = "1/4 parts  7 tokens/s  at least 0:37 left  toy (2 of 3)"
+        line = "1/4 parts  7 tokens/s  about 0:37 left  toy (2 of 3)"
         assert progress.line() == line, "a quarter of 400 tokens took 10 s: 30 more, 40 on the next, 4 for the other"
         progress.part_ended(third, 10.0, "scored")
         assert "  about 7.0 s left" in progress.line()
@@ -67,7 +67,7 @@ def test_lines_are_printed_while_a_part_is_scored(stream: io.StringIO, monkeypat
     monkeypatch.setattr(module, "EVERY", 0.02)
     progress = RunProgress(terminal=Progress(stream))
     progress.plan(("toy", "a", (0, 64)), 0.0)
-    with progress, progress.stage("scoring", "toy"):
+    with progress.stage("scoring", "toy"):
         until = time.monotonic() + 20
         while stream.getvalue().count("0/1 parts  0 items/s") < 2:
             assert time.monotonic() < until
