@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from harness.contract.checks import CHECKS
-from harness.contract.trial import Broken, Finding, Trial
+from harness.contract.trial import Broken, Finding, Note, Trial
 from harness.errors import HarnessError
 from harness.run.settings import home_folder
 from metrics.errors import CannotScore, MetricError, MissingResource, in_one_line
@@ -40,17 +40,20 @@ def findings(trial: Trial) -> Iterator[Finding]:
 
 
 def tried(name: str, trial: Trial) -> Finding:
+    """Run a check; MissingResource passes through."""
     try:
-        finding = CHECKS[name](trial)
+        state, text = "ok", CHECKS[name](trial)
     except (MissingResource, KeyboardInterrupt):
         raise
+    except Note as note:
+        state, text = "note", str(note)
     except CannotScore as error:
-        finding = Finding(name, "note", f"not tried: {error}")
+        state, text = "note", f"not tried: {error}"
     except (Broken, MetricError) as error:
-        finding = Finding(name, "BROKEN", str(error))
+        state, text = "BROKEN", str(error)
     except BaseException as error:  # SystemExit as well; a metric is foreign code
-        finding = Finding(name, "BROKEN", f"raises {in_one_line(error)}")
-    return dataclasses.replace(finding, check=name, text=" ".join(finding.text.split()))
+        state, text = "BROKEN", f"raises {in_one_line(error)}"
+    return Finding(name, state, " ".join(text.split()))
 
 
 def forgetful(models: Models) -> Models:

@@ -15,7 +15,7 @@ from typing import Any
 
 from harness.contract import forgetful, tried
 from harness.contract.checks import CHECKS
-from harness.contract.trial import Broken, Finding, Trial, compared
+from harness.contract.trial import Broken, Finding, Trial
 from metrics import registry
 from metrics.errors import BrokenPlugin, CannotScore, WorkerFailed
 from metrics.external.isolation.process import Process
@@ -29,39 +29,30 @@ ELSEWHERE = "another process"
 
 def findings(metric: str, home: Path, timeout: float) -> Iterator[Finding]:
     """Try every check on a metric, each for so many seconds; BrokenPlugin where it cannot be loaded."""
-    command = (sys.executable, "-P", "-m", __name__, metric, str(home))
-    with contextlib.closing(Process(metric, command, Path.cwd(), os.environ)) as process:
-        for name in CHECKS:
-            yield _check(process, name, timeout)
-        first = _check(process, ELSEWHERE, timeout)
-    if isinstance(first, Finding):
-        yield first
-        return
-    with contextlib.closing(Process(metric, command, Path.cwd(), os.environ)) as process:
-        second = _check(process, ELSEWHERE, timeout)
-    yield second if isinstance(second, Finding) else _compared(first, second)
+    command, before = (sys.executable, "-P", "-m", __name__, metric, str(home)), None
+    for checks in ((*CHECKS, ELSEWHERE), (ELSEWHERE,)):
+        with contextlib.closing(Process(metric, command, Path.cwd(), os.environ)) as process:
+            for check in checks:
+                finding, columns = _check(process, {"ask": check, "columns": before}, timeout)
+                if columns is None or before is not None:
+                    yield finding
+        if columns is None:
+            return
+        before = columns
 
 
-def _check(process: Process, check: str, timeout: float) -> Any:
+def _check(process: Process, question: Mapping[str, Any], timeout: float) -> tuple[Finding, Any]:
+    """Return the finding, and the columns to be compared with another process."""
     try:
         if not process.alive:
             process.ask({"ask": "load"}, timeout, dict)
     except WorkerFailed as error:
         raise BrokenPlugin(str(error)) from error
     try:
-        answer = process.ask({"ask": check}, timeout, dict)
+        answer = process.ask(question, timeout, dict)
     except WorkerFailed as error:
-        return Finding(check, "BROKEN", str(error).removeprefix(f"{process.name}: "))
-    return Finding(check, answer["state"], answer["text"]) if "state" in answer else answer
-
-
-def _compared(first: Mapping[str, Any], second: Mapping[str, Any]) -> Finding:
-    try:
-        text = compared(first["items"], columns_of(first["columns"]), columns_of(second["columns"]),
-                        "in another process")
-    except Broken as error:
-        return Finding(ELSEWHERE, "BROKEN", str(error))
-    return Finding(ELSEWHERE, "ok", text)
+        return Finding(question["ask"], "BROKEN", str(error).removeprefix(f"{process.name}: ")), None
+    return Finding(question["ask"], answer["state"], answer["text"]), answer.get("columns")
 
 
 def main() -> None:
@@ -72,19 +63,26 @@ def main() -> None:
     def answer(question: Mapping[str, Any]) -> dict[str, Any]:
         if question["ask"] == "load":
             return {"loaded": trial().metric.card.name}
-        finding = _first(trial()) if question["ask"] == ELSEWHERE else tried(question["ask"], trial())
-        return {"state": finding.state, "text": finding.text} if isinstance(finding, Finding) else finding
+        if question["ask"] == ELSEWHERE:
+            return _elsewhere(trial(), question["columns"])
+        finding = tried(question["ask"], trial())
+        return {"state": finding.state, "text": finding.text}
 
     serve(answer)
 
 
-def _first(trial: Trial) -> Finding | dict[str, Any]:
-    """Score the first dataset of the sample, to be compared with another process."""
+def _elsewhere(trial: Trial, before: Any) -> dict[str, Any]:
+    """Score the first dataset of the sample, and compare the scores with those of another process."""
     try:
         dataset, scores = trial.first
     except (Broken, CannotScore) as error:
-        return Finding(ELSEWHERE, "note", f"not tried: {error}")
-    return {"items": [item.id for item in dataset.items], "columns": columns_record(scores)}
+        return {"state": "note", "text": f"not tried: {error}"}
+    columns = columns_record(scores)
+    try:
+        text = trial.compare(dataset.items, columns_of(before or columns), scores, "in another process")
+    except Broken as error:
+        return {"state": "BROKEN", "text": str(error)}
+    return {"state": "ok", "text": text, "columns": columns}
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -26,21 +25,24 @@ TOLERANCE = 1e-4
 Networks in single precision round differently with what else is in a batch; nothing else has a reason to.
 """
 
-State = Literal["ok", "BROKEN", "note"]
 ScoredColumns = Mapping[str, Column]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The outcome of one check: passed, broken, or a remark."""
+    """The outcome of one check; the state is ok, BROKEN or note."""
 
     check: str
-    state: State
+    state: str
     text: str
 
 
 class Broken(Exception):
     """A check failed; the message names the item and the numbers."""
+
+
+class Note(Exception):
+    """A check has a remark, or could not be tried."""
 
 
 @dataclass(frozen=True)
@@ -65,23 +67,25 @@ class Trial:
         return scorable
 
     @functools.cached_property
-    def sampled(self) -> dict[str, ScoredColumns | CannotScore]:
-        """Scores of the sample by dataset, or the exception."""
-        scores: dict[str, ScoredColumns | CannotScore] = {}
+    def sampled(self) -> tuple[dict[str, ScoredColumns], list[CannotScore]]:
+        """Scores of the sample by dataset, and the reasons where there are none."""
+        scores: dict[str, ScoredColumns] = {}
+        reasons: list[CannotScore] = []
         for dataset in self.scorable:
             try:
                 scores[dataset.card.name] = self.scored(dataset)
             except CannotScore as error:
-                scores[dataset.card.name] = error
-        return scores
+                reasons.append(error)
+        return scores, reasons
 
     @property
     def first(self) -> tuple[Dataset, ScoredColumns]:
-        """First scorable dataset of the sample with its scores; CannotScore if there is none."""
+        """First scored dataset of the sample with its scores; CannotScore if there is none."""
+        scores, reasons = self.sampled
         for dataset in self.scorable:
-            if not isinstance(scores := self.sampled[dataset.card.name], CannotScore):
-                return dataset, scores
-        raise CannotScore(f"scores nothing of the sample: {next(iter(self.sampled.values()))}")
+            if dataset.card.name in scores:
+                return dataset, scores[dataset.card.name]
+        raise CannotScore(f"scores nothing of the sample: {reasons[0]}")
 
     @functools.cached_property
     def hard(self) -> tuple[Dataset, ScoredColumns]:
@@ -113,35 +117,30 @@ class Trial:
         return columns
 
     def compare(self, items: Sequence[Item], before: ScoredColumns, after: ScoredColumns, how: str) -> str:
-        return compared([item.id for item in items], before, after, how, self.tolerance)
+        """Describe the difference of two scorings; Broken if it is more than rounding."""
+        largest, where = 0.0, ""
+        for name, column in before.items():
+            other = after.get(name, np.full(len(column), np.nan))
+            gap = np.abs(column - other)
+            gap[np.isnan(column) & np.isnan(other)] = 0
+            finite = np.abs(column[np.isfinite(column)])
+            room = self.tolerance * np.fmax(np.fmax(np.abs(column), np.abs(other)),
+                                            np.median(finite) if finite.size else 0)
+            worst = int(np.argmax(np.where(np.isnan(gap), np.inf, gap - room)))
+            if not gap[worst] <= room[worst]:
+                raise Broken(f"item {items[worst].id!r} has {name} {column[worst]:.9g}, and {other[worst]:.9g} {how}")
+            if gap.max() > largest:
+                largest, where = float(gap.max()), items[int(np.argmax(gap))].id
+        return f"equal within rounding: at most {largest:.1g} apart (item {where!r})" if largest else "exactly equal"
 
     def _culprit(self, dataset: Dataset) -> str:
         """Return the first item that crashes the metric when scored by itself."""
-        if len(dataset.items) == 1:
-            return f" for item {dataset.items[0].id!r}"
         for item in dataset.items:
             try:
                 score.score(self.metric, dataclasses.replace(dataset, items=(item,), fingerprint=""), self.models)
-            except (MetricError, KeyboardInterrupt):
-                continue
-            except BaseException:
-                return f" for item {item.id!r}"
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                if not isinstance(error, MetricError):
+                    return f" for item {item.id!r}"
         return ""
-
-
-def compared(ids: Sequence[str], before: ScoredColumns, after: ScoredColumns, how: str,
-             tolerance: float = TOLERANCE) -> str:
-    """Describe the difference of two scorings; Broken if it is more than rounding."""
-    largest, where = 0.0, ""
-    for name, column in before.items():
-        other = after.get(name, np.full(len(column), np.nan))
-        gap = np.abs(column - other)
-        gap[np.isnan(column) & np.isnan(other)] = 0
-        finite = np.abs(column[np.isfinite(column)])
-        room = tolerance * np.fmax(np.fmax(np.abs(column), np.abs(other)), np.median(finite) if finite.size else 0)
-        worst = int(np.argmax(np.where(np.isnan(gap), np.inf, gap - room)))
-        if not gap[worst] <= room[worst]:
-            raise Broken(f"item {ids[worst]!r} has {name} {column[worst]:.9g}, and {other[worst]:.9g} {how}")
-        if gap.max() > largest:
-            largest, where = float(gap.max()), ids[int(np.argmax(gap))]
-    return f"equal within rounding: at most {largest:.1g} apart (item {where!r})" if largest else "exactly equal"
