@@ -57,7 +57,7 @@ def test_all_metrics_are_as_before(name: str, flags: tuple[str, ...], tmp_path: 
     if name == "real":
         if not DATA.is_dir():
             pytest.skip("the real data are absent")
-        assert main(["import", str(DATA)]) == 0
+        assert main(["import", str(DATA / "human_evaluation_data")]) == 0
     out = tmp_path / "out"
     assert main(["run", "--all", "--data", name, *flags, "--draws", "0", "--examples", "0", "--out", str(out)]) == 0
     results = files.read(out / "report")
