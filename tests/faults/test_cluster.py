@@ -24,6 +24,7 @@ from harness.scoring.parts import Part
 from harness.scoring.progress import RunProgress
 from metrics import registry
 from metrics.models.service import Choice
+from tests.conftest import Invoke
 from tests.faults.conftest import Reports
 from tests.faults.runs import QUICK, flags, metric, report, start, until
 
@@ -97,27 +98,23 @@ def test_ray_needs_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         Cluster(setup(tmp_path, tmp_path))
 
 
-@pytest.mark.parametrize("argv", [
-    ("--timeout", "-1"), ("--timeout", "nan"), ("--timeout", "3"), ("--memory", "1GiB"),
-    ("--memory", "much", "--executor", "ray"), ("--memory", "400", "--executor", "ray"),
-    ("--address", "10.0.0.1:6379"), ("--gpus", "-1", "--executor", "ray"), ("--executor", "slurm"),
-    ("--executor", "local:2"), ("--executor", "ray:0"),
-], ids=" ".join)
-def test_flags_without_a_meaning_are_refused(argv: tuple[str, ...], tmp_path: Path,
-                                             capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "--dataset", "esl", "--limit", "20", *argv, "--out", str(tmp_path / "out")]) == 2
-    assert argv[0] in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
+def test_flags_without_a_meaning_are_refused(tmp_path: Path, invoke: Invoke) -> None:
+    for line in ("--timeout -1", "--timeout nan", "--timeout 3", "--memory 1GiB", "--memory much --executor ray",
+                 "--memory 400 --executor ray", "--address 10.0.0.1:6379", "--gpus -1 --executor ray",
+                 "--executor slurm", "--executor local:2", "--executor ray:0"):
+        argv = line.split()
+        assert argv[0] in invoke("run", "--dataset", "esl", "--limit", "20", *argv, "--out", tmp_path / "out",
+                                 status=2).err
+        assert not (tmp_path / "out").exists()
 
 
 @RAY
-@pytest.mark.parametrize("address", ["127.0.0.1:9", "nowhere://x"])
-def test_a_missing_cluster_is_named_in_one_line(address: str, tmp_path: Path,
-                                                capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "--metric", "length", "--executor", "ray", "--address", address, "--out", str(tmp_path)]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"harness: --address {address}: no Ray cluster answers there")
-    assert error.count("\n") == 1
+def test_a_missing_cluster_is_named_in_one_line(tmp_path: Path, invoke: Invoke) -> None:
+    for address in ("127.0.0.1:9", "nowhere://x"):
+        error = invoke("run", "--metric", "length", "--executor", "ray", "--address", address, "--out", tmp_path,
+                       status=2).err
+        assert error.startswith(f"harness: --address {address}: no Ray cluster answers there")
+        assert error.count("\n") == 1
 
 
 def scoring(folder: Path, seconds: float, executor: str) -> tuple[subprocess.Popen[str], list[str], Path]:

@@ -13,12 +13,20 @@ from benchmarks import registry
 from benchmarks.storage import store
 from harness.cli import main
 from harness.scoring import parts as loop
+from tests.conftest import Invoke
 from tests.faults.conftest import Reports
 from tests.faults.runs import QUICK, flags, left_behind, metric, report, rows, scored
 
 pytestmark = pytest.mark.faults
 
 ARGV = [*flags("--metric", ("length", "bleu")), *flags("--dataset", ("persona-zhao", "esl"))]
+
+
+@pytest.fixture
+def out(tmp_path: Path, invoke: Invoke) -> Path:
+    """The folder of a finished run."""
+    invoke("run", *ARGV, *QUICK, "--out", tmp_path / "out")
+    return tmp_path / "out"
 
 
 def flip(path: Path) -> None:
@@ -36,51 +44,41 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 }
 
 
-def test_a_damaged_part_is_scored_again(tmp_path: Path, undisturbed: Reports, capfd: pytest.CaptureFixture[str],
+def test_a_damaged_part_is_scored_again(tmp_path: Path, undisturbed: Reports, invoke: Invoke,
                                         monkeypatch: pytest.MonkeyPatch) -> None:
     """Of four parts of a metric that raises once, three are stored; one of them is damaged."""
     does = "if items[0].id == 'persona-zhao_00016' and times('raised') < 1:\n    raise OSError('busy')"
     argv, out = [*ARGV, "--metric", metric(tmp_path, "toy", does)], tmp_path / "out"
     expected = undisturbed(*argv)  # scores the dataset as one part, and so does not raise
     monkeypatch.setattr(loop, "LARGEST", 8)
-    assert main(["run", *argv, *QUICK, "--out", str(out)]) == 1
+    invoke("run", *argv, *QUICK, "--out", out, status=1)
     parts = sorted(out.rglob("toy*.shard"))
     assert len(parts) == 3
     flip(parts[1])
-    assert main(["run", *argv, *QUICK, "--out", str(out)]) == 0
-    assert f"damaged, moved aside and scored again: {parts[1]}" in capfd.readouterr().err
+    assert f"damaged, moved aside and scored again: {parts[1]}" in invoke("run", *argv, *QUICK, "--out", out).err
     assert scored(out).keys() == {("persona-zhao", "toy", index) for index in range(8, 24)}
     assert report(out) == expected
     assert left_behind(out) == []
 
 
-def test_damaged_scores_and_statistics_are_made_again(tmp_path: Path, undisturbed: Reports,
-                                                      capfd: pytest.CaptureFixture[str]) -> None:
-    argv, out = ["run", *ARGV, *QUICK, "--out", str(tmp_path / "out")], tmp_path / "out"
-    assert main(argv) == 0
+def test_damaged_scores_and_statistics_are_made_again(out: Path, undisturbed: Reports, invoke: Invoke) -> None:
     for damage in DAMAGES.values():
         scores = next((out / "scores").rglob("bleu-*.parquet"))
         for path in (scores, *(out / "statistics").iterdir()):
             if path.is_file():
                 damage(path)
-        capfd.readouterr()
-        assert main(argv) == 0
-        printed, errors = capfd.readouterr()
+        printed, errors = invoke("run", *ARGV, *QUICK, "--out", out)
         assert f"damaged, moved aside and scored again: {scores}" in errors
         assert "1 scored, 2 kept from before" in printed
         assert report(out) == undisturbed(*ARGV)
 
 
-def test_a_damaged_report_is_refused_and_made_again(tmp_path: Path, undisturbed: Reports,
+def test_a_damaged_report_is_refused_and_made_again(out: Path, tmp_path: Path, undisturbed: Reports, invoke: Invoke,
                                                     capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "out"
-    assert main(["run", *ARGV, *QUICK, "--out", str(out)]) == 0
     shown, published = ["report", "--out", str(out)], ["publish", "--out", str(out), "--site", str(tmp_path / "site")]
+    answer = invoke(*shown).out
     for how, damage in DAMAGES.items():
         contents = dict(undisturbed(*ARGV))
-        capsys.readouterr()
-        assert main(shown) == 0
-        answer = capsys.readouterr().out
         if how == "a bit flipped":
             del contents["report.json"]  # another letter in a word is not noticed
         for name, content in contents.items():
@@ -93,7 +91,7 @@ def test_a_damaged_report_is_refused_and_made_again(tmp_path: Path, undisturbed:
                     assert str(out / "report") in errors
             (out / "report" / name).write_bytes(content)
     (out / "report" / "report.json").write_bytes(b"")
-    assert main(["run", *ARGV, *QUICK, "--out", str(out)]) == 0
+    invoke("run", *ARGV, *QUICK, "--out", out)
     assert report(out) == undisturbed(*ARGV)
 
 
@@ -133,16 +131,13 @@ def test_unreadable_timings_are_ignored(tmp_path: Path, undisturbed: Reports) ->
         assert report(out) == undisturbed(*ARGV)
 
 
-def test_half_written_files_are_removed(tmp_path: Path, undisturbed: Reports) -> None:
-    out = tmp_path / "out"
-    argv = ["run", *ARGV, *QUICK, "--out", str(out)]
-    assert main(argv) == 0
+def test_half_written_files_are_removed(out: Path, undisturbed: Reports, invoke: Invoke) -> None:
     writer = ("import os, sys; from pathlib import Path; from benchmarks.storage import files\n"
               "os.replace = Path.replace = lambda *names: os.kill(os.getpid(), 9)\n"
               "files.write_atomically(Path(sys.argv[1]) / 'half.json', b'[1, 2')")
     for folder in ("scores", "statistics", "report", "site"):
         assert subprocess.run([sys.executable, "-c", writer, str(out / folder)], check=False).returncode == -9
     assert len(left_behind(out)) == 4
-    assert main(argv) == 0
+    invoke("run", *ARGV, *QUICK, "--out", out)
     assert left_behind(out) == []
     assert report(out) == undisturbed(*ARGV)

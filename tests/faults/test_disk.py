@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import main
+from tests.conftest import Invoke
 from tests.faults.conftest import Reports
 from tests.faults.runs import QUICK, flags, left_behind, report, scored
 
@@ -44,24 +44,21 @@ def fill(folder: Path, free: int) -> Path:
 
 @pytest.mark.parametrize("stage", [*STAGES, "store"])
 def test_a_run_continues_once_there_is_room(stage: str, disk: Path, tmp_path: Path, undisturbed: Reports,
-                                            capfd: pytest.CaptureFixture[str]) -> None:
+                                            invoke: Invoke) -> None:
     argv, out, free = ["run", *ARGV, *QUICK], disk / "out", 2
     if stage == "store":
         out = tmp_path / "out"
         argv += ["--store", str(disk / "store")]
     else:
-        assert main([*argv, "--out", str(tmp_path / "whole")]) == 0
+        invoke(*argv, "--out", tmp_path / "whole")
         before = [tmp_path / "whole" / name for name in STAGES[:STAGES.index(stage)]]
         free = pages(*before) + max(1, pages(tmp_path / "whole" / stage) // 2) + 1  # one for the log
     ballast = fill(disk, free)
-    capfd.readouterr()
-    assert main([*argv, "--out", str(out)]) == 2
-    error = capfd.readouterr().err.strip().splitlines()[-1]
-    for text in (str(disk), "No space left on device", "command"):
-        assert text in error
+    error = invoke(*argv, "--out", out, status=2).err.strip().splitlines()[-1]
+    assert all(text in error for text in (str(disk), "No space left on device", "command"))
     stored = scored(out)
     ballast.unlink()
-    assert main([*argv, "--out", str(out)]) == 0
+    invoke(*argv, "--out", out)
     assert not stored & scored(out)
     assert report(out) == undisturbed(*ARGV)
     assert left_behind(out) == []
