@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from benchmarks import registry
 from harness.challenge.rulebook import Rulebook
-from harness.published import PrintedNumber, exhibit, sizes
+from harness.published import exhibit, sizes
 from harness.published.boards import PrintedTable, boards
 from harness.results.rows import Correlation, DatasetEntry, Exhibit, MetricEntry, QualityEntry, RankingRow, Results
 from harness.run import environment
@@ -27,38 +27,24 @@ def drawn(rules: Rulebook) -> tuple[Results, Exhibit]:
     command = f"harness challenge publish {rules.folder.name}"
     tables = [board for board in boards() if board.source == "dstc10"]
     numbers = [row for board in tables for row in board.numbers]
+    size = {row.dataset: row for row in sizes() if row.source == "dstc10"}
     report = Results(
         run=environment.facts(0, "none", {"published": rules.published}, command),
-        datasets=tuple(map(_dataset, dict.fromkeys(row.dataset for row in numbers))),
-        metrics=tuple(map(_team, dict.fromkeys(row.metric for row in numbers))),
-        correlations=tuple(map(_correlation, numbers)),
+        datasets=tuple(DatasetEntry(
+            name=name, title=card.title, split=card.split, level=card.level, origin="printed", fingerprint="",
+            items=size[name].turns, ratings=size[name].annotations, licence=card.licence, citation=card.citation,
+            qualities=(QualityEntry(AVERAGE, AVERAGE, None, None, size[name].turns),), notes=NOTE)
+            for name in dict.fromkeys(row.dataset for row in numbers) for card in [registry.card(name)]),
+        metrics=tuple(MetricEntry(
+            name=name, title=name, family="submission" if name.startswith("Team") else "baseline", columns=(name,),
+            needs=(), levels=("turn", "dialogue"), paper=PAPER, scope="item", trained_on="",
+            signature=f"printed|{name}") for name in dict.fromkeys(row.metric for row in numbers)),
+        correlations=tuple(Correlation(
+            row.dataset, AVERAGE, row.metric, row.metric, "spearman", size[row.dataset].turns, float(row.value),
+            math.nan, math.nan, math.nan) for row in numbers),
         ranking=tuple(row for board in tables for row in _ranking(board)))
     return report, Exhibit(name="dstc10", kind="challenge", title=rules.title, lead=LEAD, command=command,
                            grids=tuple(exhibit.printed()), remarks=exhibit.REMARKS)
-
-
-def _correlation(row: PrintedNumber) -> Correlation:
-    turns, _ = _size(row.dataset)
-    return Correlation(row.dataset, AVERAGE, row.metric, row.metric, "spearman", turns, float(row.value), math.nan,
-                       math.nan, math.nan)
-
-
-def _size(dataset: str) -> tuple[int, int]:
-    return next((row.turns, row.annotations) for row in sizes() if (row.source, row.dataset) == ("dstc10", dataset))
-
-
-def _dataset(name: str) -> DatasetEntry:
-    card, (turns, annotations) = registry.card(name), _size(name)
-    return DatasetEntry(
-        name=name, title=card.title, split=card.split, level=card.level, origin="printed", fingerprint="", items=turns,
-        ratings=annotations, qualities=(QualityEntry(AVERAGE, AVERAGE, None, None, turns),), licence=card.licence,
-        citation=card.citation, notes=NOTE)
-
-
-def _team(name: str) -> MetricEntry:
-    family = "submission" if name.startswith("Team") else "baseline"
-    return MetricEntry(name=name, title=name, family=family, columns=(name,), needs=(), levels=("turn", "dialogue"),
-                       paper=PAPER, scope="item", trained_on="", signature=f"printed|{name}")
 
 
 def _ranking(board: PrintedTable) -> Iterator[RankingRow]:

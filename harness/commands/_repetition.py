@@ -94,7 +94,8 @@ def _with_local_paths(folder: Path, requested: Settings, folders: Sequence[Path]
         if requested.reuse:
             values["reuse"] = Path(paths.placed(f"./{requested.reuse}", places))
     except FileNotFoundError as error:
-        raise BadConfig(f"{folder}: the run read {error}, which is not in {_listed(places)}; pass its folder with "
+        searched = ", ".join(str(place.resolve()) for place in places)
+        raise BadConfig(f"{folder}: the run read {error}, which is not in {searched}; pass its folder with "
                         "--from") from error
     cards = {name: str(card) for name in requested.dataset if name not in datasets.built_in()
              for place in reversed(places) if (card := own.find(name, place))}
@@ -102,10 +103,6 @@ def _with_local_paths(folder: Path, requested: Settings, folders: Sequence[Path]
         raise BadConfig(f"{folder}: dataset {lacking!r} is not installed; `harness import` its card, or pass its "
                         "folder with --from")
     return replace(requested, dataset=tuple(cards.get(name, name) for name in requested.dataset), **values)
-
-
-def _listed(places: Sequence[Path]) -> str:
-    return ", ".join(str(place.resolve()) for place in places)
 
 
 def _changed_inputs(before: Results, plan: Plan, work: Workspace) -> Iterator[str]:

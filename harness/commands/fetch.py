@@ -41,7 +41,9 @@ def run(args: argparse.Namespace) -> int:
         for name in args.names:
             corpora.card(name)
         missing = [name for name in sources.SOURCES if not corpora.path(name, args.home).is_file()]
-        return 2 if _fetch_all(args.names or missing, args.home, _corpus) else 0
+        failed = _fetch_all(args.names or missing, args.home, lambda name, home: (
+            f"{name:<22} {sources.fetch(name, home):>6} dialogues  (licence: {CARDS[name].licence})"))
+        return 2 if failed else 0
     if [bool(args.names), args.all, bool(args.split)].count(True) != 1:
         raise BadConfig("give names, --all or --split SPLIT")
     models = catalogue.cards()
@@ -105,7 +107,3 @@ def _fetch(name: str, home: Path, accepted: str) -> str:
     store.save(dataset, home)
     expected = "" if len(dataset.items) == dataset.card.size else f"  (the organisers' file has {dataset.card.size})"
     return f"{name:<18} {len(dataset.items):>6} items {dataset.rated:>7} ratings{expected}"
-
-
-def _corpus(name: str, home: Path) -> str:
-    return f"{name:<22} {sources.fetch(name, home):>6} dialogues  (licence: {CARDS[name].licence})"

@@ -45,7 +45,9 @@ def run(args: argparse.Namespace) -> int:
     if requested.dry_run:
         print("\n".join(_planned.lines(plan, work)))
         return 0
-    state = unchanged.inputs(plan, work, _deciding(requested), requested.out)
+    affecting = {field.name: getattr(requested, field.name) for field in dataclasses.fields(requested)
+                 if field.name not in UNSAID - {"store"}}
+    state = unchanged.inputs(plan, work, affecting, requested.out)
     if not requested.rescore and (text := unchanged.printed(requested.out, state)) is not None:
         if work.executor:
             work.executor.close()
@@ -127,12 +129,6 @@ def _warn_of_replaced(datasets: Sequence[str]) -> None:
 
 def _page(requested: Settings) -> str:
     return f"leaderboard: {(requested.out / 'site' / 'index.html').resolve()}"
-
-
-def _deciding(requested: Settings) -> dict[str, object]:
-    """Return the settings that affect the results or the location of the scores."""
-    return {field.name: getattr(requested, field.name) for field in dataclasses.fields(requested)
-            if field.name not in UNSAID - {"store"}}
 
 
 def _counts(results: Results, scored: int) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from benchmarks import registry as datasets
 from benchmarks.errors import nearest
@@ -114,7 +112,9 @@ def _weights(metric: Metric, models: Models, lacking: str) -> list[Line]:
         if weights.terms:
             lines.append(("terms", f"terms of the training corpora: {weights.terms}"))
         lines += [("measured", f"{name}: {value}") for name, value in card["told"].items()]
-        lines += [("corpus", _used(corpus)) for corpus in card["corpora"]]
+        lines += [("corpus", (f"{corpus['title']} ({corpus['licence']}): {corpus['training']:,} dialogues, "
+                              f"{corpus['held_out']:,} held out, {sum(corpus['left_out'].values()):,} excluded; "
+                              f"sha256 {corpus['digest'][:12]}")) for corpus in card["corpora"]]
     return lines
 
 
@@ -133,8 +133,3 @@ def _composition(metric: Metric, models: Models) -> list[Line]:
     for dimension, weights in weights_shown(metric, evidence):
         lines.append(("weights", f"{dimension}: " + ", ".join(f"{name} {weight:.2f}" for name, weight in weights)))
     return lines
-
-
-def _used(corpus: Mapping[str, Any]) -> str:
-    return (f"{corpus['title']} ({corpus['licence']}): {corpus['training']:,} dialogues, {corpus['held_out']:,} held "
-            f"out, {sum(corpus['left_out'].values()):,} excluded; sha256 {corpus['digest'][:12]}")

@@ -67,18 +67,15 @@ def run(args: argparse.Namespace) -> int:
             if not several:
                 raise
             state = "left out" if args.all and isinstance(error, MissingResource) else "failed"
-            if (reason := _reason(error)) not in lacking[state].values():
+            known = isinstance(error, BenchmarkError | MetricError | HarnessError)
+            reason = f"{'' if known else type(error).__name__ + ': '}{' '.join(str(error).split())}"
+            if reason not in lacking[state].values():
                 print(f"{name} {state}: {reason}", file=sys.stderr)
             lacking[state][name] = reason
     if args.all or lacking["failed"]:
         rest = "".join(f"; {state}: {', '.join(reasons)}" for state, reasons in lacking.items() if reasons)
         print(f"{len(names) - sum(map(len, lacking.values()))} of {len(names)} are trained{rest}")
     return 1 if lacking["failed"] else 0
-
-
-def _reason(error: Exception) -> str:
-    known = isinstance(error, BenchmarkError | MetricError | HarnessError)
-    return f"{'' if known else type(error).__name__ + ': '}{' '.join(str(error).split())}"
 
 
 def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], several: bool) -> None:

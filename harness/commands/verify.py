@@ -53,8 +53,10 @@ def run(args: argparse.Namespace) -> int:
             bundles.recompute(checked)
         except BadBundle as error:
             worst = 2
-            print(_refused(path, error) if args.markdown else f"refused: {_line(str(error))}",
-                  file=sys.stdout if args.markdown else sys.stderr)
+            if args.markdown:
+                print(f"### {_code(path.name)}\n\n**refused**: {_code(str(error))}\n")
+            else:
+                print(f"refused: {_line(str(error))}", file=sys.stderr)
             continue
         print("\n".join((_markdown if args.markdown else _plain)(path, checked)))
         worst = max(worst, 1 if checked.drifts or not (checked.again or checked.rescored) else 0)
@@ -86,7 +88,8 @@ def _lines(checked: Checked) -> Iterator[str]:
         yield f"not scored again: {name}: {reason}"
     for row, of, again in checked.places:
         place = f"rank {row.rank} of {of}" if row.rank else "no rank"
-        yield (f"board {row.board} ({row.origin}): {heading((row.metric, row.column))} {place}, {_number(row.value)}, "
+        value = f"{row.value:.3f}" if math.isfinite(row.value) else "–"
+        yield (f"board {row.board} ({row.origin}): {heading((row.metric, row.column))} {place}, {value}, "
                f"{row.covered} of {row.targets} targets, {again} computed again")
     for drift in checked.drifts[:SHOWN]:
         yield f"drift: {drift.where}: packed {drift.packed}, here {drift.here}"
@@ -101,10 +104,6 @@ def _verdict(checked: Checked) -> str:
     return "no difference above 0.001 in what was computed again"
 
 
-def _refused(path: Path, error: BadBundle) -> str:
-    return f"### {_code(path.name)}\n\n**refused**: {_code(str(error))}\n"
-
-
 def _code(value: str) -> str:
     """Quote text from a bundle as code, which holds no link, mention or markup."""
     return "`" + _line(value).replace("`", "'").replace("|", "¦") + "`"
@@ -114,7 +113,3 @@ def _line(value: str) -> str:
     """Make text printable on one line."""
     short = "".join(sign if sign.isprintable() else " " for sign in value)
     return short if len(short) <= 300 else short[:300] + "…"
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}" if math.isfinite(value) else "–"
