@@ -224,7 +224,7 @@ def _fitted(plan: Training, data: TrainingData, tell: Callable[[str], None],
     processes = together(machine)
     recipe = data.recipe.over(math.ceil(objective.rows / (processes.num_processes if processes else 1)))
     if recipe.start:
-        networks.begin(objective.network, plan.models.checkpoint(recipe.start, plan.encoder_name))
+        networks.initialise(objective.network, plan.models.checkpoint(recipe.start, plan.encoder_name))
     prepared, pace.steps = time.perf_counter() - start, recipe.steps
     if plan.state.exists():
         tell(f"{label}: goes on where it was cut")

@@ -68,15 +68,15 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     items = tuple(turn for item in dataset.items for turn in turns(item)) if turn_by_turn else dataset.items
     models.requested.clear()
     models.memory.begin()
-    others, start = READING.others, time.perf_counter()
+    excluded, start = READING.excluded, time.perf_counter()
     with contextlib.redirect_stdout(sys.stderr):  # what a metric prints is not what the command prints
         columns = checked(metric, items, metric.score(items, models))
     seconds = time.perf_counter() - start
-    alone = max(0.0, seconds - (READING.others - others))
+    standalone = max(0.0, seconds - (READING.excluded - excluded))
     _check_models(metric, models)
     if turn_by_turn:
         columns = aggregated(columns, dataset.items)
-    return Scores(tuple(item.id for item in dataset.items), columns, seconds, alone, today())
+    return Scores(tuple(item.id for item in dataset.items), columns, seconds, standalone, today())
 
 
 def today() -> str:

@@ -1,4 +1,4 @@
-"""Pages as HTML by the templates; text from outside is escaped."""
+"""Rendering of pages as HTML with the templates; untrusted text is escaped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BANNER = "Demo data, not a result: a script made the texts and simulated the raters."
 POLICY = ("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; "
           "form-action 'none'")
-"""Content-Security-Policy: only the style sheet and scripts of the site."""
+"""Content-Security-Policy that allows only the site's own style sheet and scripts."""
 BREAKS = re.compile(r"[_\[+:,=]")
 """Characters after which a name may break."""
 

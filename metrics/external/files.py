@@ -37,7 +37,7 @@ _IMPORTED: dict[tuple[Path, str], type[Metric]] = {}
 
 
 def metric_class(name: str) -> type[Metric]:
-    """Return the class in a file, or in the package of a folder; BrokenPlugin where there is none."""
+    """Return the class in a file, or in the package of a folder; BrokenPlugin if there is none."""
     path = Path(name).expanduser()
     if path.is_dir():
         return _in_folder(name, path.resolve())
@@ -75,7 +75,7 @@ def _only(shown: str, module: ModuleType, content: bytes) -> type[Metric]:
         and isinstance(vars(kind).get("card"), MetricCard)))
     lines = {node.name: node.lineno for node in ast.walk(ast.parse(content)) if isinstance(node, ast.ClassDef)}
     if not kinds:
-        raise BrokenPlugin(f"{shown}: holds no metric: no class of it has a card")
+        raise BrokenPlugin(f"{shown}: holds no metric: none of its classes has a card")
     if len(kinds) > 1:
         names = " and ".join(f"{kind.__name__} in line {lines.get(kind.__name__, 0)}" for kind in kinds)
         raise BrokenPlugin(f"{shown}: holds {len(kinds)} metrics, {names}; keep one")
@@ -107,7 +107,7 @@ def _in_folder(shown: str, folder: Path) -> type[Metric]:
 
 
 def sign(kind: type[Metric], module: str) -> None:
-    """Sign a metric of an installed package with the digest of the package, as it would be from its folder."""
+    """Sign a metric of an installed package with the digest of the package, as if it were loaded from its folder."""
     top = module.partition(".")[0]
     path = Path(getattr(sys.modules.get(top), "__file__", None) or "")
     if path.suffix == ".py" and top not in PACKAGES:

@@ -1,12 +1,12 @@
-"""Deep AM-FM (Zhang et al., 2020) without references, as the organisers of DSTC10 Track 5 ran it as their baseline.
+"""Deep AM-FM (Zhang et al., 2020) without references, as run by the organisers of DSTC10 Track 5 for their baseline.
 
-Adequacy (AM) is the cosine of the response and the last utterance before it, fluency (FM) the coherence of Pang et al.
-(2020): the response's mean log-likelihood after that utterance, brought to 0..1 by the dataset's 5th percentile.
+Adequacy (AM) is the cosine of the response and the last utterance before it. Fluency (FM) is the coherence of Pang et
+al. (2020): the response's mean log-likelihood after that utterance, scaled to 0..1 by the dataset's 5th percentile.
 
-Departures: the baseline adapts its BERT and GPT-2 to dialogues; here the models are those that `encoder` and `lm` name,
-and a text's vector is the mean over its tokens. The baseline scales AM by its own 5th percentile, which is unbounded
-where that is near 0; here a negative cosine counts as 0 in the mean, and the column `am` keeps it. It reads an empty
-response as "no response"; here AM and FM are 0.
+Departures: the baseline adapts its BERT and GPT-2 to dialogues; here `encoder` and `lm` name the models, and a text's
+vector is the mean over its tokens. The baseline scales AM by its own 5th percentile, which is unbounded where that is
+near 0; here a negative cosine counts as 0 in the mean but stays negative in the column `am`. The baseline replaces an
+empty response by "no response"; here AM and FM are 0.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class DeepAmFm:
         notes="The organisers' baseline: similarity with the last utterance, and likelihood after it.",
         system="same method, smaller model",
         departures=(
-            ("Neither encoder nor language model is adapted to dialogue, as the organisers' BERT and GPT-2 are; "
+            ("Unlike the organisers' BERT and GPT-2, encoder and language model are not adapted to dialogue; "
              "a text's vector is its tokens' mean."),
             "AM is not scaled by its 5th percentile; a negative cosine counts as 0.",
         ),
@@ -62,5 +62,5 @@ class DeepAmFm:
         return np.where([bool(text) for text in last], similar, np.nan)
 
     def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
-        """Return how a context of several turns is cut, which has changed."""
+        """Return how contexts of several turns are truncated, which an earlier version did differently."""
         return ("cut=turns",) if self.turns == "all" else ()

@@ -1,15 +1,15 @@
 """FED (Mehri and Eskenazi, 2020): the likelihood of follow-ups that praise, against those that complain.
 
-The conversation, with the judged response, is followed by each of a quality's follow-ups (followups.toml). The quality
-is the mean log-likelihood of those that speak for it minus that of those that speak against it; where none speaks for
-it, minus the latter. The paper's model is DialoGPT. The model's end-of-text token stands before the conversation and
-after each turn, without the spaces of the released code, which tokenizers of its day dropped.
+The conversation, with the judged response, is followed by each of a quality's follow-ups (followups.toml). The score of
+a quality is the mean log-likelihood of the follow-ups for it minus that of those against it; if there are none for it,
+the negative of the latter. The paper's model is DialoGPT. The model's end-of-text token precedes the conversation and
+follows each turn, without the spaces of the released code, which tokenizers dropped at the time.
 
-Departure: the likelihood is that of the follow-up's tokens alone, given the conversation. The released code takes the
-mean over every token of both (`tokens=all`): a quality with two sides then shrinks as the conversation grows, and one
-with a single side is mainly the conversation's own likelihood. Where a conversation is too long for the model,
-`tokens=all` takes the likelihood of its beginning, where the released code fails. `speakers=true` writes `A:` and `B:`
-before the turns, which is neither in the paper nor in the code.
+Departure: only the follow-up's tokens count, given the conversation. The released code takes the mean over the tokens
+of both (`tokens=all`): a quality with two sides then shrinks as the conversation grows, and one with a single side is
+mainly the conversation's own likelihood. If a conversation is too long for the model, `tokens=all` uses the likelihood
+of its beginning, whereas the released code fails. `speakers=true` writes `A:` and `B:` before the turns, which is
+neither in the paper nor in the code.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ _COLUMN = {text: column for column, text in enumerate(UTTERANCES)}
 class Fed:
     """1/|P| · Σ_{f ∈ P} m(f) − 1/|N| · Σ_{f ∈ N} m(f),  m(f) = 1/|f| · Σ_t log p(f_t | dialogue, f_<t).
 
-    P speak for the quality, N against it. The column `fed` is the mean over the eight qualities of a turn, for a whole
-    dialogue over its ten.
+    P are the follow-ups for the quality, N those against it. The column `fed` is the mean over the eight qualities of a
+    turn, or over the ten of a whole dialogue.
     """
 
     card: ClassVar[MetricCard] = MetricCard(
@@ -65,9 +65,9 @@ class Fed:
         notes="Likelihood of follow-ups that praise the dialogue, minus that of those that complain.",
         system="same method, smaller model",
         departures=(
-            "A small causal model unless another is given, in place of DialoGPT.",
-            ("The likelihood is of the follow-up's tokens alone; tokens=all is the released code's, conversation "
-             "included."),
+            "A small causal model by default, in place of DialoGPT.",
+            ("Only the likelihood of the follow-up's tokens counts; tokens=all includes the conversation, as the "
+             "released code does."),
         ),
     )
     lm: str = ""

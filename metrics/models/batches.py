@@ -59,7 +59,7 @@ class Batches:
         """Return one result per text, in the order of `lengths`."""
         results: list[Result | None] = [None] * len(lengths)
         waiting = deque(cut(lengths, self.budget, self.even))
-        READING.asked += sum(lengths)
+        READING.requested += sum(lengths)
 
         def work(forward: Forward[Result]) -> None:
             try:

@@ -1,4 +1,4 @@
-"""The mean and the largest of an encoder's token states for very many texts, read once and stored as float16.
+"""Mean- and max-pooled token states of an encoder for very many texts, computed once and stored as float16.
 
 A file holds rows, each the digest of a text and its vectors. Several processes may write at once; a text that two of
 them read is stored twice.
@@ -20,8 +20,8 @@ from metrics.errors import MetricError
 from metrics.models.encoder import Encoder
 from metrics.models.memory import Vectors
 
-TOGETHER = 32_768
-"""Texts that are sorted by length, read and written together."""
+BLOCK = 32_768
+"""Number of texts that are sorted by length, encoded and stored at a time."""
 
 
 class PooledVectors:
@@ -42,11 +42,11 @@ class PooledVectors:
                 self._open(name)
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of the texts, float16: (texts, 2 · width); a killed run loses the block it was at."""
+        """Return the vectors of the texts, float16: (texts, 2 · width); a killed run loses only its current block."""
         keys = {text: _key(text) for text in texts}
         missing, start = [text for text, key in keys.items() if key not in self._rows], time.perf_counter()
-        for first in range(0, len(missing), TOGETHER):
-            block = missing[first : first + TOGETHER]
+        for first in range(0, len(missing), BLOCK):
+            block = missing[first : first + BLOCK]
             self._put([keys[text] for text in block], self.encoder.means_and_maxima(block))
             self._report(first + len(block), len(missing), time.perf_counter() - start)
         pooled = np.empty((len(texts), 2 * self.encoder.width), np.float16)
@@ -56,7 +56,7 @@ class PooledVectors:
         return pooled  # type: ignore[return-value]
 
     def _put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
-        """Write a file of new rows; MetricError if the disk is full or a number too large for float16."""
+        """Write a file of new rows; MetricError if the disk is full or a number exceeds float16."""
         rows = np.empty(len(keys), self._row)
         rows["key"] = np.array(keys, "V16")
         with np.errstate(over="ignore"):
@@ -66,8 +66,8 @@ class PooledVectors:
         try:
             name = self._store.put(f"{digest(b''.join(keys))}.rows", rows.tobytes())
         except OSError as error:
-            raise MetricError(f"embeddings cannot be stored in {self._folder}: {error.strerror}; make room "
-                              "there") from error
+            raise MetricError(f"embeddings cannot be stored in {self._folder}: {error.strerror}; free some disk "
+                              "space there") from error
         self._open(name)
 
     def _open(self, name: str) -> None:

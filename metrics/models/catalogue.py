@@ -128,7 +128,7 @@ def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
     reasons = []
     if card.hub:
         try:
-            check_digests(card, hub.fetched(card.hub, ""), "hub")
+            check_digests(card, hub.fetch(card.hub, ""), "hub")
         except MissingResource as error:
             reasons.append(str(error))
         else:

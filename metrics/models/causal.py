@@ -58,7 +58,7 @@ class LanguageModel:
     @cached_property
     def networks(self) -> list[Any]:
         loaded = networks.transformer("AutoModelForCausalLM", self.weights, self.machine)
-        if not networks.reads_one_way(loaded[0], self.machine.devices[0]):
+        if not networks.is_causal(loaded[0], self.machine.devices[0]):
             raise BadOption(f"model {self.name}: every token sees what follows it; --lm takes a causal model")
         return loaded
 

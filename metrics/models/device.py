@@ -21,7 +21,7 @@ PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 DEVICE = re.compile(r"auto|mps|cpu(,cpu)*|cuda(:\d+)?(,cuda:\d+)*")
 
 TOKENS = {"cpu": 2_048, "mps": 8_192, "cuda": 65_536}
-"""Most tokens in a batch by default, padding included."""
+"""Default limit of tokens in a batch, padding included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def machine(device: str = "auto", precision: str = "auto", tokens: int | None = 
     devices = (_best(),) if device == "auto" else tuple(device.split(","))
     kind = devices[0].partition(":")[0]
     if kind == "cuda" and len(set(devices)) < len(devices):
-        raise MetricError(f"device {device} names a device twice")
+        raise MetricError(f"--device {device}: lists a device twice")
     if precision == "auto":
         precision = "bf16" if kind == "cuda" else "fp32"
     for name in devices:
@@ -85,13 +85,13 @@ def _check(device: str) -> None:
 
         torch.empty(0, device=device)
     except ImportError as error:
-        raise MetricError(f"device {device}: torch is not installed; the extra [neural] brings it") from error
+        raise MetricError(f"device {device}: torch is not installed; install the extra [neural]") from error
     except (RuntimeError, AssertionError) as error:
         raise MetricError(f"device {device}: {str(error).splitlines()[0]:.120}") from error
 
 
 def _best() -> str:
-    """Return the device of `auto`; torch is not asked on a Linux without the file of a driver."""
+    """Return the device of `auto`, without importing torch on Linux if there is no driver of an accelerator."""
     drivers = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
     if platform.system() == "Linux" and not any(Path(driver).exists() for driver in drivers):
         return "cpu"

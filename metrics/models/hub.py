@@ -1,4 +1,4 @@
-"""Models on the Hugging Face hub: those in its cache on this machine, which other programs share, and fetching others.
+"""Models of the Hugging Face hub: finding those in its cache, which programs share, and fetching others.
 
 Only the files at the top of a repository that hold weights as safetensors, configuration or vocabulary are fetched.
 """
@@ -14,7 +14,7 @@ from typing import Any
 from metrics.errors import MissingResource, in_one_line
 
 PATIENCE = 10.0
-"""Seconds within which the hub must answer at first; later requests have no limit."""
+"""Timeout of the first request to the hub in seconds; later requests have none."""
 
 _FILES: dict[str, Any] = {
     "allow_patterns": ["*.safetensors", "*.safetensors.index.json", "*.json", "*.txt", "*.model"],
@@ -22,8 +22,8 @@ _FILES: dict[str, Any] = {
 }
 
 _REFUSALS = {
-    "HFValidationError": "it is neither a folder here nor a name that the hub can have",
-    "OfflineModeIsEnabled": "the hub is switched off by HF_HUB_OFFLINE",
+    "HFValidationError": "it is neither a local folder nor a valid name on the hub",
+    "OfflineModeIsEnabled": "access to the hub is disabled by HF_HUB_OFFLINE",
     "GatedRepoError": "its licence must be accepted on the hub first, and HF_TOKEN set",
     "RepositoryNotFoundError": "the hub has no model of that name, or it is private and HF_TOKEN must be set",
     "RevisionNotFoundError": "the hub has the model, but no such revision of it",
@@ -31,7 +31,7 @@ _REFUSALS = {
 
 
 def cached() -> Iterator[str]:
-    """Yield the names of the models in the cache, NAME@REVISION for another branch than main."""
+    """Yield the names of the models in the cache, as NAME@REVISION for branches other than main."""
     from huggingface_hub import scan_cache_dir
     from huggingface_hub.constants import HF_HUB_CACHE
 
@@ -45,7 +45,7 @@ def cached() -> Iterator[str]:
 
 
 def snapshot(name: str, revision: str) -> Path:
-    """Return the folder of a model in the cache, which may lack files, without asking the hub."""
+    """Return the folder of a model in the cache without using the network; the folder may lack files."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
@@ -56,11 +56,11 @@ def snapshot(name: str, revision: str) -> Path:
     except LocalEntryNotFoundError as error:
         if partial := getattr(error, "snapshot_path", None):
             return Path(partial)
-        raise MissingResource(f"model {name!r} is not on this machine; a run that may use the network fetches it"
+        raise MissingResource(f"model {name!r} is not on this machine; a run with network access would fetch it"
                               ) from error
 
 
-def fetched(name: str, revision: str) -> Path:
+def fetch(name: str, revision: str) -> Path:
     """Fetch a model from the hub and return its folder; MissingResource with the reason if that fails."""
     from huggingface_hub import HfApi, snapshot_download
 
@@ -69,11 +69,11 @@ def fetched(name: str, revision: str) -> Path:
         names = [file.rfilename for file in info.siblings or ()]
         if not names or any(name.endswith(".safetensors") and "/" not in name for name in names):
             return Path(snapshot_download(name, revision=revision or None, **_FILES))
-    except Exception as error:  # of the hub, the network or the disk
+    except Exception as error:  # from the hub, the network or the disk
         reason = _REFUSALS.get(type(error).__name__) or in_one_line(error)
         raise MissingResource(f"model {name!r} could not be fetched: {reason}") from error
-    raise MissingResource(f"model {name!r}: the hub has no safetensors of it, and a pickle, which can run code, is not "
-                          "read; name a revision that has some (NAME@REVISION, often refs/pr/N), or convert it")
+    raise MissingResource(f"model {name!r}: has no safetensors on the hub, and pickles are not read because they can "
+                          "run code; name a revision with safetensors (NAME@REVISION, often refs/pr/N), or convert it")
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Networks from files, transformers' and the project's, on the machine's devices and in its precision."""
+"""Loading of networks, from transformers or this project, onto the machine's devices and in its precision."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from metrics.models.hub import quiet
 from metrics.models.reading import READING
 from metrics.models.weights import Weights
 
-NEAR = 0.01
-"""Largest difference of scores by rounding."""
+ROUNDING = 0.01
+"""Largest difference of scores that is attributed to rounding."""
 
 PRIMITIVES = "64"
-"""Kernels that oneDNN keeps; there is one for every shape of batch, and most shapes are rare."""
+"""Capacity of oneDNN's cache of kernels; each shape of batch needs one, and most shapes are rare."""
 
 BODY, ADAPTERS, HEAD = "body.", "adapters.", "head."
 """Prefixes of a checkpoint's weights: of the transformer, of adapters to it, of the head behind it."""
@@ -27,11 +27,11 @@ MASKED = "down.", "up."
 """Prefixes of the adapters in the checkpoint of the masked language model."""
 
 _NOT_NEEDED = ("pooler", "position_ids")
-"""Parts of a network that its files may lack; nothing is read through them."""
+"""Parts of a network that its files may lack, because no output depends on them."""
 
 
 def transformer(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> list[Any]:
-    """Return the network (`AutoModel`, ...) of these weights once per device, cut to its first `layers` if any."""
+    """Return the network (`AutoModel`, ...) of these weights once per device, cut to its first `layers` if set."""
     with READING.loads():
         return placed(loaded(kind, weights, machine, layers), machine)
 
@@ -51,10 +51,10 @@ def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = N
             network, info = getattr(transformers, kind).from_pretrained(
                 str(weights.folder), config=config, local_files_only=True, use_safetensors=True,
                 dtype=machine.dtype(), output_loading_info=True,
-                ignore_mismatched_sizes=True)  # refused below
+                ignore_mismatched_sizes=True)  # rejected below
         except (MemoryError, BadOption):
             raise
-        except Exception as error:  # every kind of broken folder raises another one
+        except Exception as error:  # the type depends on what is broken
             _check_causal(weights, config, kind)
             raise MissingResource(f"model {weights.name}: {weights.folder} cannot be loaded as {kind} "
                                   f"({in_one_line(error)})") from error
@@ -78,7 +78,7 @@ def _check_causal(weights: Weights, config: Any, kind: str) -> None:
 
 
 def placed(network: Any, machine: Machine) -> list[Any]:
-    """Return the network once per device, with packed linear layers on a processor; the argument is used up."""
+    """Return the network once per device, with packed linear layers on a CPU; the argument is modified."""
     network.eval().requires_grad_(False)
     copies = [network, *(copy.deepcopy(network) for _ in machine.devices[1:])]
     if machine.kind == "cpu" and machine.precision in packed.PRECISIONS and packed.available():
@@ -92,18 +92,18 @@ def _check_depth(weights: Weights, config: Any, layers: int) -> None:
 
 
 def positions(config: Any) -> int:
-    """Return how many positions a network has; 0 or less in a configuration means unlimited."""
+    """Return the number of positions of a network; 0 or less in a configuration means unlimited."""
     stated = int(getattr(config, "max_position_embeddings", 0) or 0)
     return stated if stated > 0 else 1 << 20
 
 
-def reads_one_way(network: Any, device: str) -> bool:
+def is_causal(network: Any, device: str) -> bool:
     """Return True if a token's scores do not depend on the tokens after it."""
     import torch
 
     with torch.inference_mode():
         scores = network(input_ids=torch.tensor([[1, 2], [1, 3]], device=device)).logits[:, 0].float()
-    return bool((scores[0] - scores[1]).abs().max() < NEAR)
+    return bool((scores[0] - scores[1]).abs().max() < ROUNDING)
 
 
 def workers(networks: list[Any], machine: Machine) -> list[tuple[Any, str]]:
@@ -116,7 +116,7 @@ def workers(networks: list[Any], machine: Machine) -> list[tuple[Any, str]]:
     return pairs * int(torch.get_num_threads())
 
 
-def own(kind: Callable[..., Any], checkpoint: Checkpoint, machine: Machine) -> Any:
+def from_checkpoint(kind: Callable[..., Any], checkpoint: Checkpoint, machine: Machine) -> Any:
     """Return `kind(**config)` with the weights of a checkpoint, on the first device."""
     from safetensors import SafetensorError
 
@@ -126,19 +126,19 @@ def own(kind: Callable[..., Any], checkpoint: Checkpoint, machine: Machine) -> A
         head = {name.removeprefix(HEAD): tensor for name, tensor in stored.items() if name.startswith(HEAD)}
         missing, foreign = network.load_state_dict(head or stored, strict=False)
     except (TypeError, SafetensorError, RuntimeError) as error:  # of arguments, the file, or shapes
-        raise _of_another(checkpoint, " ".join(str(error).split())) from error
+        raise _mismatch(checkpoint, " ".join(str(error).split())) from error
     if unmatched := sorted({*foreign, *(set(missing) & learned(network).keys())}):
-        raise _of_another(checkpoint, f"{len(unmatched)} names such as {unmatched[0]} are in one of the two only")
+        raise _mismatch(checkpoint, f"{len(unmatched)} names such as {unmatched[0]} do not match")
     return network.to(machine.devices[0]).requires_grad_(False).eval()
 
 
-def begin(network: Any, checkpoint: Checkpoint) -> None:
+def initialise(network: Any, checkpoint: Checkpoint) -> None:
     """Initialise a network with the weights of a checkpoint that have the same name and shape."""
     trainable = learned(network)
     shared = {name: tensor for name, tensor in checkpoint.weights().items()
               if name in trainable and trainable[name].shape == tensor.shape}
     if not shared:
-        raise _of_another(checkpoint, "none of its weights is part of the network that is to be trained")
+        raise _mismatch(checkpoint, "none of its weights fits the network to be trained")
     network.load_state_dict(shared, strict=False)
 
 
@@ -160,12 +160,12 @@ def tuned(network: Any, checkpoint: Checkpoint) -> Any:
             adapters.load_state_dict(changes)
             adapters.to(network.dtype).merge(network)
     except (KeyError, RuntimeError) as error:
-        raise _of_another(checkpoint, "it holds no transformer's weights and no adapters of this one") from error
+        raise _mismatch(checkpoint, "it holds neither weights nor adapters of this transformer") from error
     return network
 
 
-def own_heads(weights: Weights) -> dict[str, Any]:
-    """Return the heads of a BERT's pretraining, `seq_relationship.*` and `predictions.*`, if its files hold them."""
+def pretraining_heads(weights: Weights) -> dict[str, Any]:
+    """Return BERT's pretraining heads, `seq_relationship.*` and `predictions.*`, if the files hold them."""
     from safetensors import safe_open
 
     file = weights.folder / "model.safetensors"
@@ -178,7 +178,7 @@ def own_heads(weights: Weights) -> dict[str, Any]:
 
 
 def separated(network: Any) -> Any:
-    """Return the transformer with one more token, to separate utterances, initialised with the mean of the others."""
+    """Add a token that separates utterances to a transformer, initialised with the mean of the others."""
     import torch
 
     network.resize_token_embeddings(network.config.vocab_size + 1, mean_resizing=False)
@@ -189,11 +189,11 @@ def separated(network: Any) -> Any:
 
 
 def log_likelihoods(output: Any, states: Any, rows: Any, tokens: Any) -> Any:
-    """Return log p of each token under the scores that the layer `output` gives of the state in its row: (tokens,)."""
+    """Return log p of each token, by the layer `output` from the state in its row: (tokens,)."""
     scores = output(states).float()  # (states, vocabulary)
     return scores[rows, tokens] - scores.logsumexp(-1)[rows]
 
 
-def _of_another(checkpoint: Checkpoint, problem: str) -> MissingResource:
-    return MissingResource(f"weights {checkpoint.name}: {checkpoint.folder} holds those of another network "
+def _mismatch(checkpoint: Checkpoint, problem: str) -> MissingResource:
+    return MissingResource(f"weights {checkpoint.name}: {checkpoint.folder} does not fit the network "
                            f"({problem:.200}); train them anew with `{command(checkpoint.name)} --fresh`")

@@ -24,7 +24,7 @@ class Resource:
 
 def find(name: str, home: Path) -> Resource:
     if name not in LOCATIONS:
-        raise MissingResource(f"no resource {name!r} is known; known: {', '.join(LOCATIONS)}")
+        raise MissingResource(f"unknown resource {name!r}; known: {', '.join(LOCATIONS)}")
     for path in LOCATIONS[name](home):
         if path.is_file():
             return Resource(name, path, sha256(path))
@@ -51,7 +51,7 @@ def sha256(path: Path) -> str:
 
 
 def digest_of(root: Path, paths: Iterable[Path]) -> str:
-    """Return the sha256 over name and content of files below a folder."""
+    """Return the sha256 over the names and contents of files below a folder."""
     lines = sorted(f"{path.relative_to(root).as_posix()} {sha256(path)}\n" for path in paths if path.is_file())
     return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 

@@ -105,7 +105,7 @@ class Models:
         self.requested.add(("checkpoint", name))
         trained = self.checkpoint(name, encoder)
         network: Loaded = self.once(("trained", kind, trained.folder),
-                                     lambda: networks.own(kind, trained, self.machine))
+                                     lambda: networks.from_checkpoint(kind, trained, self.machine))
         return network
 
     def scorer(self, name: str, encoder: str = "") -> Scorer:

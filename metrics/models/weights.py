@@ -162,7 +162,7 @@ def _from_hub(requested: str, home: Path, download: bool) -> Weights:
         except MissingResource:
             if not download:
                 raise
-        folder = hub.fetched(repository, revision)
+        folder = hub.fetch(repository, revision)
         return _checked(name, folder, f"hub, commit {folder.name}")
     except MissingResource as error:
         raise MissingResource(f"{error}; {_hint(requested, home)}") from error

@@ -1,4 +1,4 @@
-"""Cosines between vectors, and soft matches of texts by the cosines of their words; a zero vector is like nothing."""
+"""Cosines between vectors, and soft matches of texts by the cosines of their words; a zero vector has cosine 0."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from metrics.metric import Column
 
 Vectors = npt.NDArray[np.float32]
 Weighted = tuple[Vectors, Column]
-"""The vectors of a text's words (words, width), one or more, and the share of each in the mean."""
+"""The vectors of a text's words (words, width), at least one, and the weight of each in the mean."""
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Return each row at length 1; a row of zeros stays."""
+    """Scale each row to unit length; zero rows stay zero."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled: Vectors = np.divide(vectors, np.where(lengths > 0, lengths, 1), dtype=vectors.dtype)
     return scaled
@@ -30,7 +30,7 @@ def cosines(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> 
 
 
 class SoftMatches:
-    """References whose words stand in one matrix, so that a response is compared with all of them at once."""
+    """References with their words in one matrix, so that a response is compared with all of them at once."""
 
     def __init__(self, references: Sequence[Weighted]) -> None:
         vectors, shares = zip(*references, strict=True)
@@ -42,8 +42,8 @@ class SoftMatches:
     def of(self, response: Weighted, least: float = -1.0) -> tuple[Column, Column]:
         """Return precision and recall with each reference: the mean cosine of words with their best match.
 
-        Precision is over the response's words, recall over the reference's; a cosine counts as `least` or more. Both
-        are 0 where either text has no weight.
+        Precision is over the response's words, recall over the reference's. A cosine below `least` counts as `least`.
+        Both are 0 if either text has no weight.
         """
         vectors, shares = response
         similar = np.maximum(self._vectors @ unit(vectors).T, least)  # (words of all references, words of the response)

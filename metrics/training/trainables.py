@@ -39,20 +39,20 @@ def names() -> tuple[str, ...]:
     """Return the names of all trainables, shared models first."""
     trained = []
     for name in registry.names():
-        with contextlib.suppress(BrokenPlugin):  # `harness list metrics` tells what is wrong with it
+        with contextlib.suppress(BrokenPlugin):  # `harness list metrics` reports it
             if issubclass(registry.metric_class(name), Trainable):
                 trained.append(name)
     return (*BACKBONES, *sorted(trained, key=lambda name: len(registry.card(name).checkpoints)))
 
 
 def shipped() -> tuple[str, ...]:
-    """Return the names of all trainables and their variants, whose weights the project ships."""
+    """Return the names of all trainables and variants whose weights are shipped with the project."""
     return tuple(label for name in names() for label in (name, *(
         f"{name}[{options}]" for options in _kind(name).variants)))
 
 
 def parts(requested: str) -> tuple[str, ...]:
-    """Return the parts that are trained one after the other; an empty name without parts."""
+    """Return the parts that are trained one after another, or one empty name if there are none."""
     return tuple(choose(requested).trainable.training.parts) or ("",)
 
 
@@ -63,7 +63,7 @@ def choose(requested: str, part: str = "") -> Learner:
         kind = _kind(name)
         return Learner(requested.strip(), name, kind(**registry.option_values(kind, name, requested, rest)))
     if name not in registry.names() and not registry.is_path(name):
-        raise UnknownMetric(f"nothing that can be trained is called {name!r}; {nearest(name, names())}")
+        raise UnknownMetric(f"no trainable metric or model {name!r}; {nearest(name, names())}")
     chosen = registry.choose(requested)
     if not isinstance(chosen.metric, Trainable):
         raise UnknownMetric(f"{name} has nothing to train; {nearest(name, names())}")
@@ -71,7 +71,7 @@ def choose(requested: str, part: str = "") -> Learner:
 
 
 def by_recipe(requested: str, recipe: str, encoder: str) -> str:
-    """Return the request with a recipe, and an encoder in place of the recipe's."""
+    """Return the request with a recipe and, if given, an encoder that replaces the recipe's."""
     if not recipe:
         return requested
     name, options = registry.split(requested)

@@ -69,7 +69,7 @@ def tuned(data: TrainingData, kind: type[Architecture], more: Mapping[str, Any])
     if recipe.batch < 2:
         raise MetricError(f"batch={recipe.batch}: a batch of a transformer's training has 2 rows or more")
     settings: dict[str, Any] = {**recipe.network, **more}
-    heads = networks.own_heads(encoder.weights)
+    heads = networks.pretraining_heads(encoder.weights)
     if recipe.next_sentence:
         settings["hidden"] = encoder.width
         if not recipe.rate and "seq_relationship.weight" not in heads:
@@ -125,7 +125,7 @@ class Tuned(nn.Module):
             hidden = torch.from_numpy(chosen_words(rows["ids"].numpy(), self.tokenizer, rng, self.masked))
             rows["targets"] = rows["ids"].where(hidden, -1)
             rows["ids"].masked_fill_(hidden, self.tokenizer.whole.mask_token_id)
-        return rows, *self.head.beside(readings)
+        return rows, *self.head.extra_inputs(readings)
 
     def forward(self, rows: Mapping[str, Any], *beside: Any) -> Any:
         return self.head(self.pooled(rows), *beside)

@@ -265,7 +265,7 @@ def test_a_dataset_named_by_its_card_has_its_own_board(tmp_path: Path, home: Pat
     assert (lead["test"], lead["targets"][0][0], {row["test"] for row in rows}) == ("pooled", "jsalt", {"perm-both"})
     assert lead["low"] < lead["delta"] < lead["high"]
     invoke("run", "--dataset", "tea-talk", "--metric", "length", "--out", tmp_path / "by name")
-    assert "is replaced" not in invoke("report", "--out", out, "--dataset", card, "--json").err
+    assert "replaced in the home" not in invoke("report", "--out", out, "--dataset", card, "--json").err
     (tmp_path / "challenge").mkdir()
     (tmp_path / "challenge" / "challenge.toml").write_text('datasets = ["../tea-talk"]\n')
     invoke("challenge", "template", tmp_path / "challenge")

@@ -1,9 +1,9 @@
 """Accuracy of scores in telling relevant replies from irrelevant ones: threshold, confusion matrix, and tests.
 
-A reply counts as relevant if its score reaches the threshold: 0.5 for a trained metric; for another the value in 0,
-0.01, ..., 1 with the least errors on the development part, relevant against random replies (the first of several). A
-column that leaves 0..1 on the development part has its quantiles 0, 0.01, ..., 1 there in place of these values, so
-that the steps are as fine on any scale. One threshold serves for all irrelevant replies.
+A reply counts as relevant if its score reaches the threshold: 0.5 for a trained metric; for any other, the first of 0,
+0.01, ..., 1 with the fewest errors on the development part, relevant against random replies. If the scores there leave
+0..1, their quantiles 0, 0.01, ..., 1 are tried instead, so that the steps are equally fine on any scale. The same
+threshold is used for all kinds of irrelevant replies.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Confusion:
 
     @property
     def accuracy(self) -> float:
-        """The share of right answers, 0 to 1; NaN without any reply."""
+        """The share of correct answers, 0 to 1; NaN without any reply."""
         total = self.tp + self.fn + self.fp + self.tn
         return (self.tp + self.tn) / total if total else math.nan
 
@@ -69,20 +69,20 @@ def threshold(scores: Vector, relevant: Flags, trained: bool) -> Threshold:
     return Threshold(float(candidates[int(np.argmin(errors))]), "grid" if within else "quantiles")
 
 
-def taken(scores: Vector, threshold: float) -> Vector:
+def classified(scores: Vector, threshold: float) -> Vector:
     """Return 1 if a reply counts as relevant, else 0; NaN without a score."""
     return np.where(np.isfinite(scores), (scores >= threshold).astype(np.float64), np.nan)
 
 
 def confusion(scores: Vector, replies: Replies, negatives: Kind, threshold: float) -> Confusion:
-    """Judge the relevant replies and those of one kind."""
+    """Return the confusion matrix of the relevant replies and one kind of irrelevant ones."""
     rows = _rows(replies, negatives)
     scores, relevant = scores[rows], replies.kinds[rows] == "positive"
-    yes = taken(scores, threshold)
-    tp, fn, fp, tn = (int(((yes == answer) & (relevant == truth)).sum())
+    answers = classified(scores, threshold)
+    tp, fn, fp, tn = (int(((answers == answer) & (relevant == truth)).sum())
                       for answer, truth in ((1, True), (0, True), (1, False), (0, False)))
     data = panel(scores, relevant.astype(np.float64), np.zeros(len(scores), np.int64), replies.contexts[rows])
-    return Confusion(tp, fn, fp, tn, int(np.isnan(yes).sum()), estimate(data, "point-biserial"))
+    return Confusion(tp, fn, fp, tn, int(np.isnan(answers).sum()), estimate(data, "point-biserial"))
 
 
 def _rows(replies: Replies, negatives: Kind) -> Flags:
@@ -91,16 +91,16 @@ def _rows(replies: Replies, negatives: Kind) -> Flags:
 
 def compare_pairs(scores: Sequence[Vector], thresholds: Sequence[float], replies: Replies, negatives: Kind,
                   ) -> list[dict[str, Any]]:
-    """Test every two columns on the same replies: three tests, two adjusted over all pairs by Holm's method."""
+    """Compare each pair of columns on the same replies by three tests, two of them adjusted over all pairs (Holm)."""
     if len(scores) < 2:
         return []
     rows = _rows(replies, negatives)
     relevant = (replies.kinds[rows] == "positive").astype(np.float64)
     table = np.stack(scores)[:, rows]
-    right = [np.where(np.isfinite(line), taken(line, value) == relevant, np.nan)
-             for line, value in zip(table, thresholds, strict=True)]
-    counts = [(int(np.nansum(line)), int(np.isfinite(line).sum())) for line in right]
-    paired = {(i, j): mcnemar(right[i], right[j]) for i, j in itertools.combinations(range(len(table)), 2)}
+    correct = [np.where(np.isfinite(column), classified(column, value) == relevant, np.nan)
+               for column, value in zip(table, thresholds, strict=True)]
+    counts = [(int(np.nansum(column)), int(np.isfinite(column).sum())) for column in correct]
+    paired = {(i, j): mcnemar(correct[i], correct[j]) for i, j in itertools.combinations(range(len(table)), 2)}
     p = np.full((len(table), len(table)), np.nan)
     for (i, j), test in paired.items():
         p[i, j] = p[j, i] = test.p

@@ -1,14 +1,14 @@
-"""Changes to relevant replies (Sai et al., 2020), of which some should cost a reply its relevance and some should not.
+"""Changes to relevant replies (Sai et al., 2020), some of which should make a reply irrelevant.
 
-Words are separated by white space, with their punctuation. Nouns and synonyms are WordNet's. "Nouns only" can leave
-nothing. A synonym comes in its base form. The paper names neither its stop words nor its tagger: here stop words are
-the function words of English with their contractions, and there is no tagger.
+Words are split at white space and keep their punctuation. Nouns and synonyms are from WordNet. "Nouns only" can leave
+an empty reply. Synonyms are in their base form. The paper names neither its stop words nor its tagger: here stop words
+are the function words of English with their contractions, and there is no tagger.
 
 Parts of speech and synonyms come from the file of senses in NLTK's `wordnet.zip` (senseidx(5WN)). A line of
 `index.sense` reads `lemma%type:...  synset  number  count`: the type is the part of speech, the number orders the
 senses of a lemma by frequency, the count is that of a sense in tagged texts. A word is looked up as it is and in its
-base forms (wndb(5WN), morphy(7WN)). Its part of speech is the most frequent one, whatever the sentence. Function words
-are left out first: WordNet knows "I" as iodine and "a" as a unit of length.
+base forms (wndb(5WN), morphy(7WN)). Its part of speech is the most frequent one, regardless of the sentence. Function
+words are removed first, because WordNet lists "I" as iodine and "a" as a unit of length.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class Lexicon:
 
     def part_of_speech(self, word: str) -> str:
         """Return the most frequent part of speech of a word; empty if unknown."""
-        met = {part: sum(count for form in forms for _, _, count in self.senses[part, form])
+        counts = {part: sum(count for form in forms for _, _, count in self.senses[part, form])
                for part in ENDINGS if (forms := self._forms(part, word.lower()))}
-        return max(met, key=lambda part: met[part]) if met else ""
+        return max(counts, key=lambda part: counts[part]) if counts else ""
 
     def synonym(self, word: str) -> str:
-        """Return another word for the most common sense that has one, in its part of speech; empty without any."""
+        """Return a synonym of the word's most common sense that has any, in its part of speech; else empty."""
         part, lowered = self.part_of_speech(word), word.lower()
         for form in self._forms(part, lowered) if part else ():
             for _, synset, _ in sorted(self.senses[part, form]):
@@ -103,7 +103,7 @@ def is_stop(word: str) -> bool:
 
 
 def changes(seed: int, lexicon: Lexicon | None) -> dict[str, Change]:
-    """Return every change by its name; those that need WordNet only with it."""
+    """Return the changes by name, without a lexicon only those that do not need WordNet."""
 
     def jumble(text: str) -> str:
         digest = int.from_bytes(hashlib.sha256(text.encode(errors="replace")).digest()[:8])
@@ -122,6 +122,6 @@ def changes(seed: int, lexicon: Lexicon | None) -> dict[str, Change]:
 
 
 def _synonym(word: str, lexicon: Lexicon) -> str:
-    """Return a synonym if there is one, with the same capital."""
+    """Return a synonym with the same capitalisation, or the word itself if there is none."""
     new = "" if is_stop(word) else lexicon.synonym(word)
     return (new.capitalize() if word[0].isupper() else new) or word

@@ -21,7 +21,7 @@ from harness.scoring.score import Scores
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
 from harness.statistics.panel import Vector
-from harness.studies.dailydialogpp.accuracy import Confusion, Threshold, confusion, taken, threshold
+from harness.studies.dailydialogpp.accuracy import Confusion, Threshold, classified, confusion, threshold
 from harness.studies.dailydialogpp.changes import Change
 from harness.studies.dailydialogpp.replies import KINDS, References, Replies, make_replies
 from metrics.metric import Metric, options
@@ -180,7 +180,7 @@ def _shares(use: ReferenceUse, rows: Sequence[ScoredColumn], scores: ReplyScores
                 continue
             values = dict(changed.columns)
         for row in rows:
-            relevant = taken(values[row.column], row.threshold.value)
+            relevant = classified(values[row.column], row.threshold.value)
             shares[row.column][change] = float(np.nanmean(relevant)) if np.isfinite(relevant).any() else np.nan
     return shares
 

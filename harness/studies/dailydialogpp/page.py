@@ -1,4 +1,4 @@
-"""Tables, remarks and objects of the study of DailyDialog++, with the numbers that Sai et al. (2020) print."""
+"""Tables, remarks and objects of the study of DailyDialog++, next to the numbers that Sai et al. (2020) report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ACCURACY = ("metric", "references", "threshold", "acc. random", "paper", "r rand
             "r advers.", "paper")
 COUNTS = ("tp", "fn", "fp", "tn")
 CONFUSION = ("metric", "negatives", *COUNTS, "missing", "paper tp", "fn", "fp", "tn")
-PAIRS = ("best, beside", "negatives", "accuracy", "beside", "McNemar p", "chi² p", "r", "beside", "Williams p")
+PAIRS = ("best, other", "negatives", "accuracy", "other", "McNemar p", "chi² p", "r", "other", "Williams p")
 Pairs = dict[Kind, list[dict[str, Any]]]
 
 PAPER = Tables.of("deb")
@@ -53,7 +53,7 @@ CHANGES = {"unchanged": "unmodified positives", "reverse": "reverse word order",
 
 
 def printed(row: ScoredColumn, negatives: Kind, statistic: str) -> Decimal | None:
-    """Return accuracy or point-biserial correlation in Table 3, or in Table 7 if the table before has none."""
+    """Return an accuracy or correlation from Table 3, else from Table 6, or from Table 7 for a trained metric."""
     training = row.training or "random"
     notes = {"Table 3": WAYS[row.way], "Table 6": ""}
     if key(row) in TRAINED:
@@ -65,7 +65,7 @@ def printed(row: ScoredColumn, negatives: Kind, statistic: str) -> Decimal | Non
 
 
 def printed_with(row: ScoredColumn, table: str, **fields: str) -> Decimal | None:
-    """Return a number of Table 4 or 5, which are of trainings with random replies."""
+    """Return a number from Table 4 or 5; None unless the metric is untrained or trained on random replies, as there."""
     if row.training not in (None, "random"):
         return None
     return PAPER.value(table=table, metric=METRICS.get(key(row)), **fields)
@@ -83,10 +83,10 @@ def findings(rows: Sequence[ScoredColumn], cones: Mapping[str, Mapping[str, floa
     pairs = {kind: compare_pairs([row.scores for row in main], [row.threshold.value for row in main], replies, kind)
              for kind in NEGATIVES}
     grids = (
-        Grid("accuracy", "Relevant replies told from irrelevant ones", ACCURACY, tuple(map(_accuracy, rows)), of),
+        Grid("accuracy", "Accuracy: relevant against irrelevant replies", ACCURACY, tuple(map(_accuracy, rows)), of),
         Grid("confusion", "Confusion matrices", CONFUSION, tuple(_confusion(main)), of),
-        Grid("contests", "The best beside all others", PAIRS, tuple(_best(main, pairs)), of),
-        Grid("changes", "Changed relevant replies that are still taken for relevant", ("metric", *CHANGES),
+        Grid("contests", "The best compared with all others", PAIRS, tuple(_best(main, pairs)), of),
+        Grid("changes", "Changed relevant replies that still count as relevant", ("metric", *CHANGES),
              tuple(_changed(main)), of),
         Grid("conicity", "Conicity of embeddings", ("space", *SETS), tuple(_conicity(cones)), of))
     return Findings(
@@ -155,14 +155,16 @@ def _conicity(cones: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, .
 def _remarks(scores: ReplyScores) -> Iterator[str]:
     yield ("references: single is one relevant reply drawn at random; max, avg and standard use all but the k-th for "
            "the k-th reply of each kind; none: the metric uses none. The standard way is not listed if it equals "
-           "another. Matrices, tests and changes are of the standard way.")
-    yield ("trained metrics may have been trained on DailyDialog++'s own development part, on which other thresholds "
-           "are set: their accuracy at the best threshold is then too good. The test part is never trained on.")
-    yield (f"threshold: 0.5 for a trained metric; else the value of 0, 0.01, ..., 1 with the least errors on the "
+           "another. Confusion matrices, tests and changes use the standard way.")
+    yield ("trained metrics may have seen the development part of DailyDialog++ in training, on which the thresholds "
+           "of other metrics are set; their accuracy at the best threshold is then too high. No metric is trained on "
+           "the test part.")
+    yield (f"threshold: 0.5 for a trained metric; else the value of 0, 0.01, ..., 1 with the fewest errors on the "
            f"{len(scores.contexts['dev'])} contexts of the development part, relevant against random; for scores "
-           "outside 0 to 1, of their quantiles there. One threshold serves for random and adversarial replies.")
-    yield ("McNemar and Williams are adjusted over all pairs by Holm's method; chi² treats the replies as different "
-           "ones, as the paper does, and is not adjusted. All treat replies to one context as independent. "
+           "outside 0 to 1, one of their quantiles there. Random and adversarial replies have the same threshold.")
+    yield ("McNemar and Williams are adjusted over all pairs by Holm's method; chi² treats the replies of the two "
+           "metrics as independent samples, as the paper does, and is not adjusted. All treat replies to one context "
+           "as independent. "
            f"Seed: {scores.seed}.")
     yield from (f"left out, {name}: {reason}" for name, reason in scores.skips.items())
 
@@ -184,7 +186,7 @@ def _text(value: Decimal | None) -> str:
 
 
 def _percent(value: Decimal | float | None) -> str:
-    """Format a share in per cent; empty if nothing is printed, a dash if a measured one is missing."""
+    """Format a share in per cent: None (not reported) as an empty text, NaN (not measured) as a dash."""
     if value is None:
         return ""
     return f"{100 * float(value):.1f} %" if math.isfinite(value) else "–"

@@ -1,9 +1,9 @@
 """Trainings of the study of discrimination: a system on a corpus with a strategy, for several seeds.
 
-The accuracy with each seed is cached at once, so that an interrupted study trains only the rest.
+The accuracy with each seed is cached immediately, so that an interrupted study resumes with the remaining trainings.
 
 The parts are those of DynaEval's Table 2: the test parts of EmpatheticDialogues and DailyDialog, and ConvAI2's
-validation part. For each dialogue of 4 to 30 utterances twenty worse ones are made, the same for all systems and seeds;
+validation part. Each dialogue of 4 to 30 utterances is perturbed in twenty ways, the same for all systems and seeds;
 replacements come from the other dialogues of the part.
 """
 
@@ -36,14 +36,14 @@ STRATEGIES: dict[Negatives, str] = {"ur": "utterance replacement (ur)", "ss": "s
 KINDS = tuple(STRATEGIES)
 SEEDS = 5
 REVISION = 1
-"""To raise when worse dialogues are made differently; a metric has its own revision."""
+"""To be raised when the perturbation changes; metrics have revisions of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusPart:
-    """A training corpus and the split on which systems are tried; `printed` is its name in the paper.
+    """A training corpus and the split on which systems are evaluated; `printed` is its name in the paper.
 
-    `steps` are those of a training in the study, fewer than for the shipped weights.
+    `steps` is the number of training steps in the study, fewer than for the shipped weights.
     """
 
     corpus: str
@@ -73,10 +73,10 @@ def dialogues(part: CorpusPart, home: Path, limit: int | None = None) -> list[Di
     return fitting
 
 
-def share(better: Scores, less: Scores) -> float:
-    """Return how often a dialogue scores above its worse ones, a tie counting half; NaN if a score is missing."""
-    gained = np.repeat(better, len(less) // len(better)) - less
-    return float(((np.sign(gained) + 1) / 2).mean())
+def share(original: Scores, perturbed: Scores) -> float:
+    """Return how often a dialogue scores above its perturbed versions, a tie counting half; NaN without a score."""
+    difference = np.repeat(original, len(perturbed) // len(original)) - perturbed
+    return float(((np.sign(difference) + 1) / 2).mean())
 
 
 def adjacent(dialogues: Sequence[Turns], table: TextTable) -> Scores:
@@ -89,7 +89,7 @@ def adjacent(dialogues: Sequence[Turns], table: TextTable) -> Scores:
 
 @dataclass(eq=False)
 class Training:
-    """A system on a corpus with a strategy; data that all seeds share are made on first use."""
+    """A system on a corpus with a strategy; data shared by all seeds are built on first use."""
 
     label: str
     metric: Any
@@ -111,7 +111,7 @@ class Training:
 
     @property
     def key(self) -> list[Any]:
-        """Everything but the seed on which an accuracy depends."""
+        """Everything on which an accuracy depends, except the seed of its training."""
         file = corpora.path(self.part.corpus, self.models.home)
         digest = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
         return [REVISION, self.label, self.metric.card.revision, self.part.corpus, self.part.split, self.kind,
@@ -136,13 +136,13 @@ class Training:
 
     @cached_property
     def trial(self) -> tuple[TextTable, list[Turns], list[Turns]]:
-        """The table of texts, the dialogues, and the worse ones of each in turn."""
+        """The text table, the dialogues, and the perturbed versions of each dialogue in turn."""
         rng, window = np.random.default_rng([self.seed, KINDS.index(self.kind)]), self.part.window
         pool = [turn.text for dialogue in self.dialogues for turn in dialogue.utterances]
-        changed = [Turns(worse(dialogue.utterances, self.kind, pool, rng), window) for dialogue in self.dialogues
-                   for _ in range(PERTURBATIONS)]
+        perturbed = [Turns(worse(dialogue.utterances, self.kind, pool, rng), window) for dialogue in self.dialogues
+                     for _ in range(PERTURBATIONS)]
         return (TextTable(pool, self.read), [Turns(dialogue.utterances, window) for dialogue in self.dialogues],
-                changed)
+                perturbed)
 
     @cached_property
     def data(self) -> TrainingData:
@@ -156,13 +156,13 @@ class Training:
                 for seed in range(self.seed, self.seed + SEEDS)]
 
     def accuracy(self, seed: int) -> float:
-        """Return how often a dialogue scores above its worse ones, after a training if the system learns."""
+        """Return how often a dialogue scores above its perturbed versions, after training if the system learns."""
         if self.encoder is None:
             count, rng = len(self.dialogues), np.random.default_rng(seed)
             return share(rng.random(count), rng.random(count * PERTURBATIONS))
-        table, better, less = self.trial
+        table, original, perturbed = self.trial
         score = self._fitted(seed, table) if self.learns else lambda dialogues: adjacent(dialogues, table)
-        return share(score(better), score(less))
+        return share(score(original), score(perturbed))
 
     def _fitted(self, seed: int, table: TextTable) -> Callable[[Sequence[Turns]], Scores]:
         from metrics.training.loop import fit, randomness

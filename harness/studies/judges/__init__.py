@@ -1,9 +1,9 @@
-"""How much a language model's judgement depends on its size, the order of the answers, the words and the length.
+"""Sensitivity of a language model's judgements to its size, the order of the answers, the wording and the length.
 
 Each model is asked the same question, whether the reply is relevant and consistent, in three ways: as shipped
 (`judge:relevance`), with its two answers in the other order, and in other words; the text before the question is read
-once. If a judgement changes with the words of the question, its correlation says less; if it disappears with length
-held constant, the model counted words.
+once. If judgements change with the wording of the question, their correlation says less about the model; if the
+correlation disappears with length held constant, the model only measures length.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from harness.statistics.panel import panel
 from harness.studies import Findings, StudyRequest
 from metrics.models import catalogue
 
-TITLE = "What a language model's judgement hangs on"
+TITLE = "Sensitivity of a language model's judgements"
 FLAGS = ("dataset", "quality", "split")
 PROMPT = Path(__file__).with_name("three-ways.toml")
 SHIPPED = "as-shipped"
@@ -51,10 +51,10 @@ class Judgement:
 
 
 def study(request: StudyRequest) -> Findings:
-    """Ask every model of `--lm` (several with commas between) in three ways."""
+    """Ask every model of `--lm` (a list separated by commas) in three ways."""
     models = [name for name in (request.choice.lm if request.choice else "").split(",") if name]
     if not request.choice or not models:
-        raise BadConfig("say which models judge: --lm smollm2-135m, or several with commas between")
+        raise BadConfig("no model to judge: pass --lm smollm2-135m, or several models separated by commas")
     judges = tuple(f"judge:{PROMPT}[lm={model}]" for model in models)
     results, targets, failures = dataclasses.replace(
         request, selection=dataclasses.replace(request.selection, metrics=judges),
@@ -84,7 +84,7 @@ def _spearman(scores: np.ndarray, others: np.ndarray) -> float:
 
 
 def _seconds(results: Results, model: str) -> float:
-    """Return the seconds for 1,000 items and all questions."""
+    """Return the seconds that all questions on 1,000 items take."""
     timed = [row for row in results.timings if f"lm={model}]" in row.metric]
     items = sum(row.items for row in timed)
     return 1000 * sum(row.seconds for row in timed) / items if items else math.nan
@@ -92,7 +92,7 @@ def _seconds(results: Results, model: str) -> float:
 
 def findings(judgements: Sequence[Judgement], models: Sequence[str], seconds: dict[str, float],
              failures: tuple[str, ...] = ()) -> Findings:
-    """Build table and heat map; a mean is over the targets of a dataset, then over datasets."""
+    """Build the table and the heat map; means are over the targets of a dataset, then over datasets."""
     cells = [(model, way) for model in models for way in WAYS]
     means = np.array([_mean([row for row in judgements if (row.model, row.way) == cell]) for cell in cells])
     lines = tuple((model, WAYS[way], number(seconds[model], 0), *map(number, mean))
@@ -100,17 +100,17 @@ def findings(judgements: Sequence[Judgement], models: Sequence[str], seconds: di
     labels = tuple(f"{model}, {WAYS[way]}" for model, way in cells)
     square = np.full((len(labels) + 3, len(labels) + 3), np.nan)
     square[:len(labels), len(labels):] = means[:, :3]
-    heat = HeatMap.of("Judgements beside people, people with length held constant, and length",
+    heat = HeatMap.of("Judgements, ratings, ratings with length held constant, and length",
                       (*labels, "people", "people, length held", "length"), np.fmax(square, square.T),
                       f"Mean Spearman correlations of {len(labels)} judgements; the numbers are in judgement.csv.")
     known = catalogue.cards()
-    parameters = ", ".join(f"{model} {known[model].parameters / 1e6:,.0f} M" if model in known else f"{model} not known"
+    parameters = ", ".join(f"{model} {known[model].parameters / 1e6:,.0f} M" if model in known else f"{model} unknown"
                            for model in models)
     return Findings(
-        tables=(Grid("judges", "What a judgement hangs on", HEAD, lines,
+        tables=(Grid("judges", "Sensitivity of judgements", HEAD, lines,
                      f"mean over {', '.join(sorted({row.dataset for row in judgements}))}"),),
         remarks=(("ρ: Spearman's with the mean ratings, over items; mean over the qualities of a dataset, then over "
-                  "datasets. length held: partial correlation given the number of words. with as shipped: with the "
+                  "datasets. length held: partial correlation given the number of words. with shipped: with the "
                   "answers of the same model to the shipped question. s / 1,000: seconds for 1,000 items, all three "
                   f"questions. Parameters: {parameters}."),),
         objects={"judgement": [dataclasses.asdict(row) for row in judgements]}, maps=(heat,), failures=failures)

@@ -8,13 +8,13 @@
     v_g     = ELU(FC0(mean_i [h_i ; max_j A_ij])), zeros without a node  equation 10
     s       = σ(FC3(ELU(FC2(ELU(FC1([v_c ; v_g]))))))                    equation 11
 
-P brings a node's vector to the size of the layers. A node without an edge has z_i = 0. max_j A_ij, how near the nearest
-topic of the other side is, stands beside h_i because the softmax over the neighbours hides it: with a single neighbour
-it is 1 at whatever distance. The utterance branch reads the frozen encoder's vectors:
+P projects a node's vector to the size of the layers. A node without an edge has z_i = 0. max_j A_ij, the proximity of
+the nearest topic on the other side, is appended to h_i because the softmax over the neighbours hides it: the attention
+to a single neighbour is 1 at any distance. The utterance branch reads the frozen encoder's vectors:
 v_c = [h(c) ∘ h(r) ; |h(c) − h(r)| ; cos(c_t, r) ; match(c, r)].
 
-PublishedGrade is the paper's: P is the identity, max_j A_ij is left out, v_c is BERT's pooled state, brought to the
-width of v_g as in the released code.
+PublishedGrade is the paper's network: P is the identity, max_j A_ij is left out, and v_c is BERT's pooled state,
+projected to the width of v_g as in the released code.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from metrics.training.objectives import both_ways
 
 SLOPE = 0.2
 """Slope of LeakyReLU below 0 in the paper's network."""
-DROPPED = 0.2
-"""Share of the edges left out at a step of training."""
-FOLLOWS = 0.1
-"""Weight of finding the own reply of a batch beside the margin."""
+EDGE_DROPOUT = 0.2
+"""Share of the edges that are dropped in each training step."""
+MATCH_WEIGHT = 0.1
+"""Weight of the loss of matching contexts and replies within a batch, relative to the margin loss."""
 
 
 class TopicAttention(MessagePassing):  # type: ignore[misc]
-    """One layer of graph attention, scaled by the adjacency; the heads are side by side."""
+    """One layer of graph attention, scaled by the adjacency; the heads are concatenated."""
 
     def __init__(self, size: int, heads: int, slope: float) -> None:
         super().__init__(aggr="add", node_dim=0)
@@ -60,8 +60,8 @@ class TopicAttention(MessagePassing):  # type: ignore[misc]
         """Return the nodes (N, size) after the layer; `edges` (2, E) go from source to target."""
         lifted = self.lift(nodes).unflatten(-1, (self.heads, -1))  # (N, heads, size / heads)
         scores = (lifted * self.source).sum(-1), (lifted * self.target).sum(-1)
-        together = self.propagate(edges, x=lifted, score=scores, adjacency=adjacency)
-        return functional.elu(self.own(nodes) + together.flatten(1))
+        attended = self.propagate(edges, x=lifted, score=scores, adjacency=adjacency)
+        return functional.elu(self.own(nodes) + attended.flatten(1))
 
     def message(self, x_j: Any, score_i: Any, score_j: Any, adjacency: Any, index: Any, size_i: int | None) -> Any:
         """Return the message along each edge: (E, heads, size / heads)."""
@@ -70,24 +70,24 @@ class TopicAttention(MessagePassing):  # type: ignore[misc]
 
 
 class TopicGraph(nn.Module):
-    """The graph branch; with `out`, the width of v_g, it is the paper's, whose layers are as wide as the vectors."""
+    """The graph branch; `out`, the width of v_g, selects the paper's, whose layers are as wide as the vectors."""
 
     def __init__(self, width: int, size: int = 48, heads: int = 4, layers: int = 3, hops: int = 2,
                  out: int = 0) -> None:
         super().__init__()
         self.hops, self.published = hops, bool(out)
         size, slope = (width, SLOPE) if self.published else (size, 0.01)
-        inputs = hops + (not self.published)  # every W_k side by side, behind P where that is not the identity
+        inputs = hops + (not self.published)  # P, unless it is the identity, and all W_k in one layer
         self.first: Any = nn.Linear(inputs * width, size) if inputs else None
         self.layers = nn.ModuleList(TopicAttention(size, heads, slope) for _ in range(layers))
         self.last = nn.Linear(size, out) if out else nn.Linear(size + 1, size)
 
     def forward(self, graphs: Any) -> Any:
-        """Return v_g of the graphs of a batch, whose edges stand in one direction only: (graphs, size)."""
+        """Return v_g of the graphs of a batch, whose edges are stored in one direction only: (graphs, size)."""
         edges, weights = graphs.edge_index, graphs.edge_attr.to(graphs.x.dtype)
         if self.training:
-            stays = torch.rand(len(weights), device=weights.device) >= DROPPED
-            edges, weights = edges[:, stays], weights[stays]
+            kept = torch.rand(len(weights), device=weights.device) >= EDGE_DROPOUT
+            edges, weights = edges[:, kept], weights[kept]
         edges, weights = torch.cat([edges, edges.flip(0)], dim=1), torch.cat([weights, weights])
         adjacency = normalised(edges, weights, len(graphs.x))
         nodes = graphs.x[:, 0]
@@ -105,7 +105,7 @@ class TopicGraph(nn.Module):
 
 
 def normalised(edges: Any, weights: Any, nodes: int) -> Any:
-    """Return (D + I)^−½ A (D + I)^−½ of each edge, where every edge stands in both directions."""
+    """Return (D + I)^−½ A (D + I)^−½ of each edge, given every edge in both directions."""
     degrees = scatter(weights, edges[1], dim_size=nodes) + 1
     return weights * degrees[edges].rsqrt().prod(0)
 
@@ -124,7 +124,7 @@ class Coherence(nn.Module):
 
 @architecture("grade-head")
 class GradeNetwork(PairHead):
-    """Both branches, or the utterance branch alone; in training it also finds the own reply of a batch."""
+    """Both branches, or only the utterance branch; training also matches contexts and replies within a batch."""
 
     def __init__(self, width: int, turns: int = TURNS, nodes: int = 0, size: int = 32, topics: int = 48,
                  hidden: int = 64, second: int = 32, hops: int = 2, dropout: float = 0.2) -> None:
@@ -143,7 +143,7 @@ class GradeNetwork(PairHead):
 
     def extra_loss(self) -> Any:
         (right, _), self._read = self._read[-2:], []
-        return FOLLOWS * both_ways(self.match.matrix(*right))
+        return MATCH_WEIGHT * both_ways(self.match.matrix(*right))
 
     def forward(self, context: Any, reply: Any, graphs: Any = None) -> Any:
         self._read = [*self._read[-1:], (context, reply)]
@@ -157,7 +157,7 @@ class GradeNetwork(PairHead):
 
 @architecture("grade-cross-encoder")
 class PublishedGrade(TokenArchitecture):
-    """The layers behind BERT: its own pooling layer, the graph branch unless `nodes` is 0, the net over both."""
+    """The layers on top of BERT: a pooling layer, the graph branch unless `nodes` is 0, and the net over both."""
 
     dense: nn.Linear
 
@@ -172,7 +172,7 @@ class PublishedGrade(TokenArchitecture):
     def reading(self, reading: Any) -> Any:
         return reading.pair._replace(context=reading.pair.context[-2:])
 
-    def beside(self, readings: Any) -> tuple[Any, ...]:
+    def extra_inputs(self, readings: Any) -> tuple[Any, ...]:
         return graphs_of(readings)
 
     def forward(self, first: Any, graphs: Any = None) -> Any:
@@ -191,7 +191,7 @@ def graphs_of(readings: Sequence[Any]) -> tuple[Any, ...]:
 
 @architecture("topic-graph")
 class TopicCoherence(Architecture):
-    """TCM of MME-CRS: the graph branch and its net alone; with `branch`, the width of v_g, as in the paper."""
+    """TCM of MME-CRS: only the graph branch and its net; `branch`, the width of v_g, selects the paper's."""
 
     def __init__(self, nodes: int, topics: int = 48, hidden: int = 64, second: int = 32, dropout: float = 0.2,
                  heads: int = 4, layers: int = 3, branch: int = 0, width: int = 0) -> None:

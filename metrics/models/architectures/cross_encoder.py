@@ -42,7 +42,7 @@ class TokenArchitecture(Architecture):
         """Return what the transformer reads of a reading."""
         return cast(Reading, reading)
 
-    def beside(self, readings: Sequence[Any]) -> tuple[Any, ...]:
+    def extra_inputs(self, readings: Sequence[Any]) -> tuple[Any, ...]:
         """Return what `forward` takes besides the pooled states."""
         del readings
         return ()
@@ -58,7 +58,7 @@ class TokenArchitecture(Architecture):
         device = next(self.parameters()).device
         return self.by_block(readings, lambda rows: self(
             torch.from_numpy(vectors[rows]).to(device),
-            *(part.to(device) for part in self.beside([readings[row] for row in rows]))))
+            *(part.to(device) for part in self.extra_inputs([readings[row] for row in rows]))))
 
 
 def joined(pair: Any) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Heads on whole utterances and dialogues, behind a frozen encoder; and RUBER's network on its input embeddings.
+"""Heads on whole utterances and dialogues, on top of a frozen encoder; and RUBER's network on its input embeddings.
 
 Vectors are those of heads.py.
 """
@@ -21,9 +21,9 @@ from metrics.models.readings import Dialogue, Pair
 from metrics.models.text_table import TextTable, padded
 
 BEFORE = 2
-"""Utterances before one that its cosines are taken with."""
+"""Number of preceding utterances whose cosines with an utterance are inputs."""
 CONTEXT, RESPONSE = 40, 30
-"""Tokens that RUBER reads of a context, its last, and of a response, its first."""
+"""Numbers of tokens that RUBER reads: the last of a context, the first of a response."""
 
 
 @architecture("utterance-head")
@@ -71,14 +71,15 @@ class Regression(Architecture):
         return (torch.tensor(np.asarray(readings), dtype=torch.float32),)
 
     def forward(self, scores: Any) -> Any:
-        whole = self.with_facts(scores.nan_to_num())
-        return torch.where(scores[:, 2:].isnan(), self.without_facts(scores[:, :2].nan_to_num()), whole).squeeze(-1)
+        with_facts = self.with_facts(scores.nan_to_num())
+        without_facts = self.without_facts(scores[:, :2].nan_to_num())
+        return torch.where(scores[:, 2:].isnan(), without_facts, with_facts).squeeze(-1)
 
 
 class DialogueReader(nn.Module):
-    """A linear layer and two convolutions over three utterances; the mean of the states.
+    """A linear layer and two convolutions over three utterances, averaged over the dialogue.
 
-    Beside each utterance stand its product with the one before it and the pre-trained cosines with the two before it.
+    Each utterance is concatenated with its product with the previous one and its cosines with the previous two.
     """
 
     def __init__(self, width: int, size: int, hidden: int, dropout: float) -> None:
@@ -89,7 +90,7 @@ class DialogueReader(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, dialogues: Any) -> Any:
-        """Read utterances (B, T, 2 · width), the first first, padded with zeros: (B, hidden)."""
+        """Read utterances (B, T, 2 · width) in order, padded with zeros: (B, hidden)."""
         present = (dialogues != 0).any(-1, keepdim=True)  # (B, T, 1)
         small = torch.tanh(self.down(standard(dialogues))) * present  # (B, T, size)
         product = small * earlier(small, 1) * small.shape[-1] ** 0.5
@@ -124,12 +125,12 @@ class DialogueConvolution(Architecture):
 
 
 def earlier(utterances: Any, back: int) -> Any:
-    """Shift the utterances so many places to the right, zeros at the beginning: (B, T, H)."""
+    """Shift the utterances to the right by `back` positions, with zeros at the beginning: (B, T, H)."""
     return functional.pad(utterances, (0, 0, back, 0))[:, : utterances.shape[1]]
 
 
 def neighbours(utterances: Any) -> Any:
-    """Return at each place the utterance before it, itself, and the one after it: (B, T, 3 · H)."""
+    """Concatenate each utterance with the previous and the next one: (B, T, 3 · H)."""
     later = functional.pad(utterances, (0, 0, 0, 1))[:, 1:]
     return torch.cat([earlier(utterances, 1), utterances, later], -1)
 
@@ -159,9 +160,9 @@ class TokenTable:
 
 @architecture("recurrent")
 class Recurrent(Architecture):
-    """RUBER's unreferenced part: GRUs read the context and the response, [q ; r ; qᵀMr] into a net.
+    """RUBER's unreferenced part: GRUs read the context and the response; a net scores [q ; r ; qᵀMr].
 
-    Words are frozen input embeddings of the encoder (B, T, width), brought to a smaller size; `lengths` (B,) are ≥ 1.
+    Words are frozen input embeddings of the encoder (B, T, width), projected to a smaller size; `lengths` (B,) are ≥ 1.
     """
 
     def __init__(self, width: int, size: int = 128, hidden: int = 64, layers: int = 1, dropout: float = 0.1) -> None:
@@ -171,7 +172,7 @@ class Recurrent(Architecture):
             nn.GRU(size, hidden, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0)
             for _ in ("forwards", "backwards")) for _ in ("context", "reply"))
         for name, weight in (*self.context.named_parameters(), *self.reply.named_parameters()):
-            if "weight" in name:  # the default loses the input in the biases, above all in a second layer
+            if "weight" in name:  # by default the biases drown out the input, above all in a second layer
                 nn.init.orthogonal_(weight)
             else:
                 nn.init.zeros_(weight)

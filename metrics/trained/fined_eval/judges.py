@@ -1,8 +1,8 @@
-"""Judges that rate the training dialogues of FineD-Eval, in place of the pre-trained ones that the paper takes.
+"""Judges that rate the training dialogues of FineD-Eval, in place of the paper's pre-trained ones.
 
-    inference    P(entailment), P(neutral), P(contradiction) of two utterances, from pairs that a corpus labels
-    sentiment    P(positive) of an utterance, from utterances with an emotion
-    answers      how well an answer goes with its question, from finding the answer among others
+    inference    P(entailment), P(neutral), P(contradiction) of two utterances, trained on labelled pairs
+    sentiment    P(positive) of an utterance, trained on utterances labelled with an emotion
+    answers      fit of an answer to its question, trained to find the answer among others
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from metrics.training.loop import fit
 from metrics.training.objectives import BATCH, both_ways
 
 INFERENCES = ("entailment", "neutral", "contradiction")
-"""Labels of a pair of sentences, as DialogueNLI (Welleck et al. 2019) has them."""
+"""Labels of a pair of sentences in DialogueNLI (Welleck et al. 2019)."""
 POSITIVE = frozenset({"happiness", "happy", "joy"})
-"""Emotions of an utterance that are positive sentiment."""
-PASSES, MOST = 8, 600
-"""Passes of a judge over its training pairs, and its most steps."""
+"""Emotions that count as positive sentiment."""
+EPOCHS, MAX_STEPS = 8, 600
+"""Epochs of a judge's training, and the limit of its steps."""
 BLOCK = 4096
-"""Pairs that are judged at a time."""
+"""Number of pairs that are judged at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class FittedJudge:
 
 
 def is_inference(dialogue: Dialogue) -> bool:
-    """Return True for a pair of sentences with a label of inference."""
+    """Return True if the dialogue is a pair of sentences with an inference label."""
     return dialogue.labels.get("label") in INFERENCES and len(dialogue.utterances) > 1
 
 
 def inference(data: TrainingData, table: TextTable) -> FittedJudge | None:
-    """Return P(entailment), P(neutral), P(contradiction) of pairs of sentences: (pairs, 3); None without labels."""
+    """Return a judge of P(entailment), P(neutral), P(contradiction) of pairs: (pairs, 3); None without labels."""
     training, held = (
         [(*table.rows(turn.text for turn in dialogue.utterances[:2]), INFERENCES.index(dialogue.labels["label"]))
          for dialogue in dialogues if is_inference(dialogue)] for dialogues in (data.dialogues(), data.held_out()))
@@ -67,7 +67,7 @@ def inference(data: TrainingData, table: TextTable) -> FittedJudge | None:
 
 
 def sentiment(data: TrainingData, table: TextTable) -> FittedJudge | None:
-    """Return P(positive) of utterances; None without emotions of both kinds."""
+    """Return a judge of P(positive) of utterances; None without both positive and other emotions."""
     training, held = (
         [(row, int(emotion in POSITIVE)) for dialogue in dialogues for row, emotion in zip(
             table.rows(turn.text for turn in dialogue.utterances).tolist(),
@@ -79,7 +79,7 @@ def sentiment(data: TrainingData, table: TextTable) -> FittedJudge | None:
 
 
 def answers(data: TrainingData, table: TextTable, training: Rows, held: Rows) -> FittedJudge | None:
-    """Return how well replies answer questions, 0 to 1; learned from rows (pairs, 2)."""
+    """Return a judge of how well replies answer questions, 0 to 1; trained on rows (pairs, 2)."""
     if len(training) < 2 or len(held) < 2:
         return None
 
@@ -98,7 +98,7 @@ def answers(data: TrainingData, table: TextTable, training: Rows, held: Rows) ->
 
 def _classifier(data: TrainingData, network: Any, table: TextTable, training: Sequence[tuple[int, ...]],
                 held: Sequence[tuple[int, ...]]) -> FittedJudge:
-    """Fit a classifier of rows, whose label is the last column, every label as often as the others."""
+    """Fit a classifier on rows whose last column is the label; every label is drawn equally often."""
     rows, held_rows = np.array(training, dtype=np.intp), np.array(held, dtype=np.intp)
     by_label = [np.flatnonzero(rows[:, -1] == label) for label in np.unique(rows[:, -1])]
     binary = isinstance(network, UtteranceHead)
@@ -126,7 +126,7 @@ def _classifier(data: TrainingData, network: Any, table: TextTable, training: Se
 
 def _fit(data: TrainingData, network: Any, draw: Callable[[np.random.Generator], Any], held: Sequence[Any],
          loss: Callable[[Any, Any], Any], size: int) -> Any:
-    steps = min(max(1, PASSES * size // BATCH), MOST)
+    steps = min(max(1, EPOCHS * size // BATCH), MAX_STEPS)
     recipe = Recipe((), steps=steps, rate=2e-3, every=max(1, steps // 6), patience=3)
     fit(Objective(network, {}, draw, held, loss), recipe, data.models.machine, data.seed)
     return network.cpu().eval()

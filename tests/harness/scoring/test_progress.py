@@ -45,7 +45,7 @@ def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
         progress.part_ended(third, 4.0, "lost", worker=1)
         assert progress.line().startswith("1/4 parts"), "a lost part is still to be scored"
         progress.part_began(third)
-        READING.asked += 400
+        READING.requested += 400
         READING.read(100)
         clock[0] += 10
         line = "1/4 parts  7 tokens/s  about 0:37 left  toy (2 of 3)"

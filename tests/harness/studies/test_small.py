@@ -37,7 +37,7 @@ def test_a_model_is_asked_in_three_ways(home: Path, tmp_path: Path, invoke: Invo
     folder.mkdir(parents=True)
     gguf.convert("tiny", tiny.gguf(tmp_path / "tiny.gguf", length=8192), folder)
     argv = ["study", "judges", "--dataset", "convai2-grade", "--limit", "12", "--out", tmp_path / "out"]
-    assert "say which models judge" in invoke(*argv, status=2).err
+    assert "no model to judge" in invoke(*argv, status=2).err
     invoke(*argv, "--lm", "tiny")
     with (tmp_path / "out" / "studies" / "judges" / "judgement.csv").open() as stream:
         rows = list(csv.DictReader(stream))

@@ -81,7 +81,7 @@ def test_a_full_disk_and_too_large_numbers_are_reported(tmp_path: Path, monkeypa
 
     with monkeypatch.context() as disk:
         disk.setattr(Files, "write", full)
-        with pytest.raises(MetricError, match="No space left on device; make room there"):
+        with pytest.raises(MetricError, match="No space left on device; free some disk space there"):
             missing(tmp_path, "one")
     monkeypatch.setattr(Numbers, "means_and_maxima", lambda self, texts: np.full((len(texts), 6), 7e4, np.float32))
     with pytest.raises(MetricError, match=r"7e\+04 is more than float16 holds"):
@@ -93,7 +93,7 @@ TALK = ["hello there", "what", "", "you like tea", "a good reply to you", "what"
 
 def test_an_interrupted_reading_keeps_its_blocks(
         home: Path, tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TOGETHER", 2)
+    monkeypatch.setattr(module, "BLOCK", 2)
     encoder = Models(home, Choice(encoder=str(tiny_encoder), device="cpu")).encoder()
     expected = np.hstack([encoder.sentences(TALK, "mean"), encoder.sentences(TALK, "max")])
     np.testing.assert_array_equal(encoder.means_and_maxima(TALK), expected)
@@ -166,12 +166,12 @@ def test_the_cost_of_a_metric_does_not_depend_on_the_order(monkeypatch: pytest.M
 
         for metric in order:
             memory.begin()
-            start, others = clock[0], READING.others
+            start, excluded = clock[0], READING.excluded
             if metric == "a":
                 memory.through(("words",), ["tea", "green"], words)
             memory.through(("sentences",), ["tea"] * 2 if metric == "a" else ["tea", "yes"], sentences)
             spend(2)
-            spent[metric] = clock[0] - start - (READING.others - others)
+            spent[metric] = clock[0] - start - (READING.excluded - excluded)
         return spent
 
     assert costs("ba")["b"] == costs("ab")["b"] == pytest.approx(4 + 4 + 1 + 2)

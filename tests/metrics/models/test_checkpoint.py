@@ -123,7 +123,7 @@ def test_weights_of_another_network_are_refused(
     for config, part in (({"out_features": 3}, "size mismatch"), ({"colour": "red"}, "colour"),
                          ({"bias": False}, "bias")):
         write(shipped / "toy", "", **config)
-        with pytest.raises(MissingResource, match=f"holds those of another network.*{part}") as caught:
+        with pytest.raises(MissingResource, match=f"does not fit the network.*{part}") as caught:
             Models(home, Choice(device="cpu")).trained("toy", torch.nn.Linear)
         assert "\n" not in str(caught.value)
     class Frozen(torch.nn.Module):

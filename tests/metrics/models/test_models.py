@@ -53,7 +53,7 @@ def test_precision_is_part_of_the_identity(home: Path, tiny_encoder: Path) -> No
 
 
 def test_an_unknown_resource_is_refused_with_the_known(models: Models) -> None:
-    with pytest.raises(MissingResource, match=f"no resource 'nothing' is known; known: {next(iter(LOCATIONS))}"):
+    with pytest.raises(MissingResource, match=f"unknown resource 'nothing'; known: {next(iter(LOCATIONS))}"):
         models.resource("nothing")
 
 
@@ -83,7 +83,7 @@ def test_an_unknown_device_is_refused(name: str) -> None:
 def test_impossible_choices_are_refused() -> None:
     for arguments, reason in ((("cpu", "fp8"), "precision should be one of auto, fp32, bf16, fp16, not 'fp8'"),
                               (("cpu", "fp32", 0), "a batch should hold 1 token or more, not 0"),
-                              (("cuda:1,cuda:1",), "device cuda:1,cuda:1 names a device twice")):
+                              (("cuda:1,cuda:1",), "--device cuda:1,cuda:1: lists a device twice")):
         with pytest.raises(MetricError, match=reason):
             machine(*arguments)  # type: ignore[arg-type]
     if not (torch.cuda.is_available() or torch.backends.mps.is_available()):

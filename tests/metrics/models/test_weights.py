@@ -191,7 +191,7 @@ def test_a_missing_output_layer_is_refused(
 REFUSALS = {
     "me/none": "the hub has no model of that name", "me/tiny@v9": "no such revision",
     "me/gated": "its licence must be accepted", "me/cut": "disconnected",
-    "me/pickled": "a pickle, which can run code, is not read",
+    "me/pickled": "pickles are not read because they can run code",
     "me/breaking-off": "without sending complete message body",
 }
 
