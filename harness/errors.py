@@ -1,4 +1,4 @@
-"""What can go wrong in the harness, each with a message of one line.
+"""Exceptions of the harness; each message is one line.
 
     HarnessError
     ├── BadConfig      a flag, a config file or a ratings file that cannot be used

@@ -50,7 +50,7 @@ class Input:
     logged: bool = False
 
     def of(self, columns: Columns, aggregation: str = "") -> Column:
-        """Return its scores among the columns of its metric, of the aggregation over turns where there is one."""
+        """Return its scores from the columns of its metric, for the given aggregation over turns if there is one."""
         scores = columns.get(self.column + aggregation, columns[self.column])
         return np.sign(scores) * np.log1p(np.abs(scores)) if self.logged else scores
 

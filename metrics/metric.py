@@ -98,7 +98,7 @@ class Adaptive(Protocol):
 class Trained:
     """Base class of metrics with trained weights; the options decide which.
 
-    A field `encoder` names the encoder that the weights read, empty for that of the run; without it they read none.
+    A field `encoder` names the encoder that the weights read, empty for the run's; without this field they read none.
     """
 
     __slots__ = ()
@@ -148,7 +148,7 @@ def is_name(text: str) -> bool:
 
 
 def as_metric(kind: Any) -> type[Metric]:
-    """Return the class if it is a metric; MetricError says what it lacks."""
+    """Return the class if it is a metric; else raise MetricError with the missing part."""
     card = getattr(kind, "card", None)
     if not (dataclasses.is_dataclass(kind) and callable(getattr(kind, "score", None)) and isinstance(card, MetricCard)):
         raise MetricError(f"{kind.__qualname__} is no dataclass with a card and a method score")

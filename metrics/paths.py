@@ -29,7 +29,7 @@ def bare(text: str, here: str = "") -> str:
 
 
 def placed(text: str, folders: Sequence[Path]) -> str:
-    """Replace each path in a text by that of the same name in the first folder that has it, or FileNotFoundError."""
+    """Replace each path in a text by the file of that name in the first folder that has it; else FileNotFoundError."""
     def path_of(match: re.Match[str]) -> str:
         name = last(match[0])
         for folder in folders:

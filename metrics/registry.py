@@ -1,6 +1,6 @@
 """The registry: every metric by name, imported when it is first needed.
 
-A built-in metric is a file in a family's folder, or a package there with a `metric.py`; its name is that of the file,
+A built-in metric is a file in a family's folder, or a package there with a `metric.py`; its name is the file's name
 with hyphens. Installed packages add metrics by entry points in the group `harness.metrics`.
 
 A metric is requested as `NAME` or `NAME[option=value,...]`. Two further kinds of name are not listed: `PREFIX:NAME`
@@ -158,7 +158,7 @@ def option_values(kind: type[Any], name: str, requested: str, text: str) -> dict
 
 
 def _value(hint: Any, text: str) -> Any:
-    """Convert the text of an option to its type; ValueError says what is expected."""
+    """Convert the text of an option to its type; ValueError names the expected values."""
     if hint is Any:
         for kind in (int, float):
             with contextlib.suppress(ValueError):
@@ -176,7 +176,7 @@ def _value(hint: Any, text: str) -> Any:
 
 
 def _kind(name: str) -> type[Metric]:
-    """Return the class behind a name; that of a path or prefix is made anew, since its file may have changed."""
+    """Return the class behind a name; the class of a path or prefix is rebuilt, since its file may have changed."""
     if is_path(name):
         from metrics.external import files
 

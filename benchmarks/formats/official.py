@@ -9,7 +9,7 @@ The files need some care:
 - If a response starts with "System: ", the marks of its record name the speakers. Otherwise turns alternate, back from
   the response.
 - Votes may be numbers, quoted or not; "N/A ..." is a vote not given. No votes is not zero votes of 0.
-- esl and ncm are rated by `win_ratio` only, as in the challenge; one that is no number is no vote.
+- esl and ncm are rated by `win_ratio` only, as in the challenge; a ratio that is not a number is ignored.
 """
 
 from __future__ import annotations

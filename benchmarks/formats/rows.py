@@ -1,6 +1,6 @@
 """Rows of text files (CSV, TSV, JSON Lines) and of lists in JSON, each with its location for messages.
 
-Files may be hostile: one parser, Python's own and strict, decides where a quote ends, and lines are bounded.
+Files may be hostile: quotes are parsed by Python's csv module in strict mode only, and the length of lines is limited.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from benchmarks.sources import RatedRow, read_json
 
 
 def convert(path: Path, card: DatasetCard) -> Dataset:
-    """Read the records of the card's level; answers in words are no votes."""
+    """Read the records of the card's level; answers in words are ignored."""
     def read(record: Any) -> Iterator[RatedRow]:
         response = record.get("response")
         if ("response" in record) is (card.level == "turn"):

@@ -113,7 +113,7 @@ def _members(archive: Path, stream: IO[bytes], meter: _Meter) -> Iterator[Member
 
 def _zip_members(packed: Any, meter: _Meter) -> Iterator[Member]:
     with zipfile.ZipFile(packed) as opened:
-        meter.packed = 0  # the table of contents is no content
+        meter.packed = 0  # do not count the table of contents
         for member in opened.infolist():
             name = meter.member = member.orig_filename
             if member.flag_bits & 0x1:

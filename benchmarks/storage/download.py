@@ -1,8 +1,8 @@
 """Download a file over http or https, resuming after a broken connection.
 
-Received bytes lie in `.NAME.part`, beside a note of the server's ETag and length. The next attempt, or the next run,
-requests the rest on condition that nothing changed (RFC 9110: Range, If-Range). A server that sends all of it again, or
-another length, starts the file afresh. Redirects stay on the web.
+Received bytes are stored in `.NAME.part`, next to a note of the server's ETag and length. The next attempt, or the next
+run, requests the rest if the file has not changed (RFC 9110: Range, If-Range). If the server sends the whole file or
+another length, the download starts afresh. Redirects to other protocols are not followed.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ they are converted, so that an interrupted run continues. Datasets behind a regi
 
 The mirror is a Hugging Face dataset with the organisers' files, made for DSTC11 Track 4; it has the development sets
 but dstc6. Scripts written for it read DSTC_11_Track_4/metadata/dev/en/NAME/NAME_eval.json. It was first uploaded as one
-archive, later as a folder: the file in the folder is tried, then the member of the archive, of which only that part is
-downloaded. That its records are the organisers' is verified against scripts that read them, not a stored copy.
+archive, later as a folder: the file in the folder is tried first, then the member of the archive, without downloading
+the rest. The format of its records was checked against scripts that read them, not against a copy of the data.
 """
 
 from __future__ import annotations

@@ -16,12 +16,12 @@ AVERAGED = {"jsalt": 1, "esl": 1, "ncm": 1, "dstc10-topical": 4, "dstc10-persona
 """Targets behind each average of Table 2: eleven in all."""
 
 PRINTED = "printed"
-"""The ranks by the printed averages, beside those under the rules."""
+"""Name of the ranking by the printed averages, next to the rankings under the rules."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedTable:
-    """A printed table; `rule` is that of its averages, `counts` the targets behind a number if averages are printed."""
+    """A printed table; `rule` gives its averages, `counts` the number of targets in each average if it is printed."""
 
     name: str
     source: str

@@ -1,6 +1,6 @@
-"""The challenge as an exhibit: the winner under each rule, printed averages beside recomputed ones, and this run.
+"""The challenge as an exhibit: the winner under each rule, printed and recomputed averages, and this run.
 
-A run stands beside print only on real datasets that it read whole.
+A run is compared with printed numbers only on complete, real datasets.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MOST_COLUMNS = 12
 
 
 def challenge(report: Results) -> Exhibit:
-    """Return the challenge beside a run; without real data of it, the printed tables only."""
+    """Return the printed tables of the challenge, compared with a run if it has the real data."""
     part = measured.partial(report)
     grids, remarks = list[Grid](), list[str]()
     if not part:
@@ -54,7 +54,7 @@ def challenge(report: Results) -> Exhibit:
         remarks.append(WHOLE.format(part) if part else NOTHING)
     return Exhibit(
         name="dstc10", kind="challenge", title="The challenge: published and recomputed", lead=LEAD, command=COMMAND,
-        grids=(*grids, *([] if part else _beside(report)), *printed()), remarks=(*remarks, *REMARKS))
+        grids=(*grids, *([] if part else _comparison(report)), *printed()), remarks=(*remarks, *REMARKS))
 
 
 def printed() -> Iterator[Grid]:
@@ -106,8 +106,8 @@ def _development(comparison: PublishedComparison) -> Grid:
                 "Spearman, mean over the qualities of each")
 
 
-def _beside(report: Results) -> Iterator[Grid]:
-    """Yield the printed numbers of each metric beside this run; the pages of metrics show their rows of it."""
+def _comparison(report: Results) -> Iterator[Grid]:
+    """Yield the printed numbers of each metric and those of this run; the page of a metric shows its rows."""
     rows = sorted({(column, number_.dataset, number_.quality, f"{number_.metric}, {number_.source}, {number_.table}",
                     str(number_.value).replace("-", "−"), number(value, 3), qualities)
                    for column, number_, value, qualities in measured.printed_beside(report)})
@@ -123,7 +123,7 @@ def _sets(comparison: PublishedComparison) -> str:
 
 
 def _test(report: Results) -> Iterator[Grid]:
-    """Yield the best columns of the run beside the teams, if it has the judgements of all five test datasets."""
+    """Yield the teams and the best columns of the run, if it has the ratings of all five test datasets."""
     if not AVERAGED.keys() <= {entry.name for entry in report.datasets if entry.kind == "real"}:
         return
     targets = {(row.dataset, row.quality) for row in report.correlations if row.statistic == "spearman"

@@ -1,6 +1,6 @@
 """Compare two results of the same run row by row: the number and size of differences per table.
 
-Item scores are compared column by column: what one metric, or people, gave all items of a dataset.
+Item scores are compared column by column: the scores of one metric, or the ratings, of all items of a dataset.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def apart(first: Any, second: Any) -> float:
     if isinstance(first, np.ndarray):
         if first.shape != second.shape or (np.isnan(first) != np.isnan(second)).any():
             return math.inf
-        with np.errstate(invalid="ignore"):  # of two that are infinite the difference is none
+        with np.errstate(invalid="ignore"):  # the difference of two infinities is NaN
             return float(np.nanmax(np.abs(first - second), initial=0.0))
     if first == second or (first != first and second != second):
         return 0.0

@@ -9,7 +9,7 @@
 | `reliability.parquet` | one `Reliability` per dataset, quality and method |
 | `points/DATASET.parquet` | `ItemScores`: one row per item with ratings, scores, system and words |
 | `examples.json` | `Example`: items on which people and metrics disagree most, with their texts |
-| `timings.json` | `Timing`: what scoring took; the only file that differs between two runs of the same thing |
+| `timings.json` | `Timing`: seconds of scoring; the only file that differs between two runs of the same plan |
 
 A missing number is NaN in Parquet and null in JSON. A file is read when its rows are first requested, and refused if
 its SHA-256 is not the one in `report.json`.
@@ -73,7 +73,7 @@ class _Later(UserList[Any]):
 def read(folder: Path | str) -> Results:
     """Read results, without torch and without the datasets; large tables on first use.
 
-    `folder` is the report, or that of the run whose report is in it.
+    `folder` is the report or the output folder of a run, which contains it.
     """
     folder = Path(folder)
     if not (folder / "report.json").is_file() and (folder / "report" / "report.json").is_file():

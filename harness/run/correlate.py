@@ -2,7 +2,7 @@
 
     Scores, Judged  --item_scores-->  ItemScores  --targets-->  TargetData  --correlations-->  Correlation
 
-The results keep the `ItemScores`, so the same targets can be made of them later, without a metric running.
+The results keep the `ItemScores`, so the same targets can be rebuilt from them later without running a metric.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _wanted(column: str, columns: Collection[str], ways: frozenset[str]) -> bool
 
 
 def conversations(items: Sequence[Item]) -> Codes:
-    """Return the conversation of each item; it goes on where a context begins with another context and its response."""
+    """Return the conversation of each item: a context that extends another context and its response continues it."""
     contexts = [tuple(turn.text for turn in item.context) for item in items]
     answered = {(*context, item.response.text) for context, item in zip(contexts, items, strict=True) if item.response}
     first = dict[tuple[str, ...], tuple[str, ...]]()  # the context with which each conversation begins

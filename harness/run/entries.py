@@ -126,7 +126,7 @@ def _trained_on(metric: Metric, models: Models) -> str:
 
 
 def _fitted_on(metric: Metric) -> str:
-    """Return what a metric or its inputs were fitted on; ratings take precedence."""
+    """Return the kind of data that a metric or its inputs were fitted on; ratings take precedence."""
     if not isinstance(metric, Composite):
         return metric.card.fitted_on
     levels = {"ratings" if metric.learns else "", *map(_fitted_on, _parts(metric))}

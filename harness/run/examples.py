@@ -32,7 +32,7 @@ Ranks = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """The rating to show of each item, NaN if there is none, and its rank."""
+    """The displayed rating of each item, NaN if there is none, and its rank."""
 
     quality: str
     dimension: str

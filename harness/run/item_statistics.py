@@ -94,7 +94,7 @@ def restated(results: Results, request: Request, test: str, wanted: Callable[[st
 
 
 def by_williams(results: Results, statistic: str, wanted: Callable[[str, str], bool]) -> Iterator[Comparisons]:
-    """Return Williams' test of every two columns over items and over contexts, to print beside another test."""
+    """Return Williams' test of all pairs of columns over items and over contexts, for comparison with another test."""
     for target in _targets(results, wanted):
         for test in ("williams", "williams-contexts"):
             yield comparisons(target, Request(statistic), test)

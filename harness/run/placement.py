@@ -1,7 +1,7 @@
 """The rank of a metric among those of an earlier run, and its significant differences from neighbours.
 
-A board is that of a split and kind of data, as in the earlier report, on the targets that the metric has. Neighbours
-are compared by the item scores of both reports, joined by item id.
+Boards are those of the earlier report, restricted to the targets that the metric has. Neighbours are compared by the
+item scores of both reports, joined by item id.
 """
 
 from __future__ import annotations

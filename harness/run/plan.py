@@ -90,7 +90,7 @@ class Plan:
         return _matching(card.qualities, self.selection.qualities)
 
     def options(self) -> dict[str, Any]:
-        """Return all that decides the results beside seed and environment, as the results keep it."""
+        """Return all options that affect the results, except seed and environment, as recorded in the results."""
         options = {**self.selection.requested(), "draws": self.draws.ranks, "permutations": self.draws.permutations,
                    "examples": self.examples}
         if self.draws.statistics:

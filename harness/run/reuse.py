@@ -28,7 +28,7 @@ from metrics.registry import Chosen
 class Reused:
     """Metrics of a bundle by label, and their scores by the fingerprint of the items.
 
-    `signatures` are those of all its metrics, `reasons` why one has no scores of a dataset, by fingerprint and label.
+    `signatures` covers all its metrics; `reasons` says why a metric has no scores, by fingerprint and label.
     """
 
     name: str = ""
@@ -68,7 +68,7 @@ class Reused:
 
 
 def take(path: Path, chosen: Iterable[Chosen], aggregations: Iterable[str], models: Models) -> Reused:
-    """Read from a bundle what a run of these metrics can reuse."""
+    """Read the scores of a bundle that a run of these metrics can reuse."""
     bundle = reading.read(path)
     if sorted(ways := bundle.run.options.get("aggregations", ["mean"])) != sorted(aggregations):
         raise BadBundle(f"{path}: turns are aggregated by {', '.join(ways)} in it, not as in this run; "

@@ -138,7 +138,7 @@ class Cluster:
 
     def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress,  # noqa: ARG002
               ) -> Iterator[Result]:
-        """Score parts, those that read the same models by the same actor where possible."""
+        """Score parts; parts that read the same models go to the same actor if possible."""
         waiting, models, heard = list(parts), dict[int, str](), time.monotonic()
         for worker in range(len(self._idle) + len(self._calls), min(self.workers, len(parts))):
             self._start(worker)
@@ -217,7 +217,7 @@ class Cluster:
 
 
 def _next(waiting: list[Part], group: str) -> Part:
-    """Remove the next part of a group; where there is none, of the group that takes longest."""
+    """Remove the next part of a group or, if it has none left, of the group with the most remaining time."""
     seconds = Counter[str]()
     for part in waiting:
         seconds[part.pair.group] += part.seconds  # type: ignore[assignment]

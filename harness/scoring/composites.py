@@ -2,7 +2,7 @@
 
 On a development dataset a composition uses weights learned on the other datasets, without those of the same
 conversations, unless it is `in_sample`. Its scores hold a column for each quality of the dataset,
-`COLUMN@QUALITY`, beside the plain one.
+`COLUMN@QUALITY`, in addition to the plain one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def key(metric: Metric, dataset: Dataset, models: Models) -> str:
 
 
 def compose_scores(metric: Composite, dataset: Dataset, models: Models, scores: Callable[[Metric], Scores]) -> Scores:
-    """Compute the scores of a composition from those of its inputs; CannotScore where an input has none."""
+    """Compute the scores of a composition from those of its inputs; CannotScore if an input has none."""
     evidence = weights_evidence(metric, dataset, models)
     inputs = []
     for part in metric.made_of():

@@ -1,7 +1,7 @@
-"""One run at a time in one score store: a second waits, and names the first.
+"""A lock that gives one run at a time the use of a score store; a second run waits and names the first.
 
 A folder is locked with `filelock`; the operating system releases the lock when a process dies. A store behind a URL
-holds a file `lease` that its run renews; one that was not renewed for STALE seconds is taken over.
+holds a file `lease` that its run renews; a lease not renewed for STALE seconds is taken over.
 """
 
 from __future__ import annotations

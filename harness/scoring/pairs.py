@@ -1,6 +1,6 @@
 """Pairs of metric and dataset to be scored, the models that they share, and their estimated time.
 
-The seconds per item are those of the last run (`report/timings.json`) if it used the same models, else those of metrics
+The seconds per item are taken from the last run (`report/timings.json`) if it used the same models, else from metrics
 that read the same models.
 """
 
@@ -55,7 +55,7 @@ class Pair:
 
 def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: ScoreStore,
           costs: Mapping[str, float], *, rescore: bool = False, known: Collection[str] = ()) -> list[Pair]:
-    """List what is to be scored on a dataset, with the inputs of compositions, sorted by the models read.
+    """List the metrics to be scored on a dataset, with the inputs of compositions, sorted by the models read.
 
     `known` are signatures whose scores are available without a store.
     """

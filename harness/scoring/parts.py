@@ -1,7 +1,7 @@
-"""The loop over parts: what is to be scored is cut into parts, an executor scores and stores them, and they are joined.
+"""The loop over parts: items are split into parts, an executor scores and stores the parts, and they are joined.
 
-A run that is killed loses the parts that were being scored; the next one scores what no stored part covers. A part that
-is damaged or lost its worker is scored again, TRIES times in all; one that was refused has NaN for its scores.
+A run that is killed loses only the parts that were being scored; the next run scores the missing parts. A part that is
+damaged or lost its worker is scored again, TRIES times in all; the scores of a refused part are NaN.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Local:
 
 
 def cut_pairs(pairs: Iterable[Pair], store: ScoreStore, workers: int = 1) -> list[Part]:
-    """Cut what is not stored into parts; those of the same models and items follow each other.
+    """Split the items without stored scores into parts; parts of the same models and items follow each other.
 
     With several workers the metrics that read the same models are cut alike, into parts of about TARGET seconds. A
     metric whose scores depend on the other items of the dataset is not cut.

@@ -69,7 +69,7 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     models.requested.clear()
     models.memory.begin()
     excluded, start = READING.excluded, time.perf_counter()
-    with contextlib.redirect_stdout(sys.stderr):  # what a metric prints is not what the command prints
+    with contextlib.redirect_stdout(sys.stderr):  # keep the output of a metric out of the command's
         columns = checked(metric, items, metric.score(items, models))
     seconds = time.perf_counter() - start
     standalone = max(0.0, seconds - (READING.excluded - excluded))

@@ -118,7 +118,7 @@ class ScoreStore:
     def _errors(self) -> Iterator[None]:
         try:
             yield
-        except OSError as error:  # a full disk is no fault of the metric
+        except OSError as error:  # a full disk is not the metric's fault
             raise StoreError(f"{error.filename or self.root}: {error.strerror or error}; "
                              "scores are kept; fix this and give the same command again") from error
 

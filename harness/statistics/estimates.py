@@ -51,8 +51,8 @@ class Estimate:
 class NamedStatistic:
     """A statistic of the table; higher is better for all.
 
-    `p` takes the value and its panel; `variance` is that of Fisher's z; `why_not` returns the reason for no value;
-    `threshold` is that of ties over all parts, which the value then takes; `of_rows` computes many metrics at once.
+    `p` takes the value and its panel; `variance` returns the variance of Fisher's z; `why_not` returns the reason for a
+    missing value; `threshold` returns the threshold of ties over all parts; `of_rows` computes many metrics at once.
     """
 
     value: Statistic

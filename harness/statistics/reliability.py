@@ -1,6 +1,6 @@
 """Reliability of human ratings: how well people agree with each other, which limits what any metric can reach.
 
-    leave-one-out    agreement of one vote with the mean of the item's others: a person in the place of the metric
+    leave-one-out    agreement of one vote with the mean of the item's others: a rater in place of the metric
     leave-one-rater-out    the same for each rater over the items that others rated too, averaged over raters
     split-half       r between the means of two halves of the votes, stepped up to the mean of all votes by Spearman
                      (1910) and Brown (1910):  m r / (1 + (m - 1) r),  m = votes / votes in a half
@@ -143,7 +143,7 @@ def alpha(votes: Votes, scale: str = "interval") -> PeopleAgreement:
 def disattenuated(value: float, reliability: float) -> float:
     """Return r / sqrt(reliability), the correlation with ratings free of error, which may exceed 1 by chance.
 
-    `reliability` is that of the mean of all votes, as `split_half` returns it; the result is NaN if it is not above 0.
+    `reliability` is the reliability of the mean of all votes (see `split_half`); the result is NaN if it is 0 or less.
     """
     return value / math.sqrt(reliability) if reliability > 0 else math.nan
 

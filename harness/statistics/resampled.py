@@ -5,7 +5,7 @@ A resample is a row of counts w, how often it holds each item: (B, n) for B of t
 - Pearson: the five sums of h, x, h², x², h x, each one matrix product for all metrics.
 - Spearman: items are sorted once; in a resample the mid-rank of a run of equal scores is a running sum of w up to it,
   less half its own t = Σ w; and V = (N³ - Σ t³)/12 is the variance of the ranks (times N), ties and all. Doubled
-  ranks are whole numbers, whose sums and products are exact. Those of a metric serve all qualities.
+  ranks are whole numbers, so their sums and products are exact. The ranks of a metric are reused for all qualities.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ With p(1) <= ... <= p(k) the p-values that exist (a NaN remains and does not cou
     Holm (1979)                     max over j <= i of min(1, (k - j + 1) p(j)); bounds the chance of any false finding
     Benjamini & Hochberg (1995)     min over j >= i of min(1, k p(j) / j); bounds the share of false findings
 
-Clusters of metrics in the order of their values are those of WMT's translation tasks: separated wherever every metric
-above is significantly better than every metric below. By the rule of WMT's metrics task a cluster begins where any
+Clusters of metrics, sorted by value, follow WMT's translation tasks: they are separated where every metric above is
+significantly better than every metric below. By the rule of WMT's metrics task, a metric starts a new cluster if any
 member of the current one is significantly better; a later member may then tie with one above. Letters are a compact
 letter display (Piepho 2004): two metrics share a letter if and only if they are not significantly different. The
 letters are a greedy cover by cliques from the best metric on (Gramm et al. 2007), which is not always the smallest.

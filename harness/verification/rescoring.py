@@ -54,7 +54,7 @@ def rescore(checked: Checked, home: Path, how: How, more: Sequence[str] = ()) ->
 
 
 def _same(entry: MetricEntry, models: Models, seed: int, named: Mapping[str, Chosen]) -> tuple[Chosen | None, str]:
-    """Return the metric with that name and signature; else the reason why there is none."""
+    """Return the metric with the name and signature of an entry, or None and the reason."""
     name, options = registry.split(entry.name) if entry.name.isprintable() else ("", "")
     if entry.name not in named:
         if name not in registry.names():

@@ -14,7 +14,7 @@ Mark: TypeAlias = Literal["best", "second", "weak"]
 """Weak: not significantly different from no correlation (p >= 0.05)."""
 
 Kind: TypeAlias = Literal["rank", "stub", "number", "text", "words", "code"]
-"""The content of a column; the stub names the row, words are short texts beside numbers."""
+"""The content of a column; `stub` is the heading of a row, `words` are short texts in a table of numbers."""
 
 
 class Cell(NamedTuple):

@@ -1,1 +1,1 @@
-"""What pages ask of results: index, boards, pairs, cost, changes."""
+"""Views of results for pages: index, boards, pairs, cost, changes."""

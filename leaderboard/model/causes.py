@@ -37,7 +37,7 @@ MACHINE = {name: name for name in ("python", "platform", "device")}
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A difference: a short name and both values, "" where a side has none."""
+    """A difference: a short name and both values, "" if one is missing."""
 
     kind: Kind
     name: str

@@ -28,7 +28,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A correlation that differs; `old` is None for a new one, `new` for one that is gone."""
+    """A correlation that differs; `old` is None if it was added, `new` is None if it was removed."""
 
     key: Key
     old: Correlation | None
@@ -42,7 +42,7 @@ class Change:
 
 
 def changes(before: Results, results: Results) -> tuple[Change, ...]:
-    """List every correlation that differs: unexplained ones first, then by size, then those that are new or gone."""
+    """List every correlation that differs: unexplained ones first, then by size, then added and removed ones."""
     old, new, differences = _values(before), _values(results), causes(before, results)
     earlier, now = make_index(before), make_index(results)
     listed = [Change(key, row, None, f"gone: {_why_missing(now, key)}")

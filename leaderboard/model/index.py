@@ -87,7 +87,7 @@ class Index:
         return str(options.get("phase", "")) if "challenge" in options else name
 
     def data(self, board: str = "") -> str:
-        """Describe the data of a board: the number of datasets, whether they are the user's, and what is left out."""
+        """Describe the data of a board: the number of datasets, whether they are the user's, and any restrictions."""
         first, datasets = self.results.run.options.get("first"), self.on(board)
         return "; ".join(filter(None, (
             "your own datasets" if {entry.split for entry in datasets} == {"own"} else "",
@@ -120,7 +120,7 @@ make_index = once(Index)
 
 
 def real_alone(results: Results) -> Results:
-    """Drop the sample if there is real data: simulated ratings are never shown beside people's."""
+    """Drop the sample if there is real data, so that simulated ratings never appear next to real ones."""
     sample = {entry.name for entry in results.datasets if entry.kind == "sample"}
     if not 0 < len(sample) < len(results.datasets):
         return results

@@ -29,7 +29,7 @@ LEAST = 0.3
 ALL = "all qualities"
 SPLITS = {"": "", "dev": "", "test": ", test datasets", "own": ", your datasets", "more": ", further datasets"}
 Choice = tuple[bool, float]
-"""Whether weights may be fitted on ratings, and the most parameters that the models of a metric may have."""
+"""Constraints on a metric: True if weights may be fitted on ratings, and the maximum number of model parameters."""
 SIZES: tuple[tuple[float, str, str], ...] = (
     (math.inf, "any size", ""), (150e6, "up to 150 M parameters", "with models up to 150 M parameters"),
     (30e6, "up to 30 M parameters", "with models up to 30 M parameters"), (0.0, "no model", "without models"))

@@ -1,4 +1,4 @@
-"""Pages made from files beside the run: the challenge with its published numbers, and a page per study."""
+"""Pages made from additional files: the challenge with its published numbers, and a page per study."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def build(results: Results) -> tuple[Page, ...]:
 
 
 def _without_sample(exhibit: Exhibit, results: Results) -> Exhibit:
-    """Drop tables on the sample beside real data, and with them the heat maps, which cover all tables."""
+    """Drop tables on the sample if there is real data, and with them the heat maps, which cover all tables."""
     if all(entry.kind == "sample" for entry in results.datasets):
         return exhibit
     grids = tuple(grid for grid in exhibit.grids if not _is_on_sample(grid))

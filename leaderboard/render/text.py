@@ -1,6 +1,6 @@
 """Results as plain text for a terminal: the overall boards, then skipped and failed pairs by reason.
 
-Beside the averages are, if known, the letters of a rank (`Group`: columns that share a letter do not differ
+If known, the averages are followed by the letters of a rank (`Group`: columns that share a letter do not differ
 significantly) and the seconds per 1,000 items.
 """
 
@@ -73,7 +73,7 @@ def _wrapped(value: str) -> str:
 
 
 def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
-    """Show the averages of the first statistic beside those of the others under the first rule."""
+    """Show the averages of the first statistic under all rules, and those of the others under the first rule."""
     first, others = statistics[0], statistics[1:]
     column_costs = {column: cost for column, cost in costs(index.results).items() if math.isfinite(cost.seconds)}
     more = averages(first)

@@ -12,8 +12,8 @@ three of sm). Submissions 1 to 3 are `power=1`, `2` (the winner and the default)
 with a BERT as `encoder`. `recipe=paper` takes sub-metrics trained as in the paper. The test phase took one score per
 item; the paper does not say how it is made, here it is the mean over the qualities of the dataset, `mme-crs-single`.
 
-Departures: the paper sums raw scores, a perplexity beside probabilities. Here each sub-metric is first brought to mean
-0 and spread 1 over the development datasets, since the perplexity would decide alone; `scale=none` sums as printed.
+Departures: the paper sums raw scores, although one is a perplexity and others are probabilities. Here each sub-metric
+is first standardised over the development datasets, since the perplexity would dominate; `scale=none` sums as printed.
 Weights of qualities that few datasets have are shrunk (`Evidence.shrunk`; `strength=0` takes the means as printed), and
 a development dataset takes weights learned on the others. For the best d the paper wants the largest correlation
 between 1/3 and 1/2; this is read as the largest weight, d as a whole number, and the "dialogues" drawn as items.

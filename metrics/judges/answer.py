@@ -1,9 +1,9 @@
 """A judge's answer, and the scores read from it.
 
-A number off its quality's scale, or one of several, is no score: nothing is guessed or clipped. Where the server gives
-the probabilities of tokens, a score is the mean over the whole numbers on the scale, weighted by their probabilities in
-place of the answer's number (Liu et al., 2023). A question answered by Yes or No scores log p(Yes) − log p(No), and
-only from probabilities.
+A number outside its quality's scale, or several numbers for one quality, give no score: nothing is guessed or clipped.
+If the server returns token probabilities, the score is not the number in the answer but the mean of the whole numbers
+on the scale, weighted by their probabilities (Liu et al., 2023). A question answered by Yes or No scores
+log p(Yes) − log p(No), which requires probabilities.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class JudgedQuality:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt file; `name` is that of the file, `digest` of its content."""
+    """A prompt file; `name` is the name of the file, `digest` the digest of its content."""
 
     name: str
     digest: str
@@ -97,7 +97,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One call: its messages, and the qualities that the answer rates."""
+    """The messages of one request, and the qualities that its answer rates."""
 
     system: str
     user: str

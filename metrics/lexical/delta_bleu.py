@@ -1,10 +1,10 @@
 """ΔBLEU (Galley et al., 2015): BLEU with references that people rated, from 1 (apt) to −1 (inept).
 
-An n-gram of a good reference counts more than one that only poor references hold, and one that only references below
-zero hold counts against the response. `Reference.weight` is the rating.
+N-grams of good references count more than those of poor references only, and n-grams of references rated below zero
+only count against the response. `Reference.weight` is the rating.
 
 The paper scores corpora; for responses BLEU's smoothing is applied, to matches in units of the largest weight, so that
-the score does not depend on the weights' scale. An order whose matches sum to less than 0 has none.
+the score does not depend on the weights' scale. If the matches of an order sum to less than 0, they count as 0.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ROUGE-L (Lin, 2004): the longest common subsequence of response and reference, as the rouge-score package has it.
 
-Its length is found with one bit per word of the reference (Hyyrö, 2004), for all references in one pass: they lie
-side by side in one integer, with a free bit after each that takes the carry of the addition.
+Its length is computed with one bit per word of the reference (Hyyrö, 2004), for all references in one pass: they are
+concatenated in one integer, each followed by a free bit for the carry of the addition.
 
 `max` is the package's `score_multi`. `standard` is the F-measure of the largest precision and the largest recall
 over the references, as the papers with several references per context report it.

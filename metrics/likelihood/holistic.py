@@ -1,9 +1,9 @@
 """The two measures of Pang et al. (2020) that need nothing but GPT-2: context coherence and fluency of the response.
 
-Each is a mean log-likelihood per token, brought to 0..1 by the 5th percentile of the dataset. As the paper has it, and
+Each is a mean log-likelihood per token, scaled to 0..1 by the 5th percentile of the dataset. As in the paper, and
 unlike its released script, the coherence is divided by the response's length.
 
-Departures: the paper fine-tunes GPT-2 on its dialogues; here the model is the one that `lm` names. Its query is one
+Departures: the paper fine-tunes GPT-2 on its dialogues; here `lm` names the model. Its query is one
 utterance (`turns=last`); here the whole context is read. The first token of a response is scored too, after the
 beginning-of-text token. An empty response, which the script gives −10⁶, gets 0 and does not move the percentile.
 """

@@ -1,8 +1,8 @@
 """Pointwise mutual information of context and response.
 
-log p(r | c) − log p(r) is large where a response fits this context and would be odd elsewhere, so that "I don't know",
-likely after anything, gains nothing. Training by maximum mutual information prefers it (Li et al., 2016); here it is
-computed by one causal language model that is not fine-tuned.
+log p(r | c) − log p(r) is large if a response fits this context better than others, so that "I don't know", which is
+likely after anything, gains nothing. Training by maximum mutual information maximises it (Li et al., 2016); here it is
+computed by one causal language model without fine-tuning.
 
 A dialogue is written one utterance a line, each after the mark of its speaker (`A:`, `B:`), facts first, since a
 context that is too long loses its beginning. The unconditional likelihood is that of the response after its mark, or

@@ -1,1 +1,1 @@
-"""Pretrained models: names to files to networks, and what is computed with them once."""
+"""Pretrained models: finding their files, loading their networks, and caching their outputs."""

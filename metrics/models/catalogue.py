@@ -51,7 +51,7 @@ class Wheel:
 class ModelCard:
     """Facts about a pretrained model; catalogue.toml explains the fields.
 
-    `precision` is the one that `--precision auto` takes on a processor.
+    `precision` is the precision on a CPU with `--precision auto`.
     """
 
     name: str

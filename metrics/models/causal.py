@@ -1,10 +1,10 @@
 """A causal language model: the likelihood of a text after another.
 
-All likelihoods are natural logarithms, one per token of the continuation. The text before it begins as the model's
-tokenizer begins every text; where there is none, the continuation stands after the beginning-of-text token, else after
-the token that ends a text, so that its first token has a probability as well. Where both together are too long, the
-text before loses its oldest turns whole; a last turn that is too long by itself loses its beginning, and a continuation
-its end. A text with several continuations is read once (continuations.py).
+All likelihoods are natural logarithms, one per token of the continuation. The preceding text starts with the special
+tokens that the model's tokenizer adds to every text. An empty preceding text is replaced by the beginning-of-text
+token, or else the end-of-text token, so that the first token of the continuation has a probability, too. If both
+together are too long, the oldest turns of the preceding text are dropped whole; a last turn that is too long by itself
+loses its beginning, and a continuation its end. A text with several continuations is read once (continuations.py).
 """
 
 from __future__ import annotations

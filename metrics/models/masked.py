@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from metrics.models.adapters import Adapted
 
 COPIES = 8
-"""Most readings of a text by default; one token in eight is then masked, near the share in training."""
+"""Default limit of masked copies of a text; one token in eight is then masked, close to the share in training."""
 
 Pair = tuple[str, str]
 Copy = tuple[int, int]

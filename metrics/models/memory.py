@@ -49,9 +49,9 @@ class Memory:
 
     def through(self, key: tuple[Hashable, ...], texts: Sequence[Text],
                 read: Callable[[list[Text]], Sequence[Vectors]]) -> list[Vectors]:
-        """Return the array of each text; texts that are not remembered are read, each once.
+        """Return the array of each text; each text that is not in memory is read once.
 
-        The seconds of a reading are shared out by length; those of arrays that it reuses count, loading does not.
+        The seconds of reading are attributed to texts by length, including reused arrays but not the loading of models.
         """
         arrays = {text: self.get((*key, text)) for text in dict.fromkeys(texts)}
         if missing := [text for text, array in arrays.items() if array is None]:

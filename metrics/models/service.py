@@ -193,7 +193,7 @@ class Models:
                           lambda: Encoder(weights, self.machine, self.memory, layer))
 
     def _weights_of(self, kind: str, name: str) -> Weights:
-        """Return the files of a model; word vectors of no name are those of the run's encoder.
+        """Return the files of a model; word vectors without a name are taken from the run's encoder.
 
         The encoder `NAME+CHECKPOINT` has trained weights on top; with an empty NAME it is the encoder of the run.
         """

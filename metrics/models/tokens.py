@@ -74,7 +74,7 @@ class Tokenizer:
                 for ids in self.plain(texts)]
 
     def pairs(self, pairs: Sequence[tuple[str, str]], limit: int | None = None) -> list[Tokenized]:
-        """Return each context and response as one sequence; where both are long, each keeps half of the room.
+        """Return each context and response as one sequence; if both are long, each keeps half of the positions.
 
         The context loses its beginning first, then the response its end.
         """

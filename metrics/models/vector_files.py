@@ -1,4 +1,4 @@
-"""The files of word vectors: word2vec's text and binary, GloVe's text, gzipped or not; NumPy's with an index beside it.
+"""Files of word vectors: word2vec's text and binary, GloVe's text, gzipped or not; NumPy arrays with a separate index.
 
 word2vec writes `COUNT WIDTH` in the first line, GloVe does not. A vector is the last `width` fields of its line, since
 words of the GloVe files hold spaces. A word that is not UTF-8 is never looked up; blank lines are skipped. Any other
@@ -60,7 +60,7 @@ def entries(path: Path) -> Entries:
 
 
 def _rows(path: Path) -> Entries:
-    """Yield the rows of a NumPy file, whose words are the column of the one Parquet file beside it."""
+    """Yield the rows of a NumPy file; its words are a column of the only Parquet file in the same folder."""
     import pyarrow.parquet
 
     indices = list(path.parent.glob("*.parquet"))

@@ -66,8 +66,8 @@ def from_encoder(encoder: Encoder) -> WordVectors:
 def from_file(resource: Resource, home: Path) -> WordVectors:
     """Return the vectors in a file, converted under `home` on first use.
 
-    A word is looked up as it is, else lower-cased, else as the mean of the parts of a contraction: the words of GloVe
-    are those of the Penn Treebank, where `don't` is `do` and `n't`.
+    A word is looked up as it is, else lower-cased, else as the mean of the parts of a contraction, since GloVe's words
+    follow the Penn Treebank, where `don't` is `do` and `n't`.
     """
     folder = home / "vectors" / resource.digest[:16]
     if not folder.is_dir():

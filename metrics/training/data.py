@@ -22,7 +22,7 @@ Dialogues: TypeAlias = Sequence[Dialogue]
 Split: TypeAlias = tuple[Sequence[Any], Sequence[Any]]
 """Examples to train on, and examples held out."""
 HELD_OUT = 20
-"""One dialogue of so many is held out, by the digest of its words."""
+"""One in this many dialogues is held out, chosen by the digest of its words."""
 FIXED = {"network", "corpora", "options", "parts", "examples", "reads", "losses"}
 """Settings that `--set` does not take."""
 
@@ -175,7 +175,7 @@ class TrainingData:
         return training, held_out
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """Return the mean and the maximum of each text's token states, side by side: (texts, 2 · width), float16."""
+        """Return the concatenated mean and maximum of each text's token states: (texts, 2 · width), float16."""
         self.frozen = True
         if self.read is not None:
             return self.read(texts)

@@ -1,4 +1,4 @@
-"""Examples for training: responses with what was said before them, and the wrong responses beside them."""
+"""Training examples: contexts with good responses, and false responses to compare them with."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Value = TypeVar("Value")
 
 
 class Contrast(NamedTuple):
-    """A right and a wrong reading, of which `output` tells them apart; None for the response of another example."""
+    """A right and a wrong reading, told apart by the network's `output`; None stands for another example's response."""
 
     right: Any
     wrong: Any = None
@@ -53,7 +53,7 @@ def following(dialogues: Iterable[Dialogue], turns: int = WHOLE) -> list[Contras
 
 
 def answered(dialogues: Iterable[Dialogue], turns: int = WHOLE) -> list[Answered]:
-    """Return the dialogues that have good responses beside their utterances."""
+    """Return the dialogues that list good responses in addition to their utterances."""
     rows = []
     for dialogue in dialogues:
         said = spoken(turn.text for turn in dialogue.utterances)

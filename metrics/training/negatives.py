@@ -183,8 +183,8 @@ def lexical_others(rows: Rows, index: Index, groups: Rows, rng: np.random.Genera
                    ranks: Mapping[int, int] = MappingProxyType({})) -> Rows:
     """Return for each row the middle one of the `top` texts that share most words with it (GRADE, lexical sampling).
 
-    With `ranks` the one at the rank that they have for more than so many texts, the first where there are fewer.
-    Texts of the same group or with the same words do not count. Where nothing shares a word, a random one.
+    `ranks` maps a number of texts to the rank that is chosen if more texts share a word; otherwise the first is chosen.
+    Texts of the same group or with the same words do not count. A row that shares no word with any gets a random text.
     """
     top = max(ranks) + 1 if ranks else top
     negatives = random_others(rows, groups, rng)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Trainable(Trained):
     """Base class of metrics, and of models that metrics share, whose weights are trained.
 
-    `variants` are the options whose weights are shipped beside those of the defaults.
+    `variants` are the options whose weights are shipped in addition to the default ones.
     """
 
     __slots__ = ()

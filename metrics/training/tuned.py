@@ -139,7 +139,7 @@ class Tuned(nn.Module):
         return functional.cross_entropy(scores, targets)
 
     def pooled(self, rows: Mapping[str, Any]) -> Any:
-        """Return one vector for each row of `ids` (B, longest), of which the first `lengths` (B,) count: (B, width)."""
+        """Return one vector (B, width) for each row of `ids` (B, longest), reading its first `lengths` (B,) tokens."""
         lengths = rows["lengths"]
         READING.trained += int(lengths.sum()) if self.training else 0
         order, parts, start = lengths.argsort(descending=True, stable=True), [], 0

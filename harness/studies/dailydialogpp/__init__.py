@@ -1,4 +1,4 @@
-"""How well metrics tell a relevant reply from a random one and from an adversarial one, on DailyDialog++.
+"""Accuracy of metrics in telling relevant replies from random and adversarial ones, on DailyDialog++.
 
 The study of Sai et al. (2020), which introduced the data and DEB, for any metric: accuracy and point-biserial
 correlation with one reference and with several, confusion matrices, tests between metrics, replies changed so that

@@ -1,7 +1,7 @@
-"""Columns of metrics on DailyDialog++: scored with references in each way, a threshold set, judged.
+"""Columns of metrics on DailyDialog++, scored with each use of references, with their thresholds and accuracies.
 
-A metric without references is scored once. One that compares with references is scored with a single one, and with
-several by the maximum, the mean, and the standard of its paper; the standard is not repeated if it equals another way,
+A metric without references is scored once. A metric with references is scored with a single one, and with several by
+the maximum, the mean, and the standard of its paper; the standard is not repeated if it equals another way,
 and a column that ignores references is listed once. An exception fails only this metric.
 """
 
@@ -29,7 +29,7 @@ from metrics.models.service import Models
 from metrics.registry import Chosen
 
 Way: TypeAlias = Literal["none", "single", "max", "avg", "standard"]
-"""The use of references; `none` is no reference at all."""
+"""The use of references; `none` means that no reference is used."""
 
 OPTION: dict[Way, str] = {"max": "max", "avg": "mean", "standard": "standard"}
 """The value of a metric's option `references` for each way of using several."""

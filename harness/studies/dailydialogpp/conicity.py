@@ -1,9 +1,10 @@
-"""Conicity: how narrow the cone of some vectors is (Chandrahas et al., 2018; for DEB Sai et al., 2020).
+"""Conicity, the narrowness of the cone of a set of vectors (Chandrahas et al., 2018; for DEB Sai et al., 2020).
 
     conicity(V) = mean over v in V of cos(v, mean of V)
 
-1 if all point one way, lower the more they spread. V is, of one context, the relevant replies P, or these with the
-random ones (P+R) or the adversarial ones (P+A); the result is the mean over the contexts. The vectors are the inputs of
+It is 1 if all vectors point the same way, and lower the more they spread. V holds the relevant replies P to one
+context, alone or with the random (P+R) or adversarial ones (P+A); the result is the mean over contexts. The vectors are
+the inputs of
 a trained metric's last layer, if it has a method `hidden(items, models)`; and the encoder's sentence vectors of the
 replies, which do not depend on the context.
 """

@@ -49,7 +49,7 @@ class QualityPair:
 
 @dataclass(frozen=True, slots=True)
 class QualityChoice:
-    """A quality, selected if there are no `reasons` against it."""
+    """A quality and the reasons not to select it; it is selected if there are none."""
 
     quality: str
     overall: float

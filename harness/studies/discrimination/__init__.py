@@ -1,8 +1,8 @@
-"""How often systems score a dialogue above a worse one: DynaEval's Table 2 (Zhang et al. 2021).
+"""Accuracy of systems in scoring a dialogue above a perturbed version: DynaEval's Table 2 (Zhang et al. 2021).
 
-Worse by utterance replacement (UR): one utterance is a random one of another dialogue. By speaker-level shuffling
-(SS): the utterances of one speaker are in another order. Each dialogue has twenty worse ones; systems that learn are
-trained on the corpus's training part with the same strategy, five times. `trainings` has the data and details.
+Utterance replacement (UR) replaces one utterance by a random one of another dialogue. Speaker-level shuffling (SS)
+reorders the utterances of one speaker. Each dialogue has twenty perturbed versions; systems that learn are trained on
+the corpus's training part with the same strategy, five times. `trainings` has the data and details.
 """
 
 from __future__ import annotations

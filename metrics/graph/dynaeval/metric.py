@@ -1,4 +1,4 @@
-"""DynaEval (Zhang et al. 2021): a dialogue as a graph of its utterances, trained to score it above a worse one.
+"""DynaEval (Zhang et al. 2021): a graph network over utterances, trained to score dialogues above perturbed ones.
 
     e = BiLSTM(u)                                                    u_i: the mean of utterance i's token states
     a_ij = softmax_j(e_iᵀ W_e e_j)                                   over the edges j → i, |i − j| ≤ window
@@ -7,13 +7,13 @@
     g_i = [h_i ; e_i];  o = Σ g_i / ‖Σ g_j‖;  s = FC(o)              loss: max(0, 1 − s(D) + s(D̄))
 
 Nine relations θ: who speaks at i, who at j, which comes first, and i to itself. A third speaker counts as the second,
-unless `speakers` says otherwise. Pooling: `unit` is the formula as printed, `mean` the words beside it, `max` and
-`both` (mean and max) the paper's ablation.
+unless `speakers` says otherwise. Pooling: `unit` follows the printed formula, `mean` the paper's description in words,
+`max` and `both` (mean and max) its ablation.
 
 In `small` a relation also brings the mean cosine of u_i and u_j, taken tenfold, unless `likeness=false`; each u_i is
-brought to mean 0 and variance 1; AdamW with a linear fall of the rate; sizes of 2 · 56 and 56, which the paper leaves
-open. With `recipe=paper` all is as in the paper, and what it leaves open as in the released code: |S_i^θ| does not
-count, u_i is of the first 30 words. dialogues.py has the edges and the worse dialogues.
+standardised; AdamW with a linearly decaying rate; sizes of 2 · 56 and 56, which the paper leaves open. `recipe=paper`
+follows the paper and, where it is silent, the released code: there is no division by |S_i^θ|, and u_i covers the first
+30 words. dialogues.py builds the edges and the perturbed dialogues.
 """
 
 from __future__ import annotations

@@ -226,7 +226,7 @@ class DialogueWords(DialogueNetwork):
         return self.score(d).squeeze(-1)
 
     def read(self, lstm: Any, weigh: Any, vectors: Any, which: Any, count: int) -> Any:
-        """Return one vector for each of `count` sequences, of vectors that are those of the sequences `which`."""
+        """Return one vector for each of `count` sequences; `which` holds the sequence of each vector."""
         e = recurrent(lstm, vectors, which)
         weights = softmax(weigh(e).squeeze(-1), which, num_nodes=count)
         return global_add_pool(weights.unsqueeze(-1) * e, which, count)

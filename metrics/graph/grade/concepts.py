@@ -1,9 +1,9 @@
-"""The graphs of concepts that topics stand in, each made compact once and kept in HOME/graphs (topic_graph.py).
+"""The concept graphs that connect topics, each compiled once and stored in HOME/graphs (topic_graph.py).
 
-    conceptnet-DIGEST             the assertions that `harness fetch conceptnet` or `harness import` brought
-    neighbours-WORDS-ENCODER      a stand-in that needs no download: the words that can be keywords, each with an edge
-                                  to the ten nearest by the encoder's cosine, which is its weight; that of the
-                                  embedded encoder is shipped, another is made in about ten seconds
+    conceptnet-DIGEST             the assertions stored by `harness fetch conceptnet` or `harness import`
+    neighbours-WORDS-ENCODER      a substitute that needs no download: the words that can be keywords, each with edges
+                                  to its ten nearest words, weighted by the encoder's cosine; the graph of the embedded
+                                  encoder is shipped, another takes about ten seconds to build
 """
 
 from __future__ import annotations

@@ -1,21 +1,21 @@
-"""GRADE (Huang et al. 2020): does the response go with its context, in what is said and in the topics it moves to?
+"""GRADE (Huang et al. 2020): coherence of a response with its context, in wording and in topic transitions.
 
-Keywords of context and response are nodes, between the two sides are edges weighted 1 / hops in a graph of concepts.
-Three layers of graph attention read them, beside a branch that reads the utterances; a net over both gives the score.
-Trained to give a true reply 0.1 more than one that is like it in words or in meaning. network.py has the equations.
+Keywords of context and response are nodes; edges between the two sides are weighted 1 / hops in a concept graph. Three
+layers of graph attention read the nodes, a second branch reads the utterances, and a net over both gives the score. The
+network is trained to score a true reply 0.1 above one that is similar in words or meaning (equations in network.py).
 
-In `small` a head compares the vectors of the utterances and also learns to find the own reply among those of a batch,
-in place of what BERT brings from predicting next sentences; the first layer brings the vectors of words to 48
-dimensions (Numberbatch's have 300). `graph=neighbours` has the words that can be keywords, each with an edge to the ten
-nearest by the encoder; `graph=conceptnet` reads what `harness fetch conceptnet` or `harness import` brought.
+In `small` a head compares the vectors of the utterances and also learns to find the true reply within a batch, as a
+substitute for BERT's next-sentence prediction; the first layer projects word vectors to 48 dimensions (Numberbatch has
+300). `graph=neighbours` connects each word that can be a keyword to the ten nearest by the encoder; `graph=conceptnet`
+reads the graph stored by `harness fetch conceptnet` or `harness import`.
 
-The paper leaves open, and here: keywords are those of the last two utterances; ten hits by words; a fifth of the edges
-is dropped; no way within four hops is no edge, the same word on both sides one of weight 1; a node is not among its own
-N_i; without any keyword v_g = 0.
+Choices where the paper is silent: keywords come from the last two utterances; ten candidates by words; a fifth of the
+edges is dropped; words more than four hops apart have no edge, the same word on both sides an edge of weight 1; a node
+is not among its own N_i; v_g = 0 without any keyword.
 
 `branch`, `khop`, `weighted`, `negatives`, `first` (N1) and `second` (N2) are the ablations of the paper's Table 3;
-each is a training of its own. `nodes` names a file of word vectors such as Numberbatch's. `recipe=paper` is the paper's
-system, which asks for bert-base-uncased, ConceptNet and Numberbatch.
+each needs a training of its own. `nodes` names a file of word vectors such as Numberbatch's. `recipe=paper` is the
+paper's system, which requires bert-base-uncased, ConceptNet and Numberbatch.
 """
 
 from __future__ import annotations

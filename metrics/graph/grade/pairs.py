@@ -1,8 +1,8 @@
-"""The base of GRADE and TCM: contexts with a true reply and one like it in words or meaning, and their topic graphs.
+"""The base of GRADE and TCM: contexts with a true reply and a false one similar in words or meaning, and topic graphs.
 
-The recipe `paper` follows the released code where the paper is silent: the reply to two utterances or more, against one
-false reply like it in words and one like it in meaning; the rank of the former by how many share a word; keywords by
-part of speech and rarity; ways counted by their nodes, 20 where there is none.
+The recipe `paper` follows the released code where the paper is silent: replies to two utterances or more, against one
+false reply similar in words and one similar in meaning; the rank of the former by how many share a word; keywords by
+part of speech and rarity; the length of a path is its number of nodes, 20 if there is none.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class TopicMetric(Trainable):
 
     def contrasts(self, data: TrainingData, dialogues: Dialogues, source: topics.TopicSource | None,
                   most: int | None) -> list[Contrast]:
-        """Return at most so many replies beside false replies."""
+        """Return pairs of a true and a false reply, at most `most`."""
         settings, rng = data.recipe.examples, data.rng
         said = [exchange for exchange in exchanges(dialogues) if len(exchange[1]) >= settings["turns"]]
         said = [said[row] for row in (range(len(said)) if most is None else rng.permutation(len(said))[:most])]

@@ -8,9 +8,9 @@
     topic-depth:specificity  the mean over its utterances of how rare their words are
 
 All but the first rate whole dialogues by a signal, with the judges of judges.py: the highest third of a corpus is
-better than the lowest third of the same corpus, so that the corpus does not decide which is better. A strategy that no
-corpus has labels for, or for which no dialogue qualifies, is left out, and the checkpoint's card says so. The second
-strategy of likability and those of topic depth stand in a part of the paper that was not at hand, and were chosen here.
+better than the lowest third of the same corpus, so that the corpus does not decide which is better. A strategy without
+labels in any corpus, or without a qualifying dialogue, is left out, and the checkpoint's card says so. The second
+strategy of likability and those of topic depth are this project's choice; that part of the paper was not available.
 """
 
 from __future__ import annotations

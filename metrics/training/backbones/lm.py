@@ -57,7 +57,7 @@ class CausalLanguageModel(Trainable):
     positions: int = 256
 
     def objective(self, data: TrainingData) -> Objective:
-        """Learn the tokenizer, prepare the network, windows of all corpora, and windows of what is held out."""
+        """Learn the tokenizer, and prepare the network and the windows of training and held-out dialogues."""
         pieces = Pieces.learned(_sample(data), self.pieces)
         tokenizer = pieces.tokenizer()
         streams = [self._stream(data.dialogues(name), tokenizer) for name in data.corpora]
