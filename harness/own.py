@@ -254,7 +254,7 @@ def import_card(path: Path, home: Path) -> tuple[Dataset, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How to read tables without a card: columns by role (`response=answer`), and scales of labels, lowest first."""
+    """Instructions for tables without a card: columns by role (`response=answer`), scales of labels, lowest first."""
 
     columns: tuple[str, ...] = ()
     scales: tuple[str, ...] = ()
