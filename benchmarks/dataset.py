@@ -162,6 +162,11 @@ class DatasetCard:
     revision: int = 1
     language: str = "en"
 
+    @property
+    def shareable(self) -> bool:
+        """False if texts must not be passed on: a recent dataset without a licence."""
+        return self.split != "recent" or self.licence != "not stated"
+
     def quality(self, name: str) -> Quality | None:
         """Return the quality of that name, or None."""
         return next((quality for quality in self.qualities if quality.name == name), None)

@@ -64,6 +64,8 @@ def export(dataset: Dataset, folder: Path) -> None:
     """Write a dataset folder for the hub, reproducibly."""
     import pyarrow.parquet as pq
 
+    if not dataset.card.shareable:
+        raise BadConfig(f"{dataset.card.name} states no licence, so it cannot be exported")
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / "README.md", readme(dataset).encode())
     for part, table in tables(dataset).items():

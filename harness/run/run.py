@@ -103,7 +103,7 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
         tables["comparisons"] += compare.comparisons(target, draws, cache) if cache else ()
         tables["reliability"] += agreement
         collected.data.append(dataclasses.replace(target, judged=dataclasses.replace(target.judged, votes=())))
-    if plan.examples:
+    if plan.examples and dataset.card.shareable:
         tables["examples"] += examples.find(dataset, qualities, points, tables["correlations"][first:],
                                             entries.judges(plan, work.models, dataset.card.name), plan.examples)
     tables["datasets"].append(entries.dataset_entry(dataset, qualities))

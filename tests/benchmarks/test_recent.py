@@ -11,6 +11,8 @@ import pytest
 from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset, Utterance
 from benchmarks.storage.fetch import converter, file_name
+from harness.api.hub import export
+from harness.errors import BadConfig
 from tests.conftest import ROOT
 
 DATA = Path(os.environ.get("HARNESS_REAL_DATA") or ROOT.parent / "shared" / "data") / "recent"
@@ -101,3 +103,12 @@ def test_published_files_are_read(name: str) -> None:
     scales = {quality.name: quality for quality in card.qualities}
     assert all(scales[rating.quality].takes(vote) for rating in dataset.ratings for vote in rating.votes)
     assert len({rater for rating in dataset.ratings for rater in rating.raters}) == RATERS.get(name, 0)
+
+
+def test_texts_without_a_licence_are_not_passed_on(tmp_path: Path) -> None:
+    assert {name for name in NAMES if not registry.card(name).shareable} == {"deco", "deco-train", "gpt-abceval"}
+    record = {"history": "Hi </UTT> Yo", "response": "Tea?", "system": "bot", "general_cs_raw": [1, 2, 3],
+              "event_cs_raw": [3, 3, 3]}
+    with pytest.raises(BadConfig, match="deco states no licence"):
+        export(written(tmp_path, "deco", [record]), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
