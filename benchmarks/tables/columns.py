@@ -1,4 +1,4 @@
-"""Recognise the columns of a table of ratings, by their names and by what is in them.
+"""Recognition of the columns of a table of ratings by their names and contents.
 
 A column with a usual name has a role (`NAMES`). Other columns that hold votes are ratings: a column per quality, or
 several per quality, one for each rater (`rater_anna`, `rater_ben`; `fluency_1`, `fluency_2`; `fluency (Anna)`). A long
@@ -38,27 +38,27 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rating": ("rating", "score", "vote", "value", "label", "judgement", "judgment", "annotation", "grade"),
     "language": ("language", "lang"),
 }
-"""Usual names of the columns of each role, most certain first."""
+"""Usual column names for each role, the most specific first."""
 WHOLE = {"prompt", "user prompt", "question", "query", "input", "instruction", "user message", "message", "user",
          "post"}
-"""Columns that hold one turn, whatever line breaks are in it."""
+"""Names of columns that hold a single turn, even if it has several lines."""
 UNRATED = re.compile(r"\b(time(stamp)?|date|duration|seconds?|minutes|latency|cost|price|tokens?|length|words|chars|"
                      r"seed|index|turn|round|batch|hit|assignment|bleu|rouge|meteor|bert ?score|perplexity|ppl|unnamed|"
                      r"column \d+|row|number|age|confidence)\b")
-"""Names of numbers that are no ratings."""
+"""Names of numeric columns that do not hold ratings."""
 RATER = {"rater", "annotator", "judge", "worker", "coder", "evaluator", "human", "expert", "assessor", "reviewer",
          "person", "anno", "ann"}
 DISTINCT = 101
-"""Distinct values of a rating column, at most, unless nothing else holds votes."""
+"""Largest number of distinct values in a rating column."""
 LABEL = 40
-"""Characters of a label, at most."""
+"""Longest label, in characters."""
 TEXT = 20
-"""Mean characters from which a column without a usual name may be a response."""
+"""Shortest mean length, in characters, of a column that is taken as the response without a usual name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """A column of votes on a quality; `rater` where the column is that of one rater."""
+    """A column of votes on a quality; `rater` is set if the column belongs to one rater."""
 
     column: str
     quality: str
@@ -68,7 +68,7 @@ class Votes:
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """Columns by role, columns of votes, and columns that are left out, each with the reason."""
+    """Columns by role, columns of votes, and ignored columns with the reasons."""
 
     roles: Mapping[str, str]
     votes: tuple[Votes, ...]
@@ -91,7 +91,7 @@ class Recognised:
 
 @dataclass(slots=True)
 class _Profile:
-    """What a column holds: distinct values (up to one more than `DISTINCT`), number of filled cells, mean length."""
+    """Statistics of a column: distinct values (at most `DISTINCT` + 1), filled cells, total length, lists of turns."""
 
     values: Counter[str] = field(default_factory=Counter)
     filled: int = 0
@@ -99,7 +99,7 @@ class _Profile:
     turns: int = 0
 
     def add(self, cell: Any) -> None:
-        """Count a cell; each vote of a cell that lists several counts."""
+        """Add a cell; if it lists several votes, each is counted."""
         if cell is None or not str(cell).strip():
             return
         self.filled += 1
@@ -112,7 +112,7 @@ class _Profile:
 
 
 def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str, ...]] = ()) -> Recognised:
-    """Return what each column is; `stated` gives columns by role, `scales` the user's own scales."""
+    """Return the role of each column; `stated` maps roles to columns, `scales` are those of the user."""
     _check(stated, sheet)
     profiles = {name: _Profile() for name in sheet.columns}
     for _, row in sheet.rows():
@@ -131,7 +131,7 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
         left_out |= {vote.column: "the rating stands in " + repr(roles["rating"]) for vote in votes}
         votes = [Votes(roles["rating"], quality, scale) for quality in qualities]
     else:
-        for role in {"quality", "rating"} & roles.keys():  # without each other: a rating called so, or an annotation
+        for role in {"quality", "rating"} & roles.keys():  # one without the other is an ordinary column
             column = roles.pop(role)
             if role == "rating" and (scale := scale_of(profiles[column].values, scales)):
                 votes.insert(0, Votes(column, column, scale))
@@ -158,7 +158,7 @@ def _check(stated: Mapping[str, str], sheet: Sheet) -> None:
 
 def _roles(columns: Sequence[str], profiles: Mapping[str, _Profile], stated: Mapping[str, str],
            ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the column of each role, and what else has the name of a role that is taken."""
+    """Return the column of each role, and the ignored columns whose names match a role that is taken."""
     ignored = set(stated.get("ignore", "").split("+"))
     roles = {role: column for role, column in stated.items() if role != "ignore"}
     left_out = {name: "as stated" for name in columns if name in ignored}
@@ -178,12 +178,12 @@ def _roles(columns: Sequence[str], profiles: Mapping[str, _Profile], stated: Map
         else:
             roles["context"] = roles.pop("dialogue")
     if "response" not in roles and "dialogue" not in roles and "context" in roles and profiles[roles["context"]].turns:
-        roles["dialogue"] = roles.pop("context")  # messages alone are a whole dialogue
+        roles["dialogue"] = roles.pop("context")  # messages without a response form a whole dialogue
     return roles, left_out
 
 
 def _fits(role: str, profile: _Profile) -> bool:
-    """False for a column whose name is that of a text but which holds votes, such as `answer` with 1 to 5."""
+    """Return False for a column named like a text that holds votes, such as `answer` with values 1 to 5."""
     if role in ("response", "context", "dialogue", "reference", "fact"):
         return scale_of(profile.values) is None or profile.length / profile.filled > LABEL
     return role != "quality" or len(profile.values) <= DISTINCT
@@ -191,7 +191,7 @@ def _fits(role: str, profile: _Profile) -> bool:
 
 def _votes(columns: Sequence[str], profiles: Mapping[str, _Profile], scales: Sequence[tuple[str, ...]],
            ) -> tuple[list[Votes], dict[str, str]]:
-    """Return the columns of votes among those without a role, and why the others are none."""
+    """Return the columns of votes among those without a role, and the reasons for ignoring the others."""
     scale_of_column: dict[str, Scale] = {}
     other: dict[str, str] = {}
     for name in columns:
@@ -210,7 +210,7 @@ def _votes(columns: Sequence[str], profiles: Mapping[str, _Profile], scales: Seq
 
 
 def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
-    """Give each column of votes its quality, and its rater where several columns are of one quality."""
+    """Assign a quality to each column of votes, and a rater where several columns share a quality."""
     parsed = {column: _quality_and_rater(column) for column in scales}
     columns_of = Counter(quality for quality, _, _ in parsed.values())
     raters = {rater for quality, rater, certain in parsed.values() if certain or columns_of[quality] > 1}
@@ -223,7 +223,7 @@ def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
 
 
 def _quality_and_rater(column: str) -> tuple[str, str, bool]:
-    """Part a name into quality and rater; the last value says that the name itself speaks of a rater."""
+    """Split a name into quality and rater; the third value is True if the name mentions a rater explicitly."""
     if matched := re.fullmatch(r"(.+?)\s*[(\[](.+)[)\]]", column):
         return matched[1], matched[2], False
     words = _words(column)
@@ -252,7 +252,7 @@ def _by_content(sheet: Sheet, roles: dict[str, str], other: Mapping[str, str], p
 
 
 def _words(column: str) -> list[str]:
-    """Return the words of a name in lower case: `ModelName`, `model_name` and `model.name` have the same."""
+    """Return the lower-case words of a name; `ModelName`, `model_name` and `model.name` have the same words."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column).casefold().replace("_", " ").replace(".", " ").replace(
         "-", " ").split()
 

@@ -1,4 +1,4 @@
-"""The dataset in a table of ratings, and the lines that say how the table was read."""
+"""Conversion of a table of ratings to a dataset, with a report on how it was read."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ SPEAKERS = {"user": USER, "human": USER, "usr": USER, "customer": USER, "person"
 MARK = re.compile(rf"^\s*({'|'.join(sorted(SPEAKERS, key=len, reverse=True))})\s*[:：]\s*",
                   re.IGNORECASE | re.MULTILINE)
 SHOWN = 60
-"""Characters of a text that a line shows."""
+"""Characters of a text shown in a report line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A dataset, the columns it was read from, and lines that say how."""
+    """A dataset, the columns it was read from, and a report on how they were read."""
 
     dataset: Dataset
     columns: Recognised
@@ -100,7 +100,7 @@ def _bad_vote(text: str, votes: Votes) -> str:
 
 
 def _item(cells: Mapping[str, Any], roles: Mapping[str, str]) -> Item | None:
-    """Return the item of a row without its id; None for a row that has nothing to be judged."""
+    """Return the item of a row, without its id; None if the response or dialogue is empty."""
     whole = roles.get("context", "").casefold().replace("_", " ") in WHOLE
     context = turns(cells.get("context"), one=whole)
     response = None
@@ -119,9 +119,9 @@ def _item(cells: Mapping[str, Any], roles: Mapping[str, str]) -> Item | None:
 
 
 def _name(read: _Items, cells: Mapping[str, Any], item: Item, columns: Recognised, number: int) -> str:
-    """Return the id of a row's item, and keep the item when it is new.
+    """Return the id of a row's item, storing the item if it is new.
 
-    Rows of the same texts and system are one item where a column names the rater or quality, or an id says so.
+    Rows with the same texts and system are one item if they share an id, or if a column names the rater or quality.
     """
     stated = str(cells["item"]).strip() if cells.get("item") not in (None, "") else ""
     joins = bool(stated) or columns.long or "annotator" in columns.roles
@@ -210,7 +210,7 @@ def slug(file: str) -> str:
 
 
 def _report(sheet: Sheet, columns: Recognised, read: _Items, dataset: Dataset) -> Iterator[str]:
-    """Say what was taken for what, what was left out, and how the first item was read."""
+    """Report the roles of the columns, the ignored columns, and the first item as it was read."""
     votes = sum(len(rating.votes) for rating in dataset.ratings)
     raters = f"{len(read.names)} raters" if read.names else (
         "one vote an item" if votes <= len(dataset.ratings) else "raters not named")

@@ -29,18 +29,18 @@ Open: TypeAlias = Callable[[], Iterator[Row]]
 ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx")
 SEPARATORS = ",;\t|"
 HEAD = 200
-"""Rows from which separator and header are taken."""
+"""Rows that are searched for separator and header."""
 FIELD = 1 << 24
-"""Characters of a cell, at most."""
+"""Longest cell, in characters."""
 LABEL = 40
 """Characters of a name in a second header line, at most."""
 PROBLEMS = 10
-"""Problems that one message lists."""
+"""Largest number of problems in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Names of the columns, and a function that reads the rows; `lines` is True where a row has a line of its own."""
+    """Column names, and a function that reads the rows; `lines` is True if rows correspond to lines of the file."""
 
     file: str
     columns: tuple[str, ...]
@@ -53,7 +53,7 @@ class Sheet:
 
 
 def read(path: Path) -> Sheet:
-    """Open a table; BadRecord for a file that holds none."""
+    """Open a table; raise BadRecord if the file does not contain one."""
     kind = next((suffix for suffix in reversed(path.suffixes) if suffix.casefold() != ".gz"), "").casefold()
     with path.open("rb") as stream:
         magic = stream.read(4)
@@ -73,7 +73,7 @@ def read(path: Path) -> Sheet:
 
 
 def of_objects(file: str, objects: Callable[[], Iterable[Any]]) -> Sheet:
-    """A table of a list of objects; objects in them become columns such as `ratings.overall`."""
+    """Return a table for a list of objects; nested objects become columns such as `ratings.overall`."""
     columns = tuple(dict.fromkeys(name for row in _flat(file, objects()) for name in row))
     if not columns:
         raise BadRecord(file, None, "", "holds no rows")
@@ -96,7 +96,7 @@ def _flat(file: str, objects: Iterable[Any]) -> Iterator[dict[str, Any]]:
 
 
 def _objects(path: Path, by_line: bool) -> Iterator[Any]:
-    """The objects of JSON lines, of a list, of the only list in an object, or of an object by id."""
+    """Yield the objects of JSON lines, of a list, of the only list in an object, or of an object by id."""
     with _bytes(path) as stream:
         content = stream.read()
     try:
@@ -133,7 +133,7 @@ def _parquet(path: Path) -> Iterator[Any]:
 
 
 def _workbook(path: Path) -> Iterator[Row]:
-    """The rows of the first sheet that has any."""
+    """Yield the rows of the first non-empty sheet."""
     import openpyxl
 
     with path.open("rb") as stream:
@@ -255,7 +255,7 @@ def _header(file: str, head: Sequence[Row]) -> tuple[int, tuple[str, ...], list[
 
 
 def _is_second_header(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """True if the header has gaps or repeats, the next row has names, and numbers follow."""
+    """Return True if the header has gaps or repeated names, the next row has names, and numbers follow."""
     if len(below) < 2 or (all(names) and len(set(names)) == len(names)):
         return False
     labels = [cell for cell in below[0] if cell]
@@ -265,7 +265,7 @@ def _is_second_header(names: Sequence[str], below: Sequence[Sequence[str]]) -> b
 
 
 def _merged(above: Sequence[str], below: Sequence[str]) -> list[str]:
-    """Join two lines of a header: an empty cell of the first takes the name to its left."""
+    """Join two header lines; an empty cell of the first takes the name to its left."""
     names, left = [], ""
     for place in range(max(len(above), len(below))):
         top, label = (row[place] if place < len(row) else "" for row in (above, below))

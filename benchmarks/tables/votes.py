@@ -1,7 +1,7 @@
-"""Votes as people write them into cells: numbers, fractions of a scale, and labels that have an order.
+"""Votes as people write them in cells: numbers, fractions of a scale, and ordered labels.
 
     4    4.5    4,5    4/5    80 %    4 - good    (4) good        the number
-    yes, no; true, false; bad ... excellent; ...                  its place in the scale, from 0
+    yes, no; true, false; bad ... excellent; ...                  the position in the scale, from 0
     empty, N/A, none, ?, -                                        no vote
 """
 
@@ -36,17 +36,17 @@ SCALES: tuple[tuple[str, ...], ...] = (
 
 
 STRAY = 0.1
-"""Share of cells without a number up to which a column is one of numbers, with errors."""
+"""Largest share of non-numeric cells in a column that still counts as numeric."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How the cells of a rating column become numbers; without labels they are numbers already."""
+    """Conversion of the cells of a rating column to numbers; without labels they are numbers already."""
 
     labels: tuple[str, ...] = ()
 
     def vote(self, cell: Any) -> float | None:
-        """Return the vote in a cell, None for no vote; ValueError for anything else."""
+        """Return the vote in a cell, None if it is missing; raise ValueError for anything else."""
         if isinstance(cell, bool):
             return float(cell)
         text = str(cell).strip().casefold() if cell is not None else ""
@@ -72,7 +72,7 @@ def elements(cell: Any) -> Sequence[Any]:
 
 
 def number(cell: Any) -> float:
-    """Return the number that a cell holds or begins with; NaN for none."""
+    """Return the number that a cell contains or starts with, or NaN."""
     if isinstance(cell, int | float) and not isinstance(cell, bool):
         return float(cell) if math.isfinite(cell) else math.nan
     matched = NUMBER.fullmatch(str(cell).strip())

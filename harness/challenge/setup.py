@@ -133,7 +133,7 @@ def _phase(rules: Rulebook, datasets: Sequence[Dataset], template: str) -> str:
     a_day = f", {rules.per_day} a day" if rules.per_day else ""
     parts.append(f"a team may hand in {rules.submissions or 'any number'}{a_day}")
     if rules.public:
-        parts.append(f"until it is frozen ranked on {100 * rules.public:g} % of the contexts, then on the others")
+        parts.append(f"ranked on {100 * rules.public:g} % of the contexts until the phase is frozen, then on the rest")
     return "; ".join(parts)
 
 

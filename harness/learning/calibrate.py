@@ -31,7 +31,7 @@ from metrics.evidence import DatasetEvidence, Evidence, QualityEvidence, Vector
 from metrics.models.service import Models
 
 FEWEST = 20
-"""Rated and scored items that a correlation needs."""
+"""Smallest number of rated and scored items for a correlation."""
 Rows: TypeAlias = npt.NDArray[np.int64]
 LeftOut: TypeAlias = list[tuple[str, str]]
 """Skipped datasets and qualities, with reasons."""

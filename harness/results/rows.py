@@ -404,8 +404,8 @@ class Failure:
 class Timing:
     """The time that scoring a dataset with a metric took, on `day`, in ISO form.
 
-    `alone` is without loading models, but with all reading that another metric had done before; with the inputs of a
-    composition.
+    `alone` is the time the metric would take if it ran alone: without loading models, but including texts that other
+    metrics had read before, and the inputs of a composite.
     """
 
     KEY: ClassVar = ("dataset", "metric")

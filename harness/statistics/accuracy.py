@@ -1,8 +1,9 @@
 """Tests of two accuracies: is one metric right more often than another?
 
-Two metrics on the same items: McNemar's test (1947), of the b items that only the first has right and the c that only
-the second has. Under the hypothesis b is binomial of b + c with probability 1/2; from MANY discordant items on, with
-Edwards' continuity correction (1948), (|b - c| - 1)² / (b + c) is chi-squared with 1 degree of freedom.
+Two metrics on the same items: McNemar's test (1947) of the b items that only the first gets right and the c items that
+only the second does. Under the null hypothesis b is binomial with b + c trials and probability 1/2. For MANY or more
+discordant items, (|b - c| - 1)² / (b + c), with Edwards' continuity correction (1948), is chi-squared with 1 degree of
+freedom.
 
 Two accuracies on different items, or with known counts only: the chi-squared test of the table of right and wrong, as
 Sai et al. (2020) report it for DEB,

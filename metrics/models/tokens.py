@@ -37,7 +37,7 @@ class Tokenizer:
         try:
             self.whole: Any = AutoTokenizer.from_pretrained(str(weights.folder), local_files_only=True)
             self._fast: Any = self.whole.backend_tokenizer
-        except Exception as error:  # every kind of broken tokenizer raises another one
+        except Exception as error:  # each kind of broken tokenizer raises a different exception
             raise MissingResource(f"model {weights.name}: {weights.folder} holds no tokenizer that can be used "
                                   f"({in_one_line(error)})") from error
         self._fast.no_padding()

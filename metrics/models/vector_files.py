@@ -46,7 +46,7 @@ def entries(path: Path) -> Entries:
             return
         count, width = map(int, fields)
         if not (count and 0 < width <= _WIDEST):
-            raise _refused(path, "line 1", f"{count} vectors of {width} numbers, which cannot be")
+            raise _refused(path, "line 1", f"{count} vectors of {width} numbers are not possible")
         if ".bin" in path.suffixes or _CONTROL.search(stream.peek(4096)):
             yield from _binary(stream, count, width, path)
             return
@@ -101,7 +101,8 @@ def _binary(stream: IO[bytes], count: int, width: int, path: Path) -> Entries:
             raise _refused(path, f"word {number} of {count}", "cut short; fetch it again")
         word, vector = held[start:space].lstrip(b"\n"), np.frombuffer(held, "<f4", width, space + 1)
         if _CONTROL.search(word) or not np.isfinite(vector).all():
-            raise _refused(path, f"word {number} of {count}", "no word and finite numbers; does a word hold a space?")
+            raise _refused(path, f"word {number} of {count}",
+                           "is not a word with finite numbers; does the word contain a space?")
         yield word, vector
         start = space + 1 + size
     if (held[start:] + stream.read(_CHUNK)).strip(b"\n"):

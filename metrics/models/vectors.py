@@ -1,4 +1,4 @@
-"""Word vectors: of a file in the formats of word2vec and GloVe, or an encoder's own input embeddings.
+"""Word vectors, from a file in the format of word2vec or GloVe, or from the input embeddings of an encoder.
 
 A file may be larger than memory. It is converted once, into a folder HOME/vectors/DIGEST:
 

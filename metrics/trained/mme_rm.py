@@ -1,8 +1,8 @@
 """RM, the relevance of MME-CRS (Zhang et al. 2022): does the response belong to its context?
 
-Label 1: the true reply, as it is or without its stop words. Label 0: of ten random replies the one whose likeness to
-the true one is the middle, so that false replies are neither plain nor nearly true. A softmax over both; the score is
-P(relevant).
+Label 1: the true reply, with or without its stop words. Label 0: the random reply, out of ten, whose similarity to the
+true one is the median, so that negatives are neither obvious nor nearly correct. The score is P(relevant), by a softmax
+over both labels.
 
 In `small` a net of one hidden layer sees the context's last three utterances, the response, their product and the
 pre-trained cosines; the recipe `paper` fine-tunes a SimCSE encoder on both as one sequence, max-pooled.

@@ -24,8 +24,8 @@ FEWEST = 3
 
 STRONG, JOINED = 0.75, 0.80
 OVERALL, AGREEMENT, ABSENT = 0.75, 0.6, 0.1
-"""A quality is selected above this correlation with overall, from this agreement on, up to this share of no answer; the
-paper gives no number for the last, and drops a quality at 0.25."""
+"""Thresholds for selecting a quality: correlation with overall, agreement of raters, and largest share of missing
+answers. The paper gives no number for the last; it drops a quality at 0.25."""
 
 NAN = float("nan")
 

@@ -1,7 +1,7 @@
 """The script that a metric's own Python runs: PYTHON -P worker.py FOLDER MODULE:CLASS
 
-Of this project the interpreter sees three packages, and nothing installed beside them: everything else that the metric
-imports, numpy included, comes from its own environment.
+The interpreter sees only the three packages of this project, and nothing installed next to them: everything else that
+the metric imports, including numpy, comes from its own environment.
 """
 
 import faulthandler

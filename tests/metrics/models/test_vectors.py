@@ -178,8 +178,8 @@ REFUSED: list[tuple[str, bytes | str, str]] = [
     ("v.bin", GOOD[:-1], "word 2 of 2: cut short"),
     ("v.bin", GOOD[:4], "word 1 of 2: cut short"),
     ("v.bin", GOOD + b"more", "word 2 of 2: the file goes on"),
-    ("v.bin", binary({"a": [1.0, float("nan")]}), "word 1 of 1: no word and finite numbers"),
-    ("v.bin", binary({"New York": [1.0, 2.0], "b": [3.0, 4.0]}), "word 2 of 2: .*does a word hold a space"),
+    ("v.bin", binary({"a": [1.0, float("nan")]}), "word 1 of 1: is not a word with finite numbers"),
+    ("v.bin", binary({"New York": [1.0, 2.0], "b": [3.0, 4.0]}), "word 2 of 2: .*does the word contain a space"),
     ("v.txt.gz", gzip.compress(PLAIN.encode(), mtime=0)[:-12], "cannot be converted .*end-of-stream"),
     ("v.txt.gz", b"\x1f\x8bnothing of the kind", "cannot be converted"),
 ]
