@@ -185,6 +185,8 @@ def name_of(name: str) -> str:
     if table := table_of(name):
         return ratings.slug(table.name)
     if is_path(name) or name.casefold().endswith(sheet.ENDINGS):
+        if not Path(name).expanduser().exists():
+            raise BadConfig(f"{name}: no such file or folder")
         raise BadConfig(f"{name}: is neither a table of ratings ({', '.join(sheet.ENDINGS)}), nor a card "
                         "(CARD.toml), nor a folder with one")
     return name

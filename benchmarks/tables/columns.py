@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks.errors import BadRecord, nearest
 from benchmarks.tables.sheet import Sheet
-from benchmarks.tables.votes import Scale, elements, scale_of
+from benchmarks.tables.votes import MISSING, Scale, elements, scale_of
 
 NAMES: dict[str, tuple[str, ...]] = {
     "item": ("item", "item id", "id", "example id", "instance id", "sample id", "dialogue id", "dialog id",
@@ -114,6 +114,9 @@ class _Profile:
 def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str, ...]] = ()) -> Recognised:
     """Return the role of each column; `stated` maps roles to columns, `scales` are those of the user."""
     _check(stated, sheet)
+    ratings = stated["rating"].split("+") if "rating" in stated else []
+    if len(ratings) > 1:
+        stated = {role: column for role, column in stated.items() if role != "rating"}
     profiles = {name: _Profile() for name in sheet.columns}
     for _, row in sheet.rows():
         for profile, cell in zip(profiles.values(), row, strict=True):
@@ -121,15 +124,11 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
     roles, left_out = _roles(sheet.columns, profiles, stated)
     free = [name for name in sheet.columns if name not in (*roles.values(), *left_out) and profiles[name].filled]
     votes, other = _votes(free, profiles, scales)
+    _check_scales(sheet.file, free, profiles, scales)
     remarks: list[str] = []
     if "quality" in roles and "rating" in roles:
-        scale = scale_of(profiles[roles["rating"]].values, scales)
-        if scale is None:
-            examples = _examples(profiles[roles["rating"]])
-            raise BadRecord(sheet.file, None, roles["rating"], f"holds no ratings {examples}")
-        qualities = list(profiles[roles["quality"]].values)
         left_out |= {vote.column: "the rating stands in " + repr(roles["rating"]) for vote in votes}
-        votes = [Votes(roles["rating"], quality, scale) for quality in qualities]
+        votes = _of_long_table(sheet.file, roles, profiles, scales)
     else:
         for role in {"quality", "rating"} & roles.keys():  # one without the other is an ordinary column
             column = roles.pop(role)
@@ -139,6 +138,9 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
                 other[column] = "text without a role"
     if "response" not in roles and "dialogue" not in roles:
         _by_content(sheet, roles, other, profiles, remarks)
+    if ratings and "quality" not in roles:
+        other |= {vote.column: "not stated as a rating" for vote in votes if vote.column not in ratings}
+        votes = [vote for vote in votes if vote.column in ratings]
     if not votes:
         labels = "".join(f"; {name!r} holds {why}" for name, why in other.items() if "--scale" in why)
         raise BadRecord(sheet.file, None, "", f"no column holds ratings; the columns are {_names(sheet.columns)}"
@@ -147,13 +149,33 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
     return Recognised(roles, tuple(votes), left_out, tuple(remarks))
 
 
+def _of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, _Profile],
+                   scales: Sequence[tuple[str, ...]]) -> list[Votes]:
+    """Return the votes of a table that names the quality of each row."""
+    column = roles["rating"]
+    if (scale := scale_of(profiles[column].values, scales)) is None:
+        raise BadRecord(file, None, column, f"holds no ratings {_examples(profiles[column])}")
+    return [Votes(column, quality, scale) for quality in profiles[roles["quality"]].values]
+
+
 def _check(stated: Mapping[str, str], sheet: Sheet) -> None:
     for role, column in stated.items():
         if role not in (*NAMES, "ignore"):
-            raise BadRecord(sheet.file, None, "", f"--columns {role}=...: unknown role; {nearest(role, NAMES)}")
+            raise BadRecord(sheet.file, None, "", f"--columns {role}=...: unknown role; "
+                            f"{nearest(role, (*NAMES, 'ignore'))}")
         for name in column.split("+"):
             if name not in sheet.columns:
                 raise BadRecord(sheet.file, None, "", f"has no column {name!r}; {nearest(name, sheet.columns)}")
+
+
+def _check_scales(file: str, columns: Iterable[str], profiles: Mapping[str, _Profile],
+                  scales: Sequence[tuple[str, ...]]) -> None:
+    """Raise BadRecord for a column that shares labels with a scale of the user but has others too."""
+    for name, scale in ((name, scale) for name in columns for scale in scales):
+        labels = {value.casefold() for value in profiles[name].values} - MISSING
+        if len(labels & set(scale)) > 1 and (missing := sorted(labels - set(scale))) and len(labels) <= DISTINCT // 10:
+            raise BadRecord(file, None, name, f"holds {', '.join(map(repr, missing))}, which --scale "
+                                              f"\"{' < '.join(scale)}\" does not name")
 
 
 def _roles(columns: Sequence[str], profiles: Mapping[str, _Profile], stated: Mapping[str, str],

@@ -101,6 +101,10 @@ CASES = {
     "names stated by the user": Case(
         "t.csv", lines("x,y,z,w", "Hi,Yo,1,9", "Ho,Ye,2,8", "Q,A,3,7"), {"z": [[1], [2], [3]]},
         columns={"response": "y", "context": "x", "ignore": "w"}, roles={"response": "y"}),
+    "ratings stated by the user": Case(
+        "t.csv", lines("response,q1,q2,q3", "Yo,1,2,9", "Ye,2,1,8", "Ya,3,3,7"),
+        {"q1": [[1], [2], [3]], "q2": [[2], [1], [3]]},
+        columns={"rating": "q1+q2"}, report=("q3: not stated as a rating",)),
     "a semicolon within commas": Case(
         "t.csv", lines("context,response,fun", "Hi; you,Yo; me,1", "Ho; you,Ye; me,2"), {"fun": [[1], [2]]}),
     "JSON lines with chat messages": Case(
@@ -184,6 +188,9 @@ REFUSED = {
                                  ["respnse", "response"]),
     "an unknown role stated": (Case("t.csv", lines("response,fun", "Yo,1"), {}, columns={"reponse": "response"}),
                                ["reponse", "response"]),
+    "a label missing in the stated scale": (
+        Case("t.csv", lines("response,safe", "Yo,Yes", "Ye,Unsure", "Ya,No"), {}, scales=("no < yes",)),
+        ["safe", "'unsure'", "--scale"]),
     "an old workbook": (Case("t.xls", b"\xd0\xcf\x11\xe0rest", {}), [".xlsx"]),
     "not JSON": (Case("t.json", "[{", {}), ["JSON"]),
     "binary": (Case("t.csv", b"response,fun\nYo\0\0\0,1\n", {}), ["null bytes"]),
