@@ -133,7 +133,7 @@ def _name(read: _Items, cells: Mapping[str, Any], item: Item, columns: Recognise
     while name in read.items:
         again += 1
         name = f"{base}#{again}"
-    read.counts["repeated ids"] += again > 1
+    read.counts["with an id of other texts"] += again > 1
     read.by_content[content] = name
     read.items[name] = Item(name, item.context, item.response, item.references, item.facts, item.system, item.language)
     return name
@@ -213,7 +213,7 @@ def _report(sheet: Sheet, columns: Recognised, read: _Items, dataset: Dataset) -
     """Report the roles of the columns, the ignored columns, and the first item as it was read."""
     votes = sum(len(rating.votes) for rating in dataset.ratings)
     raters = f"{len(read.names)} raters" if read.names else (
-        "one vote an item" if votes <= len(dataset.ratings) else "raters not named")
+        "one vote per item" if votes <= len(dataset.ratings) else "raters not named")
     yield f"{sheet.file}: {len(dataset.items)} items, {votes} votes, {raters}"
     yield from (f"  {remark}" for remark in (*sheet.remarks, *columns.remarks))
     for role, column in columns.roles.items():
@@ -228,9 +228,9 @@ def _report(sheet: Sheet, columns: Recognised, read: _Items, dataset: Dataset) -
         yield f"  left out   {column}: {why}"
     for what, count in read.counts.items():
         if count:
-            yield f"  {count} {what}" if what == "repeated ids" else f"  {count} rows {what}"
+            yield f"  {count} {'row' if count == 1 else 'rows'} {what}"
     if votes <= sum(bool(rating.votes) for rating in dataset.ratings):
-        yield "  one vote an item: reliability cannot be estimated"
+        yield "  one vote per item: reliability cannot be estimated"
     first = dataset.items[0]
     spoken = " | ".join(f"{turn.speaker}: {turn.text[:SHOWN]}{'...' if len(turn.text) > SHOWN else ''}"
                         for turn in first.utterances[-3:])

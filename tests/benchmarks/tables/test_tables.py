@@ -52,7 +52,7 @@ CASES = {
         {"fun": [[3, 5], [1]], "fluent": [[4], [2]]}, {"annotator": "worker", "item": "id"}, ("2 items", "2 raters")),
     "Excel's semicolons and decimal commas": Case(
         "t.csv", "sep=;\r\ncontext;response;quality of reply\r\nHi;Yo, you;4,5\r\nHo;Ye;2,0\r\nQ;A;3,5\r\n",
-        {"quality of reply": [[4.5], [2], [3.5]]}, {"response": "response"}, ("one vote an item",)),
+        {"quality of reply": [[4.5], [2], [3.5]]}, {"response": "response"}, ("one vote per item",)),
     "a byte order mark": Case("t.csv", b"\xef\xbb\xbf" + b"response,fun\nYo,1\nYe,2\nYa,3\n", {"fun": [[1], [2], [3]]}),
     "UTF-16, as Excel's Unicode text": Case(
         "t.txt", "response\tfun\nJürgen\t1\nYe\t2\nYa\t3\n".encode("utf-16"), {"fun": [[1], [2], [3]]}),
@@ -81,10 +81,10 @@ CASES = {
         {"fun": [[1], [], [], [], [], [3]]}, report=("4 rows without a rating",)),
     "rows without a response": Case(
         "t.csv", lines("context,response,fun", "Hi,Yo,1", "Ho,,2", "Q,A,3", "R,B,2"), {"fun": [[1], [3], [2]]},
-        report=("1 rows without a response",)),
+        report=("1 row without a response",)),
     "repeated ids of other texts": Case(
         "t.csv", lines("id,response,fun", "7,Yo,1", "7,Ye,2", "8,Ya,3"), {"fun": [[1], [2], [3]]},
-        report=("1 repeated ids",)),
+        report=("1 row with an id of other texts",)),
     "more fields than ratings": Case(
         "t.csv", lines("response,fun,timestamp,notes,bleu", "Yo there,1,1728569383,good,0.1", "Ye,2,1728569384,,0.2",
                        "Ya,3,1728569385,odd,0.3"),
