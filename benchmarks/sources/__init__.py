@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -24,8 +24,7 @@ from benchmarks.storage.files import walk
 class RatedRow:
     """A rated row of an upstream file.
 
-    `votes` maps a quality of the card to its votes, or to votes by rater where the source tells who gave them. `scores`
-    holds scores of the source's own metrics and judges: NAME, or NAME|QUALITY.
+    `votes` maps a quality of the card to its votes, or to votes by rater if the source identifies the raters.
     """
 
     context: Sequence[Utterance]
@@ -34,7 +33,6 @@ class RatedRow:
     references: Sequence[str] = ()
     facts: Sequence[str] = ()
     system: str | None = None
-    scores: Mapping[str, float] = field(default_factory=dict)
 
 
 Read = Callable[[Any], Iterable[RatedRow]]

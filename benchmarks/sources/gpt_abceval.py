@@ -28,7 +28,7 @@ BEHAVIOURS = {
     "not redundant": "redundant",
 }
 """Name upstream of each quality."""
-LABELLERS = ("gpt", "specialized")
+
 
 def convert(path: Path, card: DatasetCard) -> Dataset:
     """Read every turn with the turns before it."""
@@ -45,9 +45,7 @@ def _read(record: tuple[str, Any]) -> Iterator[RatedRow]:
         yield RatedRow(
             tuple(context), turn["system"], {quality: [_turned(quality, vote) for vote in values["human"]]
                                              for quality, values in labels.items()},
-            system=dialogue.rpartition(")_")[2],
-            scores={f"{labeller}|{quality}": _turned(quality, values[labeller]) for labeller in LABELLERS
-                    for quality, values in labels.items() if labeller in values})
+            system=dialogue.rpartition(")_")[2])
         context.append(Utterance(SYSTEM, turn["system"]))
 
 
