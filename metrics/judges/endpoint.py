@@ -91,7 +91,7 @@ def find(url: str, key_from: str, timeout: float) -> Endpoint:
 
 
 class Endpoint:
-    """One server; `ask` may be called from several threads."""
+    """A server; `ask` may be called from several threads."""
 
     def __init__(self, where: SplitResult, key: str, timeout: float, variable: str = KEY_FROM) -> None:
         self.url, self.name, self.timeout, self.variable = where.geturl(), where.netloc, timeout, variable

@@ -131,7 +131,7 @@ def browser() -> Iterator[sync_api.Browser]:
 @pytest.fixture(scope="session")
 def site(browser: sync_api.Browser, suite_run: SuiteRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A site with every kind of page, as large as that of a real run."""
-    with published(enlarged(suite_run.results, 2, 6), tmp_path_factory.mktemp("site")) as made:
+    with published(enlarged(suite_run.results, 3, 6, 14), tmp_path_factory.mktemp("site")) as made:
         yield made
 
 

@@ -3,7 +3,9 @@
 Copies have scores of their own; correlations, Williams' tests and ranks are computed from them.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -47,9 +49,27 @@ def _points(points: ItemScores, copy: int, metrics: int, rng: np.random.Generato
     return replace(points, dataset=_name(points.dataset, copy), scores=scores)
 
 
-def enlarged(run: Results, datasets: int = 1, metrics: int = 1) -> Results:
-    """Return results with as many copies of each dataset and metric, and none of them simulated."""
+def _repeated(points: ItemScores, times: int) -> ItemScores:
+    """Repeat every item under ids and contexts of its own."""
+    def apart(numbers: Any) -> Any:
+        return np.concatenate([numbers + copy * (numbers.max() + 1) for copy in range(times)])
+
+    def tiled(values: Mapping[Any, Any]) -> dict[Any, Any]:
+        return {key: np.tile(column, times) for key, column in values.items()}
+
+    return replace(
+        points, items=tuple(_name(item, copy) for copy in range(times) for item in points.items),
+        systems=points.systems * times, words=np.tile(points.words, times), contexts=apart(points.contexts),
+        human=tiled(points.human), scores=tiled(points.scores),
+        conversations=None if points.conversations is None else apart(points.conversations))
+
+
+def enlarged(run: Results, datasets: int = 1, metrics: int = 1, items: int = 1) -> Results:
+    """Return results with as many copies of each dataset, metric and item, and none of them simulated."""
     rng = np.random.default_rng(5)
+    if items > 1:
+        run = replace(run, points=tuple(_repeated(row, items) for row in run.points),
+                      datasets=tuple(replace(entry, items=entry.items * items) for entry in run.datasets))
     entries = tuple(replace(entry, name=_name(entry.name, copy), origin="imported") for entry in run.datasets
                     for copy in range(datasets))
     points = tuple(_points(row, copy, metrics, rng) for row in run.points for copy in range(datasets))

@@ -78,7 +78,7 @@ class RelationalConvolution(MessagePassing):  # type: ignore[misc]
         self.weight = nn.Linear(relations * (size + (not published)), out)
 
     def forward(self, states: Any, edges: Any, relation: Any, attention: Any, alike: Any) -> Any:
-        """Of states (N, size), a weight and a cosine for each edge (E,): (N, out)."""
+        """Return (N, out) from states (N, size) and a weight and a cosine for each edge (E,)."""
         source, target = edges
         slot = target * self.relations + relation  # a sum for each node and relation
         slots = len(states) * self.relations
