@@ -124,9 +124,11 @@ def find(name: str, encoder: str, home: Path) -> Checkpoint:
     if not encoders:
         raise MissingResource(f"weights {name} are not on this machine: `pip install {PACKAGE}` brings those of the "
                               f"project (docs/licences.md says on whose terms), `{command(name)}` trains your own")
-    known = ", ".join(dict.fromkeys(encoders))
-    raise MissingResource(f"weights {name} belong to encoder {known}, the run has {encoder or 'none'}: train your own "
-                          f"with `{command(name)} --encoder {encoder.rpartition('@')[0] or 'ENCODER'}`")
+    known, base = ", ".join(dict.fromkeys(encoders)), encoder.rpartition("@")[0]
+    adapted = next((known.rpartition("@")[0] for known in encoders if base and known.startswith(f"{base}+")), "")
+    raise MissingResource(f"weights {name} belong to encoder {known}, the run has {encoder or 'none'}: "
+                          + (f"give `--encoder {adapted}`, or " if adapted else "")
+                          + f"train your own with `{command(name)} --encoder {base or 'ENCODER'}`")
 
 
 def command(name: str) -> str:

@@ -75,6 +75,9 @@ def test_weights_of_another_encoder_are_refused_with_what_to_do(home: Path, kept
     with pytest.raises(MissingResource, match=r"weights toy belong to encoder mine@a+\.a+, the run has other@b+\.b+: "
                                               r"train your own with `harness train toy --encoder other`$"):
         checkpoint.find("toy", OTHER, home)
+    write(checkpoint.place("toy", "other+dialogue@dd.d", home), "other+dialogue@dd.d")
+    with pytest.raises(MissingResource, match=r"give `--encoder other\+dialogue`, or train your own"):
+        checkpoint.find("toy", OTHER, home)
     with pytest.raises(MissingResource, match="the run has none"):
         checkpoint.find("toy", "", home)
     with pytest.raises(MissingResource, match="`harness train not-here --recipe paper` trains your own"):

@@ -13,9 +13,10 @@ from benchmarks.corpora.corpora import Corpus, CorpusCard, Dialogue
 from benchmarks.dataset import Item, Utterance
 from metrics import evidence, registry
 from metrics.errors import MetricError
-from metrics.models import checkpoint
+from metrics.models import catalogue, checkpoint
 from metrics.models.readings import Pair, by_reference
 from metrics.models.service import Choice, Models
+from metrics.models.weights import Weights
 from metrics.trained.mme_em import rated
 from metrics.trained.ruber import blended, referenced
 from metrics.trained.usl_h import composite, specificity
@@ -202,6 +203,17 @@ def test_shipped_weights_stay_small() -> None:
     assert set(large) == {"lm", "dialogue"}
     assert large["dialogue"] < 6_000_000
     assert sum(sizes.values()) < 25_000_000
+
+
+def test_shipped_weights_belong_to_encoders_that_can_be_had(tmp_path: Path) -> None:
+    """The identity of an adapted encoder covers its checkpoint's configuration, which must not change any more."""
+    encoder, body = "all-mpnet-base-v2", "model.safetensors"
+    stock = Weights(encoder, tmp_path, catalogue.cards()[encoder].files[body], "bc9f6f", "hub")
+    adapted = stock.tuned(checkpoint.find("dialogue", stock.identity, tmp_path))
+    embedded = Models(tmp_path, Choice(device="cpu")).encoder().weights
+    folders = [path.parent for path in checkpoint.SHIPPED.rglob(checkpoint.CONFIG)]
+    encoders = {str((checkpoint.read("", folder).config["encoder"] or {}).get("identity", "")) for folder in folders}
+    assert encoders == {"", embedded.identity, stock.identity, adapted.identity}
 
 
 def test_options_with_weights_of_their_own() -> None:
