@@ -86,12 +86,6 @@ def real_data() -> Path:
 
 
 @pytest.fixture
-def wordnet(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let METEOR find WordNet."""
-    monkeypatch.setenv("NLTK_DATA", str(real_data / "resources" / "nltk_data"))
-
-
-@pytest.fixture
 def one_thread() -> Iterator[None]:
     """Use one core: tiny models are no faster on two, and slower on a busy machine."""
     pytest.importorskip("torch")

@@ -6,7 +6,8 @@ reference; like NLTK, the third pass looks up stems, not words. Of several refer
 `max` are the same. Outside English only the same word counts. A word that no reference can match is dropped before any
 alignment.
 
-WordNet is read from the database files in NLTK's `wordnet.zip`. A word is looked up as it is and in its base forms:
+WordNet is read from its database files, in a folder or in a zip as NLTK's; `metrics/text/wordnet.zip` holds the fields
+that are read here. A word is looked up as it is and in its base forms:
 those in its exception list, else those its endings suggest (wndb(5WN), morphy(7WN)). The synonyms equal the lemmas of
 NLTK's `synsets(word)`.
 """
@@ -16,12 +17,12 @@ from __future__ import annotations
 import functools
 import math
 import re
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar, NamedTuple
-from zipfile import BadZipFile, ZipFile
 
 from benchmarks.dataset import Item
 from metrics.errors import BadOption, MissingResource
@@ -147,15 +148,15 @@ class WordNet:
     def __init__(self, path: Path) -> None:
         self._parts = []
         try:
-            with ZipFile(path) as archive:
-                for name, endings in ENDINGS.items():
-                    offsets = dict(_INDEX_LINE.findall(archive.read(f"wordnet/index.{name}")))
-                    lines = (line.split() for line in archive.read(f"wordnet/{name}.exc").decode().splitlines())
-                    irregular = {first: rest for first, *rest in lines}
-                    regular = [ending.split(":") for ending in endings.split()]
-                    self._parts.append((offsets, archive.read(f"wordnet/data.{name}"), irregular, regular))
-        except (BadZipFile, KeyError) as error:
-            raise MissingResource(f"{path} is not NLTK's wordnet.zip ({error}): `harness fetch wordnet`") from error
+            files = path if path.is_dir() else zipfile.Path(path, "wordnet/")
+            for name, endings in ENDINGS.items():
+                offsets = dict(_INDEX_LINE.findall((files / f"index.{name}").read_bytes()))
+                lines = map(str.split, (files / f"{name}.exc").read_text(encoding="utf-8").splitlines())
+                irregular = {first: rest for first, *rest in lines}
+                regular = [ending.split(":") for ending in endings.split()]
+                self._parts.append((offsets, (files / f"data.{name}").read_bytes(), irregular, regular))
+        except (zipfile.BadZipFile, OSError) as error:
+            raise MissingResource(f"{path} is not WordNet ({error}): `harness fetch wordnet`") from error
         self.synonyms = functools.lru_cache(maxsize=1 << 14)(self._synonyms)
 
     def _synonyms(self, word: str) -> frozenset[str]:

@@ -12,10 +12,13 @@ from pathlib import Path
 from benchmarks.storage import resources
 from metrics.errors import MissingResource
 
+SHIPPED_WORDNET = Path(__file__).parents[1] / "text" / "wordnet.zip"
+"""The words and forms of WordNet 3.0, without senses, glosses and relations."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A file that a metric reads, and the sha256 of its content."""
+    """A file or folder that a metric reads, and the sha256 of its content."""
 
     name: str
     path: Path
@@ -26,15 +29,16 @@ def find(name: str, home: Path) -> Resource:
     if name not in LOCATIONS:
         raise MissingResource(f"unknown resource {name!r}; known: {', '.join(LOCATIONS)}")
     for path in LOCATIONS[name](home):
-        if path.is_file():
-            return Resource(name, path, sha256(path))
+        if path.exists():
+            return Resource(name, path, digest_of(path, path.iterdir()) if path.is_dir() else sha256(path))
     raise MissingResource(f"{name} is not on this machine: `harness fetch {name}`, or `harness import` a copy")
 
 
 def _wordnet(home: Path) -> list[Path]:
     folders = [Path(entry) for entry in os.environ.get("NLTK_DATA", "").split(os.pathsep) if entry]
     folders += [Path.home() / "nltk_data", Path("/usr/share/nltk_data"), Path("/usr/local/share/nltk_data")]
-    return [resources.path(home, "wordnet"), *(folder / "corpora" / "wordnet.zip" for folder in folders)]
+    installed = [resources.path(home, "wordnet"), *(folder / "corpora" / "wordnet.zip" for folder in folders)]
+    return [*installed, Path("/usr/share/wordnet"), SHIPPED_WORDNET]
 
 
 LOCATIONS: dict[str, Callable[[Path], list[Path]]] = {

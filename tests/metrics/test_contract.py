@@ -49,8 +49,6 @@ def metric(request: pytest.FixtureRequest) -> Metric:
 
 @pytest.fixture
 def models(home: Path, metric: Metric, request: pytest.FixtureRequest) -> Models:
-    if "wordnet" in metric.card.resources:
-        request.getfixturevalue("wordnet")
     composed = isinstance(metric, Composite)
     if not (metric.card.models or composed):
         return Models(home)

@@ -93,7 +93,7 @@ def lexicon(path: Path) -> Lexicon:
                     word, *forms = line.split()
                     words.irregular[part, word] = forms
     except (BadZipFile, KeyError, ValueError) as error:
-        raise MissingResource(f"{path} is not NLTK's wordnet.zip ({error}): `harness fetch wordnet`") from error
+        raise MissingResource(f"{path} is not the whole of WordNet ({error}): `harness fetch wordnet`") from error
     return words
 
 

@@ -20,6 +20,7 @@ from harness.cli import main
 from harness.results import files
 from harness.results.rows import Results
 from harness.run import unchanged
+from metrics.models.resources import LOCATIONS
 from tests.conftest import Invoke, make_card
 from tests.faults.runs import flags, metric
 from tests.suite_run import SuiteRun
@@ -182,8 +183,7 @@ def test_flags_add_to_the_config_file(tmp_path: Path) -> None:
 
 def test_a_dry_run_prints_the_plan_and_writes_nothing(tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch,
                                                       ) -> None:
-    monkeypatch.delenv("NLTK_DATA", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setitem(LOCATIONS, "wordnet", lambda _home: [])
     printed = invoke("run", "--metric", "meteor", "--metric", "bleu", "--dataset", "fed-turn", "--dataset", "dstc6",
                      "--dry-run", "--out", tmp_path / "out").out
     assert all(part in printed for part in ("to be scored", "skip: no item has references", "skip: wordnet"))
@@ -194,8 +194,9 @@ UNCHANGED = "nothing has changed since these results were written"
 
 
 @pytest.fixture
-def again(tmp_path: Path, invoke: Invoke) -> Callable[..., str]:
-    """Return a function that repeats one command, with more flags if there are any."""
+def again(tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Return a function that repeats one command, with more flags if there are any; no WordNet is shipped."""
+    monkeypatch.setitem(LOCATIONS, "wordnet", lambda home: [resources.path(home, "wordnet")])
     metrics = flags("--metric", ("length", "meteor", metric(tmp_path, "signs")))
     return lambda *more: invoke("run", "--dataset", "dailydialog-gupta", "--limit", "20", *metrics, "--out",
                                 tmp_path / "out", *more).out

@@ -183,7 +183,7 @@ def test_options_files_and_models_reach_the_metric(tmp_path: Path) -> None:
 
 RAISED = {
     "raise CannotScore('no moon')": (CannotScore, r"^no moon \(words.py line \d+\)$"),
-    "models.resource('wordnet')": (MissingResource, "wordnet is not on this machine"),
+    "models.resource('conceptnet')": (MissingResource, "conceptnet is not on this machine"),
     "[][0]": (WorkerFailed, r"^words: IndexError: list index out of range \(words.py line \d+\)$"),
     "sys.exit('enough')": (WorkerFailed, "words: SystemExit: enough"),
     "return {'words': ['x']}": (WorkerFailed, "words: ValueError: could not convert"),
