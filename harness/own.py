@@ -1,18 +1,19 @@
 """Datasets of your own: a card in TOML and, next to it, a file of items and ratings.
 
     name = "tea-talk"              small letters, digits and hyphens
-    file = "tea.csv"               the organisers' JSON, or a table (.csv, .tsv, .jsonl)
+    file = "tea.csv"               a table of ratings, or the organisers' JSON
     level = "turn"                 or "dialogue"
     language = "en"
     size = 300                     number of items; a file with a different number is rejected
     title = "Tea talk"
     licence = "CC BY 4.0"
     citation = "Who made it, and where it is described"
-    columns = {context = "history"}    the file's names of columns
-    qualities = ["overall"]        or a [[quality]] table each, with name, low, high, columns (one for each rater) and
-                                   dimension (to share a board with other datasets)
+    columns = {response = "text"}  columns of the table by role; those with usual names need no mention
+    qualities = ["overall"]        or a [[quality]] table each, with name, low, high, columns (one for each rater),
+                                   scale ("no < yes") and dimension (to share a board with other datasets)
 
-A scale that the card leaves open is inferred from the votes; `harness check` prints the inferred lines for the card. A
+Tables are read by benchmarks/tables, with a card or without; `harness new dataset NAME --from TABLE` writes a card. A
+scale that the card leaves open is inferred from the votes; `harness check` prints the inferred lines for the card. A
 quality without a dimension has a board of its own. Such datasets form the split `own`, whose boards are separate from
 those of the challenge and never enter their averages.
 """
@@ -32,12 +33,11 @@ from typing import Any, Literal
 from benchmarks import registry
 from benchmarks.dataset import Dataset, DatasetCard, Level, Quality, Split
 from benchmarks.errors import BadRecord, raise_if_any
-from benchmarks.formats import official, records, rows
-from benchmarks.formats import table as rated_table
-from benchmarks.formats.official import Record
+from benchmarks.formats import official, records
 from benchmarks.storage import store
 from benchmarks.tables import ratings, sheet
-from benchmarks.tables.votes import parse_scale
+from benchmarks.tables.columns import STATED, StatedQuality
+from benchmarks.tables.votes import Scale, parse_scale
 from harness import terms
 from harness.errors import BadConfig
 from metrics.metric import is_name
@@ -45,13 +45,14 @@ from metrics.metric import is_name
 
 @dataclass(frozen=True, slots=True)
 class QualityTable:
-    """A [[quality]] of a card; `columns` holds one column name for each rater."""
+    """A [[quality]] of a card; `columns` has a column for each rater, `scale` the labels, lowest first."""
 
     name: terms.NonEmpty
     low: terms.Number | None = None
     high: terms.Number | None = None
     dimension: terms.Line = ""
     columns: tuple[terms.Line, ...] = ()
+    scale: terms.Line = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class CardTable:
     level: Level = "turn"
     language: terms.Language = "en"
     size: terms.Count = 0
-    columns: Mapping[str, terms.Line] = field(default_factory=dict)
+    columns: Mapping[str, terms.Paragraphs] = field(default_factory=dict)
     qualities: tuple[QualityTable, ...] = ()
     quality: tuple[QualityTable, ...] = ()
     licence: terms.Line = "not stated"
@@ -78,81 +79,121 @@ class OwnDataset:
 
     card: DatasetCard
     file: Path
-    columns: Mapping[str, str] = field(default_factory=dict)
-    votes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    columns: Mapping[str, str]
+    qualities: Mapping[str, StatedQuality]
 
     def read(self) -> Dataset:
         """Return the dataset in the file, without inferring scales that the card leaves open."""
-        return self._dataset(self._content()[0])
+        dataset, _, _ = self._content()
+        return replace(dataset, card=replace(self.card, size=len(dataset.items)))
 
     def scaled(self) -> tuple[Dataset, tuple[str, ...]]:
         """Return the dataset with size and open scales inferred from the file, and remarks for the user to check."""
         from harness.contract import dataset as contract  # imports the scoring code, which reports do not need
 
-        items, table = self._content()
-        dataset = self._dataset(items)
-        places = {record.id: record.file if table else record.id for record in items}
-        empty = [places[record.id] for record in items if official.has_empty_turn(record)]
-        remarks = (*([f"an empty turn between others is left out{rated_table.which(empty)}"] if empty else ()),
-                   *(rated_table.remarks(table, self.votes) if table else ()))
-        qualities = tuple(self._scale(quality, dataset, table) for quality in self.card.qualities)
-        dataset = replace(dataset, card=replace(dataset.card, qualities=qualities))
+        dataset, places, remarks = self._content()
+        qualities = tuple(self._scale(quality, dataset) for quality in self.card.qualities)
+        dataset = replace(dataset, card=replace(self.card, size=len(dataset.items), qualities=qualities))
         return dataset, (*remarks, *contract.remarks(dataset, places))
 
-    def _content(self) -> tuple[list[Record], list[rows.Row] | None]:
-        """Return the records of the file and the table rows behind them; None as rows for the organisers' JSON."""
+    def _content(self) -> tuple[Dataset, Mapping[str, str], tuple[str, ...]]:
+        """Return the dataset in the file as it stands there, the location of each item, and remarks."""
         if not self.file.is_file():
             raise BadConfig(f"{self.file}: no such file; it should hold the items and ratings of {self.card.name!r}")
-        ending = self.file.suffix.casefold()
-        if ending not in (*rows.ENDINGS, ".json"):
-            raise BadConfig(f"{self.file}: should end in {', '.join(rows.ENDINGS)} or .json; save a spreadsheet as "
-                            ".csv")
-        objects = official.load_json(self.file) if ending == ".json" else None
-        table = (rows.read(self.file, self.columns) if objects is None else
-                 rows.of_objects(objects, self.file.name, self.columns))
-        if table is None:
-            items = list(official.records_of(objects, self.file.name))
-            official.check_level(items, self.card.level)
-            return items, None
-        return rated_table.records(table, self.card.level, self.votes, self.card.qualities), table
+        if table_of(str(self.file)) is None:
+            raise BadConfig(f"{self.file}: should end in {', '.join(sheet.ENDINGS)}")
+        if self._is_official():
+            dataset, remarks = self._official()
+            places: Mapping[str, str] = {}
+        else:
+            table = ratings.of_sheet(sheet.read(self.file), self.columns, (), self.qualities, self.card.language)
+            dataset, places = table.dataset, table.places
+            if (level := dataset.card.level) != self.card.level:
+                raise BadConfig(f"{self.file.name}: holds {'responses' if level == 'turn' else 'whole dialogues'}; the "
+                                f'card should say level = "{level}"')
+            remarks = (*(f"{column} is left out: {why}" for column, why in table.columns.left_out.items()),
+                       *table.remarks)
+        if self.card.size and len(dataset.items) != self.card.size:
+            raise BadConfig(f"{self.file.name}: has {len(dataset.items)} items, but size = {self.card.size} in the "
+                            "card")
+        return dataset, places, remarks
 
-    def _dataset(self, items: list[Record]) -> Dataset:
-        if self.card.size and len(items) != self.card.size:
-            raise BadConfig(f"{self.file.name}: has {len(items)} items, but size = {self.card.size} in the card")
+    def _is_official(self) -> bool:
+        if self.file.suffix.casefold() != ".json" or self.columns:
+            return False
+        objects = official.load_json(self.file)
+        return isinstance(objects, list) and any(
+            isinstance(row, dict) and "dialogue_id" in row for row in objects[:1])
+
+    def _official(self) -> tuple[Dataset, tuple[str, ...]]:
+        """Return the dataset in the organisers' JSON, and remarks; BadRecord for a vote off the card's scale."""
+        from harness.contract.dataset import which
+
+        items = list(official.records(self.file))
+        official.check_level(items, self.card.level)
         dataset = official.dataset(items, self.card, "imported", self.file.name)
         scales = {quality.name: quality for quality in self.card.qualities}
-        raise_if_any([  # for the organisers' JSON; the votes of a table were checked when its rows were read
-            BadRecord(self.file.name, rating.item, f"annotations.{rating.quality}", problem)
-            for rating in dataset.ratings for vote in rating.votes
-            if (problem := scales[rating.quality].off_scale(vote))])
-        return replace(dataset, card=replace(self.card, size=len(dataset.items)))
+        raise_if_any([BadRecord(self.file.name, rating.item, f"annotations.{rating.quality}", problem)
+                      for rating in dataset.ratings for vote in rating.votes
+                      if (problem := scales[rating.quality].off_scale(vote))])
+        empty = [record.id for record in items if official.has_empty_turn(record)]
+        return dataset, (f"an empty turn between others is left out{which(empty)}",) if empty else ()
 
-    def _scale(self, quality: Quality, dataset: Dataset, table: list[rows.Row] | None) -> Quality:
-        """Infer the open ends of a scale from the votes; BadConfig for a quality without votes."""
+    def _scale(self, quality: Quality, dataset: Dataset) -> Quality:
+        """Infer the open ends of a scale from the file; BadConfig for a quality without votes."""
         votes = [vote for rating in dataset.ratings if rating.quality == quality.name for vote in rating.votes]
         if not votes:
-            raise BadConfig(f"{self.file.name}: holds no vote on {quality.name!r}; it has "
-                            f"{', '.join(rated_table.names(table or ())) or 'no ratings'}")
-        return replace(quality, low=min(votes) if quality.low is None else quality.low,
-                       high=max(votes) if quality.high is None else quality.high)
+            raise BadConfig(f"{self.file.name}: holds no vote on {quality.name!r}")
+        read = dataset.card.quality(quality.name) or quality
+        low, high = (min(votes) if read.low is None else read.low), (max(votes) if read.high is None else read.high)
+        return replace(quality, low=low if quality.low is None else quality.low,
+                       high=high if quality.high is None else quality.high)
 
     def inferred(self, dataset: Dataset) -> tuple[str, ...]:
         """Return card lines with the size and scales of the file; none if the card states them all."""
         if self.card.size and all(None not in (quality.low, quality.high) for quality in self.card.qualities):
             return ()
+        return self.lines(dataset.card)
+
+    def lines(self, card: DatasetCard) -> tuple[str, ...]:
+        """Return the lines for the size and the qualities of a card."""
         tables = []
-        for quality in dataset.card.qualities:
-            values: dict[str, Any] = {"name": quality.name}
-            if quality.low is not None and quality.high is not None and quality.low < quality.high:
+        for quality in card.qualities:
+            stated, values = self.qualities[quality.name], dict[str, Any](name=quality.name)
+            if stated.scale.labels:
+                values["scale"] = str(stated.scale)
+            elif quality.low is not None and quality.high is not None and quality.low < quality.high:
                 values |= {name: int(end) if end == int(end) else end
                            for name, end in (("low", quality.low), ("high", quality.high))}
-            if quality.dimension != private_dimension(quality.name, self.card.name):
+            if quality.dimension != private_dimension(quality.name, card.name):
                 values["dimension"] = quality.dimension
-            if self.votes[quality.name] != (quality.name,):
-                values["columns"] = self.votes[quality.name]
-            settings = (f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
-            tables.append(f"{{{', '.join(settings)}}}")
-        return f"size = {dataset.card.size}", f"qualities = [{', '.join(tables)}]"
+            if stated.columns != (quality.name,):
+                values["columns"] = stated.columns
+            tables.append(_inline(values))
+        return f"size = {card.size}", f"qualities = [{f',{chr(10)}             '.join(tables)}]"
+
+
+def _inline(values: Mapping[str, Any]) -> str:
+    """Return an inline table in TOML."""
+    return f"{{{', '.join(f'{name} = {json.dumps(value, ensure_ascii=False)}' for name, value in values.items())}}}"
+
+
+def card_text(table: ratings.Table, name: str, file: str) -> str:
+    """Return a card under which a table is read as it was read without one."""
+    read = table.columns
+    card = replace(table.dataset.card, name=name, qualities=tuple(
+        replace(quality, dimension=private_dimension(quality.name, name)) for quality in table.dataset.card.qualities))
+    columns = {{"context": "prompt" if read.single else "history"}.get(role, role): column
+               for role, column in read.roles.items()}
+    if ignored := [column for column, why in read.left_out.items() if why == STATED]:
+        columns["ignore"] = "+".join(ignored)
+    own = OwnDataset(card, Path(file), columns, {quality: StatedQuality(
+        (quality,) if read.long else tuple(vote.column for vote in read.votes if vote.quality == quality),
+        next(vote.scale for vote in read.votes if vote.quality == quality)) for quality in read.qualities})
+    head = {"name": name, "title": card.title, "level": card.level, "language": card.language, "file": file,
+            "licence": card.licence, "citation": card.citation}
+    return "\n".join((*(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()),
+                      f"columns = {_inline(columns)}", *own.lines(card), ""))
 
 
 def is_path(name: str) -> bool:
@@ -224,15 +265,20 @@ def of_table(values: Mapping[str, Any], folder: Path, where: str, split: Split) 
         if quality.low is not None and quality.high is not None and quality.low >= quality.high:
             raise BadConfig(f"{where}: the quality {quality.name!r} has low = {quality.low:g}, which is not below "
                             f"high = {quality.high:g}")
-    if unknown := sorted(table.columns.keys() - set(rated_table.COLUMNS)):
-        raise BadConfig(f"{where}: unknown column {unknown[0]!r} in columns; known: {', '.join(rated_table.COLUMNS)}")
+    try:
+        labels = {quality.name: parse_scale(quality.scale) for quality in qualities if quality.scale}
+    except ValueError as error:
+        raise BadConfig(f"{where}: {error}") from error
+    qualities = tuple(replace(quality, low=0.0, high=len(labels[quality.name]) - 1.0) if quality.name in labels
+                      else quality for quality in qualities)
+    stated = {quality.name: StatedQuality(quality.columns or (quality.name,), Scale(
+        labels.get(quality.name, ()), quality.low, quality.high)) for quality in qualities}
     card = DatasetCard(
         name=table.name, title=table.title or table.name, split=table.split or split, level=table.level,
         language=table.language, size=table.size, licence=table.licence, citation=table.citation, sources=(),
         qualities=tuple(Quality(quality.name, quality.low, quality.high, quality.dimension or (
             private_dimension(quality.name, table.name) if split == "own" else "")) for quality in qualities))
-    votes = {quality.name: quality.columns or (quality.name,) for quality in qualities}
-    return OwnDataset(card, folder / table.file, table.columns, votes)
+    return OwnDataset(card, folder / table.file, table.columns, stated)
 
 
 def private_dimension(quality: str, dataset: str) -> str:
@@ -278,9 +324,13 @@ class Reading:
 def import_table(source: sheet.Sheet, home: Path, reading: Reading) -> Dataset:
     """Read a table without a card, say how it was read, and keep it in the home."""
     table = reading.table(source)
-    if table.dataset.card.name in registry.built_in():
-        raise BadConfig(f"{source.file}: the project has a dataset {table.dataset.card.name!r}; choose another name")
-    sys.stderr.write("\n".join(table.report) + "\n")
+    name = table.dataset.card.name
+    if name in registry.built_in():
+        raise BadConfig(f"{source.file}: the project has a dataset {name!r}; choose another name")
+    stored = "" if store.note(home, name) else (
+        f"  stored as {name!r}: `harness run --all` includes it from now on; to remove it, delete {name}.json and "
+        f"{name}.card.json in {home / 'datasets'}\n")
+    sys.stderr.write("\n".join(table.report) + "\n" + stored)
     store.save_own(table.dataset, home)
     registry.know(home)
     return table.dataset
@@ -289,6 +339,9 @@ def import_table(source: sheet.Sheet, home: Path, reading: Reading) -> Dataset:
 def import_paths(names: Iterable[str], home: Path, reading: Reading | None = None) -> tuple[str, ...]:
     """Return the names of datasets; those given as the path of a card or table are kept in the home first."""
     paths = {name_of(name): (card_of(name), table_of(name)) for name in names}
+    if reading and (reading.columns or reading.scales) and not any(table for _, table in paths.values()):
+        raise BadConfig("--columns and --scale are for tables of ratings; cards and registered datasets "
+                        f"({', '.join(paths) or 'all that are run here'}) state theirs")
     for card, table in paths.values():
         if card:
             import_card(card, home)

@@ -106,7 +106,7 @@ def _from_json(path: Path, owners: Owners) -> Iterator[Located]:
 
 def _from_table(path: Path, problems: list[BadRecord]) -> Iterator[Located]:
     """Yield the vote of each row; rows without a number become problems."""
-    for where, row in rows.read(path, {}):
+    for where, row in rows.read(path):
         values = {COLUMNS.get(name.strip().casefold(), name): value for name, value in row.items()}
         if len(values) < len(row):
             raise BadRecord(path.name, None, "", "names a column twice")

@@ -1,4 +1,4 @@
-"""Rows of text files (CSV, TSV, JSON Lines) and of lists in JSON, each with its location for messages.
+"""Rows of text files (CSV, TSV, JSON Lines), each with its location for messages.
 
 Files may be hostile: quotes are parsed by Python's csv module in strict mode only, and the length of lines is limited.
 """
@@ -10,11 +10,11 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from benchmarks.errors import BadRecord, nearest, raise_if_any
+from benchmarks.errors import BadRecord, raise_if_any
 
 Row: TypeAlias = tuple[str, dict[str, Any]]
 """Location of a row, for messages, and its values by column."""
@@ -106,28 +106,12 @@ def encodes(value: Any) -> bool:
     return not isinstance(value, list) or all(map(encodes, value))
 
 
-def read(file: Path, columns: Mapping[str, str]) -> list[Row]:
-    """Return the rows of a table; `columns` maps the names that we use to those of the file."""
+def read(file: Path) -> list[Row]:
+    """Return the rows of a table."""
     with located(file.name):
         text, ending = decoded(file.read_bytes()), file.suffix.casefold()
         rows = json_lines(text) if ending == ".jsonl" else _of_table(file.name, text, ending)
-        return [_row(f"{file.name}, line {number}", row, columns) for number, row in rows]
-
-
-def of_objects(objects: Any, file: str, columns: Mapping[str, str]) -> list[Row] | None:
-    """Return the rows of a list in JSON; None for records of the organisers: no `item`, and no mapped columns."""
-    if not isinstance(objects, list) or not (columns or any("item" in row for row in objects[:1])):
-        return None
-    for number, row in enumerate(objects, 1):
-        if not isinstance(row, dict):
-            raise BadRecord(f"{file}, object {number}", None, "", "should be an object")
-    return [_row(f"{file}, object {number}", row, columns) for number, row in enumerate(objects, 1)]
-
-
-def head(where: str) -> str:
-    """Return the location of the columns of a row: the head of a .csv or .tsv, else the row itself."""
-    file, _, _ = where.rpartition(", line ")
-    return f"{file}, line 1" if file.casefold().endswith(ENDINGS[:2]) else where
+        return [(f"{file.name}, line {number}", row) for number, row in rows]
 
 
 def _of_table(file: str, text: str, ending: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -143,19 +127,3 @@ def _of_table(file: str, text: str, ending: str) -> Iterator[tuple[int, dict[str
             problems.append(BadRecord(f"{file}, line {number}", None, "",
                                       f"has {len(values)} values for {len(names)} columns"))
     raise_if_any(problems)
-
-
-def _row(where: str, row: dict[str, Any], columns: Mapping[str, str]) -> Row:
-    """Flatten objects in a row (`ratings.overall`), but for turns, and rename its columns."""
-    flat: dict[str, Any] = {}
-    for name, value in row.items():
-        if isinstance(value, dict) and not {"text", "content"} & value.keys():
-            flat.update((f"{name}.{part}", entry) for part, entry in value.items())
-        else:
-            flat[name] = value
-    for ours, theirs in columns.items():
-        if theirs not in flat:
-            raise BadRecord(head(where), None, theirs, f"is missing, and the card says that it is the {ours}; "
-                                                       f"{nearest(theirs, flat)}")
-    renamed = {ours: flat[theirs] for ours, theirs in columns.items()}
-    return where, {name: value for name, value in flat.items() if name not in columns.values()} | renamed

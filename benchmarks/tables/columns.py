@@ -2,17 +2,19 @@
 
 A column with a usual name has a role (`NAMES`). Other columns that hold votes are ratings: a column per quality, or
 several per quality, one for each rater (`rater_anna`, `rater_ben`; `fluency_1`, `fluency_2`; `fluency (Anna)`). A long
-table names the quality or the rater in a column. Everything else is left out, with a line.
+table names the quality or the rater in a column. Everything else is left out, with a line. A card states the columns of
+each quality instead.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmarks.dataset import Level
 from benchmarks.errors import BadRecord, nearest
 from benchmarks.tables.sheet import Sheet
 from benchmarks.tables.votes import MISSING, Scale, elements, scale_of
@@ -41,13 +43,15 @@ NAMES: dict[str, tuple[str, ...]] = {
 """Usual column names for each role, the most specific first."""
 WHOLE = {"prompt", "user prompt", "question", "query", "input", "instruction", "user message", "message", "user",
          "post"}
-"""Names of columns that hold a single turn, even if it has several lines."""
+"""Names of contexts that are a single turn, even if they have several lines."""
 UNRATED = re.compile(r"\b(time(stamp)?|date|duration|seconds?|minutes|latency|cost|price|tokens?|length|words|chars|"
                      r"seed|index|turn|round|batch|hit|assignment|bleu|rouge|meteor|bert ?score|perplexity|ppl|unnamed|"
                      r"column \d+|row|number|age|confidence)\b")
 """Names of numeric columns that do not hold ratings."""
 RATER = {"rater", "annotator", "judge", "worker", "coder", "evaluator", "human", "expert", "assessor", "reviewer",
          "person", "anno", "ann"}
+STATED = "as stated"
+"""Reason for leaving out a column that the user ignores."""
 DISTINCT = 101
 """Largest number of distinct values in a rating column."""
 LABEL = 40
@@ -67,16 +71,29 @@ class Votes:
 
 
 @dataclass(frozen=True, slots=True)
+class StatedQuality:
+    """The columns of a quality, several for one each rater, and its scale."""
+
+    columns: tuple[str, ...]
+    scale: Scale
+
+
+@dataclass(frozen=True, slots=True)
 class Recognised:
-    """Columns by role, columns of votes, and ignored columns with the reasons."""
+    """Columns by role, columns of votes, and ignored columns with the reasons.
+
+    With `single`, a context is one turn even if it has several lines; with `of_card`, a card names the votes.
+    """
 
     roles: Mapping[str, str]
     votes: tuple[Votes, ...]
+    single: bool = False
+    of_card: bool = False
     left_out: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
     @property
-    def level(self) -> str:
+    def level(self) -> Level:
         return "turn" if "response" in self.roles else "dialogue"
 
     @property
@@ -111,61 +128,101 @@ class _Profile:
                 self.values[text] += 1
 
 
-def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str, ...]] = ()) -> Recognised:
-    """Return the role of each column; `stated` maps roles to columns, `scales` are those of the user."""
-    _check(stated, sheet)
-    ratings = stated["rating"].split("+") if "rating" in stated else []
-    if len(ratings) > 1:
-        stated = {role: column for role, column in stated.items() if role != "rating"}
+def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str, ...]] = (),
+              qualities: Mapping[str, StatedQuality] | None = None) -> Recognised:
+    """Return the role of each column.
+
+    `stated` maps roles, or usual names of columns, to columns: `prompt=x` reads x as if its name were prompt. `scales`
+    are those of the user, `qualities` those of a card.
+    """
+    columns = _stated(sheet, stated)
+    ratings = columns.pop("rating") if len(columns.get("rating", ())) > 1 else ()
     profiles = {name: _Profile() for name in sheet.columns}
     for _, row in sheet.rows():
         for profile, cell in zip(profiles.values(), row, strict=True):
             profile.add(cell)
-    roles, left_out = _roles(sheet.columns, profiles, stated)
-    free = [name for name in sheet.columns if name not in (*roles.values(), *left_out) and profiles[name].filled]
-    votes, other = _votes(free, profiles, scales)
+    qualities = qualities or {}
+    of_card = {column for quality in qualities.values() for column in quality.columns}
+    roles, left_out = _roles([name for name in sheet.columns if name not in of_card], profiles, columns)
+    free = [name for name in sheet.columns
+            if name not in {*roles.values(), *left_out, *of_card} and profiles[name].filled]
+    votes, other = _votes([] if qualities else free, profiles, scales)
+    if qualities:
+        other = dict.fromkeys(free, "not named in the card")
     _check_scales(sheet.file, free, profiles, scales)
     remarks: list[str] = []
     if "quality" in roles and "rating" in roles:
         left_out |= {vote.column: "the rating stands in " + repr(roles["rating"]) for vote in votes}
-        votes = _of_long_table(sheet.file, roles, profiles, scales)
+        votes = _of_long_table(sheet.file, roles, profiles, scales, qualities)
     else:
         for role in {"quality", "rating"} & roles.keys():  # one without the other is an ordinary column
             column = roles.pop(role)
-            if role == "rating" and (scale := scale_of(profiles[column].values, scales)):
+            if role == "rating" and not qualities and (scale := scale_of(profiles[column].values, scales)):
                 votes.insert(0, Votes(column, column, scale))
             else:
                 other[column] = "text without a role"
+        votes += _of_card(sheet.file, profiles, qualities)
     if "response" not in roles and "dialogue" not in roles:
         _by_content(sheet, roles, other, profiles, remarks)
     if ratings and "quality" not in roles:
         other |= {vote.column: "not stated as a rating" for vote in votes if vote.column not in ratings}
         votes = [vote for vote in votes if vote.column in ratings]
-    if not votes:
+    if not votes and not qualities:
         labels = "".join(f"; {name!r} holds {why}" for name, why in other.items() if "--scale" in why)
         raise BadRecord(sheet.file, None, "", f"no column holds ratings; the columns are {_names(sheet.columns)}"
                                               f"{labels}. Name one by --columns rating=COLUMN")
     left_out |= {name: why for name, why in other.items() if name not in roles.values()}
-    return Recognised(roles, tuple(votes), left_out, tuple(remarks))
+    name = next((name for name in stated if name != "context" and _role(name) == "context"), roles.get("context", ""))
+    return Recognised(roles, tuple(votes), _spelled(name) in WHOLE, bool(qualities), left_out, tuple(remarks))
+
+
+def _stated(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the stated columns of each role; BadRecord for unknown roles and columns."""
+    columns: dict[str, tuple[str, ...]] = {}
+    for name, text in stated.items():
+        if (role := _role(name)) is None:
+            raise BadRecord(sheet.file, None, "", f"columns: {name!r} is no role; {nearest(name, (*NAMES, 'ignore'))}")
+        columns[role] = (*columns.get(role, ()), *([text] if text in sheet.columns else text.split("+")))
+        if len(columns[role]) > 1 and role not in ("rating", "ignore"):
+            raise BadRecord(sheet.file, None, "", f"columns: {role} should be one column, not {len(columns[role])}")
+        if unknown := next((column for column in columns[role] if column not in sheet.columns), None):
+            raise BadRecord(sheet.file, None, "", f"has no column {unknown!r}; {nearest(unknown, sheet.columns)}")
+    return columns
+
+
+def _role(name: str) -> str | None:
+    """Return the role with a name, or with a usual column of that name."""
+    return name if name in (*NAMES, "ignore") else next(
+        (role for role, names in NAMES.items() if _spelled(name) in names), None)
 
 
 def _of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, _Profile],
-                   scales: Sequence[tuple[str, ...]]) -> list[Votes]:
+                   scales: Sequence[tuple[str, ...]], qualities: Mapping[str, StatedQuality]) -> list[Votes]:
     """Return the votes of a table that names the quality of each row."""
-    column = roles["rating"]
-    if (scale := scale_of(profiles[column].values, scales)) is None:
+    column, named = roles["rating"], profiles[roles["quality"]].values
+    if unknown := next((name for name in named if name not in qualities), None) if qualities else None:
+        raise BadRecord(file, None, roles["quality"], f"{unknown!r:.60} is no quality of the card; "
+                                                      f"{nearest(unknown, qualities)}")
+    if (scale := scale_of(profiles[column].values, scales)) is None and not qualities:
         raise BadRecord(file, None, column, f"holds no ratings {_examples(profiles[column])}")
-    return [Votes(column, quality, scale) for quality in profiles[roles["quality"]].values]
+    return [Votes(column, quality, qualities[quality].scale.or_labels(scale) if qualities else scale or Scale())
+            for quality in qualities or named]
 
 
-def _check(stated: Mapping[str, str], sheet: Sheet) -> None:
-    for role, column in stated.items():
-        if role not in (*NAMES, "ignore"):
-            raise BadRecord(sheet.file, None, "", f"--columns {role}=...: unknown role; "
-                            f"{nearest(role, (*NAMES, 'ignore'))}")
-        for name in column.split("+"):
-            if name not in sheet.columns:
-                raise BadRecord(sheet.file, None, "", f"has no column {name!r}; {nearest(name, sheet.columns)}")
+def _of_card(file: str, profiles: Mapping[str, _Profile], qualities: Mapping[str, StatedQuality]) -> Iterator[Votes]:
+    """Yield the columns of votes that a card states; a quality of which it states none may have no vote."""
+    for quality, stated in qualities.items():
+        columns = [column for column in stated.columns if column in profiles or stated.columns != (quality,)]
+        if missing := next((column for column in columns if column not in profiles), None):
+            raise BadRecord(file, None, missing, f"is missing, and the card says that it holds votes on {quality!r}; "
+                                                 f"{nearest(missing, profiles)}")
+        parsed = [_quality_and_rater(column) for column in columns]
+        raters = [rater if certain or (rater and len(columns) > 1) else "" for _, rater, certain in parsed]
+        if len(columns) > 1:
+            raters = [rater or column for rater, column in zip(raters, columns, strict=True)]
+            raters = raters if len(set(raters)) == len(columns) else columns
+        for column, rater in zip(columns, raters, strict=True):
+            yield Votes(column, quality, stated.scale.or_labels(scale_of(profiles[column].values)), rater)
 
 
 def _check_scales(file: str, columns: Iterable[str], profiles: Mapping[str, _Profile],
@@ -178,13 +235,13 @@ def _check_scales(file: str, columns: Iterable[str], profiles: Mapping[str, _Pro
                                               f"\"{' < '.join(scale)}\" does not name")
 
 
-def _roles(columns: Sequence[str], profiles: Mapping[str, _Profile], stated: Mapping[str, str],
+def _roles(columns: Sequence[str], profiles: Mapping[str, _Profile], stated: Mapping[str, tuple[str, ...]],
            ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the column of each role, and the ignored columns whose names match a role that is taken."""
-    ignored = set(stated.get("ignore", "").split("+"))
-    roles = {role: column for role, column in stated.items() if role != "ignore"}
-    left_out = {name: "as stated" for name in columns if name in ignored}
-    spelled = {column: " ".join(_words(column)) for column in columns}
+    ignored = stated.get("ignore", ())
+    roles = {role: column for role, (column, *_) in stated.items() if role != "ignore"}
+    left_out = {name: STATED for name in columns if name in ignored}
+    spelled = {column: _spelled(column) for column in columns}
     for role, names in NAMES.items():
         candidates = sorted((column for column in columns if spelled[column] in names and profiles[column].filled
                              and column not in (*roles.values(), *ignored)),
@@ -222,7 +279,7 @@ def _votes(columns: Sequence[str], profiles: Mapping[str, _Profile], scales: Seq
             few = len(profile.values) <= min(10, profile.filled / 2) and max(map(len, profile.values)) <= LABEL
             other[name] = (f"labels without a known order; say it by --scale \"{' < '.join(sorted(profile.values))}\""
                            if few and len(profile.values) > 1 else "text without a role")
-        elif UNRATED.search(" ".join(_words(name))):
+        elif UNRATED.search(_spelled(name)):
             other[name] = "its name is not that of a rating"
         elif len(profile.values) > DISTINCT:
             other[name] = f"more than {DISTINCT} distinct values"
@@ -235,13 +292,14 @@ def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
     """Assign a quality to each column of votes, and a rater where several columns share a quality."""
     parsed = {column: _quality_and_rater(column) for column in scales}
     columns_of = Counter(quality for quality, _, _ in parsed.values())
-    raters = {rater for quality, rater, certain in parsed.values() if certain or columns_of[quality] > 1}
+    raters = {rater for quality, rater, certain in parsed.values() if certain or (rater and columns_of[quality] > 1)}
     for column, scale in scales.items():
         quality, rater, _ = parsed[column]
-        if rater and rater in raters:
-            yield Votes(column, quality, scale, rater)
+        last = column.rpartition(".")[2]
+        if rater in raters or columns_of[quality] > 1:
+            yield Votes(column, quality, scale, rater or column)
         else:
-            yield Votes(column, column.rpartition(".")[2] or column, scale)
+            yield Votes(column, last if last and not last.isdigit() else column, scale)
 
 
 def _quality_and_rater(column: str) -> tuple[str, str, bool]:
@@ -266,11 +324,16 @@ def _by_content(sheet: Sheet, roles: dict[str, str], other: Mapping[str, str], p
              and profiles[name].length / profiles[name].filled >= TEXT]
     if not texts:
         raise BadRecord(sheet.file, None, "", f"no column holds responses; the columns are {_names(sheet.columns)}. "
-                                              "Name it by --columns response=COLUMN (or dialogue=COLUMN)")
+                                              "Name it by --columns response=COLUMN (or dialogue=COLUMN), on a card "
+                                              'by columns = {response = "COLUMN"}')
     roles["response"] = texts[-1]
     if "context" not in roles and len(texts) > 1:
         roles["context"] = texts[-2]
     remarks.append(f"no column has a usual name for the response; {texts[-1]!r} is taken, the last one of long texts")
+
+
+def _spelled(column: str) -> str:
+    return " ".join(_words(column))
 
 
 def _words(column: str) -> list[str]:

@@ -5,14 +5,25 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Level, Quality, Rating, Reference, Utterance
-from benchmarks.errors import BadRecord
-from benchmarks.tables.columns import WHOLE, Recognised, Votes, recognise
-from benchmarks.tables.sheet import PROBLEMS, Sheet
+from benchmarks.dataset import (
+    SYSTEM,
+    USER,
+    Dataset,
+    DatasetCard,
+    Item,
+    Quality,
+    Rating,
+    Reference,
+    Utterance,
+    is_language,
+)
+from benchmarks.errors import BadRecord, raise_if_any
+from benchmarks.tables.columns import Recognised, StatedQuality, recognise
+from benchmarks.tables.sheet import Sheet
 from benchmarks.tables.votes import elements
 
 SPEAKERS = {"user": USER, "human": USER, "usr": USER, "customer": USER, "person": USER, "student": USER, "q": USER,
@@ -21,16 +32,25 @@ SPEAKERS = {"user": USER, "human": USER, "usr": USER, "customer": USER, "person"
             "answer": SYSTEM, "b": SYSTEM, "speaker 2": SYSTEM}
 MARK = re.compile(rf"^\s*({'|'.join(sorted(SPEAKERS, key=len, reverse=True))})\s*[:：]\s*",
                   re.IGNORECASE | re.MULTILINE)
+NAMED = re.compile(r"\s*([^:：]{1,30})[:：](?!//)\s*(.*)")
+"""A line of a dialogue with the name of its speaker."""
 SHOWN = 60
 """Characters of a text shown in a report line."""
+OUTLYING = 2.0
+"""A single vote is reported if without it the range of the votes would be less than 1/OUTLYING."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A dataset, the columns it was read from, and a report on how they were read."""
+    """A dataset, the columns it was read from, the first location of each item, and a report on how they were read.
+
+    The report ends with the remarks and the first item.
+    """
 
     dataset: Dataset
     columns: Recognised
+    places: Mapping[str, str]
+    remarks: tuple[str, ...]
     report: tuple[str, ...]
 
 
@@ -39,6 +59,8 @@ class _Items:
     """Items and votes as they come, row by row."""
 
     items: dict[str, Item] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
+    rows: set[int] = field(default_factory=set)
     by_content: dict[Hashable, str] = field(default_factory=dict)
     votes: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     raters: dict[tuple[str, str], list[str]] = field(default_factory=dict)
@@ -49,33 +71,39 @@ class _Items:
         return self.names.setdefault(name, f"r{len(self.names) + 1}")
 
 
-def of_sheet(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str, ...]] = ()) -> Table:
-    """Return the dataset in a table; `stated` gives columns by role. BadRecord names line, column and remedy."""
-    columns = recognise(sheet, stated, scales)
+def of_sheet(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str, ...]] = (),
+             qualities: Mapping[str, StatedQuality] | None = None, language: str = "en") -> Table:
+    """Return the dataset in a table; the arguments are those of `recognise` and the language of most items.
+
+    BadRecord names line, column and remedy.
+    """
+    columns = recognise(sheet, stated, scales, qualities)
     read = _Items()
     problems: list[BadRecord] = []
     for number, row in sheet.rows():
         try:
-            _add(read, sheet, columns, number, dict(zip(sheet.columns, row, strict=True)))
+            _add(read, sheet.where(number), columns, dict(zip(sheet.columns, row, strict=True)), language)
         except BadRecord as error:
             problems.append(error)
-            if len(problems) == PROBLEMS:
-                break
-    if problems:
-        raise BadRecord(sheet.file, None, "", "; ".join(str(problem).removeprefix(f"{sheet.file}, ")
-                                                        for problem in problems))
+    raise_if_any(problems)
     if not read.items:
         raise BadRecord(sheet.file, None, columns.roles.get("response", "dialogue"), "is empty in every row")
     return _table(sheet, columns, read)
 
 
-def _add(read: _Items, sheet: Sheet, columns: Recognised, number: int, row: Mapping[str, Any]) -> None:
+def _add(read: _Items, where: str, columns: Recognised, row: Mapping[str, Any], language: str) -> None:
     cells = {role: row[column] for role, column in columns.roles.items()}
-    item = _item(cells, columns.roles)
+    item = _item(cells, columns)
     if item is None:
         read.counts["without a response"] += 1
         return
-    name = _name(read, cells, item, columns, number)
+    item = replace(item, language=str(cells.get("language") or language))
+    if not is_language(item.language):
+        raise BadRecord(where, None, columns.roles["language"], f"should be a code such as en or zh, not "
+                                                                f"{item.language!r:.60}")
+    read.counts["equal to an earlier row"] += (content := hash(repr(row))) in read.rows
+    read.rows.add(content)
+    name = _name(read, cells, item, columns, where)
     rated = False
     for votes in columns.votes:
         if columns.long and str(cells["quality"]).strip() != votes.quality:
@@ -83,28 +111,24 @@ def _add(read: _Items, sheet: Sheet, columns: Recognised, number: int, row: Mapp
         try:
             values = [votes.scale.vote(cell) for cell in elements(row[votes.column])]
         except ValueError as error:
-            raise BadRecord(sheet.where(number), None, votes.column, _bad_vote(str(error), votes)) from error
+            remedy = "" if columns.of_card else f", or leave the column out by --columns ignore={votes.column}"
+            raise BadRecord(where, None, votes.column, f"{error}; correct it or empty the cell{remedy}") from error
         rater = votes.rater or str(cells.get("annotator") or "").strip()
         key, given = (name, votes.quality), [vote for vote in values if vote is not None]
         read.votes.setdefault(key, []).extend(given)
         rated |= bool(given)
         if rater and given:
-            read.raters.setdefault(key, []).append(read.rater(rater))
+            earlier = read.raters.setdefault(key, [])
+            read.counts["with a second vote of a rater"] += read.rater(rater) in earlier
+            earlier.append(read.rater(rater))
     read.counts["without a rating"] += not rated
 
 
-def _bad_vote(text: str, votes: Votes) -> str:
-    scale = f"is none of {votes.scale}" if votes.scale.labels else "is no number"
-    return (f"{text!r:.60} {scale}; correct it, empty the cell, or leave the column out by "
-            f"--columns ignore={votes.column}")
-
-
-def _item(cells: Mapping[str, Any], roles: Mapping[str, str]) -> Item | None:
+def _item(cells: Mapping[str, Any], columns: Recognised) -> Item | None:
     """Return the item of a row, without its id; None if the response or dialogue is empty."""
-    whole = roles.get("context", "").casefold().replace("_", " ") in WHOLE
-    context = turns(cells.get("context"), one=whole)
+    context = turns(cells.get("context"), one=columns.single)
     response = None
-    if "response" in roles:
+    if "response" in columns.roles:
         text = MARK.sub("", " ".join(turn.text for turn in turns(cells["response"], one=True)), count=1)
         if not text:
             return None
@@ -114,19 +138,21 @@ def _item(cells: Mapping[str, Any], roles: Mapping[str, str]) -> Item | None:
         if not context:
             return None
     return Item("", context, response, tuple(map(Reference, _texts(cells.get("reference")))),
-                tuple(_texts(cells.get("fact"))), str(cells["system"]).strip() if cells.get("system") else None,
-                str(cells.get("language") or "en"))
+                tuple(_texts(cells.get("fact"))), str(cells["system"]).strip() if cells.get("system") else None)
 
 
-def _name(read: _Items, cells: Mapping[str, Any], item: Item, columns: Recognised, number: int) -> str:
+def _name(read: _Items, cells: Mapping[str, Any], item: Item, columns: Recognised, where: str) -> str:
     """Return the id of a row's item, storing the item if it is new.
 
     Rows with the same texts and system are one item if they share an id, or if a column names the rater or quality.
     """
     stated = str(cells["item"]).strip() if cells.get("item") not in (None, "") else ""
     joins = bool(stated) or columns.long or "annotator" in columns.roles
-    content = (stated, item.context, item.response, item.system) if joins else number
+    content = (stated, item.context, item.response, item.system) if joins else where
     if known := read.by_content.get(content):
+        earlier = read.items[known]
+        read.items[known] = replace(earlier, references=tuple(dict.fromkeys((*earlier.references, *item.references))),
+                                    facts=tuple(dict.fromkeys((*earlier.facts, *item.facts))))
         return known
     name = base = stated or f"item-{len(read.items) + 1}"
     again = 1
@@ -135,7 +161,13 @@ def _name(read: _Items, cells: Mapping[str, Any], item: Item, columns: Recognise
         name = f"{base}#{again}"
     read.counts["with an id of other texts"] += again > 1
     read.by_content[content] = name
-    read.items[name] = Item(name, item.context, item.response, item.references, item.facts, item.system, item.language)
+    read.places[name] = where
+    read.items[name] = replace(item, id=name)
+    cell = cells.get("context", cells.get("dialogue"))
+    if len(item.context) > 1 and isinstance(elements(cell), tuple) and not _spoken(str(cell), columns.level):
+        read.counts["whose lines are read as turns of alternating speakers"
+                    + (f" (--columns prompt={columns.roles['context']}: a single turn)"
+                       if columns.level == "turn" else "")] += 1
     return name
 
 
@@ -151,12 +183,30 @@ def turns(cell: Any, *, one: bool = False, last: str = USER) -> tuple[Utterance,
         if all(isinstance(turn, dict) for turn in listed):
             return tuple(Utterance(_speaker(turn), text) for turn in listed if (text := _content(turn)))
         return _alternating([str(turn) for turn in listed], last)
-    text = str(cell).strip().replace("\\n", "\n")
-    if MARK.match(text) and not one:
+    text = str(cell)
+    if one:
+        return _alternating([_unescaped(text)], last)
+    return (_spoken(text, "turn" if last == USER else "dialogue")
+            or _alternating(_unescaped(text).splitlines(), last))
+
+
+def _spoken(text: str, level: str) -> tuple[Utterance, ...]:
+    """Return the turns of a text with the speakers in front of them, in a dialogue by any name; else nothing."""
+    text = _unescaped(text)
+    if MARK.match(text):
         pieces = MARK.split(text)[1:]
-        return tuple(Utterance(SPEAKERS[mark.casefold()], " ".join(said.split()))
-                     for mark, said in zip(pieces[::2], pieces[1::2], strict=True) if said.strip())
-    return _alternating([text] if one else text.splitlines(), last)
+        spoken = [(mark, said) for mark, said in zip(pieces[::2], pieces[1::2], strict=True)]
+    else:
+        named = [NAMED.fullmatch(line) for line in text.splitlines() if line.strip()]
+        if level == "turn" or not all(named):
+            return ()
+        spoken = [(line[1], line[2]) for line in named if line]
+    return tuple(Utterance(SPEAKERS.get(speaker.casefold().strip(), speaker.strip()), " ".join(said.split()))
+                 for speaker, said in spoken if said.strip())
+
+
+def _unescaped(text: str) -> str:
+    return text.strip().replace("\\n", "\n")
 
 
 def _alternating(texts: Sequence[str], last: str) -> tuple[Utterance, ...]:
@@ -189,19 +239,33 @@ def _table(sheet: Sheet, columns: Recognised, read: _Items) -> Table:
     ratings = tuple(Rating(item, quality, tuple(votes), tuple(names) if len(names) == len(votes) else ())
                     for (item, quality), votes in read.votes.items()
                     for names in [read.raters.get((item, quality), [])])
+    remarks = [*sheet.remarks, *columns.remarks]
     qualities = []
     for name in columns.qualities:
-        values = [vote for rating in ratings if rating.quality == name for vote in rating.votes]
-        if not values:
+        rated = [rating for rating in ratings if rating.quality == name and rating.votes]
+        if not (rated or columns.of_card):
             raise BadRecord(sheet.file, None, name, "holds no vote")
         labels = next(votes.scale.labels for votes in columns.votes if votes.quality == name)
+        values = [vote for rating in rated for vote in rating.votes] or [0.0]
         low, high = (0.0, len(labels) - 1.0) if labels else (min(values), max(values))
         qualities.append(Quality(name, low, high, f"{name} of {slug(sheet.file)}"))
-    level: Level = "turn" if columns.level == "turn" else "dialogue"
-    card = DatasetCard(slug(sheet.file), Path(sheet.file).stem, "own", level, tuple(qualities), len(read.items), (),
-                       "not stated", "")
+        remarks += [] if labels else _outliers(name, rated, read.places)
+    remarks += [f"{_plural(count, 'row')} {problem}" for problem, count in read.counts.items() if count]
+    card = DatasetCard(slug(sheet.file), Path(sheet.file).stem, "own", columns.level, tuple(qualities),
+                       len(read.items), (), "not stated", "")
     dataset = Dataset(card, tuple(read.items.values()), ratings, "imported")
-    return Table(dataset, columns, tuple(_report(sheet, columns, read, dataset)))
+    report = tuple(_report(sheet, columns, dataset, remarks, len(read.names)))
+    return Table(dataset, columns, read.places, tuple(remarks), report)
+
+
+def _outliers(quality: str, ratings: Sequence[Rating], places: Mapping[str, str]) -> Iterator[str]:
+    """Yield a remark on a single vote that widens the scale."""
+    votes = sorted(vote for rating in ratings for vote in rating.votes)
+    for end, rest in ((votes[:1], votes[1:]), (votes[-1:], votes[:-1])):
+        if len(rest) > 2 and 0 < OUTLYING * (rest[-1] - rest[0]) < votes[-1] - votes[0]:
+            item = next(rating.item for rating in ratings if end[0] in rating.votes)
+            yield (f"{quality}: a single vote, {end[0]:g}, is far from all others, {rest[0]:g} to {rest[-1]:g}; see "
+                   f"{places[item].rpartition(', ')[2]}")
 
 
 def slug(file: str) -> str:
@@ -209,13 +273,11 @@ def slug(file: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", file.partition(".")[0].casefold()).strip("-") or "table"
 
 
-def _report(sheet: Sheet, columns: Recognised, read: _Items, dataset: Dataset) -> Iterator[str]:
-    """Report the roles of the columns, the ignored columns, and the first item as it was read."""
-    votes = sum(len(rating.votes) for rating in dataset.ratings)
-    raters = f"{len(read.names)} raters" if read.names else (
-        "one vote per item" if votes <= len(dataset.ratings) else "raters not named")
-    yield f"{sheet.file}: {len(dataset.items)} items, {votes} votes, {raters}"
-    yield from (f"  {remark}" for remark in (*sheet.remarks, *columns.remarks))
+def _report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequence[str], raters: int) -> Iterator[str]:
+    """Report the roles of the columns, the ignored columns, the remarks, and the first item as it was read."""
+    votes, rated = sum(len(rating.votes) for rating in dataset.ratings), dataset.rated
+    by = _plural(raters, "rater") if raters else "one vote per item" if votes <= rated else "raters not named"
+    yield f"{sheet.file}: {_plural(len(dataset.items), 'item')}, {_plural(votes, 'vote')}, {by}"
     for role, column in columns.roles.items():
         yield f"  {role:<10} {column}"
     for quality in dataset.card.qualities:
@@ -226,12 +288,14 @@ def _report(sheet: Sheet, columns: Recognised, read: _Items, dataset: Dataset) -
         yield f"  rating     {quality.name}: {scale}{source}"
     for column, why in columns.left_out.items():
         yield f"  left out   {column}: {why}"
-    for what, count in read.counts.items():
-        if count:
-            yield f"  {count} {'row' if count == 1 else 'rows'} {what}"
-    if votes <= sum(bool(rating.votes) for rating in dataset.ratings):
+    yield from (f"  {remark}" for remark in remarks)
+    if votes <= rated:
         yield "  one vote per item: reliability cannot be estimated"
     first = dataset.items[0]
     spoken = " | ".join(f"{turn.speaker}: {turn.text[:SHOWN]}{'...' if len(turn.text) > SHOWN else ''}"
                         for turn in first.utterances[-3:])
     yield f"  first item {'... | ' if len(first.utterances) > 3 else ''}{spoken}"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

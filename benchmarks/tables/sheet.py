@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, cast
 
 from benchmarks.errors import BadRecord
+from benchmarks.formats.rows import decoded, encodes, json_lines, located
 
 Row: TypeAlias = tuple[int, Sequence[Any]]
 """Line (or number of the object or row), and cells."""
@@ -40,7 +41,7 @@ PROBLEMS = 10
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Column names, and a function that reads the rows; `lines` is True if rows correspond to lines of the file."""
+    """Column names, and a function that reads the rows; `lines` is True if rows are numbered by lines of the file."""
 
     file: str
     columns: tuple[str, ...]
@@ -97,19 +98,20 @@ def _flat(file: str, objects: Iterable[Any]) -> Iterator[dict[str, Any]]:
 
 def _objects(path: Path, by_line: bool) -> Iterator[Any]:
     """Yield the objects of JSON lines, of a list, of the only list in an object, or of an object by id."""
-    with _bytes(path) as stream:
-        content = stream.read()
-    try:
-        text = content.decode("utf-8-sig")
+    with _bytes(path) as stream, located(path.name):
+        text = decoded(stream.read())
         if by_line:
-            yield from (json.loads(line) for line in text.splitlines() if line.strip())
+            yield from (row for _, row in json_lines(text))
             return
+    try:
         records = json.loads(text)
     except (ValueError, RecursionError) as error:
-        if not by_line and "Extra data" in str(error):  # JSON lines that are called .json
+        if "Extra data" in str(error):  # JSON lines that are called .json
             yield from _objects(path, by_line=True)
             return
         raise BadRecord(path.name, None, "", f"is not JSON: {error}") from error
+    if not encodes(records):
+        raise BadRecord(path.name, None, "", "holds half of a surrogate pair, which is no text")
     if isinstance(records, dict):
         lists = [value for value in records.values() if isinstance(value, list)]
         if lists and len(lists) == len(records) and not isinstance(lists[0][0], dict):  # an object of columns

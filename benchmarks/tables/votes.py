@@ -12,8 +12,11 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from benchmarks.dataset import Quality
+from benchmarks.formats.official import LARGEST
 
 MISSING = {"", "n/a", "na", "nan", "none", "null", "-", "--", "–", "—", "?", "#n/a", "missing", "n.a."}
 NUMBER = re.compile(r"\(?\s*([+-]?\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?:/\s*\d+|%)?\s*\)?(?:\s*[-–:=.(]?\s*[^\W\d_].*)?",
@@ -44,19 +47,27 @@ class Scale:
     """Conversion of the cells of a rating column to numbers; without labels they are numbers already."""
 
     labels: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
+
+    def or_labels(self, recognised: Scale | None) -> Scale:
+        """Return this scale, with the labels of a recognised one if it has none."""
+        return self if self.labels or recognised is None else replace(self, labels=recognised.labels)
 
     def vote(self, cell: Any) -> float | None:
-        """Return the vote in a cell, None if it is missing; raise ValueError for anything else."""
+        """Return the vote in a cell, None if it is missing; ValueError says why it is none."""
         if isinstance(cell, bool):
             return float(cell)
         text = str(cell).strip().casefold() if cell is not None else ""
         if text in self.labels:
             return float(self.labels.index(text))
-        if text in MISSING:
+        if text in MISSING or text.startswith("n/a"):
             return None
         value = math.nan if self.labels else number(cell)
-        if math.isnan(value):
-            raise ValueError(text)
+        if not abs(value) <= LARGEST:  # or NaN
+            raise ValueError(f"{text!r:.60} is {f'none of {self}' if self.labels else 'no vote'}")
+        if not (bounds := Quality("", self.low, self.high)).takes(value):
+            raise ValueError(f"{value:g} is outside the scale, {bounds.scale}")
         return value
 
     def __str__(self) -> str:

@@ -9,15 +9,19 @@ from pathlib import Path
 from benchmarks import release
 from benchmarks.corpora import files
 from benchmarks.corpora.files import ImportedCorpus
+from benchmarks.errors import BadRecord, BenchmarkError
 from benchmarks.release import Release
 from benchmarks.storage import resources, store
+from benchmarks.tables import sheet
 from harness import own
+from harness.commands._arguments import add
 from harness.contract.dataset import about
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", type=Path, help="folder, zip, *_eval.json, corpus (.jsonl, .jsonl.gz), wordnet.zip, "
-                                                "ConceptNet assertions, or the card of a dataset (.toml)")
+                                                "ConceptNet assertions, table of ratings, or card of a dataset (.toml)")
+    add(parser, "columns", "scale")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,7 +33,17 @@ def run(args: argparse.Namespace) -> int:
         print(f"stored in {args.home}; next: `harness run --dataset {dataset.card.name}`")
         return 0
     (corpora, others), edges = files.look(path), resources.edge_files(path)
-    read = release.read(path, required=not corpora and not edges)
+    table = None if corpora or edges else own.table_of(str(path))
+    read = release.read(path, required=not (corpora or edges or table))
+    if table and not (read.datasets or read.more):
+        reading = own.Reading(tuple(args.columns or ()), tuple(args.scale or ()))
+        try:
+            dataset = own.import_table(sheet.read(table), args.home, reading)
+        except BadRecord as error:
+            raise BenchmarkError(f"{path}: holds no file of the organisers' release and no corpus; as a table of "
+                                 f"ratings, {error}") from error
+        print(f"stored in {args.home}; next: `harness run --dataset {dataset.card.name}`")
+        return 0
     _keep_release(read, args.home)
     _keep_corpora(corpora, others, args.home)
     if edges:

@@ -1,4 +1,4 @@
-"""`harness new metric|dataset NAME`: Create a template for a metric or a dataset of your own."""
+"""`harness new metric|dataset NAME`: Create a metric from a template, or a dataset from a template or table."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import registry as datasets
+from benchmarks.tables import sheet
+from harness import own
+from harness.commands._arguments import add
 from harness.errors import BadConfig
 from metrics import registry
 from metrics.metric import is_name
@@ -40,16 +43,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", choices=KINDS, default="plain",
                         help="plain: from the words; encoder: with sentence vectors; trained: with trained weights; "
                              "composite: from other metrics (default: plain)")
+    parser.add_argument("--from", dest="table", metavar="TABLE", help="table of ratings for which to write a card")
+    add(parser, "columns", "scale")
     parser.add_argument("--into", type=Path, default=Path(), metavar="DIR",
                         help="parent of the folder NAME (default: .)")
 
 
 def run(args: argparse.Namespace) -> int:
     template, name, folder = args.what, args.name, args.into / args.name
+    if (args.table or args.columns or args.scale) and not (args.table and template == "dataset"):
+        raise BadConfig("--columns and --scale stand with --from, and these are for `harness new dataset`")
     _check(template, name, folder)
-    for path, text in _files(template, name, args.kind):
+    files = _files(template, name, args.kind) if args.table is None else _of_table(
+        name, args.table, own.Reading(tuple(args.columns or ()), tuple(args.scale or ())))
+    for path, text in files:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
+        (folder / path).write_bytes(text if isinstance(text, bytes) else text.encode())
         print(folder / path)
     here = f"./{folder}" if not folder.is_absolute() and not str(folder).startswith(".") else str(folder)
     steps = f"edit card and table; harness check {here}; harness run --dataset {here} --metric length --metric bleu"
@@ -76,6 +85,19 @@ def _check(template: str, name: str, folder: Path) -> None:
         raise BadConfig(f"{name!r}: would hide the Python module {module!r}; choose another name")
     if folder.exists():
         raise BadConfig(f"{folder} already exists; choose another name, or another parent with --into")
+
+
+def _of_table(name: str, table: str, reading: own.Reading) -> Iterator[tuple[str, str | bytes]]:
+    """Yield the files of a dataset with the content of a table."""
+    if (path := own.table_of(table)) is None:
+        raise BadConfig(f"{table}: is no table of ratings ({', '.join(sheet.ENDINGS)})")
+    read = reading.table(sheet.read(path))
+    sys.stderr.write("\n".join(read.report) + "\n")
+    file = name + "".join(path.suffixes[-2 if path.suffix.casefold() == ".gz" else -1:])
+    readme, *_ = (text for _, text in _files("dataset", name, "plain"))
+    yield "README.md", readme.replace(f"{name}.csv", file)
+    yield f"{name}.toml", own.card_text(read, name, file)
+    yield file, path.read_bytes()
 
 
 def _files(template: str, name: str, kind: str) -> Iterator[tuple[str, str]]:

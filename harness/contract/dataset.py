@@ -9,10 +9,11 @@ from benchmarks import registry
 from benchmarks.corpora import overlap
 from benchmarks.dataset import Dataset, Item, Utterance
 from benchmarks.errors import nearest
-from benchmarks.formats.table import which
 
 LATIN = "\u024f"
 """Last code point of the European Latin alphabets."""
+SHOWN = 5
+"""Locations named in a remark."""
 
 
 def check(dataset: Dataset, more: Sequence[str], home: Path) -> Iterator[str]:
@@ -81,3 +82,8 @@ def _foreign(item: Item) -> bool:
 
 def _count(number: int, singular: str, plural: str = "") -> str:
     return f"{number} {singular if number == 1 else plural or singular + 's'}"
+
+
+def which(places: Sequence[str]) -> str:
+    """Return the first locations in brackets."""
+    return f" ({'; '.join(places[:SHOWN])}{'; ...' if len(places) > SHOWN else ''})"

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from harness import own
 from harness.api import hub
 from harness.errors import BadConfig
 from harness.results import files
+from tests.benchmarks.tables.test_tables import CASES, lines, read
 from tests.conftest import Invoke
 
 BOTH = 'qualities = ["overall", "fit"]\n'
@@ -25,9 +27,22 @@ SCALE = CARD.replace(BOTH, 'qualities = ["fit", {name = "overall", low = 1, high
 RATERS = CARD.replace(BOTH, """columns = {item = "id", context = "history"}
 qualities = [{name = "overall", columns = ["r0", "r1"]}, {name = "fit", columns = ["f"]}]
 """)
-ITEMS = (("1", "Tea?\nGreen.", "Here you are.", ("Sure.", "Gladly."), (5.0, 4.0), (1.0,)),
+ITEMS = (("1", "Tea?\nGreen.", "Here you are.", ("Sure.",), (5.0, 4.0), (1.0,)),
          ("2", "Where to?", "Home, \"now\".", (), (1.0,), (0.0,)),
-         ("3", "Hi", "", (), (2.0, 3.0), ()))
+         ("3", "Hi", "Yo", (), (2.0, 3.0), ()))
+WORDS = tuple(enumerate(("Yes.", "No, thank you.", "I like green tea a lot.", "Behind the church, I think.", "Hm.")))
+TALKS = {
+    "wide": ([], lines("question,answer,fun,fluent", *(f'Tea {n}?,"{text}",{n},{n % 3 + 1}' for n, text in WORDS))),
+    "long": ([], lines("id,context,response,quality,rating,worker", *(
+        f'{n},Tea {n}?,"{text}",{quality},{(n * factor) % 5 + worker},w{worker}' for n, text in WORDS
+        for quality, factor in (("fun", 1), ("fluent", 3)) for worker in (0, 1)))),
+    "raters": (["--columns", "prompt=situation"], lines("situation,reply,rater_anna,rater_ben", *(
+        f'"It rains.\nIt is day {n}.","{text}",{n},{(n * 3) % 5}' for n, text in WORDS))),
+    "dialogues": ([], lines("conversation,fun,notes", *(
+        f'"Anna: Hi {n}\nBen: {text}",{(n * 2) % 5},n{n}' for n, text in WORDS))),
+    "labels": (["--scale", "meh < fine < ace"], lines("context,response,verdict", *(
+        f'Tea {n}?,"{text}",{("Meh", "Ace", "Fine")[n % 3]}' for n, text in WORDS)))}
+"""Tables with the flags for reading them."""
 
 
 def write(folder: Path, form: str, content: str | list[dict[str, Any]], card: str = CARD) -> Path:
@@ -44,7 +59,7 @@ def write(folder: Path, form: str, content: str | list[dict[str, Any]], card: st
 
 
 def texts(item: Any, context: Any, response: Any, references: Any) -> dict[str, Any]:
-    return {"item": item, "context": context, "response": response, "reference": "\n".join(references)}
+    return {"item": item, "context": context, "response": response, "reference": "".join(references)}
 
 
 def long() -> list[dict[str, Any]]:
@@ -62,7 +77,7 @@ def wide() -> list[dict[str, Any]]:
 
 def raters() -> list[dict[str, Any]]:
     """Return a column for each rater, with names that the card maps."""
-    return [{"id": item, "history": context, "response": response, "reference": "\n".join(references),
+    return [{"id": item, "history": context, "response": response, "reference": "".join(references),
              "r0": overall[0], "r1": (*overall, "")[1], "f": (*fit, "")[0]}
             for item, context, response, references, overall, fit in ITEMS]
 
@@ -105,8 +120,52 @@ def test_every_format_gives_the_same_dataset(tmp_path: Path) -> None:
         (1, 5, "overall of tea"), (0, 1, "fit of tea")]
     for dataset in others:
         assert dataset.items == first.items
-        assert {rating for rating in dataset.ratings if rating.votes} == {
+        assert {replace(rating, raters=()) for rating in dataset.ratings if rating.votes} == {
             rating for rating in first.ratings if rating.votes}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_card_reads_a_table_as_it_is_read_without(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    table = read(case, tmp_path)
+    (tmp_path / "tea.toml").write_text(own.card_text(table, "tea", case.name), encoding="utf-8")
+    card = own.read_card(tmp_path / "tea.toml")
+    dataset, _ = card.scaled()
+    assert (dataset.items, dataset.ratings) == (table.dataset.items, table.dataset.ratings)
+    assert [(quality.name, quality.low, quality.high) for quality in dataset.card.qualities] == [
+        (quality.name, quality.low, quality.high) for quality in table.dataset.card.qualities]
+    assert card.inferred(dataset) == ()
+
+
+@pytest.mark.parametrize("name", TALKS)
+def test_new_dataset_from_a_table_gives_its_correlations(name: str, tmp_path: Path, invoke: Invoke) -> None:
+    flags, content = TALKS[name]
+    (tmp_path / "talks.csv").write_text(content, encoding="utf-8")
+    card = tmp_path / "tea"
+    report = invoke("new", "dataset", "tea", "--from", tmp_path / "talks.csv", *flags, "--into", tmp_path).err
+    assert "inferred" not in invoke("check", card).out
+
+    def correlations(dataset: Path, out: Path, *flags: str) -> list[tuple[str, float, int]]:
+        run = ["run", "--metric", "length", "--draws", "0", "--dataset", dataset, "--out", out, *flags]
+        assert report.splitlines()[0] in invoke(*run).err or dataset == card
+        return [(row.quality, row.value, row.n) for row in files.read(out / "report").correlations
+                if row.statistic == "spearman"]
+
+    values = correlations(tmp_path / "talks.csv", tmp_path / "table", *flags)
+    assert correlations(card, tmp_path / "card") == values
+    assert all(abs(value) > 0.1 for _, value, _ in values)
+    reliability = [[(row.quality, row.method, row.value) for row in files.read(tmp_path / out / "report").reliability
+                    if row.method.startswith(("alpha", "leave-one-rater"))] for out in ("table", "card")]
+    assert repr(reliability[0]) == repr(reliability[1])  # the other methods draw at random, by the dataset's name
+    assert "are for tables of ratings" in invoke(
+        "run", "--metric", "length", "--dataset", card, "--columns", "ignore=x", status=2).err
+
+
+def test_cards_keep_raters_by_pseudonyms_only(tmp_path: Path) -> None:
+    for rows, card in ((long(), CARD), (raters(), RATERS)):
+        dataset = load(write(tmp_path, "csv", rows, card))
+        assert dataset.ratings[0].raters == ("r1", "r2")
+        assert {name for rating in dataset.ratings for name in rating.raters} <= {"r1", "r2", "r3"}
 
 
 def test_a_dialogue_names_the_speaker_of_each_turn(tmp_path: Path) -> None:
@@ -117,45 +176,39 @@ def test_a_dialogue_names_the_speaker_of_each_turn(tmp_path: Path) -> None:
 
 HEAD = "item,context,response,"
 BAD_ROWS = (  # below a row with the names of the columns
-    (",a,b,1,1", "", "tea.csv, line 2: field 'item': is missing"),
-    ("1,a,b,1", "", "tea.csv, line 2: has 4 values for 5 columns"),
-    ("1,a,b,good,1", "", "tea.csv, line 2: field 'overall': should hold a number, holds 'good'"),
-    ("1,a,b,1e9,1", "", "no vote"),
-    ("1,a,b,1,1\n1,x,b,1,1", "",
-     "tea.csv, line 3: field 'context': differs from tea.csv, line 2, which is of item '1' too; two items need two"),
-    ("1,a,b,5,1\n2,a,b,9,1", SCALE, "tea.csv, line 3: field 'overall': 9 is outside the scale of 'overall', 1 to 5"),
+    ("1,a,b,1,1,1", "", "tea.csv: line 2 has 6 cells; the header has 5"),
+    ("1,a,b,awful,1", "", "tea.csv, line 2: field 'overall': 'awful' is no vote"),
+    ("1,a,b,1e9,1", "", "no vote"), ("1,a,b,1e999,1", "", "no vote"),
+    ("1,a,b,5,1\n2,a,b,9,1", SCALE, "tea.csv, line 3: field 'overall': 9 is outside the scale, 1 to 5"),
     ("1,a,b,1,1", CARD + "size = 2\n", "tea.csv: has 1 items, but size = 2 in the card"),
-    ("1,a,b,1,1", RATERS, "tea.csv, line 1: field 'id': is missing, and the card says that it is the item"),
-    ("", "", "tea.csv: holds no records"), ('1,"a,b,1,1', "", "tea.csv, line 2: a quote opens here"))
+    ("1,a,b,1,1", RATERS, "tea.csv: has no column 'id'"),
+    ("1,a,b,1,1", CARD + 'columns = {itme = "item"}', "'itme' is no role; did you mean 'item'?"),
+    ("", "", "tea.csv: no column holds responses"))
 BAD_FILES = (
     ("csv", f"{HEAD}quality,rating\n1,a,b,fitt,1\n", "", "'fitt' is no quality of the card"),
-    ("csv", f"{HEAD}quality\n1,a,b,fit\n", "", "line 1: field 'rating': is missing"),
     ("csv", f"{HEAD}f,r0,r2\n1,a,b,1,1,1\n", RATERS.replace('{item = "id", context = "history"}', "{}"),
-     "tea.csv, line 1: field 'r1': is missing, and the card says that it holds votes on 'overall'; did you mean"),
-    ("csv", f"{HEAD}fit,fit\n1,a,b,1,1\n", "", "line 1: field 'fit': is the name of two columns"),
-    ("csv", f"{HEAD}annotator,overall\n1,a,b,x,5\n1,a,b,y,4\n1,a,b,x,\n1,a,b,x,4\n", SCALE,
-     "tea.csv, line 5: field 'annotator': 'x' has a vote on 'overall' of item '1' already, in tea.csv, line 2"),
-    ("csv", f"{HEAD}total\n1,a,b,1\n", "", "no vote on 'overall'; it has item, context, response, total"),
-    ("csv", "item,response,overall,fit\n1,b,1,1\n", "", "line 1: field 'context': is missing; a turn-level table has"),
-    ("csv", "item,context,overall,fit\n1,a,1,1\n", "", "field 'response': is missing; a turn-level table has it"),
-    ("csv", "item,dialogue,overall,fit\n1,user: a,1,1\n", "",
-     'field \'context\': is missing; it is a whole dialogue: the card should say level = "dialogue"'),
-    ("jsonl", "{}\n", "", "line 1: field 'item': is missing"), ("jsonl", '{"item": "1"\n', "", "line 1: is not JSON"),
-    ("jsonl", "[]\n", "", "line 1: should be an object"), ("json", "[{}]", "", "dialogue_id"),
+     "tea.csv: field 'r1': is missing, and the card says that it holds votes on 'overall'; did you mean"),
+    ("csv", f"{HEAD}total\n1,a,b,1\n", "", "holds no vote on 'overall'"),
+    ("csv", "item,context,overall,fit\n1,a,1,1\n", "", "no column holds responses; the columns are item, context"),
+    ("csv", "item,dialogue,overall,fit\n1,user: a,1,1\n", "", 'the card should say level = "dialogue"'),
+    ("jsonl", "{}\n", "", "holds no rows"), ("jsonl", '{"item": "1"\n', "", "line 1: is not JSON"),
+    ("jsonl", '{"response": "\\ud800"}\n', "", "surrogate"), ("json", '[{"response": "\\ud800"}]\n', "", "surrogate"),
+    ("jsonl", "[]\n", "", "line 1: should be an object"), ("json", '[{"dialogue_id": ""}]', "", "dialogue_id"),
     ("json", official().replace('"fit"', '"fut"'), "", "no quality of tea"),
     ("json", official().replace("4.0", "0.5"), SCALE,
      "tea.json: record 1, field 'annotations.overall': 0.5 is outside the scale of 'overall', 1 to 5"),
-    *(("json", f'[{{"item": "1", "dialogue": [{turns}], "overall": 1}}]', WHOLE,
-       "object 1: field 'dialogue': holds no turn with text") for turns in ("", '{"role": "user"}')),
+    *(("json", f'[{{"item": "1", "dialogue": [{turns}], "overall": 1, "fit": 1}}]', WHOLE,
+       "field 'dialogue': is empty in every row") for turns in ("", '{"role": "user"}')),
+    ("csv", f"{HEAD}lang,overall,fit\n1,a,b,English,1,1\n", "", "line 2: field 'lang': should be a code"),
     ("json", '[{"dialogue_id": "1", "dialogue": []}]', WHOLE,
      "field 'dialogue': should be a list of {\"speaker\": \"user\", \"text\": \"Hello\"}, is empty"),
     ("json", '[{"dialogue_id": "1", "dialog": [], "annotations": {}}]', "", 'the card should say level = "dialogue"'),
     ("json", official(), WHOLE,
      'it has a context and a response: the card should say level = "turn" or, where whole dialogues'),
-    ("xlsx", "PK", "", "tea.xlsx: should end in .csv, .tsv, .jsonl or .json; save a spreadsheet as .csv"))
+    ("docx", "PK", "", "tea.docx: should end in .csv, .tsv,"))
 BAD_CARDS = (
     (SCALE.replace("low = 1", "low = 9"), "has low = 9, which is not below high = 5"),
-    (RATERS.replace("item =", "itme ="), "unknown column 'itme' in columns; known: item, context"),
+    (CARD + '[[quality]]\nname = "safe"\nscale = "no, yes"', "a scale is written"),
     ('level = "turn"', "has no field 'name'"), ('name = "tea"\nfile = "x.csv"', "needs its qualities"),
     (CARD.replace('"tea"', '""'), "name: should be a text of one line, 1 to"),
     (CARD.replace('"turn"', '"word"'), "level: should be one of turn, dialogue, is 'word'"),
@@ -187,12 +240,11 @@ def test_remarks_are_printed(tmp_path: Path, invoke: Invoke) -> None:
     (tmp_path / "talks.jsonl").write_text(json.dumps(talk))
     invoke("import", tmp_path / "talks.jsonl")
     printed = invoke("check", path).out
-    for remark in ("the corpus talks holds the context of 3 of 5 items (60%)", "1 item has no vote (tea.csv, line 14)",
-                   "1 response is empty (tea.csv, line 9)",
-                   "2 items repeat the dialogue and response of another one (tea.csv, line 11; tea.csv, line 14)",
-                   "fit: 1 item has no vote on it, and votes on others (tea.csv, line 9)",
-                   "columns that mean nothing: weather", "5 places hold no vote (tea.csv, line 5, fit; tea",
-                   "1 row is equal to an earlier one, and counts as a vote of its own (tea.csv, line 20)",
+    for remark in ("the corpus talks holds the context of 3 of 5 items (60%)", "1 item has no vote (tea.csv, line 11)",
+                   "2 items repeat the dialogue and response of another one (tea.csv, line 9; tea.csv, line 11)",
+                   "fit: 1 item has no vote on it, and votes on others (tea.csv, line 7)",
+                   "weather is left out: not named in the card", "1 row equal to an earlier row",
+                   "1 row without a rating", "3 rows whose lines are read as turns of alternating speakers",
                    "no other dataset has the board 'relevanse'; did you mean 'relevance'?"):
         assert f"look at this: {remark}" in printed
 
@@ -201,48 +253,49 @@ def test_check_prints_the_inferred_scales(tmp_path: Path, invoke: Invoke) -> Non
     path = write(tmp_path, "csv", wide(), SCALE)
     printed = invoke("check", path).out
     assert "look at this: fit: one vote per item" in printed
-    size, qualities = printed.splitlines()[-2:]
-    assert (size, qualities) == (
+    size, *qualities = printed.splitlines()[-3:]
+    assert (size, " ".join("".join(qualities).split())) == (
         "size = 3", 'qualities = [{name = "fit", low = 0, high = 1}, {name = "overall", low = 1, high = 5}]')
-    path.write_text(f'name = "tea"\nfile = "tea.csv"\n{size}\n{qualities}\n')
+    path.write_text("\n".join(('name = "tea"', 'file = "tea.csv"', size, *qualities)))
     assert "inferred" not in invoke("check", path).out
 
 
 def test_check_names_every_wrong_record(tmp_path: Path, invoke: Invoke) -> None:
     first = wide()[0]
-    path = write(tmp_path, "csv", [first, {**first, "overall": "good"}, {**first, "response": "Other."}])
+    path = write(tmp_path, "csv", [first, {**first, "overall": "good"}, {**first, "overall": "great"}])
     assert invoke("check", path, status=1).out.splitlines() == [
-        "tea.csv, line 5: field 'overall': should hold a number, holds 'good'",
-        ("tea.csv, line 8: field 'response': differs from tea.csv, line 2, which is of item '1' too; "
-         "two items need two ids")]
-    assert "holds 'good'; 1 more record is wrong" in invoke("import", path, status=2).err
-    write(tmp_path, "csv", [{**long()[0], "quality": f"overal{index % 23}"} for index in range(24)])
-    message, *printed = invoke("check", path, status=1).out.splitlines()
-    assert "'overal0' is no quality of the card; did you mean 'overall'? known: overall, fit; and 1 more" in message
-    assert (len(printed), printed[-1]) == (20, "and 3 more")
+        "tea.csv, line 4: field 'overall': 'good' is no vote; correct it or empty the cell",
+        "tea.csv, line 6: field 'overall': 'great' is no vote; correct it or empty the cell"]
+    assert "'good' is no vote; correct it or empty the cell; 1 more record is wrong" in invoke(
+        "import", path, status=2).err
+    write(tmp_path, "csv", [{**first, "overall": f"good{index}"} for index in range(23)])
+    printed = invoke("check", path, status=1).out.splitlines()
+    assert (len(printed), printed[-1]) == (21, "and 3 more")
+    write(tmp_path, "csv", [{**long()[0], "quality": "overal0"}])
+    assert "'overal0' is no quality of the card; did you mean 'overall'?" in invoke("check", path, status=2).err
 
 
 def test_table_without_card_or_in_another_encoding_is_refused(tmp_path: Path, invoke: Invoke) -> None:
-    for form, head in (("csv", b"item,context\n"), ("json", b"[\n")):
-        path = write(tmp_path, form, "")
-        path.with_suffix(f".{form}").write_bytes(head + "caf\u00e9".encode("latin-1"))
-        assert (f"tea.{form}, line 2: is not UTF-8: the byte 0xe9; save the file as UTF-8"
-                in invoke("check", path, status=2).err)
+    path = write(tmp_path, "json", "")
+    path.with_suffix(".json").write_bytes(b"[\n" + "caf\u00e9".encode("latin-1"))
+    assert "tea.json, line 2: is not UTF-8: the byte 0xe9; save the file as UTF-8" in invoke(
+        "check", path, status=2).err
     table = path.with_suffix(".csv")
+    table.write_text("item,context\n")
     assert "no column holds responses" in invoke("run", "--metric", "length", "--dataset", table, status=2).err
     assert "not a card" in invoke("check", table, status=2).err
 
 
 def test_an_empty_turn_is_left_out_with_a_remark(tmp_path: Path, invoke: Invoke) -> None:
-    for form, content, card, index in (
-            ("csv", 'item,context,response,overall\n1,Hi,x,1\n2,"Hi\n\nTea?",y,2\n', CARD, "tea.csv, line 3"),
+    for form, content, card, remark in (
+            ("csv", 'item,context,response,overall\n1,Hi,x,1\n2,"Hi\n\nTea?",y,2\n', CARD, "lines are read as turns"),
             ("jsonl", json.dumps({"item": 1, "context": [{"role": "user", "text": "Hi"}, {"role": "bot", "text": ""}],
-                                  "response": "x", "overall": 1}), CARD, "tea.jsonl, line 1"),
-            ("csv", 'item,dialogue,overall\n1,"user: Hi\nsystem:\nuser: x",3\n', WHOLE, "tea.csv, line 2"),
+                                  "response": "x", "overall": 1}), CARD, ""),
+            ("csv", 'item,dialogue,overall\n1,"Anna: Hi\nBen:\nAnna: x",3\n', WHOLE, ""),
             ("json", json.dumps([{"dialogue_id": "d9", "annotations": {"overall": [1]}, "dialog": [
-                {"speaker": "A", "text": " "}, {"speaker": "B", "text": "x"}]}]), WHOLE, "d9")):
+                {"speaker": "A", "text": " "}, {"speaker": "B", "text": "x"}]}]), WHOLE,
+             "an empty turn between others is left out (d9)")):
         path = write(tmp_path, form, content, card.replace(', "fit"', ""))
-        remark = f"look at this: an empty turn between others is left out ({index})"
         assert remark in invoke("import", path).out
         assert all(turn.text.strip(" :") not in ("", "System") for item in load(path).items for turn in item.context)
 
