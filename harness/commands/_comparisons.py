@@ -22,6 +22,8 @@ from leaderboard.blocks.tables import Kind
 from leaderboard.model.index import plural
 
 ALPHA = 0.05
+DRAWS = 400
+"""Default number of draws of WMT25's rule."""
 FEW = 12
 """With fewer contexts, swapping whole contexts has little power to separate several columns."""
 FAMILY = ("Leads: each column on the items that it has scored, p by Holm over the columns that follow the leader.\n"
@@ -123,6 +125,32 @@ def _leads(pool: Pool, targets: Sequence[Target], rule: str, columns: Sequence[s
         return pool.leads(targets, combinations(selected, 2), rule)
     leads_itself = not selected or selected[0] == ranked[0]
     return pool.leads(targets, [ranked[:1 + FOLLOWING] if leads_itself else (ranked[0], selected[0])], rule)
+
+
+def by_wmt25(chosen: Selection) -> Iterator[tuple[str, str]]:
+    """Return each board by WMT25's rule as a table and as JSON lines, an object per column."""
+    from harness.run.item_statistics import by_wmt25
+
+    for split, origin, names, tasks, outcome in by_wmt25(chosen.results, chosen.has, chosen.draws or DRAWS):
+        size, shown = len(names), [*labels(names), "a constant", "random numbers"]
+        values = {"value": outcome.values, **outcome.by_kind}
+        table_of = {kind: [*column[:size], column[size], np.mean(column[size + 1:])] for kind, column in values.items()}
+        ranked = sorted((row for row in range(size) if outcome.clusters[row]),
+                        key=lambda row: (outcome.clusters[row], -outcome.values[row]))
+        cells = [(str(outcome.clusters[row] or ""), shown[row], *(number(column[row]) for column in table_of.values()))
+                 for row in (*ranked, size, size + 1)]
+        datasets = {dataset for dataset, _ in chosen.targets if chosen.entry((dataset, "")).split == split}
+        heads: dict[str, Kind] = {"Cluster": "rank", "Metric": "stub",
+                                  **_numbers("mean", "soft pairwise accuracy", "pairwise accuracy with ties")}
+        left_out = f"{size - len(ranked)} columns lack a value on a task. " if len(ranked) < size else ""
+        title = (f"{split}, WMT25's rule: {plural(tasks, 'task')} on {plural(len(datasets), 'dataset')}. {left_out}"
+                 f"Clusters by PERM-BOTH over contexts ({chosen.draws or DRAWS} draws), one-sided, 5 %")
+        yield table(title, heads.items(), DATA["own" if split == "own" else origin], cells), "".join(json.dumps(filled({
+            "split": split, "origin": origin, "rule": "wmt25", "tasks": tasks, "cluster": cluster or None,
+            "metric": metric, "column": column, **{kind: float(column_[row]) for kind, column_ in table_of.items()},
+        }), ensure_ascii=False) + "\n" for row, ((metric, column), cluster) in enumerate(zip(
+            [*names, ("chance", "constant"), ("chance", "random numbers")],
+            [*outcome.clusters[:size], 0, 0], strict=True)))
 
 
 def compared(chosen: Selection) -> Iterator[str]:

@@ -30,6 +30,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
                       help="clusters of columns per quality. every: each column above beats each column below "
                            "(default); wmt: at least one column of the cluster above beats the next column, one-sided "
                            "and unadjusted, as in WMT's metrics task")
+    form.add_argument("--rule", choices=("wmt25",),
+                      help="rank by the rule of WMT25's metrics task: mean of soft pairwise accuracy over systems and "
+                           "pairwise accuracy with calibrated ties within contexts, with clusters by PERM-BOTH")
     form.add_argument("--latex", nargs="?", const="", metavar="BOARD",
                       help="print a board as a LaTeX table (default: the first)")
     add(parser, "dataset", "quality", default=[], help="only this dataset or quality; repeatable")
@@ -57,10 +60,14 @@ def run(args: argparse.Namespace) -> int:
         raise BadConfig("--clusters wmt requires --test perm-both")
     if args.clusters and args.json:
         raise BadConfig("--clusters has no JSON output; --compare --json prints the comparisons")
+    if args.rule and (args.statistic or args.level or args.test or args.metric):
+        raise BadConfig("--rule wmt25 takes no --statistic, --level, --test or --metric: it has its own")
     if args.draws < 0:
         raise BadConfig("--draws must be 0 or more")
     if args.latex is not None:
         _latex(results, args.latex)
+    elif args.rule:
+        _wmt25(chosen, as_json=args.json)
     elif args.compare or args.clusters or args.statistic or args.level or args.draws:
         _restated(chosen, args, statistic, level)
     elif args.json:
@@ -74,10 +81,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _restated(chosen: Selection, args: argparse.Namespace, statistic: str, level: str) -> None:
     """Print the selected rows, from the results if they have them, else computed from item scores."""
-    from harness.run.item_statistics import Request, restated
+    from harness.run.item_statistics import ACCURACIES, Request, restated
 
     test = chosen.test if args.compare or args.clusters else ""
-    if args.draws or chosen.rule == "wmt" or not (chosen.comparisons if test else chosen.correlations)():
+    by_chance = statistic in ACCURACIES and not test
+    if args.draws or by_chance or chosen.rule == "wmt" or not (chosen.comparisons if test else chosen.correlations)():
         draws = args.draws or (1000 if test in ("bootstrap", "perm-both") else 0)
         request = Request(statistic, level, draws, chosen.results.run.seed, one_sided=chosen.rule == "wmt")
         if draws and not isinstance(request.resampled, str):
@@ -100,6 +108,13 @@ def _restated(chosen: Selection, args: argparse.Namespace, statistic: str, level
             print(*(sentence for sentence, _ in leads), _comparisons.FAMILY, "", sep="\n")
         print(*(_comparisons.compared if args.compare else _comparisons.clustered if args.clusters else
                 _comparisons.valued)(chosen), sep="\n")
+
+
+def _wmt25(chosen: Selection, *, as_json: bool) -> None:
+    rows = list(_comparisons.by_wmt25(chosen))
+    if not rows:
+        raise BadConfig("WMT25's rule needs a target with several systems, or with several responses to a context")
+    print(*(line if as_json else text for text, line in rows), sep="\n", end="")
 
 
 def _latex(results: Results, board: str) -> None:

@@ -5,24 +5,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from harness.errors import BadConfig
 from harness.results.item_scores import labels
-from harness.results.rows import Comparisons, Correlation, Reliability, Results
+from harness.results.rows import ColumnKey, Comparisons, Correlation, Reliability, Results, fitted
 from harness.run import correlate
 from harness.run.compare import compared, generator
 from harness.run.correlate import TargetData
+from harness.statistics import wmt25
 from harness.statistics.bootstrap import bootstrap, paired_bootstrap
 from harness.statistics.estimates import at_level, full_name
-from harness.statistics.panel import Statistic
+from harness.statistics.panel import Array, Panel, Statistic
 from harness.statistics.permutation import all_pairs_by_permutation
 from harness.statistics.resampled import QUICK
 from harness.statistics.williams import FORMULAS, all_pairs_by_context, all_pairs_by_formula
 
 BY_FORMULA = ("spearman", "pearson", "kendall")
 """Statistics whose differences have a test by formula."""
+RANDOM = 5
+CHANCE: Sequence[ColumnKey] = (("chance", "constant"), *[("chance", "random numbers")] * RANDOM)
+"""Columns that know nothing of the items, beside every accuracy."""
+ACCURACIES = ("pairwise-accuracy", "soft-pairwise-accuracy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +95,11 @@ def restated(results: Results, request: Request, test: str, wanted: Callable[[st
     if not chosen:
         raise BadConfig("the results hold no item scores of these datasets; `harness run` writes them into points/")
     intervals = request if not test else replace(request, draws=0)
+    rows = [row for target in chosen for row in correlations(target, intervals, results.reliability)]
+    if request.statistic in ACCURACIES and not test:
+        rows += [row for target in chosen for row in chance(target, request)]
     return replace(
-        results,
-        correlations=tuple(row for target in chosen for row in correlations(target, intervals, results.reliability)),
+        results, correlations=tuple(rows),
         comparisons=tuple(comparisons(target, request, test) for target in chosen) if test else ())
 
 
@@ -98,6 +108,49 @@ def by_williams(results: Results, statistic: str, wanted: Callable[[str, str], b
     for target in _targets(results, wanted):
         for test in ("williams", "williams-contexts"):
             yield comparisons(target, Request(statistic), test)
+
+
+def by_wmt25(results: Results, wanted: Callable[[str, str], bool], draws: int,
+             ) -> Iterator[tuple[str, str, list[ColumnKey], int, wmt25.Outcome]]:
+    """Rank the columns of each split and kind of data by WMT25's rule.
+
+    Yield split, kind, columns, number of tasks and outcome; after the columns it has those of CHANCE. Correlations with
+    ratings that a metric was fitted on count as missing.
+    """
+    entries, seen = {entry.name: entry for entry in results.datasets}, fitted(results.metrics, results.datasets)
+    boards: dict[tuple[str, str], list[TargetData]] = {}
+    for target in _targets(results, wanted):
+        if target.judged.usable:
+            boards.setdefault((entries[target.dataset].split, entries[target.dataset].kind), []).append(target)
+    for (split, kind), targets in boards.items():
+        names = list(dict.fromkeys(name for target in targets for name in target.names))
+        tasks: list[wmt25.Task] = []
+        for target in targets:
+            row = {name: row for row, name in enumerate(target.names) if (name[0], target.dataset) not in seen}
+            scores = [target.scores[row[name]] if name in row else np.full(len(target.system), np.nan)
+                      for name in names]
+            people, rng = target.judged.means, generator(results.run.seed, target.dataset, "")
+            panel = Panel(people, people, target.system, target.context, None, target.conversation)
+            tasks += wmt25.tasks(panel, np.vstack([*scores, *_by_chance(target, results.run.seed)]),
+                                 functools.partial(wmt25.draws, number=draws, rng=rng))
+        if tasks:
+            complete = np.isfinite([task.values[:len(names)] for task in tasks]).all(axis=0)
+            yield split, kind, names, len(tasks), wmt25.outcome(tasks, np.flatnonzero(complete).tolist())
+
+
+def chance(target: TargetData, request: Request) -> Iterator[Correlation]:
+    """Yield the accuracy of a constant, and the mean accuracy of RANDOM columns of random numbers."""
+    scores = _by_chance(target, request.seed)
+    drawn = replace(target, names=tuple(CHANCE), scores=scores)
+    constant, *others = correlate.correlations(drawn, [(request.statistic, request.level)])
+    yield constant
+    yield replace(others[0], value=float(np.mean([row.value for row in others])), epsilon=np.nan)
+
+
+def _by_chance(target: TargetData, seed: int) -> Array:
+    """Return the scores of CHANCE, a constant and random numbers (columns, items)."""
+    size = len(target.system)
+    return np.vstack([np.zeros(size), generator(seed, target.dataset, "chance").normal(size=(RANDOM, size))])
 
 
 def _targets(results: Results, wanted: Callable[[str, str], bool]) -> Iterator[TargetData]:

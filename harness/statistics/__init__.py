@@ -1,7 +1,7 @@
 """Statistics, one method per module. The names of flags and their choices are here, since they need no numpy."""
 
 STATISTIC_NAMES = ("spearman", "pearson", "kendall", "kendall-c", "point-biserial", "roc-auc",
-                   "pairwise-accuracy", "soft-pairwise-accuracy", "partial")
+                   "pairwise-accuracy", "soft-pairwise-accuracy", "pairwise-difference-pearson", "partial")
 """The rows of `estimates.STATISTICS`; `kendall` is tau-b, and the flags take kendall-b too."""
 
 LEVEL_NAMES = ("items", "within-contexts", "within-systems", "over-systems")

@@ -8,6 +8,10 @@
             c control: the correlation of the ranks after their linear dependence on those of the control, such as
             the length of the response, is removed from both
 
+    pdp     sum (x - x')(y - y') / sqrt(sum (x - x')^2 * sum (y - y')^2), over all pairs of rows of the same context
+            (pairwise difference Pearson; DiIanni & Deutsch 2025). Both orders of a pair count, so the mean difference
+            is 0; equal to the sum over contexts of n times the co-moment of their n rows
+
     auc     the share of pairs of a positive and a negative item in which the positive one has the higher score, ties
             half; positive are ratings above the middle of the lowest and the highest; from 0 to 1, chance is 0.5
 
@@ -109,6 +113,24 @@ def not_binary(panel: Panel) -> str:
     """Return the reason why there is no point-biserial correlation, or an empty string."""
     distinct = len(np.unique(panel.human))
     return undefined(panel) or ("" if distinct == 2 else f"the ratings have {distinct} values, not two")
+
+
+def pairwise_difference_pearson(panel: Panel) -> float:
+    """Return the correlation of differences within contexts; NaN where no context has a difference on a side."""
+    if undefined(panel):
+        return math.nan
+    context = np.unique(panel.context, return_inverse=True)[1].ravel()
+    sizes = np.bincount(context)
+    sides = [side - (np.bincount(context, side) / sizes)[context]
+             for side in map(standardised, (panel.human, panel.metric))]
+    h, m = (np.where(np.abs(side) > EXPLAINED, side, 0.0) for side in sides)
+    length = math.sqrt(sizes[context] @ h**2) * math.sqrt(sizes[context] @ m**2)
+    return float(np.clip(sizes[context] @ (h * m) / length, -1.0, 1.0)) if length else math.nan
+
+
+def no_difference(panel: Panel) -> str:
+    """Return the reason why there is no correlation of differences."""
+    return undefined(panel) or "ratings or scores differ in no context"
 
 
 def roc_auc(panel: Panel) -> float:

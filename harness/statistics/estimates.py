@@ -77,6 +77,8 @@ STATISTICS: dict[str, NamedStatistic] = {
     "pairwise-accuracy": NamedStatistic(pairwise.pairwise_accuracy, why_not=pairwise.why_not,
                                         threshold=pairwise.threshold),
     "soft-pairwise-accuracy": NamedStatistic(pairwise.soft_pairwise_accuracy, why_not=pairwise.why_not_soft),
+    "pairwise-difference-pearson": NamedStatistic(coefficients.pairwise_difference_pearson,
+                                                  why_not=coefficients.no_difference),
     "partial": NamedStatistic(coefficients.partial, functools.partial(coefficients.spearman_p, lost=3),
                               lambda rho, n: (1 + rho**2 / 2) / (n - 4), coefficients.no_partial),
 }

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -160,53 +160,56 @@ def _bins(gaps: Vector) -> Codes:
 
 def soft_pairwise_accuracy(panel: Panel) -> float:
     """Return soft pairwise accuracy by DRAWS permutations, the same for all metrics; accurate to 1 / sqrt(DRAWS)."""
-    if why_not_soft(panel):
-        return math.nan
-    return float(1 - np.mean([abs(human - metric) for human, metric in _p_values(panel)]))
+    return math.nan if why_not_soft(panel) else float(soft_pairwise_accuracies(panel, panel.metric[None])[0])
+
+
+def soft_pairwise_accuracies(panel: Panel, scores: Array) -> Vector:
+    """Return the soft pairwise accuracy of every metric, scores (metrics, rows), on the rows of a panel."""
+    p = np.array(list(_p_values(panel, np.vstack([panel.human, scores]))))
+    return np.asarray(1 - np.abs(p[:, 1:] - p[:, :1]).mean(axis=0))
 
 
 def why_not_soft(panel: Panel) -> str:
-    """Return the reason why there is no soft pairwise accuracy, or an empty string."""
-    if not undefined(panel) and len(np.unique(panel.system)) < 2:
+    """Return the reason why there is no soft pairwise accuracy; a constant metric has one, unlike a correlation."""
+    if not (note := undefined(replace(panel, metric=panel.human))) and len(np.unique(panel.system)) < 2:
         return "there are fewer than two systems"
-    return undefined(panel)
+    return note
 
 
-def _p_values(panel: Panel) -> Iterator[tuple[float, float]]:
-    """Yield the one-sided p of the ratings and of the metric for each pair of systems."""
-    human, metric = _means(panel, panel.human), _means(panel, panel.metric)  # (systems, contexts)
+def _p_values(panel: Panel, values: Array) -> Iterator[Vector]:
+    """Yield the one-sided p of each pair of systems by each row of values (rows, items)."""
+    means = np.stack([by_context(panel, row) for row in values], axis=-1)  # (systems, contexts, rows)
     rng = np.random.default_rng(0)
-    swaps = rng.choice([-1.0, 1.0], size=(DRAWS, human.shape[1]))
+    swaps = rng.choice([-1.0, 1.0], size=(DRAWS, means.shape[1]))
     systems = np.unique(panel.system)
     for i, j in zip(*np.triu_indices(len(systems), 1), strict=True):
-        difference = np.stack([human[i] - human[j], metric[i] - metric[j]], axis=1)
+        difference = means[i] - means[j]
         shared = np.isfinite(difference[:, 0])
         if shared.any():
-            difference = difference[shared]
-            yield _shares(swaps[:, shared] @ difference, difference.sum(axis=0), np.abs(difference).sum(axis=0))
+            difference, kept = difference[shared], swaps if shared.all() else swaps[:, shared]
+            yield _shares(kept @ difference, difference.sum(axis=0), np.abs(difference).sum(axis=0))
         else:
-            yield _p_without_shared_contexts(panel.take(panel.system == systems[i]),
-                                             panel.take(panel.system == systems[j]), rng)
+            yield _p_without_shared_contexts(values[:, panel.system == systems[i]],
+                                             values[:, panel.system == systems[j]], rng)
 
 
-def _p_without_shared_contexts(first: Panel, second: Panel, rng: np.random.Generator) -> tuple[float, float]:
-    """Return the one-sided p of the difference of means, by permuting rows between the two systems."""
-    values = np.stack([np.append(first.human, second.human), np.append(first.metric, second.metric)], axis=1)
-    weights = np.repeat([1 / first.n, -1 / second.n], [first.n, second.n])
+def _p_without_shared_contexts(first: Array, second: Array, rng: np.random.Generator) -> Vector:
+    """Return the one-sided p of the differences of means, by permuting items between the two systems."""
+    values = np.hstack([first, second]).T
+    weights = np.repeat([1 / first.shape[1], -1 / second.shape[1]], [first.shape[1], second.shape[1]])
     permuted = rng.permuted(np.tile(weights, (DRAWS, 1)), axis=1)
     values = values - values.mean(axis=0)
     return _shares(permuted @ values, weights @ values, np.abs(values).sum(axis=0))
 
 
-def _shares(chance: Array, observed: Vector, size: Vector) -> tuple[float, float]:
-    """Return the share of permutations above the observed value, ties counting half, for ratings and metric."""
+def _shares(chance: Array, observed: Vector, size: Vector) -> Vector:
+    """Return the share of permutations above the observed value, ties counting half."""
     beyond = chance - observed
     equal = np.abs(beyond) <= ROUNDING * size
-    human, metric = np.where(equal, 0.5, beyond > 0).mean(axis=0)
-    return float(human), float(metric)
+    return np.asarray(np.where(equal, 0.5, beyond > 0).mean(axis=0))
 
 
-def _means(panel: Panel, values: Vector) -> Array:
+def by_context(panel: Panel, values: Vector) -> Array:
     """Return the mean of each system in each context (systems, contexts), NaN where it has no row."""
     systems, system = np.unique(panel.system, return_inverse=True)
     contexts, context = np.unique(panel.context, return_inverse=True)

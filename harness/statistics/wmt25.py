@@ -1,0 +1,177 @@
+"""The rule of WMT25's metrics task: the mean of two accuracies over all tasks, tested by PERM-BOTH.
+
+    soft     soft pairwise accuracy over systems (pairwise.py): a task per target with two or more systems
+    ties     mean over contexts of acc_eq with one calibrated threshold: a task per target in which some context has two
+             or more responses
+    value    mean over the tasks, all of equal weight
+
+Metrics form clusters by one-sided p below 5 %, unadjusted (significance.py, `wmt`). In a draw each context swaps the
+two standardised metrics with probability 1/2, in all tasks of its dataset, and the differences of the tasks add up:
+
+    ties     sum over contexts of the accuracies at the two thresholds, which are not calibrated again
+    soft     p(i, j) is approximated by Phi(-z), z = sum d / sqrt(sum d^2) over the differences d of two systems in
+             shared contexts, else their difference of means over its standard error when rows are permuted
+
+Departures from mt-metrics-eval, which the task uses: it swaps single responses, or pairs of them; it tries a sample of
+thresholds; it stops its draws early; its p(i, j) in a draw has no approximation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy
+
+from harness.statistics import pairwise
+from harness.statistics.panel import Array, Codes, Panel, Vector, alike
+
+ALPHA = 0.05
+TOLERANCE = 1e-6
+"""Differences in single precision that are closer are equal."""
+KINDS = SOFT, TIES = "soft", "ties"
+Table = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """The accuracy of each metric on a target, and the draws of the difference of two metrics, first the observed."""
+
+    kind: str
+    values: Vector
+    differences: Callable[[int, int], Vector]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """The mean over tasks of each metric, its cluster, 0 if unranked, and its mean over the tasks of a kind or NaN."""
+
+    values: Vector
+    clusters: Sequence[int]
+    by_kind: Mapping[str, Vector]
+
+
+def tasks(panel: Panel, scores: Array, kept: Callable[[int], Table]) -> list[Task]:
+    """Return the tasks of a target for scores (metrics, rows), NaN where missing.
+
+    `kept` returns the draws (draws, contexts) for a number of contexts: 1 keeps the scores of a context, 0 swaps them.
+    The first draw keeps all.
+    """
+    units = np.unique(panel.context if panel.conversation is None else panel.conversation, return_inverse=True)[1]
+    unit, masks = units.ravel(), kept(int(units.max()) + 1)
+    soft, ties = np.full((2, len(scores)), math.nan)
+    sums = np.zeros((len(scores), masks.shape[1]))
+    for rows, metrics in alike(np.isfinite(scores) & np.isfinite(panel.human)):
+        part, table = panel.take(rows), scores[metrics][:, rows]
+        if not pairwise.why_not_soft(part):
+            soft[metrics] = pairwise.soft_pairwise_accuracies(part, table)
+        if part.n > len(np.unique(part.context)):
+            ties[metrics], sums[metrics] = _with_ties(part, table, unit[rows], masks.shape[1])
+    made = []
+    if np.isfinite(soft).any():
+        made.append(Task(SOFT, soft, _soft_draws(panel, scores, unit, masks)))
+    if np.isfinite(ties).any():
+        chance = sums @ (2.0 * masks.T - 1)
+        made.append(Task(TIES, ties, lambda first, second: chance[first] - chance[second]))
+    return made
+
+
+def outcome(every: Sequence[Task], metrics: Sequence[int]) -> Outcome:
+    """Average the tasks, and cluster the metrics of these indices, which lack no value."""
+    values = np.mean([task.values for task in every], axis=0)
+    clusters, previous, members = np.zeros(len(values), dtype=np.int64), 1, list[int]()
+
+    def worse(metric: int, better: int) -> bool:
+        drawn = np.mean([task.differences(better, metric) for task in every], axis=0)
+        return float(np.mean(drawn >= drawn[0] - TOLERANCE)) < ALPHA
+
+    for metric in sorted(metrics, key=lambda metric: -values[metric]):
+        differs = any(worse(metric, better) for better in members)
+        previous += differs
+        clusters[metric], members = previous, [metric] if differs else [*members, metric]
+    by_kind = {kind: [task.values for task in every if task.kind == kind] for kind in KINDS}
+    return Outcome(values, clusters.tolist(), {
+        kind: np.mean(rows, axis=0) if rows else np.full(len(values), math.nan) for kind, rows in by_kind.items()})
+
+
+def draws(contexts: int, number: int, rng: np.random.Generator) -> Table:
+    """Draw what `tasks` takes."""
+    return np.vstack([np.ones((1, contexts)), rng.integers(2, size=(number, contexts))]).astype(np.float32)
+
+
+def _with_ties(panel: Panel, scores: Array, unit: Codes, units: int) -> tuple[Vector, Array]:
+    """Return accuracies with calibrated ties, and the part of each unit in them (metrics, units)."""
+    first, second = np.triu_indices(panel.n, 1)
+    same = panel.context[first] == panel.context[second]
+    first, second = first[same], second[same]
+    _, context, pairs = np.unique(panel.context[first], return_inverse=True, return_counts=True)
+    order, share = np.sign(panel.human[first] - panel.human[second]), 1 / pairs[context] / len(pairs)
+    right = np.empty((len(scores), units))
+    for row, values in enumerate(scores):
+        difference = values[first] - values[second]
+        gaps, agree = np.abs(difference), np.sign(difference) == order
+        steps = np.argsort(gaps, kind="stable")
+        gained = np.cumsum((share * (gaps > 0) * ((order == 0) * 1.0 - agree))[steps])
+        last = np.append(gaps[steps][1:] != gaps[steps][:-1], True)
+        best = np.argmax(np.round(np.append(0, gained[last]), 10))
+        tied = gaps <= np.append(0, gaps[steps][last])[best]
+        right[row] = np.bincount(unit[first], share * np.where(tied, order == 0, agree), units)
+    return right.sum(axis=1), right
+
+
+def _soft_draws(panel: Panel, scores: Array, unit: Codes, masks: Table) -> Callable[[int, int], Vector]:
+    """Return the function that draws the difference of two metrics; a missing score counts as the mean."""
+    rated = np.isfinite(panel.human)
+    scores, known = scores[:, rated], np.isfinite(scores[:, rated])
+    means = np.where(known, scores, 0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    centred = np.where(known, scores - means[:, None], 0)
+    spread = np.sqrt((centred**2).mean(axis=1, keepdims=True))
+    standard = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 0)
+    features = _features(panel.take(rated), np.vstack([panel.human[rated], standard]), unit[rated], masks.shape[1])
+    whole = features.sum(axis=1)  # (1 + metrics, features, pairs of systems)
+    people = _p(whole[0])
+    drawn = np.stack([np.tensordot(masks, row, 1) for row in features[1:]])  # (metrics, draws, features, pairs)
+
+    def differences(first: int, second: int) -> Vector:
+        mixed = drawn[first] - drawn[second] + whole[1 + second]
+        other = whole[1 + first] + whole[1 + second] - mixed
+        return np.asarray((np.abs(people - _p(other)) - np.abs(people - _p(mixed))).mean(axis=-1), dtype=np.float64)
+
+    return differences
+
+
+def _features(panel: Panel, values: Array, unit: Codes, units: int) -> Table:
+    """Return the sums a, u and t of each unit for each pair of systems (rows, units, features, pairs of systems).
+
+    z = a / sqrt(u - t^2). Without t, which is 0 in shared contexts, if all pairs share contexts.
+    """
+    systems, pairs = np.unique(panel.system), []
+    means = np.stack([pairwise.by_context(panel, row) for row in values], axis=-1)  # (systems, contexts, rows)
+    of_context = unit[np.unique(panel.context, return_index=True)[1]]
+    for i, j in zip(*np.triu_indices(len(systems), 1), strict=True):
+        sums = np.zeros((units, 3, len(values)))
+        if (shared := np.isfinite(difference := means[i] - means[j])[:, 0]).any():
+            a = difference[shared]
+            np.add.at(sums, of_context[shared], np.stack([a, a**2, 0 * a], axis=1))
+        else:
+            of_pair = (panel.system == systems[i]) | (panel.system == systems[j])
+            x, first = values[:, of_pair].T, panel.system[of_pair] == systems[i]
+            sizes = np.where(first, first.sum(), (~first).sum())[:, None]
+            scale = (1 / first.sum() + 1 / (~first).sum()) / (len(x) - 1)
+            sign = np.where(first, 1, -1)[:, None]
+            np.add.at(sums, unit[of_pair], np.stack([sign * x / sizes, scale * x**2, math.sqrt(scale / len(x)) * x],
+                                                    axis=1))
+        pairs.append(sums)
+    table = np.stack(pairs, axis=-1).transpose(2, 0, 1, 3).astype(np.float32)
+    return table if table[:, :, 2].any() else np.ascontiguousarray(table[:, :, :2])
+
+
+def _p(features: Table) -> Table:
+    """Return Phi(-z) of features (..., features, pairs of systems); 1/2 without variance."""
+    a, u, *t = np.moveaxis(features, -2, 0)
+    variance = u - t[0] ** 2 if t else u
+    z = np.divide(a, np.sqrt(np.abs(variance)), out=np.zeros_like(a), where=variance > pairwise.ROUNDING)
+    return np.asarray(scipy.special.ndtr(-z))

@@ -1,0 +1,87 @@
+"""WMT25's rule against the rules of mt-metrics-eval's stats.py, restated from their description; false findings."""
+
+import functools
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from harness.statistics import pairwise, wmt25
+from harness.statistics.estimates import STATISTICS
+from harness.statistics.panel import Panel
+
+SYSTEMS, CONTEXTS = 4, 30
+
+
+def panel(human: np.ndarray, *, shared: bool = True) -> Panel:
+    """Return a panel of ratings (contexts, systems)."""
+    contexts, systems = human.shape
+    context = np.repeat(np.arange(contexts), systems) if shared else np.arange(human.size)
+    return Panel(human.ravel(), human.ravel(), np.tile(np.arange(systems), contexts), context)
+
+
+def soft(human: np.ndarray, metric: np.ndarray, rng: np.random.Generator) -> float:
+    """Return 1 less the mean difference of p by people and by the metric, over pairs of systems swapped by context."""
+    signs, distances = rng.choice([-1, 1], size=(20_000, len(human))), []
+    for i, j in combinations(range(human.shape[1]), 2):
+        p = [np.mean(signs @ (side[:, i] - side[:, j]) >= (side[:, i] - side[:, j]).sum()) for side in (human, metric)]
+        distances.append(abs(p[0] - p[1]))
+    return 1 - float(np.mean(distances))
+
+
+def with_ties(human: np.ndarray, metric: np.ndarray) -> float:
+    """Return the best mean over contexts of the share of pairs with the same order or tie, over all thresholds."""
+    def accuracy(epsilon: float) -> float:
+        shares = [np.mean([np.sign(h[i] - h[j]) == (0 if abs(m[i] - m[j]) <= epsilon else np.sign(m[i] - m[j]))
+                           for i, j in combinations(range(len(h)), 2)]) for h, m in zip(human, metric, strict=True)]
+        return float(np.mean(shares))
+
+    return max(map(accuracy, {0.0, *(abs(row[i] - row[j]) for row in metric
+                                     for i, j in combinations(range(len(row)), 2))}))
+
+
+def test_tasks_equal_the_rules_restated(rng: np.random.Generator) -> None:
+    human = rng.integers(1, 6, size=(CONTEXTS, SYSTEMS)) + np.arange(SYSTEMS) / 2.0
+    metrics = np.array([human + rng.normal(size=human.shape) / 2, rng.normal(size=human.shape), np.zeros(human.shape)])
+    made = {task.kind: task for task in wmt25.tasks(panel(human), metrics.reshape(3, -1), functools.partial(
+        wmt25.draws, number=50, rng=rng))}
+    assert made["ties"].values == pytest.approx([with_ties(human, metric) for metric in metrics])
+    assert made["soft"].values[:2] == pytest.approx([soft(human, metric, rng) for metric in metrics[:2]], abs=0.03)
+    result = wmt25.outcome([*made.values()], [0, 1])
+    assert result.values == pytest.approx((made["ties"].values + made["soft"].values) / 2)
+    assert result.clusters == [1, 2, 0]
+
+
+def test_systems_without_shared_contexts_have_no_ties_task(rng: np.random.Generator) -> None:
+    human = rng.normal(size=(30, 3)) + np.array([0, 0, 2])
+    metric = human + rng.normal(size=human.shape)
+    metric[0, 0] = math.nan
+    (task,) = wmt25.tasks(panel(human, shared=False), metric.reshape(1, -1), functools.partial(
+        wmt25.draws, number=50, rng=rng))
+    assert (task.kind, task.values[0] > 0.5) == ("soft", True)
+
+
+def test_about_10_percent_of_equal_metrics_differ(rng: np.random.Generator) -> None:
+    """The better of two equal metrics is tested at one-sided 5 %."""
+    def differ() -> bool:
+        quality = rng.normal(size=(40, 5)) + 0.3 * rng.normal(size=5)
+        people = np.clip(np.round(3 + quality + rng.normal(size=quality.shape) / 2), 1, 5)
+        scores = quality + 0.7 * rng.normal(size=(2, *quality.shape))
+        made = wmt25.tasks(panel(people), scores.reshape(2, -1), functools.partial(wmt25.draws, number=100, rng=rng))
+        return max(wmt25.outcome(made, [0, 1]).clusters) == 2
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairwise, "DRAWS", 200)
+        assert 0.03 <= np.mean([differ() for _ in range(150)]) <= 0.18
+
+
+def test_pairwise_difference_pearson_by_definition(rng: np.random.Generator) -> None:
+    human, metric = rng.integers(1, 6, size=30).astype(float), rng.normal(size=30)
+    context = np.sort(rng.integers(6, size=30))
+    pairs = [(i, j) for i in range(30) for j in range(30) if i != j and context[i] == context[j]]
+    by_pairs = np.corrcoef([human[i] - human[j] for i, j in pairs], [metric[i] - metric[j] for i, j in pairs])[0, 1]
+    value = STATISTICS["pairwise-difference-pearson"].value
+    assert value(Panel(human, metric, context, context)) == pytest.approx(by_pairs)
+    assert value(Panel(human, metric, context, 0 * context)) == pytest.approx(np.corrcoef(human, metric)[0, 1])
+    assert math.isnan(value(Panel(human, metric, context, np.arange(30))))
