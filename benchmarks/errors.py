@@ -85,5 +85,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """List the known names, and suggest the most similar one."""
     names = list(known)
     close = difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5)
+    if not close:
+        begun = [known for known in names if known.startswith(name.casefold())]
+        close = begun if len(begun) == 1 else []
     meant = f"did you mean {close[0]!r}? " if close else ""
     return f"{meant}known: {', '.join(names)}"

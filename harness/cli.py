@@ -17,14 +17,15 @@ import importlib
 import io
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 import harness
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import BenchmarkError, nearest
 from benchmarks.redaction import redacted
-from harness.errors import HarnessError
+from harness.errors import BadConfig, HarnessError
 from harness.run.settings import home_folder
 from metrics.errors import MetricError
 
@@ -32,8 +33,17 @@ DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 CONTINUE = "finished work is kept; repeat the command to continue"
 
 
+GROUPS = {
+    "start here": ("run", "report", "publish"),
+    "bring your own": ("new", "check", "leaderboard", "import"),
+    "models and data": ("fetch", "list", "show", "doctor"),
+    "share results": ("submit", "verify"),
+    "challenges": ("challenge",)}
+"""The commands of each group in the help; all others are advanced."""
+
+
 class Command(Protocol):
-    """A module in harness/commands; the first line of its docstring is its help."""
+    """A module in harness/commands; its docstring has its help in the first line, then examples."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the flags of the command."""
@@ -42,12 +52,13 @@ class Command(Protocol):
         """Run the command and return its exit status."""
 
 
-def helps() -> dict[str, str]:
-    """Return the help of every command by name, read from the first lines of the files without importing them."""
+def helps() -> dict[str, tuple[str, str]]:
+    """Return the help of every command by name, and examples, read from the files without importing them."""
     files = sorted(Path(__file__).with_name("commands").glob("[!_]*.py"))
     heads = {path.stem.rstrip("_"): path.read_text(encoding="utf-8").split('"""')[1] for path in files}
-    return {name: " ".join(head.partition("\n\n")[0].partition("`: ")[2].split()).rstrip(".")
-            for name, head in sorted(heads.items())}
+    parts = {name: head.partition("\n\n") for name, head in sorted(heads.items())}
+    return {name: (" ".join(first.partition("`: ")[2].split()).rstrip("."), textwrap.dedent(examples).strip())
+            for name, (first, _, examples) in parts.items()}
 
 
 def load(name: str) -> Command:
@@ -58,16 +69,16 @@ def load(name: str) -> Command:
 
 def parser(only: str = "") -> argparse.ArgumentParser:
     """Return the parser of all commands; with `only`, import that command alone and leave out the flags of others."""
-    top = argparse.ArgumentParser(
-        prog="harness",
-        description="Find the automatic metric that agrees best with human ratings of open-domain dialogue.",
-        epilog="`harness run --all` scores everything and writes the leaderboard to ./results/site.")
+    top = _Parser(prog="harness", description="Find the automatic metric that agrees best with human ratings of "
+                                              "open-domain dialogue.")
     top.add_argument("--version", action=_Version, nargs=0, help="print version and commit")
     top.add_argument("--print-completion", action=_Completion, choices=("bash", "zsh", "tcsh"),
                      help="print a script for this shell that completes commands and flags")
-    subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, text in helps().items():
-        sub = subparsers.add_parser(name, help=text, description=text)
+    subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True,
+                                    parser_class=argparse.ArgumentParser)
+    for name, (text, examples) in helps().items():
+        sub = subparsers.add_parser(name, help=text, description=f"{text}\n\n{textwrap.indent(examples, '  ')}",
+                                    formatter_class=argparse.RawDescriptionHelpFormatter)
         sub.add_argument("--home", type=Path, metavar="DIR",
                          help="folder of imported data (default: HARNESS_HOME, else the user's data folder)")
         if only in ("", name):
@@ -75,6 +86,19 @@ def parser(only: str = "") -> argparse.ArgumentParser:
             command.configure(sub)
             sub.set_defaults(execute=command.run, refuse=sub.error)
     return top
+
+
+class _Parser(argparse.ArgumentParser):
+    """The parser of all commands, with help by groups."""
+
+    def format_help(self) -> str:
+        texts = {name: text for name, (text, _) in helps().items()}
+        grouped = {name for names in GROUPS.values() for name in names}
+        groups = {**GROUPS, "advanced": tuple(name for name in texts if name not in grouped)}
+        lines = [f"{self.format_usage()}\n{self.description}\n"]
+        for title, names in groups.items():
+            lines += [f"{title}:", *(f"  {name:<12} {texts[name]}" for name in names), ""]
+        return "\n".join((*lines, "`harness COMMAND --help` shows the flags of a command, and examples.\n"))
 
 
 class _Version(argparse.Action):
@@ -96,12 +120,8 @@ class _Completion(argparse.Action):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
-    words = sys.argv[1:] if argv is None else argv
     try:
-        name = next((word for word in words if not word.startswith("-")), "none")
-        args, unknown = parser(name).parse_known_args(words)
-        if unknown:
-            args.refuse(f"unrecognized arguments: {' '.join(unknown)}")
+        args = _parsed(sys.argv[1:] if argv is None else argv)
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # replace characters that the terminal cannot show
                 stream.reconfigure(errors="replace")
@@ -124,6 +144,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"harness: stopped; {CONTINUE}", file=sys.stderr)
         return 130
+
+
+def _parsed(words: Sequence[str]) -> argparse.Namespace:
+    """Parse a command line; an empty one is --help."""
+    name = next((word for word in words if not word.startswith("-")), "none")
+    if words and name == words[0] and name not in helps():
+        raise BadConfig(f"no command {name!r}; {nearest(name, helps())}")
+    args, unknown = parser(name).parse_known_args(words or ["--help"])
+    if unknown:
+        args.refuse(f"unrecognized arguments: {' '.join(unknown)}")
+    return args
 
 
 def _refuse(message: str) -> int:

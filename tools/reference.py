@@ -8,8 +8,7 @@ import typing
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import Any, cast, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from benchmarks import registry as datasets
 from benchmarks.corpora.files import CARDS
@@ -96,8 +95,8 @@ def commands() -> Iterator[str]:
     parsers = subparsers(cli.parser())
     of_run = {flag(action) for action in parsers["run"]._actions}
     for name, parser in parsers.items():
-        module = cast("ModuleType", cli.load(name))
-        texts = [sentence(parser.description or ""), paragraphs(module.__doc__, 1)]
+        text, examples = cli.helps()[name]
+        texts = [sentence(text), f"```sh\n{examples}\n```"]
         yield from command(f"harness {name}", parser, texts, of_run if name != "run" else set())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -12,9 +13,11 @@ from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
 
 FLAGS = {
     "all": "all metrics on all datasets",
-    "metric NAME": "metric: NAME[option=value,...], FILE.py, FOLDER/ or evaluate:|judge:|scores:NAME; repeatable",
+    "metric NAME": "metric: NAME[option=value,...], FILE.py, FOLDER/ or evaluate:|judge:|scores:NAME; several "
+                   "separated by commas, or repeated",
     "with NAME": "additional metric, as for --metric; repeatable",
-    "dataset NAME": "dataset: its name, or the path of a table of ratings or a card (.toml); repeatable",
+    "dataset NAME": "dataset: its name, or the path of a table of ratings or a card (.toml); several separated "
+                    "by commas, or repeated",
     "columns ROLE=COLUMN": "column of a table of ratings, such as response=answer or ignore=notes; repeatable",
     "scale LABELS": "order of labels in a table of ratings, such as 'No < To some extent < Yes'; repeatable",
     "quality NAME": "quality or dimension; repeatable",
@@ -58,6 +61,8 @@ FLAGS = {
 CHOICES = {"statistic": (*STATISTIC_NAMES, "kendall-b"), "level": LEVEL_NAMES}
 RESULTS: dict[str, Any] = {"default": Path("results"), "help": "results of a run (default: ./results)"}
 """Changes to --out in commands that read results."""
+SEPARATED = ("metric", "with", "dataset")
+"""Flags whose value may list several names, separated by commas."""
 MODELS = ("encoder", "lm", "vectors", "device", "precision", "batch-tokens", "offline")
 WORKERS = ("executor", "address", "gpus", "timeout", "memory")
 
@@ -71,7 +76,18 @@ def add(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
         field = f"{name}_" if name == "with" else name.replace("-", "_")
         declared = {"default": None, "help": text, **({"metavar": metavar} if metavar else {}),
                     **({"choices": CHOICES[name]} if name in CHOICES else {}), **_of_type(types[field])}
+        if name in SEPARATED:
+            declared |= {"action": "extend", "type": separated}
         parser.add_argument(f"--{name}", dest=field, **{**declared, **changes})
+
+
+def separated(names: str) -> list[str]:
+    """Split names at the commas outside brackets, unless they are the path of a file."""
+    if Path(names).exists():
+        return [names]
+    ends = [index for index, sign in enumerate(names) if sign == "," and names[:index].count("[") ==
+            names[:index].count("]")]
+    return [names[start + 1:end].strip() for start, end in itertools.pairwise([-1, *ends, len(names)])]
 
 
 def _of_type(hint: Any) -> dict[str, Any]:

@@ -1,4 +1,8 @@
-"""`harness calibrate METRIC`: Fit the weights of a composite on development datasets."""
+"""`harness calibrate METRIC`: Fit the weights of a composite on development datasets.
+
+    harness calibrate weighted
+    harness calibrate mme-crs --out evidence.json
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`harness challenge ACTION DIR`: Organise a challenge: rules, submissions, official ranking and pages."""
+"""`harness challenge ACTION DIR`: Organise a challenge: rules, submissions, official ranking and pages.
+
+    harness challenge init my-challenge --example
+    harness challenge publish my-challenge
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`harness check METRIC|CARD`: Test a metric against its contract, or validate a dataset."""
+"""`harness check METRIC|CARD`: Test a metric against its contract, or validate a dataset.
+
+    harness check ./my_metric.py
+    harness check ./tea-talk
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`harness doctor`: Show the environment, available data and models, and metrics that would be skipped."""
+"""`harness doctor`: Show the environment, available data and models, and metrics that would be skipped.
+
+    harness doctor
+    harness doctor --home data
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`harness export NAME`: Export a dataset for the datasets library, or upload trained weights to the hub."""
+"""`harness export NAME`: Export a dataset for the datasets library, or upload trained weights to the hub.
+
+    harness export fed-turn --out fed-turn
+    harness export my-weights --push my-org/my-weights
+"""
 
 from __future__ import annotations
 

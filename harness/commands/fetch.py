@@ -1,4 +1,8 @@
-"""`harness fetch NAME...|models|--all|--split SPLIT`: Download datasets, models, resources or corpora."""
+"""`harness fetch NAME...|models|--all|--split SPLIT`: Download datasets, models, resources or corpora.
+
+    harness fetch --split recent
+    harness fetch fed-turn smollm2-135m
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`harness import PATH`: Import the organisers' human_evaluation_data, corpora, or a dataset of your own."""
+"""`harness import PATH`: Import the organisers' human_evaluation_data, corpora, or a dataset of your own.
+
+    harness import human_evaluation_data.zip
+    harness import ./tea-talk
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`harness judge try JUDGE`: Try the prompt of a judge on an item."""
+"""`harness judge try JUDGE`: Try the prompt of a judge on an item.
+
+    harness judge try "judge:relevance[lm=smollm2-135m]" --dataset fed-turn
+    harness judge try "judge:llm-eval[model=any]" --dataset topical-usr --dry
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`harness leaderboard --with NAME`: Show where a metric would rank on the boards of an earlier run."""
+"""`harness leaderboard --with NAME`: Show where a metric would rank on the boards of an earlier run.
+
+    harness leaderboard --with ./my_metric.py
+    harness leaderboard --with ./my_metric.py --split dev
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`harness list datasets|metrics|models`: List datasets, metrics or pretrained models."""
+"""`harness list datasets|metrics|models`: List datasets, metrics or pretrained models.
+
+    harness list datasets
+    harness list metrics
+"""
 
 from __future__ import annotations
 

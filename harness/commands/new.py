@@ -1,4 +1,8 @@
-"""`harness new metric|dataset NAME`: Create a metric from a template, or a dataset from a template or table."""
+"""`harness new metric|dataset NAME`: Create a metric from a template, or a dataset from a template or table.
+
+    harness new metric green-tea
+    harness new dataset tea-talk --from ratings.csv
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`harness publish`: Draw the leaderboard pages from the results of a run."""
+"""`harness publish`: Draw the leaderboard pages from the results of a run.
+
+    harness publish
+    harness publish --against older/results
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`harness report`: Print the results of a run as tables or JSON lines."""
+"""`harness report`: Print the results of a run as tables or JSON lines.
+
+    harness report
+    harness report --compare --dataset fed-turn
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`harness run`: Run metrics on datasets and rebuild the leaderboards."""
+"""`harness run`: Run metrics on datasets and rebuild the leaderboards.
+
+    harness run --all
+    harness run --dataset ratings.csv --metric length --metric cosine
+"""
 
 from __future__ import annotations
 

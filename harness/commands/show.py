@@ -1,4 +1,8 @@
-"""`harness show NAME`: Show the card of a dataset, metric or pretrained model."""
+"""`harness show NAME`: Show the card of a dataset, metric or pretrained model.
+
+    harness show deb
+    harness show fed-turn
+"""
 
 from __future__ import annotations
 

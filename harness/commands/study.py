@@ -1,4 +1,8 @@
-"""`harness study NAME`: Run a study from the literature on metrics or ratings."""
+"""`harness study NAME`: Run a study from the literature on metrics or ratings.
+
+    harness study dimensions
+    harness study dailydialogpp --metric deb --metric cosine
+"""
 
 from __future__ import annotations
 

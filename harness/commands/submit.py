@@ -1,4 +1,8 @@
-"""`harness submit BUNDLE`: Pack the scores, report, cards and environment of a run into a bundle."""
+"""`harness submit BUNDLE`: Pack the scores, report, cards and environment of a run into a bundle.
+
+    harness submit results.zip
+    harness submit deb.zip --metric deb --name "DEB, retrained"
+"""
 
 from __future__ import annotations
 

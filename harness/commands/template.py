@@ -1,4 +1,8 @@
-"""`harness template`: Write an empty score file, or the texts to score, for scoring outside the harness."""
+"""`harness template`: Write an empty score file, or the texts to score, for scoring outside the harness.
+
+    harness template --dataset fed-turn --out scores.csv
+    harness template --dataset fed-turn --texts --out texts.jsonl
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`harness train METRIC`: Train the weights of a metric on dialogue corpora."""
+"""`harness train METRIC`: Train the weights of a metric on dialogue corpora.
+
+    harness train deb --corpus dailydialog
+    harness train grade --recipe paper --device cuda
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`harness validate FILE`: List all problems of a score file with line numbers."""
+"""`harness validate FILE`: List all problems of a score file with line numbers.
+
+    harness validate scores.csv
+    harness validate scores.csv --dataset fed-turn
+"""
 
 from __future__ import annotations
 

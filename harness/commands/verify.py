@@ -1,4 +1,8 @@
-"""`harness verify RESULTS`: Recompute results or a bundle, and report differences and their causes."""
+"""`harness verify RESULTS`: Recompute results or a bundle, and report differences and their causes.
+
+    harness verify results
+    harness verify submission.zip
+"""
 
 from __future__ import annotations
 

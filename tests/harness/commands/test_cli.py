@@ -4,13 +4,16 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from harness import cli
 from harness.cli import main
+from harness.commands._arguments import separated
 from harness.commands._output import write_site
 from metrics import registry
 from metrics.metric import MetricCard
@@ -53,7 +56,9 @@ def test_failed_import_leaves_the_home_unchanged(tmp_path: Path, home: Path, inv
 def test_light_commands_import_little(suite_run: SuiteRun) -> None:
     """Each named module takes longer to import than the command takes to run."""
     code = f"""import sys, harness
+from harness import cli
 from harness.cli import main
+from harness.commands._arguments import separated
 def answers(command, *heavy):
     try: main(command.split())
     except SystemExit: pass
@@ -133,3 +138,26 @@ def test_doctor_reports_a_shadowed_version(tmp_path: Path, invoke: Invoke, monke
     (info / "METADATA").write_text("Name: dialogue-harness\nVersion: 9.0\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert f"  shadowed: harness 9.0 in {tmp_path}\n" in invoke("doctor").out
+
+
+def test_help_lists_every_command_with_two_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main([])
+    shown = capsys.readouterr().out
+    for name, (text, examples) in cli.helps().items():
+        assert f"{name:<12} {text}" in shown
+        assert len(examples.splitlines()) == 2
+        for example in examples.splitlines():
+            assert cli.parser(name).parse_args(shlex.split(example)[1:]).command == name
+
+
+def test_unknown_command_suggests_the_nearest(invoke: Invoke) -> None:
+    assert "did you mean 'run'?" in invoke("rum", status=2).err
+
+
+def test_names_are_split_at_commas_outside_brackets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nested = "rank-average[inputs=deb+cosine[encoder=x,turns=3],z=1]"
+    assert separated(f"bleu, {nested},length") == ["bleu", nested, "length"]
+    monkeypatch.chdir(tmp_path)
+    Path("a,b.csv").touch()
+    assert separated("a,b.csv") == ["a,b.csv"]
