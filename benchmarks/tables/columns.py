@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.dataset import Level
 from benchmarks.errors import BadRecord, nearest
 from benchmarks.tables.sheet import Sheet
-from benchmarks.tables.votes import MISSING, Scale, elements, scale_of
+from benchmarks.tables.votes import MISSING, Scale, elements, likely_order, scale_of
 
 NAMES: dict[str, tuple[str, ...]] = {
     "item": ("item", "item id", "id", "example id", "instance id", "sample id", "dialogue id", "dialog id",
@@ -52,6 +52,8 @@ RATER = {"rater", "annotator", "judge", "worker", "coder", "evaluator", "human",
          "person", "anno", "ann"}
 STATED = "as stated"
 """Reason for leaving out a column that the user ignores."""
+FIRST = "first"
+"""Rater of a column without a number beside numbered ones, as pandas writes repeated names: fun, fun.1, fun.2."""
 DISTINCT = 101
 """Largest number of distinct values in a rating column."""
 LABEL = 40
@@ -219,7 +221,7 @@ def _of_card(file: str, profiles: Mapping[str, _Profile], qualities: Mapping[str
         parsed = [_quality_and_rater(column) for column in columns]
         raters = [rater if certain or (rater and len(columns) > 1) else "" for _, rater, certain in parsed]
         if len(columns) > 1:
-            raters = [rater or column for rater, column in zip(raters, columns, strict=True)]
+            raters = [rater or FIRST for rater in raters]
             raters = raters if len(set(raters)) == len(columns) else columns
         for column, rater in zip(columns, raters, strict=True):
             yield Votes(column, quality, stated.scale.or_labels(scale_of(profiles[column].values)), rater)
@@ -277,8 +279,7 @@ def _votes(columns: Sequence[str], profiles: Mapping[str, _Profile], scales: Seq
         profile, scale = profiles[name], scale_of(profiles[name].values, scales)
         if scale is None:
             few = len(profile.values) <= min(10, profile.filled / 2) and max(map(len, profile.values)) <= LABEL
-            other[name] = (f"labels without a known order; say it by --scale \"{' < '.join(sorted(profile.values))}\""
-                           if few and len(profile.values) > 1 else "text without a role")
+            other[name] = _unordered(profile.values) if few and len(profile.values) > 1 else "text without a role"
         elif UNRATED.search(_spelled(name)):
             other[name] = "its name is not that of a rating"
         elif len(profile.values) > DISTINCT:
@@ -286,6 +287,14 @@ def _votes(columns: Sequence[str], profiles: Mapping[str, _Profile], scales: Seq
         else:
             scale_of_column[name] = scale
     return list(_grouped(scale_of_column)), other
+
+
+def _unordered(values: Iterable[str]) -> str:
+    """Describe labels of no known scale; their order is a guess only if scales have them all."""
+    if order := likely_order(value for value in values if value.casefold() not in MISSING):
+        return f"labels of no known scale; if their order is this, state it: --scale \"{' < '.join(order)}\""
+    return ("labels whose order only you know; state it, lowest first, for example --scale "
+            f"\"{' < '.join(sorted(values))}\"")
 
 
 def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
@@ -297,7 +306,7 @@ def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
         quality, rater, _ = parsed[column]
         last = column.rpartition(".")[2]
         if rater in raters or columns_of[quality] > 1:
-            yield Votes(column, quality, scale, rater or column)
+            yield Votes(column, quality, scale, rater or FIRST)
         else:
             yield Votes(column, last if last and not last.isdigit() else column, scale)
 

@@ -253,6 +253,8 @@ def _header(file: str, head: Sequence[Row]) -> tuple[int, tuple[str, ...], list[
         remarks.append("the header has two lines")
     while names and not names[-1] and all(len(row) < len(names) or not row[len(names) - 1] for row in below):
         names = names[:-1]
+    remarks += [f"{name!r} is the name of {count} columns, which are numbered from the left"
+                for name, count in Counter(filter(None, names)).items() if count > 1]
     return line, _distinct(names), remarks
 
 

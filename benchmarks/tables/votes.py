@@ -11,7 +11,7 @@ import contextlib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -102,6 +102,16 @@ def scale_of(values: Mapping[str, int], scales: Sequence[tuple[str, ...]] = ()) 
     voted = {value: count for value, count in values.items() if value.casefold() in labels}
     bad = sum(count for value, count in voted.items() if math.isnan(number(value)))
     return Scale() if voted and bad <= STRAY * sum(voted.values()) else None
+
+
+def likely_order(labels: Iterable[str]) -> tuple[str, ...]:
+    """Return labels from lowest to highest if known scales have them all; else nothing."""
+    places: dict[str, list[float]] = {label.casefold(): [] for label in labels}
+    for scale in SCALES:
+        for place, label in enumerate(scale):
+            places.get(label, []).append(place / (len(scale) - 1))
+    ordered = tuple(sorted(places, key=lambda label: sum(places[label]) / max(1, len(places[label]))))
+    return ordered if all(places.values()) else ()
 
 
 def parse_scale(text: str) -> tuple[str, ...]:

@@ -24,22 +24,26 @@ OURS = ("metric", "dataset", "out", "home", "all", "json", "dry_run")
 """Settings that are separate arguments of `run`, or have no meaning here."""
 
 
-def run(metrics: Sequence[str] | str | None = None, datasets: Sequence[Any] | Mapping[str, Any] | str | None = None, *,
+def run(metrics: Sequence[str] | str | None = None, datasets: Any = None, *,
         out: Path | str = "results", home: Path | str | None = None, **flags: Any) -> Results:
     """Score datasets with metrics, correlate with the ratings, and write scores and report under `out`.
 
     The default is all metrics and datasets. A dataset is a name, the path of a card or table, or a table of ratings in
-    memory: a DataFrame, a datasets.Dataset or a list of dicts; a mapping gives them names. `flags` are those of
-    `harness run`, such as sample=50, split="dev", quality="relevance" or lm="smollm2-135m". Scores stored under `out`
-    are reused. `harness publish --out` draws pages.
+    memory: a DataFrame, a datasets.Dataset or a list of dicts. `datasets` is one, a list of them, or a mapping that
+    gives tables their names. `flags` are those of `harness run`, such as sample=50, split="dev", quality="relevance"
+    or lm="smollm2-135m". Scores stored under `out` are reused. `harness publish --out` draws pages.
     """
     defaults = {field.name: field.default for field in dataclasses.fields(Settings) if field.name not in OURS}
     if unknown := next((name for name in flags if name not in defaults), None):
         raise BadConfig(f"unexpected argument {unknown!r}; {nearest(unknown, defaults)}")
     if datasets is not None and not isinstance(datasets, str):
-        reading = own.Reading(tuple(flags.get("columns", ())), tuple(flags.get("scale", ())))
+        reading = own.Reading(*(tuple([value] if isinstance(value, str) else value)
+                                for value in (flags.get("columns", ()), flags.get("scale", ()))))
+        requests = dict(_named(datasets))
         datasets = [_kept(name, dataset, home_folder(Path(home) if home else None), reading)
-                    for name, dataset in _named(datasets)]
+                    for name, dataset in requests.items()]
+        if any(name is not dataset for name, dataset in zip(datasets, requests.values(), strict=True)):  # tables
+            flags = {flag: value for flag, value in flags.items() if flag not in ("columns", "scale")}
     values = {name: value for name, value in {"metric": metrics, "dataset": datasets, **flags}.items()
               if value is not None}
     for name, value in values.items():
@@ -63,18 +67,21 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Sequence[Any] | Ma
     return Results(results, home_folder(requested.home))
 
 
-def _named(datasets: Sequence[Any] | Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _named(datasets: Any) -> Iterator[tuple[str, Any]]:
     """Yield datasets with names for those in memory."""
     if isinstance(datasets, Mapping):
         yield from datasets.items()
+    elif hasattr(datasets, "columns") or hasattr(datasets, "features") or isinstance(next(iter(datasets), ""), Mapping):
+        yield "table", datasets
     else:
         yield from ((f"table-{number}", dataset) for number, dataset in enumerate(datasets, 1))
 
 
 def _kept(name: str, dataset: Any, home: Path, reading: own.Reading) -> str:
-    """Return the name of a dataset; a table of ratings in memory is stored in the home first."""
+    """Return the name of a dataset; a table of ratings is stored in the home first."""
     if isinstance(dataset, str):
-        return dataset
+        table = own.table_of(dataset)
+        return own.import_table(sheet.read(table), home, reading).card.name if table else dataset
     if hasattr(dataset, "to_dict") and hasattr(dataset, "columns"):  # a DataFrame
         rows = dataset.to_dict("records")
     else:

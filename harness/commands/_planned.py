@@ -11,6 +11,7 @@ from harness.run.scores import to_score
 from harness.run.workspace import Workspace
 from harness.scoring import composites, score
 from harness.scoring.progress import duration
+from leaderboard.model.index import plural
 from metrics.composition import Composite
 from metrics.errors import MissingResource
 from metrics.registry import Chosen
@@ -27,8 +28,8 @@ def lines(plan: Plan, work: Workspace) -> Iterator[str]:
             continue
         if dataset is None:
             continue
-        yield (f"{card.name}: {len(dataset.items)} items, {dataset.origin}, "
-               f"{len(plan.qualities(card))} qualities, {card.level} level")
+        yield (f"{card.name}: {plural(len(dataset.items), 'item')}, {dataset.origin}, "
+               f"{plural(len(plan.qualities(card)), 'quality', 'qualities')}, {card.level} level")
         estimates = {}
         for pair in to_score(plan, work, dataset):
             if pair.label in work.costs or pair.group in work.costs:

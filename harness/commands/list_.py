@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks import registry as datasets
 from benchmarks.errors import BenchmarkError
 from benchmarks.storage import store
+from leaderboard.model.index import plural
 from metrics import registry
 from metrics.errors import BrokenPlugin
 from metrics.models import catalogue, small_lm, weights
@@ -36,7 +37,7 @@ def _datasets(home: Path) -> Iterator[str]:
         except BenchmarkError:
             here = "damaged"
         yield (f"{card.name:<18} {card.split:<5} {card.level:<9} {card.size:>6} rows "
-               f"{len(card.qualities):>3} qualities  {here:<9} {card.title}")
+               f"{plural(len(card.qualities), 'quality', 'qualities'):>13}  {here:<9} {card.title}")
 
 
 def _metrics(_home: Path) -> Iterator[str]:

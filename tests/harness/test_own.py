@@ -161,6 +161,16 @@ def test_new_dataset_from_a_table_gives_its_correlations(name: str, tmp_path: Pa
         "run", "--metric", "length", "--dataset", card, "--columns", "ignore=x", status=2).err
 
 
+def test_import_stores_a_table_and_says_how_to_remove_it(tmp_path: Path, home: Path, invoke: Invoke) -> None:
+    flags, content = TALKS["labels"]
+    (tmp_path / "talks.csv").write_text(content, encoding="utf-8")
+    printed = invoke("import", tmp_path / "talks.csv", *flags)
+    assert "next: `harness run --dataset talks`" in printed.out
+    assert f"delete talks.json and talks.card.json in {home / 'datasets'}" in printed.err
+    assert "delete talks.json" not in invoke("import", tmp_path / "talks.csv", *flags).err
+    assert "no column holds ratings" in invoke("import", tmp_path / "talks.csv", status=2).err
+
+
 def test_cards_keep_raters_by_pseudonyms_only(tmp_path: Path) -> None:
     for rows, card in ((long(), CARD), (raters(), RATERS)):
         dataset = load(write(tmp_path, "csv", rows, card))

@@ -66,7 +66,23 @@ CASES = {
         {"Fluency": [[1, 2], [2, 2]], "Fun": [[3, 4], [4, 4]]}, report=("the header has two lines", "2 raters")),
     "merged cells without a second name": Case(
         "t.csv", lines("response,fun,fun,fun", "Yo,1,2,3", "Ye,2,2,2", "Ya,3,1,1"),
-        {"fun": [[1, 2, 3], [2, 2, 2], [3, 1, 1]]}, report=("3 raters",)),
+        {"fun": [[1, 2, 3], [2, 2, 2], [3, 1, 1]]}, report=("3 raters", "'fun' is the name of 3 columns")),
+    "names that pandas has numbered": Case(
+        "t.csv", lines("response,fun,fun.1,joy,joy.1", "Yo,1,2,3,1", "Ye,2,2,2,3", "Ya,3,1,1,2"),
+        {"fun": [[1, 2], [2, 2], [3, 1]], "joy": [[3, 1], [2, 3], [1, 2]]}, report=("2 raters",)),
+    "an outlier": Case("t.csv", lines("response,fun", "Yo,1", "Ye,55", "Ya,3", "Yi,5"), {"fun": [[1], [55], [3], [5]]},
+                       report=("fun: a single vote, 55, is far from all others, 1 to 5; see line 3",)),
+    "a context of lines": Case(
+        "t.csv", lines("context,response,fun", '"It rains.\nDo you like tea?",Yo,1', "Ho,Ye,2", "Q,A,3"),
+        {"fun": [[1], [2], [3]]}, report=("1 row whose lines are read as turns", "--columns prompt=context",
+                                          "first item system: It rains. | user: Do you like tea? | system: Yo")),
+    "a context of lines that is a prompt": Case(
+        "t.csv", lines("context,response,fun", '"It rains.\nDo you like tea?",Yo,1', "Ho,Ye,2", "Q,A,3"),
+        {"fun": [[1], [2], [3]]}, columns={"prompt": "context"},
+        report=("first item user: It rains. Do you like tea? | system: Yo",)),
+    "references in several rows": Case(
+        "t.csv", lines("id,response,reference,rating,quality", "1,Yo,Ya,1,fun", "1,Yo,Yu,2,fun", "2,Hi,Ho,3,fun"),
+        {"fun": [[1, 2], [3]]}, roles={"reference": "reference"}),
     "ratings as 4/5 and as 4 - good": Case(
         "t.csv", lines("response,fun,fluent", "Yo,4/5,4 - good", "Ye,2/5,2 - poor", "Ya,5/5,(3) fair"),
         {"fun": [[4], [2], [5]], "fluent": [[4], [2], [3]]}),
@@ -176,7 +192,12 @@ REFUSED = {
                    ["context, response", "--columns rating"]),
     "no responses": (Case("t.csv", lines("a,fun", "1,2", "2,1"), {}), ["a, fun", "--columns response=COLUMN"]),
     "labels without an order": (Case("t.csv", lines("response,verdict", "Yo,A", "Ye,B", "Ya,A", "Yi,B"), {}),
-                                ["verdict", '--scale "A < B"']),
+                                ["verdict", "only you know", '--scale "A < B"']),
+    "labels of two known scales": (
+        Case("t.csv", lines("response,verdict", *["Yo,Yes", "Ye,somewhat", "Ya,Mostly yes", "Yi,No", "Y,N/A"] * 2), {}),
+        ["verdict", '--scale "no < somewhat < mostly yes < yes"']),
+    "two columns stated for a response": (
+        Case("t.csv", lines("a,b,fun", "Yo,Ye,1"), {}, columns={"response": "a+b"}), ["one column"]),
     "a word among numbers": (
         Case("t.csv", lines("response,fun", *(f"Yo {n},{n % 5}" for n in range(20)), "Ye,five"), {}),
         ["line 22", "fun", "five", "--columns ignore=fun"]),
@@ -203,6 +224,12 @@ def test_refusals_name_place_and_remedy(name: str, tmp_path: Path) -> None:
     with pytest.raises(BadRecord) as caught:
         read(case, tmp_path)
     assert [part for part in [case.name, *parts] if part not in str(caught.value)] == []
+
+
+def test_references_of_several_rows_are_joined(tmp_path: Path) -> None:
+    first, second = read(CASES["references in several rows"], tmp_path).dataset.items
+    assert [reference.text for reference in first.references] == ["Ya", "Yu"]
+    assert [reference.text for reference in second.references] == ["Ho"]
 
 
 def test_two_hundred_columns_are_read(tmp_path: Path) -> None:

@@ -79,3 +79,18 @@ def test_tables_of_ratings_in_memory_are_run(tmp_path: Path) -> None:
     rows = [{"question": f"Number {n}?", "reply": "yes " * n, "rater_a": n, "rater_b": n % 3} for n in range(1, 6)]
     results = run(["length"], [rows], out=tmp_path / "two", home=tmp_path / "home", examples=0)
     assert results.correlations().query("statistic == 'spearman'")["n"].tolist() == [5]
+
+
+def test_every_kind_of_table_gives_the_same_correlations(tmp_path: Path) -> None:
+    rows = [{"question": f"Number {n}?", "text_b": "yes " * (7 * n % 5), "fun": n, "safe": n % 2} for n in range(6)]
+    library = pytest.importorskip("datasets").Dataset.from_list(rows)
+    frame = pandas.DataFrame(rows)
+    frame.to_csv(tmp_path / "teas.csv", index=False)
+    values = [run("length", tables, out=tmp_path / "out", home=tmp_path / "home", columns="response=text_b", draws=0)
+              .correlations().query("statistic == 'spearman'")["value"].tolist()
+              for tables in (rows, frame, library, [rows], [library], {"teas": library}, [str(tmp_path / "teas.csv")],
+                             str(tmp_path / "teas.csv"))]
+    assert len(values[0]) == 2
+    assert values == values[:1] * len(values)
+    with pytest.raises(BadConfig, match="are for tables"):
+        run("length", "fed-turn", out=tmp_path / "out", home=tmp_path / "home", columns="response=text_b")
