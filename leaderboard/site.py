@@ -20,20 +20,21 @@ from harness.results.rows import Results
 from leaderboard import pages as modules
 from leaderboard.blocks.tables import Cell, Entry, Facts, Heading, Page, Section, Table
 from leaderboard.model.causes import DIRTY
+from leaderboard.model.eras import parts
 from leaderboard.model.index import plural, real_alone, scored_part
 from leaderboard.model.numbers import numbers, worst
 from leaderboard.pages import changes
 from leaderboard.render import html, markdown, rows
 
-MARKDOWN, CHANGES, STYLE, NUMBERS, WORST = "LEADERBOARD.md", "changes.csv", "style.css", "numbers.js", "worst.js"
+MARKDOWN, CHANGES, STYLE = "LEADERBOARD.md", "changes.csv", "style.css"
 ENTRY, DOWNLOADS = "index.html", "methods.html"
 GENERAL = (ENTRY, "submit.html")
 """Pages that a challenge replaces by its own."""
 LARGE = 1_000_000
 """Files of more bytes are compressed."""
 SCRIPTS = ("tables.js",)
-BOARD_SCRIPTS = (NUMBERS, "ranking.js", "compare.js", "tables.js", "board.js")
-"""The scripts of a page with a board that is re-ranked, in this order."""
+BOARD_SCRIPTS = ("ranking.js", "compare.js", "tables.js", "board.js")
+"""The scripts of a page with a board that is re-ranked, in this order, after its numbers."""
 STUDIES = "Studies"
 DATASETS = Entry("methods.html#datasets", "Datasets", "Datasets")
 
@@ -55,13 +56,16 @@ def site(results: Results, before: Results | None = None, bundle: str = "") -> d
     sample = any(entry.kind == "sample" for entry in results.datasets)
     note = " ".join(filter(None, (html.BANNER if sample else "", scored_part(results))))
     menu, footer = _menu(pages), _footer(results)
-    files |= {page.path: html.html(page, menu, BOARD_SCRIPTS if page.ranked else SCRIPTS, note, footer)
+    files |= {page.path: html.html(
+        page, menu, (page.numbers, *BOARD_SCRIPTS) if page.numbers else SCRIPTS, note, footer)
               for page in (*pages, *_studies(pages))}
     if challenge:
         files[ENTRY] = files["challenge.html"]
-    if any(row.metric for row in results.examples):
-        files[WORST] = worst(results)
-    return {**files, NUMBERS: numbers(results), STYLE: b"\n".join(_static(".css").values()), **_static(".js"),
+    for part in parts(results):
+        files[f"numbers{part.suffix}.js"] = numbers(part.results, worst_file := f"worst{part.suffix}.js")
+        if any(row.metric for row in part.results.examples):
+            files[worst_file] = worst(part.results)
+    return {**files, STYLE: b"\n".join(_static(".css").values()), **_static(".js"),
             MARKDOWN: markdown.document([page for page in pages if page.markdown], note)}
 
 
@@ -95,7 +99,7 @@ def _downloads(paths: Iterable[str], bundle: str) -> Section:
 
 def _menu(pages: Sequence[Page]) -> tuple[Entry, ...]:
     """List the board, the datasets, the other pages without a group, and the list of studies."""
-    entries = [Entry(page.path, page.label) for page in pages if not page.group]
+    entries = [Entry(page.path, page.label, page.label) for page in pages if not page.group]
     entries[1:1] = [DATASETS] if any(page.group == DATASETS.group for page in pages) else []
     if any(page.group == STUDIES for page in pages):
         entries.append(Entry("studies.html", STUDIES, STUDIES))

@@ -14,7 +14,7 @@ from harness.commands._output import DATA, table
 from harness.results.files import filled
 from harness.results.item_scores import labels
 from harness.results.pooled import FOLLOWING, STATISTIC, Lead, Pool
-from harness.results.rows import Comparisons, Correlation, DatasetEntry, Results
+from harness.results.rows import ColumnKey, Comparisons, Correlation, DatasetEntry, Results
 from harness.results.rows import Target as Target
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number
@@ -106,7 +106,10 @@ def pooled(chosen: Selection) -> Iterator[tuple[str, str]]:
                 on = (f"{len(targets)} qualities of {plural(len({name for name, _ in targets}), 'dataset')}"
                       if targets[1:] else ", ".join(targets[0]))
                 share = f"; it reaches {reached:.0%} of the limit from rater noise" if math.isfinite(reached) else ""
-                yield (f"{split}, {origin}, {dimension} ({on}): {better} leads {worse} {lead.verdict}{share}",
+                mean = pool.means(targets, rule)[lead.better]
+                result = (f"{better} leads {worse} {lead.verdict}{share}" if mean > 0 else
+                          f"none agrees with people; {better} is above {worse}, at {number(mean)}")
+                yield (f"{split}, {origin}, {dimension} ({on}): {result}",
                        json.dumps(filled({
                            "split": split, "origin": origin, "dimension": dimension, "targets": targets,
                            "statistic": STATISTIC, "test": "pooled", "better": better, "worse": worse,
@@ -116,15 +119,23 @@ def pooled(chosen: Selection) -> Iterator[tuple[str, str]]:
 
 
 def _leads(pool: Pool, targets: Sequence[Target], rule: str, columns: Sequence[str]) -> list[Lead]:
-    """Compare the leader with its followers; one selected column with the leader; several with each other."""
+    """Compare the leader with its followers; one selected column with the leader; several with each other.
+
+    Columns with the same scores are not compared.
+    """
     ranked = list(pool.means(targets, rule))
     selected = [column for column in ranked if column[1] in columns]
-    if len(ranked) < 2 or (columns and not selected):
+    scores, distinct = dict(zip(ranked, pool.digests(targets, ranked), strict=True)), dict[str, ColumnKey]()
+    for column in ranked:
+        distinct.setdefault(scores[column], column)
+    if len(distinct) < 2 or (columns and not selected):
         return []
     if len(selected) > 1:
-        return pool.leads(targets, combinations(selected, 2), rule)
-    leads_itself = not selected or selected[0] == ranked[0]
-    return pool.leads(targets, [ranked[:1 + FOLLOWING] if leads_itself else (ranked[0], selected[0])], rule)
+        pairs = combinations(selected, 2)
+        return pool.leads(targets, [pair for pair in pairs if scores[pair[0]] != scores[pair[1]]], rule)
+    leads_itself = not selected or scores[selected[0]] == scores[ranked[0]]
+    best = list(distinct.values())[:1 + FOLLOWING]
+    return pool.leads(targets, [best if leads_itself else (best[0], selected[0])], rule)
 
 
 def by_wmt25(chosen: Selection) -> Iterator[tuple[str, str]]:
@@ -166,7 +177,8 @@ def compared(chosen: Selection) -> Iterator[str]:
         others = {f"p, {NAMES[tests.test]}": {(row.better, row.worse): row.p for row in tests} for tests in by_williams(
             chosen.results, chosen.statistic, lambda *other, target=target: other == target)} if williams else {}
         cells = [(row.better, row.worse, str(row.n), number(row.delta), number(row.value),
-                  *map(_p, (row.p, row.holm, row.bh, *(other[row.better, row.worse] for other in others.values()))))
+                  *map(_p, (row.p, row.holm, row.bh, *(
+                      other.get((row.better, row.worse), math.nan) for other in others.values()))))
                  for row in sorted(rows, key=lambda row: (row.p, -abs(row.value), row.better, row.worse))]
         numbers = _numbers("n", "difference", "t", "p", "Holm", "BH", *others)
         if cells:

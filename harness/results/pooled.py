@@ -39,8 +39,8 @@ class Lead:
         """The lead in words, with interval and p."""
         lead = self.difference
         p = "p < .001" if lead.p < 0.001 else f"p = {_short(lead.p)}"
-        return (f"by {_short(lead.value)} [{_short(lead.low)}, {_short(lead.high)}], {p}: "
-                f"{'established' if lead.established else 'not established'}")
+        interval = f" [{_short(lead.low)}, {_short(lead.high)}]" if math.isfinite(lead.low) else ""
+        return f"by {_short(lead.value)}{interval}, {p}: {'established' if lead.established else 'not established'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,11 @@ class Pool:
         tested = [Difference(*row) for row in rows.tolist()]
         return [Lead(second, first, Difference(-lead.value, -lead.high, -lead.low, lead.p)) if lead.value < 0
                 else Lead(first, second, lead) for (first, second, *_), lead in zip(wanted, tested, strict=True)]
+
+    def digests(self, targets: Sequence[Target], columns: Sequence[ColumnKey]) -> list[str]:
+        """Return a digest per column, equal for columns with the same scores up to rounding errors."""
+        tables = [self._scores(target, columns).scores.astype(np.float32) + 0 for target in targets]  # -0 becomes 0
+        return [digest(*(scores[row] for scores in tables)) for row in range(len(columns))]
 
     def reached(self, targets: Sequence[Target], column: ColumnKey, rule: str = "dev") -> float:
         """Return the mean share of the raters' reliability, over the targets where it is known."""

@@ -86,9 +86,10 @@ def shade(value: float) -> str:
     return f"{'p' if value > 0 else 'n'}{step}" if step else "z"
 
 
-def leaders(values: Iterable[float]) -> tuple[float, float]:
-    """Find the best and second-best rounded values, NaN if there is none; equal values count once."""
-    rounded = sorted({round(value, 3) for value in values if math.isfinite(value)}, reverse=True)
+def leaders(values: Iterable[float], above: float = 0.0) -> tuple[float, float]:
+    """Find the best and second-best rounded values, NaN if there is none above a limit; equal values count once."""
+    rounded = sorted({rounded for value in values if math.isfinite(value) and (rounded := round(value, 3)) > above},
+                     reverse=True)
     best, second, *_ = (*rounded, math.nan, math.nan)
     return best, second
 

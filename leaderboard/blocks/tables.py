@@ -158,7 +158,8 @@ class Entry:
 class Page:
     """A page; `group` names the list that links to it, otherwise it is in the menu.
 
-    A `ranked` page has a board that the scripts re-rank.
+    `choices` are links to the front pages of all eras. `numbers` is the script with the data of a board that is
+    re-ranked, if the page has one.
     """
 
     path: str
@@ -170,7 +171,8 @@ class Page:
     group: str = ""
     order: int = 0
     markdown: bool = True
-    ranked: bool = False
+    choices: tuple[Cell, ...] = ()
+    numbers: str = ""
 
     @property
     def anchor(self) -> str:

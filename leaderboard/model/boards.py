@@ -14,10 +14,9 @@ from functools import cached_property
 from harness.results.rows import BoardId, RankingRow, Results
 from leaderboard.model.index import Column, is_complete, once, ordered, split_order, statistic_title
 
-BOARDS = {"dev": "Development datasets", "dev-references": "Development datasets with references",
-          "test": "Test datasets", "test-references": "Test datasets with references",
-          "own": "Your own datasets", "own-references": "Your own datasets with references",
-          "more": "Further datasets", "more-references": "Further datasets with references"}
+TITLES = {"dev": "Development", "test": "Test", "recent": "Recent", "own": "Your own", "more": "Further"}
+BOARDS = {f"{split}{part}": f"{title} datasets{words}" for split, title in TITLES.items()
+          for part, words in (("", ""), ("-references", " with references"))}
 RULES = {"dev": "Mean of datasets", "test": "Mean of qualities"}
 """The mean over the qualities of each dataset and then over datasets; the mean over all qualities of all datasets."""
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 from harness.results.item_scores import slug
-from harness.results.rows import Correlation, DatasetEntry, QualityEntry, RankingRow, Results, fitted
+from harness.results.rows import BoardId, Correlation, DatasetEntry, QualityEntry, RankingRow, Results, fitted
 from harness.results.rows import Target as Target
 
 Column: TypeAlias = tuple[str, str]
@@ -23,7 +23,10 @@ Value = TypeVar("Value")
 STATISTIC = "spearman"
 """The main statistic."""
 STATISTICS = (STATISTIC, "pearson", "kendall")
-SPLITS = tuple(f"{split}{part}" for split in ("dev", "test", "own", "more") for part in ("", "-references"))
+SPLITS = tuple(f"{split}{part}" for split in ("dev", "test", "recent", "own", "more")
+               for part in ("", "-references"))
+LAST = 5
+"""Results with cached values: those of a run and of each era in it."""
 ONE_RATER = "leave-one-out"
 """The reliability of one rater against the mean of the others."""
 
@@ -104,14 +107,16 @@ def scored_part(results: Results) -> str:
 
 
 def once(work: Callable[[Results], Value]) -> Callable[[Results], Value]:
-    """Cache the value for the last results, by identity, since several pages need it."""
+    """Cache the values for the last results and their parts, by identity, since several pages need them."""
     last: list[tuple[Results, Value]] = []
 
     @functools.wraps(work)
     def cached(results: Results) -> Value:
-        if not last or last[0][0] is not results:
-            last[:] = [(results, work(results))]
-        return last[0][1]
+        for known, value in last:
+            if known is results:
+                return value
+        last[:] = [*last[1 - LAST:], (results, work(results))]
+        return last[-1][1]
 
     return cached
 
@@ -121,14 +126,20 @@ make_index = once(Index)
 
 def real_alone(results: Results) -> Results:
     """Drop the sample if there is real data, so that simulated ratings never appear next to real ones."""
-    sample = {entry.name for entry in results.datasets if entry.kind == "sample"}
-    if not 0 < len(sample) < len(results.datasets):
-        return results
+    real = {entry.name for entry in results.datasets if entry.kind == "real"}
+    return only(results, real) if 0 < len(real) < len(results.datasets) else results
+
+
+def only(results: Results, datasets: Collection[str]) -> Results:
+    """Select datasets, with the boards of their splits; problems of datasets that were not loaded stay."""
+    dropped = {entry.name for entry in results.datasets} - set(datasets)
+    shown = tuple(entry for entry in results.datasets if entry.name not in dropped)
+    boards = {(entry.split, entry.kind) for entry in shown}
     rows: dict[str, Any] = {
-        name: tuple(row for row in getattr(results, name) if row.dataset not in sample) for name in (
+        name: tuple(row for row in getattr(results, name) if row.dataset not in dropped) for name in (
             "correlations", "skips", "failures", "comparisons", "reliability", "examples", "points", "timings")}
-    return replace(results, datasets=tuple(entry for entry in results.datasets if entry.name not in sample),
-                   ranking=tuple(row for row in results.ranking if row.origin != "sample"), **rows)
+    return replace(results, datasets=shown, ranking=tuple(
+        row for row in results.ranking if (BoardId.parse(row.board).split, row.origin) in boards), **rows)
 
 
 def main_quality(entry: DatasetEntry) -> QualityEntry | None:

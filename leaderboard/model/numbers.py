@@ -1,4 +1,4 @@
-"""The data of the board for its scripts: numbers.js, which contains `const Numbers = {...}`.
+"""The data of the board of an era for its scripts: numbers.js, which contains `const Numbers = {...}`.
 
     statistics   their names
     columns      label, path, metric, badge, family; fitted: on ratings; parameters of its networks (null: unknown);
@@ -9,12 +9,12 @@
     fitted       [column, dataset] where weights were fitted on the same ratings, so the value is not ranked
     initial      the board of the question that is answered first
     sizes        limits on the size of models: [key, label, words in the question]
-    questions    board, title, targets, rule; ranks: [rank, low, high, value, 1.96 standard errors] of each column or
-                 null; answers by choice: column, about, evidence; people: a sentence; marks of the picture: [value,
-                 half its interval] of length, random, rater and limit, or null
+    questions    board, title, subject, targets, rule; ranks: [rank, low, high, value, 1.96 standard errors] of each
+                 column or null; answers by choice: column, verdict, about, evidence; people: a sentence; marks of the
+                 picture: [value, half its interval] of length, random, rater and limit, or null
     tests        by name and target: a digit for each pair of columns, see _tests
-    worst        true if worst.js exists, with `const Worst = {METRIC: {...}}`: dataset, position for people and for
-                 the metric, turns of the context and the reply
+    worst        the script with `const Worst = {METRIC: {...}}`, if any: dataset, position for people and for the
+                 metric, turns of the context and the reply
 
 Columns, targets and datasets are named by their positions; names are written as on the pages.
 """
@@ -36,7 +36,7 @@ from leaderboard.model import questions as asking
 from leaderboard.model.boards import has_interval
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index
-from leaderboard.model.sentences import NORMAL, about, evidence, is_control, people
+from leaderboard.model.sentences import NORMAL, about, evidence, is_control, people, verdict
 
 TURNS = 2
 """Context turns shown with a reply."""
@@ -50,8 +50,8 @@ def columns_of(results: Results) -> tuple[Column, ...]:
     return tuple(sorted({column for question in asking.questions(results) for column in question.columns}))
 
 
-def numbers(results: Results) -> bytes:
-    """Write numbers.js."""
+def numbers(results: Results, worst: str = "worst.js") -> bytes:
+    """Write numbers.js, with the name of the script that `worst` writes."""
     index, columns, questions = make_index(results), columns_of(results), asking.questions(results)
     targets = sorted({target for question in questions for target in question.targets})
     datasets = list(dict.fromkeys(dataset for dataset, _ in targets))
@@ -77,7 +77,7 @@ def numbers(results: Results) -> bytes:
         "fitted": [[row, number] for row, column in enumerate(columns) for number, name in enumerate(datasets)
                    if index.is_fitted(column, name)],
         "sizes": _sizes(index), "initial": visible(first.name) if first else "",
-        "worst": any(row.metric for row in results.examples),
+        "worst": worst if any(row.metric for row in results.examples) else "",
         "questions": [_question(index, question, columns, targets) for question in questions],
         "tests": _tests(index, targets, columns)})
 
@@ -112,12 +112,13 @@ def _question(index: Index, question: asking.Question, columns: Sequence[Column]
                 for name in ("length", "random")}
     raters = {"rater": question.one_rater, "limit": question.limit}
     return {
-        "board": visible(question.name), "title": visible(question.title), "rule": question.rules[0],
+        "board": visible(question.name), "title": visible(question.title), "subject": visible(question.subject),
+        "rule": question.rules[0],
         "targets": [targets.index(target) for target in question.targets],
         "ranks": [_rank(question.row(column)) for column in columns],
         "answers": {f"{int(ratings)}{_size_key(size)}": {
-            "column": columns.index(answer.best), "about": visible(about(index, answer.best)),
-            "evidence": visible(evidence(index, question, answer))}
+            "column": columns.index(answer.best), "verdict": verdict(index, question, answer.best),
+            "about": visible(about(index, answer.best)), "evidence": visible(evidence(index, question, answer))}
             for (board, (ratings, size)), answer in asking.answers(index.results).items() if board == question.name},
         "people": people(question),
         "marks": {**{name: [round(row.value, 4), _half(row)] if row else None for name, row in controls.items()},

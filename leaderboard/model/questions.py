@@ -20,6 +20,7 @@ from harness.results.rows import Results
 from harness.statistics.pooled import Difference, weights
 from leaderboard.model.boards import Board, all_boards
 from leaderboard.model.cost import costs
+from leaderboard.model.eras import era_of
 from leaderboard.model.index import ONE_RATER, STATISTIC, Column, Index, Target, make_index, once, split_order
 
 LIMIT = "split-half"
@@ -27,7 +28,7 @@ LIMIT = "split-half"
 LEAST = 0.3
 """Correlations are not corrected for a lower reliability, whose square root is too noisy to divide by."""
 ALL = "all qualities"
-SPLITS = {"": "", "dev": "", "test": ", test datasets", "own": ", your datasets", "more": ", further datasets"}
+SPLITS = {"": "", "dev": "", "test": ", test datasets", "recent": "", "own": "", "more": ""}
 Choice = tuple[bool, float]
 """Constraints on a metric: True if weights may be fitted on ratings, and the maximum number of model parameters."""
 SIZES: tuple[tuple[float, str, str], ...] = (
@@ -35,18 +36,22 @@ SIZES: tuple[tuple[float, str, str], ...] = (
     (30e6, "up to 30 M parameters", "with models up to 30 M parameters"), (0.0, "no model", "without models"))
 """Limits on the size of models: the limit, its label, and its words in the question."""
 CHOICES: tuple[Choice, ...] = tuple(product((False, True), (size for size, *_ in SIZES)))
+PLAIN: Choice = (False, math.inf)
+"""The first choice shown: no ratings, any model."""
 
 
 @dataclass(frozen=True)
 class Question(Board):
     """A board by Spearman with the targets averaged on it; `dimension` is "" for all qualities.
 
-    `one_rater` is the correlation of one rater with the mean of the others, averaged like the board; `limit` is the
-    limit from rater noise. Both are known on `one_rater_on` and `limit_on` datasets.
+    `systems` names the rated systems, "" for the sample. `one_rater` is the correlation of one rater with the mean of
+    the others, averaged like the board; `limit` is the limit from rater noise. Both are known on `one_rater_on` and
+    `limit_on` datasets.
     """
 
     dimension: str
     title: str
+    systems: str
     targets: tuple[Target, ...]
     one_rater: float
     limit: float
@@ -56,6 +61,12 @@ class Question(Board):
     @property
     def datasets(self) -> int:
         return len({dataset for dataset, _ in self.targets})
+
+    @property
+    def subject(self) -> str:
+        """Return the systems and the quality that the question is about."""
+        quality = self.title.replace("overall", "overall quality") if self.dimension == "overall" else self.title
+        return f"{self.systems}, {quality}" if self.systems else quality
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,14 +160,12 @@ def best_of_each(index: Index, question: Question, choice: Choice) -> list[Colum
 
 @once
 def equals(results: Results) -> Mapping[Column, frozenset[Column]]:
-    """Map columns to those of other metrics with the same correlations on every target, to three decimals."""
-    values: dict[Column, dict[Target, float]] = {}
-    for row in results.correlations:
-        if row.statistic == STATISTIC and math.isfinite(row.value):
-            values.setdefault((row.metric, row.column), {})[row.dataset, row.quality] = round(row.value, 3)
-    alike: dict[frozenset[tuple[Target, float]], list[Column]] = {}
-    for column, correlations in values.items():
-        alike.setdefault(frozenset(correlations.items()), []).append(column)
+    """Map columns to those of other metrics with the same scores of every item."""
+    pool, alike = Pool.of(results), dict[str, list[Column]]()
+    targets = pool.targets()
+    columns = sorted(column for column, values in pool.columns.items() if values.keys() & set(targets))
+    for column, scores in zip(columns, pool.digests(targets, columns), strict=True):
+        alike.setdefault(scores, []).append(column)
     return {column: others for group in alike.values() if len(group) > 1 for column in group
             if (others := frozenset(other for other in group if other[0] != column[0]))}
 
@@ -168,10 +177,11 @@ def _question(index: Index, board: Board) -> Question:
                     and quality.rated and (entry.name, quality.name) in index.valued)
     part = ", datasets with references" if need == "references" else f", in {need}" if need else ""
     title = (dimension or ALL) + part + SPLITS.get(index.split(split), f", {index.split(split)}")
+    simulated = all(entry.kind == "sample" for entry in index.datasets)
     one_rater, one_rater_on = _mean(index, targets, board, ONE_RATER)
     limit, limit_on = _mean(index, targets, board, LIMIT)
-    return Question(board.name, board.statistic, board.rules, board.ranking, dimension, title, targets, one_rater,
-                    limit, one_rater_on, limit_on)
+    return Question(board.name, board.statistic, board.rules, board.ranking, dimension, title,
+                    "" if simulated else era_of(split).systems, targets, one_rater, limit, one_rater_on, limit_on)
 
 
 def _mean(index: Index, targets: tuple[Target, ...], board: Board, method: str) -> tuple[float, int]:

@@ -6,14 +6,16 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 
-from harness.results.rows import Results, Skip
+from harness.results.rows import RankingRow, Results, Skip
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import STATISTIC, Column, Index, plural
-from leaderboard.model.questions import SIZES, Answer, Choice, Question
+from leaderboard.model.questions import PLAIN, SIZES, Answer, Choice, Question, best_of_each
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
            "another method": "our own small substitute for {}, not the paper's method", "baseline": "a baseline"}
 CONTROL, BEATEN = "a control, which does not judge quality", "no metric beats"
+NO_METRIC = "no metric agrees with people"
+NONE = f"{NO_METRIC}; the best is"
 NORMAL = 1.959964
 """Standard errors on each side of a 95 % interval."""
 
@@ -24,14 +26,31 @@ def is_control(index: Index, column: Column) -> bool:
     return entry is not None and (entry.family == "control" or (entry.family == "lexical" and not entry.needs))
 
 
-def question_text(question: Question, choice: Choice, beaten: bool = False) -> str:
-    """State the question; `beaten` means that a control leads."""
+def verdict(index: Index, question: Question, best: Column | None) -> str:
+    """Qualify the best column of a question: "" if its score is clearly above 0 and it judges quality."""
+    if best is None:
+        return ""
+    row = question.ranked[best]
+    if row.value <= NORMAL * (row.error if math.isfinite(row.error) else 0):
+        return NONE
+    return BEATEN if is_control(index, best) else ""
+
+
+def question_text(question: Question, choice: Choice, verdict: str = "") -> str:
+    """State the question, and how to read the name of the best column that follows."""
     ratings, size = choice
     size_limit = next((words for limit, _, words in SIZES if limit == size), "")
     limits = ", ".join(filter(None, ("" if ratings else "without ratings", size_limit)))
-    quality = question.title.replace("overall", "overall quality") if question.dimension == "overall" else \
-        question.title
-    return f"For {quality}, {limits or 'with no restrictions'}:{f' {BEATEN}' if beaten else ''}"
+    return f"For {question.subject}, {limits or 'with no restrictions'}:{f' {verdict}' if verdict else ''}"
+
+
+def recommendation(index: Index, question: Question) -> str:
+    """Answer a question in a sentence, without a test of the lead."""
+    best = next(iter(best_of_each(index, question, PLAIN)), None)
+    asked = question_text(question, PLAIN, verdict(index, question, best))
+    if best is None:
+        return f"{asked} every metric has a missing value."
+    return f"{asked} {index.labels[best]}. {score(question, question.ranked[best])}."
 
 
 def about(index: Index, column: Column) -> str:
@@ -55,9 +74,16 @@ def evidence(index: Index, question: Question, answer: Answer) -> str:
                      for column in (answer.best, answer.following))
     compared = f" ({index.labels[answer.following]}: {second} s)" if answer.following and second else ""
     where = "on a GPU" if index.results.run.device.startswith("cuda") else "without a GPU"
-    return (f"Spearman {row.value:.2f}{error(row.error)} over {plural(question.datasets, 'dataset')}; "
-            f"{_lead(index, answer)}.{_without(index, answer)}"
-            f"{f' Cost: {first} s per 1,000 items {where}{compared}.' if first else ''}")
+    lead = "" if verdict(index, question, answer.best) == NONE else (
+        f"; {_lead(index, answer)}.{_without(index, answer)}")
+    cost = f" Cost: {first} s per 1,000 items {where}{compared}." if first else ""
+    return f"{score(question, row)}{lead or '.'}{cost}"
+
+
+def score(question: Question, row: RankingRow) -> str:
+    """State the score and the number of datasets behind it."""
+    value = f"{row.value:.2f}".replace("-", "−")
+    return f"Spearman {value}{error(row.error)} over {plural(question.datasets, 'dataset')}"
 
 
 def people(question: Question) -> str:
@@ -112,8 +138,9 @@ def _lead(index: Index, answer: Answer) -> str:
         return f"its lead over {name}, the next metric, {'is not' if lead is None else 'cannot be'} tested"
     p = "adjusted p < 0.001" if lead.p < 0.001 else f"adjusted p = {lead.p:.3f}"
     low, high = (f"{value:.3f}".replace("-", "−") for value in (lead.low, lead.high))
+    interval = f"95 % interval {low} to {high}, " if math.isfinite(lead.low) else ""
     return (f"its lead of {lead.value:.3f} over {name} is {'' if lead.established else 'not '}established "
-            f"(95 % interval {low} to {high}, {p})")
+            f"({interval}{p})")
 
 
 def without_value(results: Results) -> list[tuple[str, list[Skip]]]:

@@ -95,7 +95,7 @@ def _systems(index: Index, entry: DatasetEntry, points: ItemScores) -> tuple[Blo
         return ()
     means = {system: [_mean(points.human[quality.name][rows]) for quality in qualities]
              for system, rows in items.items()}
-    best = [leaders(column) for column in zip(*means.values(), strict=True)]
+    best = [leaders(column, -math.inf) for column in zip(*means.values(), strict=True)]
     first = qualities.index(main)
     ranked = sorted(items, key=lambda system: (-np.nan_to_num(means[system][first], nan=-math.inf), system))
     headings = (Heading("System", "stub"), *numeric("Items", *(quality.name for quality in qualities)))

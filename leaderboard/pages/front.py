@@ -7,16 +7,15 @@ from collections.abc import Sequence
 
 from harness.results.rows import Results
 from leaderboard.blocks.boards import QUALITIES, ranked_table
-from leaderboard.blocks.cells import column_cell, number_cell
+from leaderboard.blocks.cells import column_cell, number, number_cell
 from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask, Cell, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model import sentences
+from leaderboard.model.eras import Part, parts
 from leaderboard.model.index import Column, Index, make_index, plural
 from leaderboard.model.numbers import columns_of
-from leaderboard.model.questions import Choice, Question, answers, best_of_each, default, questions
+from leaderboard.model.questions import PLAIN, Choice, Question, answers, best_of_each, default, questions
 
-PLAIN: Choice = (False, math.inf)
-"""The first choice shown: no ratings, any model."""
 READ = ("Score: mean Spearman correlation with human ratings over the datasets; ± is half of its 95 % interval over "
         "resampled contexts. Rank: among all columns without missing values; its 95 % interval is over resampled "
         "contexts and, where a quality has several datasets, resampled datasets. A lead over the next metric is "
@@ -25,31 +24,55 @@ READ = ("Score: mean Spearman correlation with human ratings over the datasets; 
         "too small where several items share a context. Bold: best of the column; underlined: second best; ▽: no "
         "better than counting words. Below a name: how the metric relates to the system of its paper. Metrics fitted "
         "on ratings were also designed while looking at these datasets, so their scores are optimistic.")
+BOARD = "Board"
+REMARKS = {sentences.NONE: sentences.NO_METRIC, sentences.BEATEN: f"{sentences.BEATEN} this control"}
 OTHERS = "Other columns: not the best of their metric, fitted on ratings, or with missing values"
 
 
 def build(results: Results) -> tuple[Page, ...]:
-    index, all_questions = make_index(results), questions(results)
+    """Build a front page for each era."""
+    eras = parts(results)
+    asked = tuple(_choice(part) for part in eras) if len(eras) > 1 else ()
+    return tuple(_page(part, asked) for part in eras)
+
+
+def _page(part: Part, choices: tuple[Cell, ...]) -> Page:
+    index, all_questions = make_index(part.results), questions(part.results)
     first = default(all_questions)
-    sections = [Section("nothing", "No ranking", (Prose(sentences.why_no_board(results)),))]
+    sections = [Section("nothing", "No ranking", (Prose(sentences.why_no_board(part.results)),))]
     if first is not None:
         shown = best_of_each(index, first, PLAIN)
         sections = [Section("answer", "", (_answer(index, first),), boxed=True),
                     Section("metrics", "Board", (_board(index, all_questions, first, shown), Prose(READ))),
                     Section("answers", "All answers", (_answers(index, all_questions),))]
         if picture := cost_picture(index, first, shown):
-            title = f"Correlation against cost: {first.title}, without ratings"
+            title = f"Correlation against cost: {first.subject}, without ratings"
             sections.append(Section("costs", title, (picture,)))
-    return (Page(path="index.html", title="Which metric should I use?", label="Board", sections=tuple(sections),
-                 ranked=first is not None),)
+    return Page(path=part.path, title="Which metric should I use?", label=part.era.title if part.suffix else BOARD,
+                sections=tuple(sections), group=BOARD if part.suffix else "", choices=choices,
+                numbers=f"numbers{part.suffix}.js" if first else "")
+
+
+def _choice(part: Part) -> Cell:
+    """Link an era, with its answer in a few words."""
+    first = default(questions(part.results))
+    answer = answers(part.results).get((first.name, PLAIN)) if first else None
+    if first is None or answer is None:
+        return Cell(part.era.title, link=part.path)
+    index = make_index(part.results)
+    verdict, label = sentences.verdict(index, first, answer.best), index.labels[answer.best]
+    short = f"{label}, {number(first.ranked[answer.best].value, 2)}"
+    return Cell(part.era.title, link=part.path, small={
+        sentences.NONE: sentences.NO_METRIC, sentences.BEATEN: f"{sentences.BEATEN} {label}"}.get(verdict, short))
 
 
 def _answer(index: Index, first: Question) -> Ask:
     answer = answers(index.results).get((first.name, PLAIN))
-    text = sentences.question_text(first, PLAIN, answer is not None and sentences.is_control(index, answer.best))
     if answer is None:
-        return Ask(text, Cell("every metric has a missing value"), "", "", sentences.people(first))
-    return Ask(text, column_cell(index, answer.best), sentences.about(index, answer.best),
+        return Ask(sentences.question_text(first, PLAIN), Cell("every metric has a missing value"), "", "",
+                   sentences.people(first))
+    return Ask(sentences.question_text(first, PLAIN, sentences.verdict(index, first, answer.best)),
+               column_cell(index, answer.best), sentences.about(index, answer.best),
                sentences.evidence(index, first, answer), sentences.people(first))
 
 
@@ -68,9 +91,9 @@ def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
     def cells(question: Question, choice: Choice) -> Row:
         if (answer := all_answers.get((question.name, choice))) is None:
             return (Cell("none"), Cell(""), Cell(""))
-        row, control = question.ranked[answer.best], sentences.is_control(index, answer.best)
+        row, verdict = question.ranked[answer.best], sentences.verdict(index, question, answer.best)
         lead = "not tested" if answer.lead is None else "established" if answer.lead.established else "not established"
-        return (column_cell(index, answer.best)._replace(small=f"{sentences.BEATEN} this control" if control else ""),
+        return (column_cell(index, answer.best)._replace(small=REMARKS.get(verdict, "")),
                 number_cell(row.value)._replace(small=sentences.error(row.error).strip()),
                 Cell(lead, title="" if answer.following is None else f"over {index.labels[answer.following]}"))
 

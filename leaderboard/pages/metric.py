@@ -18,6 +18,7 @@ from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, 
 from leaderboard.model import sentences
 from leaderboard.model.boards import rank_interval
 from leaderboard.model.cost import costs
+from leaderboard.model.eras import parts
 from leaderboard.model.index import ONE_RATER, Column, Index, has_value, main_quality, make_index
 from leaderboard.model.questions import LEAST, LIMIT, Question, default, questions
 
@@ -50,10 +51,11 @@ def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) ->
     declared = [(entry.name, column) for column in entry.columns]
     columns = [*declared, *sorted(column for column in index.labels
                                   if column[0] == entry.name and column not in declared)]
-    first = default(questions(index.results))
-    ranked = {column: row for column in columns if first and (row := first.row(column))}
-    best = max(ranked, key=lambda column: ranked[column].value, default=columns[0] if columns else None)
-    sections = [Section("card", "About", _card(index, entry, first, ranked.get(best) if best else None))]
+    firsts = [(first, max(rows, key=lambda row: row.value)) for part in parts(index.results)
+              if (first := default(questions(part.results)))
+              and (rows := [row for column in columns if (row := first.row(column))])]
+    best = next(((row.metric, row.column) for _, row in firsts), columns[0] if columns else None)
+    sections = [Section("card", "About", _card(index, entry, firsts))]
     if best is not None:
         of_column = f": {index.labels[best]}" if len(columns) > 1 else ""
         published_of, published = _published(index, columns)
@@ -68,20 +70,20 @@ def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) ->
                 group="Metrics", order=3, markdown=False)
 
 
-def _card(index: Index, entry: MetricEntry, first: Question | None, row: RankingRow | None) -> tuple[Block, ...]:
-    """Describe the metric: its rank, its differences from the paper, its needs and cost, and the command to run it."""
+def _card(index: Index, entry: MetricEntry, firsts: Sequence[tuple[Question, RankingRow]]) -> tuple[Block, ...]:
+    """Describe the metric: its rank in each era, differences from the paper, needs, cost, and the command to run it."""
     blocks: list[Block] = []
-    rank = ""
-    if first and row:
+    ranks = []
+    for first, row in firsts:
         control = control_value(first)
         if row.value <= control and row.metric != CONTROL:
-            blocks.append(Prose(f"For {first.title} it is no better than counting words: {cells.number(row.value)} "
+            blocks.append(Prose(f"For {first.subject} it is no better than counting words: {cells.number(row.value)} "
                                 f"against {cells.number(control)}."))
         name = f"{index.labels[row.metric, row.column]}: " if len(entry.columns) > 1 else ""
-        rank = (f"{name}{row.rank} of {len(first.ranked)} ({rank_interval(row) or 'no interval'}) for "
-                f"{first.title}: Spearman {row.value:.3f}{sentences.error(row.error)}")
+        rank = f"{name}{row.rank} of {len(first.ranked)} ({rank_interval(row) or 'no interval'})"
+        ranks.append(("Rank", f"{rank} for {first.subject}: Spearman {row.value:.3f}{sentences.error(row.error)}"))
     summary = sentences.about(index, (entry.name, ""))
-    blocks.append(Facts.of(("Summary", summary), ("Rank", rank), *_facts(index, entry)))
+    blocks.append(Facts.of(("Summary", summary), *ranks, *_facts(index, entry)))
     if entry.family != SCORE_FILE:
         external = "|code=" in entry.signature  # from a file or another package: repeat the command of the run
         blocks.append(Prose(index.results.run.command if external else
@@ -91,8 +93,9 @@ def _card(index: Index, entry: MetricEntry, first: Question | None, row: Ranking
 
 def _facts(index: Index, entry: MetricEntry) -> Iterator[tuple[str, Cell | str]]:
     is_link = entry.paper.startswith(("https://", "http://")) and not any(char.isspace() for char in entry.paper)
-    cost = costs(index.results).get((entry.name, entry.columns[0])) if entry.columns else None
-    seconds, fitted = sentences.seconds(cost) if cost else "", ", ".join(sorted(entry.learned_on))
+    eras, fitted = parts(index.results), ", ".join(sorted(entry.learned_on))
+    by_era = {part.era: cost for part in eras for column in entry.columns[:1]
+              if (cost := costs(part.results).get((entry.name, column)))}
     yield from (("Differences from the paper", line) for line in entry.departures)
     yield "Paper", Cell(entry.paper, link=entry.paper if is_link else "")
     yield "Family", entry.family
@@ -101,8 +104,11 @@ def _facts(index: Index, entry: MetricEntry) -> Iterator[tuple[str, Cell | str]]
     yield "Models", ", ".join(entry.models)
     yield from (("Pretrained on", line) for line in entry.pretrained_on)
     yield "Trained on", entry.trained_on
-    yield "Inputs", ", ".join(cost.inputs) if cost else ""
-    yield "Cost", f"{seconds} s per 1,000 items, running alone, models loaded, inputs included" if seconds else ""
+    yield "Inputs", ", ".join(next((cost.inputs for cost in by_era.values()), ()))
+    for era, cost in by_era.items():
+        items = f"items ({era.systems})" if len(eras) > 1 else "items"
+        if seconds := sentences.seconds(cost):
+            yield "Cost", f"{seconds} s per 1,000 {items}, running alone, models loaded, inputs included"
     yield "Fitted on", f"ratings of {fitted}: its values there are shown but not ranked" if fitted else ""
     yield "Scope", SCOPES.get(entry.scope, entry.scope)
     yield "Signature", Cell(entry.signature, code=True)
@@ -124,16 +130,19 @@ def _published(index: Index, columns: Sequence[Column]) -> tuple[str, tuple[Bloc
 
 
 def _columns(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
-    shown = questions(index.results)[:QUESTIONS]
-
     def cell(question: Question, column: Column) -> Cell:
         row = question.row(column)
         return Cell(cells.MISSING, title="a value is missing") if row is None else cells.number_cell(
             row.value, shaded=True)._replace(small=f"rank {row.rank}")
 
-    headings = (Heading("Column", "stub"), *numeric(*(question.title for question in shown)))
-    rows = ((Cell(index.labels[column]), *(cell(question, column) for question in shown)) for column in columns)
-    return (Table.of("columns-table", "Mean Spearman of each column", headings, rows, index.data()),)
+    tables, eras = [], parts(index.results)
+    for part in eras:
+        shown = questions(part.results)[:QUESTIONS]
+        rows = ((Cell(index.labels[column]), *(cell(question, column) for question in shown)) for column in columns)
+        tables.append(Table.of(
+            f"columns-table{part.suffix}", f"Mean Spearman of each column{f': {part.era.title}' if eras[1:] else ''}",
+            (Heading("Column", "stub"), *numeric(*(question.title for question in shown))), rows, index.data()))
+    return tuple(tables)
 
 
 def _targets(index: Index, column: Column) -> tuple[Block, ...]:
@@ -141,11 +150,13 @@ def _targets(index: Index, column: Column) -> tuple[Block, ...]:
     headings = (Heading("Dataset", "stub"), Heading("Quality"), Heading("Spearman", "number", small="95 % interval"),
                 Heading("p", "number"), Heading("Corrected", "number", small="for rater noise"),
                 Heading("One rater", "number", small="against the others"), Heading("Items", "number"))
-    rows = [_target(index, column, entry.name, quality.name) for entry in index.datasets
-            for quality in entry.qualities if quality.rated]
+    eras = parts(index.results)
+    rows = {part.era.title if len(eras) > 1 else "": tuple(
+        _target(index, column, entry.name, quality.name) for entry in make_index(part.results).datasets
+        for quality in entry.qualities if quality.rated) for part in eras}
     any_fitted = any(index.is_fitted(column, entry.name) for entry in index.datasets)
-    drawn = Table.of("targets-table", f"{index.labels[column]} on every quality of every dataset", headings, rows,
-                     cells.marked(index.data(), any_fitted))
+    drawn = Table("targets-table", f"{index.labels[column]} on every quality of every dataset", headings,
+                  {title: group for title, group in rows.items() if group}, cells.marked(index.data(), any_fitted))
     shared = any(0 < entry.contexts < entry.items for entry in index.datasets)
     return (Prose(READ), *((Prose(SHARED, link="methods.html#statistics"),) if shared else ()), drawn) if rows else ()
 

@@ -46,7 +46,11 @@ def _page(page: Page, anchors: Anchors) -> str:
     folded = page.group == FOLDED
     sections = "\n".join(_section(section, anchors) for section in page.sections
                          if not folded or section.anchor in TABULAR)
-    content = f"{_text(page.lead)}\n\n{sections}" if page.lead else sections
+    choices = " · ".join((f"**{_text(cell.text)}**" if cell.link == page.path else
+                          _linked(_text(cell.text), cell.link, anchors))
+                         + (f" ({_text(cell.small)})" if cell.small else "") for cell in page.choices)
+    lead = f"For which systems? {choices}" if choices else _text(page.lead)
+    content = f"{lead}\n\n{sections}" if lead else sections
     if folded:
         content = (f"<details>\n<summary>{_text(page.label)}: {_text(page.detail)}</summary>\n\n{content}\n"
                    "</details>\n")

@@ -15,9 +15,12 @@ from dataclasses import replace
 from harness.results.rows import Results, Skip
 from leaderboard.blocks.boards import average_cells, averages, board_table, cost_cell, dataset_board, letters
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
+from leaderboard.model import sentences
 from leaderboard.model.boards import Board, overall_boards
 from leaderboard.model.cost import costs
+from leaderboard.model.eras import parts
 from leaderboard.model.index import Index, make_index, plural, real_alone, statistic_title
+from leaderboard.model.questions import default, questions
 from leaderboard.model.sentences import by_reason, pairs, why_no_board, without_value
 from leaderboard.render.html import BANNER
 
@@ -34,9 +37,9 @@ def summary(results: Results) -> str:
     """Format results as plain text, at most 110 columns wide; the sample only if there is no real data."""
     results = real_alone(results)
     index = make_index(results)
-    parts = [text(_board_table(index, boards[:STATISTICS])) for boards in overall_boards(results).values()]
-    if parts and any(entry.kind == "sample" for entry in results.datasets):
-        parts.insert(0, _wrapped(BANNER))
+    tables = [block for part in parts(results) for block in _era(part.results)]
+    if tables and any(entry.kind == "sample" for entry in results.datasets):
+        tables.insert(0, _wrapped(BANNER))
     few = index.correlations and len(index.datasets) <= FEW_DATASETS and all(
         len(entry.qualities) <= FEW_QUALITIES for entry in index.datasets)
     full = [text(dataset_board(index, entry, index.statistics[0])) for entry in index.datasets] if few else []
@@ -45,7 +48,14 @@ def summary(results: Results) -> str:
     gaps += [_wrapped(f"{state} {plural(len(rows), 'pair')} of metric and dataset: {reason} ({pairs(rows)})")
              for state, grouped in (("Skipped", by_reason(results.skips)), ("Failed", failures))
              for reason, rows in grouped]
-    return "\n".join([*full, *(parts or ["No ranking.\n" + _wrapped(why_no_board(results))]), *gaps])
+    return "\n".join([*full, *(tables or ["No ranking.\n" + _wrapped(why_no_board(results))]), *gaps])
+
+
+def _era(results: Results) -> list[str]:
+    """Format the answer to the first question of an era, and its boards."""
+    index, first = make_index(results), default(questions(results))
+    answer = [_wrapped(sentences.recommendation(index, first))] if first else []
+    return [*answer, *(text(_board_table(index, boards[:STATISTICS])) for boards in overall_boards(results).values())]
 
 
 def text(table: Table, width: int = WIDTH) -> str:

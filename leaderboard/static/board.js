@@ -62,18 +62,20 @@ document.addEventListener("DOMContentLoaded", () => {
 
   /* The answer */
 
-  function drawSentence(question, shown) {
+  function drawSentence(question, shown, ranks) {
     const box = document.getElementById("sentence");
     const answer = Ranking.ofRun(choice) ? question.answers[`${Number(choice.ratings)}${choice.models}`] : null;
     const best = answer ? answer.column : shown[0];
     const [, , size] = Numbers.sizes.find(([key]) => key === choice.models);
     const limits = [choice.ratings ? "" : "without ratings", size].filter(Boolean).join(", ") || "with no restrictions";
-    const quality = question.title.replace(/^overall/, "overall quality");
-    const beaten = best !== undefined && columns[best].control ? " no metric beats" : "";
+    const control = best !== undefined && columns[best].control;
+    const positive = best === undefined || ranks[best][3] > 0;
+    const untestedVerdict = positive ? control && "no metric beats" : "no metric agrees with people; the best is";
+    const verdict = answer ? answer.verdict : untestedVerdict;
     const untested = best === undefined ? "" : "For this selection intervals are not available and no lead is tested.";
     const name = box.querySelector(".best");
     const about = box.querySelector(".about") ?? name.parentElement.appendChild(make("span", { className: "about" }));
-    box.querySelector(".asked").textContent = `For ${quality}, ${limits}:${beaten}`;
+    box.querySelector(".asked").textContent = `For ${question.subject}, ${limits}:${verdict ? ` ${verdict}` : ""}`;
     name.replaceChildren(best === undefined ? "every metric has a missing value" : link(best));
     about.textContent = answer && answer.about ? ` (${answer.about})` : "";
     box.querySelector(".evidence").textContent = answer ? answer.evidence : untested;
@@ -145,9 +147,9 @@ document.addEventListener("DOMContentLoaded", () => {
     return step ? `${value > 0 ? "p" : "n"}${step}` : "z";
   }
 
-  /* Return the two highest values as texts. */
+  /* Return the two highest values above 0 as texts. */
   function leaders(values) {
-    const distinct = [...new Set(values.filter((value) => value !== null))];
+    const distinct = [...new Set(values.filter((value) => value >= 0.0005))];
     return distinct.sort((first, second) => second - first).slice(0, 2).map(three);
   }
 
@@ -250,7 +252,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   function addWorstReply(metric, list) {
     worstLoaded ??= new Promise((loaded) => {
-      const script = make("script", { src: "worst.js" });
+      const script = make("script", { src: Numbers.worst });
       script.addEventListener("load", loaded);
       document.head.append(script);
     });
@@ -275,7 +277,7 @@ document.addEventListener("DOMContentLoaded", () => {
     asServed = asServed && !address(choice);
     drawPicture(question, shown, ranks);
     if (!asServed) {
-      drawSentence(question, shown);
+      drawSentence(question, shown, ranks);
       drawNumbers(question, ranks);
     }
     arrange(question, shown);

@@ -11,7 +11,7 @@ from playwright import sync_api
 from harness.results.rows import Results
 from leaderboard.model.index import make_index
 from leaderboard.model.questions import answers, questions
-from leaderboard.model.sentences import evidence, is_control, question_text
+from leaderboard.model.sentences import evidence, question_text, verdict
 from tests.browser.conftest import Open, Site, rows
 
 pytestmark = pytest.mark.browser
@@ -64,7 +64,7 @@ def test_answer_matches_the_results_for_every_choice(site: Site, front: sync_api
                          for name in ("best", "evidence", "asked")}
                 assert texts == {
                     "best": index.labels[answer.best], "evidence": evidence(index, question, answer),
-                    "asked": question_text(question, choice, is_control(index, answer.best))}
+                    "asked": question_text(question, choice, verdict(index, question, answer.best))}
 
 
 def test_board_shows_ranks_and_one_column_per_metric(site: Site, front: sync_api.Page) -> None:

@@ -3,7 +3,7 @@
 Copies have scores of their own; correlations, Williams' tests and ranks are computed from them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -64,21 +64,25 @@ def _repeated(points: ItemScores, times: int) -> ItemScores:
         conversations=None if points.conversations is None else apart(points.conversations))
 
 
-def enlarged(run: Results, datasets: int = 1, metrics: int = 1, items: int = 1) -> Results:
-    """Return results with as many copies of each dataset, metric and item, and none of them simulated."""
+def enlarged(run: Results, datasets: int = 1, metrics: int = 1, items: int = 1, splits: Sequence[str] = ()) -> Results:
+    """Return results with as many copies of each dataset, metric and item, and none of them simulated.
+
+    The later copies of datasets are of the given splits.
+    """
     rng = np.random.default_rng(5)
     if items > 1:
         run = replace(run, points=tuple(_repeated(row, items) for row in run.points),
                       datasets=tuple(replace(entry, items=entry.items * items) for entry in run.datasets))
-    entries = tuple(replace(entry, name=_name(entry.name, copy), origin="imported") for entry in run.datasets
-                    for copy in range(datasets))
+    entries = tuple(replace(entry, name=_name(entry.name, copy), origin="imported",
+                            split=(entry.split, *splits)[copy] if splits else entry.split)
+                    for entry in run.datasets for copy in range(datasets))
     points = tuple(_points(row, copy, metrics, rng) for row in run.points for copy in range(datasets))
     by_name = {entry.name: entry for entry in entries}
     targets = [target for row in points for target in correlate.targets(
         row, correlate.rated(row, by_name[row.dataset]))]
     correlations = tuple(replace(row, corrected=row.value / 0.9) for target in targets
                          for row in correlate.correlations(target))
-    ranking = [row for split in ("dev", "test") for board, cells in rank.boards(
+    ranking = [row for split in ("dev", "test", *splits) for board, cells in rank.boards(
         split, frozenset(target.key for target in targets if by_name[target.dataset].split == split), entries)
         for row in rank.ranking(board, "real", cells, correlations)]
     rows = {name: tuple(replace(row, dataset=_name(row.dataset, copy)) for row in getattr(run, name)

@@ -7,18 +7,19 @@ from dataclasses import replace
 from importlib import resources
 from itertools import combinations
 
+import numpy as np
 import pytest
 
 from harness.results.pooled import Pool
-from harness.results.rows import Correlation, Example, Results, Timing
+from harness.results.rows import Correlation, Example, ItemScores, Results, Timing
 from leaderboard.blocks.boards import cost_cell
 from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import make_index
 from leaderboard.model.numbers import BETTER, NO_DIFFERENCE, WORSE, worst
-from leaderboard.model.questions import answers, best_of_each, default, questions
-from leaderboard.model.sentences import evidence
+from leaderboard.model.questions import PLAIN, answers, best_of_each, default, equals, questions
+from leaderboard.model.sentences import NONE, evidence, verdict
 from leaderboard.pages import front
 from tests.leaderboard.conftest import SCRIPT, altered, ranking, row, script_data, table
 
@@ -37,7 +38,7 @@ def test_answer_names_leaders_without_each_dataset(results: Results) -> None:
     """The mean of 0.1, 0.5, 0.55 is below that of 0.3, 0.4, 0.5, but not without the first."""
     made = with_values(results, {("fed-turn", SCRIPT, "Overall"): 0.1, ("fed-dial", SCRIPT, "Overall"): 0.55,
                                  ("topical-usr", SCRIPT, "Overall quality"): 0.5})
-    texts = {question.title: evidence(make_index(made), question, answers(made)[question.name, front.PLAIN])
+    texts = {question.title: evidence(make_index(made), question, answers(made)[question.name, PLAIN])
              for question in questions(made)}
     assert ("Leaving out one dataset at a time: still first without 2 of 3; without fed-turn, "
             f"{SCRIPT} / x|y leads. Cost") in texts["overall"]
@@ -49,9 +50,19 @@ def test_leading_control_is_not_recommended(results: Results) -> None:
     (page,) = front.build(made)
     (ask,) = (block for block in page.sections[0].blocks if isinstance(block, Ask))
     assert f"{ask.question} {ask.best.text} ({ask.about})" == (
-        "For overall quality, without ratings: no metric beats length (a control, which does not judge quality, no "
-        "model)")
+        "For chatbots up to 2021, overall quality, without ratings: no metric beats length (a control, which does not "
+        "judge quality, no model)")
     assert row(table(page, "answers-table"), "overall")["Without ratings"].small == "no metric beats this control"
+
+
+@pytest.mark.parametrize(("value", "error"), [(-0.02, math.nan), (0.04, 0.025)])
+def test_best_column_near_zero_is_not_recommended(results: Results, value: float, error: float) -> None:
+    made = with_values(results, {("fed-turn", name, "Interesting"): value for name in ("bleu", SCRIPT, "length")})
+    made = replace(made, ranking=tuple(replace(row, error=error) for row in made.ranking))
+    question = next(question for question in questions(made) if question.title == "interesting")
+    answer = answers(made)[question.name, PLAIN]
+    assert verdict(make_index(made), question, answer.best) == NONE
+    assert "lead" not in evidence(make_index(made), question, answer)
 
 
 def test_leads_are_those_of_the_pooled_test(full: Results) -> None:
@@ -90,15 +101,26 @@ def test_scripts_have_every_comparison(full: Results) -> None:
     assert len(set(codes.values())) > 1
 
 
-def test_ties_are_shown_but_identical_columns_only_once(results: Results) -> None:
-    values = {(row.dataset, SCRIPT, row.quality): row.value for row in results.correlations
-              if row.column == "bleu1" and row.statistic == "spearman"}
-    overall = {key: value for key, value in values.items() if key[2].startswith("Overall")}
-    for equal, shown in ((overall, {"bleu", SCRIPT}), (values, {SCRIPT, "length"})):
-        tied = with_values(results, equal)
-        first = default(questions(tied))
-        assert first is not None
-        assert {name for name, _ in best_of_each(make_index(tied), first, front.PLAIN)[:2]} == shown
+def test_ties_are_shown(results: Results) -> None:
+    tied = with_values(results, {(row.dataset, SCRIPT, row.quality): row.value for row in results.correlations
+                                 if row.column == "bleu1" and row.statistic == "spearman"})
+    first = default(questions(tied))
+    assert first is not None
+    assert {name for name, _ in best_of_each(make_index(tied), first, PLAIN)[:2]} == {"bleu", SCRIPT}
+
+
+@pytest.mark.parametrize(("change", "same"), [(1e-9, True), (1.0, False)])
+def test_columns_are_identical_if_their_scores_are(full: Results, change: float, same: bool) -> None:
+    """The second column differs from the first in one item, by rounding or more."""
+    length, random = ("length", "length"), ("random", "random")
+
+    def copied(points: ItemScores) -> ItemScores:
+        scores = points.scores[length].astype(np.float64)
+        scores[0] += change
+        return replace(points, scores={**points.scores, random: scores})
+
+    made = replace(full, points=tuple(map(copied, full.points)))
+    assert (random in equals(made).get(length, ())) is same
 
 
 def test_worst_reply_of_each_metric_is_in_worst_js(full: Results) -> None:
@@ -107,7 +129,7 @@ def test_worst_reply_of_each_metric_is_in_worst_js(full: Results) -> None:
     made = replace(full, examples=(near, replace(far, metric=""), far))
     assert worst(made) == (b'const Worst = {"length":{"dataset":"persona-usr","people":0.9,"position":0.1,'
                            b'"turns":["Two.","Three.","far"]}};\n')
-    assert [script_data(part)["worst"] for part in (made, replace(full, examples=()))] == [True, False]
+    assert [script_data(part)["worst"] for part in (made, replace(full, examples=()))] == ["worst.js", ""]
 
 
 def test_scripts_write_no_markup_and_load_nothing() -> None:
@@ -134,7 +156,7 @@ def test_cost_includes_inputs(results: Results) -> None:
 def test_cost_picture_draws_the_pareto_front(full: Results) -> None:
     index, first = make_index(full), default(questions(full))
     assert first is not None
-    shown = best_of_each(index, first, front.PLAIN)
+    shown = best_of_each(index, first, PLAIN)
     picture = cost_picture(index, first, shown)
     assert picture is not None
     points = {index.labels[column]: (costs(full)[column].seconds, first.ranked[column].value) for column in shown}

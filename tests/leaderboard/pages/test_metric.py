@@ -37,7 +37,7 @@ def test_metric_page_begins_with_summary_and_differences(results: Results) -> No
     low = tuple(replace(entry, value=-0.5) if entry.metric == "bleu" and entry.rank else entry
                 for entry in results.ranking)
     text = str(section(find_page(metric.build(replace(results, ranking=low)), "bleu"), "card").blocks[0])
-    assert "For overall it is no better than counting words: −0.500 against −0.013." in text
+    assert "overall quality it is no better than counting words: −0.500 against −0.013." in text
 
 
 def test_metric_page_has_published_values_of_its_columns(results: Results) -> None:
