@@ -37,18 +37,18 @@ class Results:
 
     def correlations(self) -> pandas.DataFrame:
         """Return the correlation of every column on every quality, with the properties of its dataset."""
-        return self._with_places(_frame(self.rows.correlations, rows.Correlation))
+        return self._with_places(frame(self.rows.correlations, rows.Correlation))
 
     def comparisons(self) -> pandas.DataFrame:
         """Return the tests of every two columns on each quality."""
-        return self._with_places(_frame([row for target in self.rows.comparisons for row in target], rows.Comparison))
+        return self._with_places(frame([row for target in self.rows.comparisons for row in target], rows.Comparison))
 
     def rankings(self) -> pandas.DataFrame:
         """Return the mean and rank of every column on each board, by rule and statistic."""
-        return _frame(self.rows.ranking, RankingRow).astype({"rank": "Int64"})
+        return frame(self.rows.ranking, RankingRow).astype({"rank": "Int64"})
 
     def reliability(self) -> pandas.DataFrame:
-        return self._with_places(_frame(self.rows.reliability, rows.Reliability))
+        return self._with_places(frame(self.rows.reliability, rows.Reliability))
 
     def leads(self, first: str = "", second: str = "", *, board: str = "", dimension: str = "",
               datasets: Sequence[str] = ()) -> pandas.DataFrame:
@@ -167,7 +167,7 @@ def _column(name: str, named: dict[ColumnKey, str]) -> ColumnKey:
     raise BadConfig(f"no column {name!r} with a value on every target; {nearest(name, list(named.values()))}")
 
 
-def _frame(table: Sequence[Any], kind: type[Any]) -> pandas.DataFrame:
+def frame(table: Sequence[Any], kind: type[Any]) -> pandas.DataFrame:
     names = [field.name for field in dataclasses.fields(kind)]
     return _pandas().DataFrame({name: [getattr(row, name) for row in table] for name in names})
 

@@ -33,6 +33,23 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Any = None, *,
     gives tables their names. `flags` are those of `harness run`, such as sample=50, split="dev", quality="relevance"
     or lm="smollm2-135m". Scores stored under `out` are reused. `harness publish --out` draws pages.
     """
+    requested = requested_settings(metrics, datasets, out, home, flags)
+    plan, work = prepare(requested)
+    collected = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 50)  # results consist of very many small rows without cycles
+    try:
+        results = run_plan(plan, work)
+    finally:
+        gc.set_threshold(*collected)
+    if results.timings or results.failures:
+        unchanged.forget(requested.out)
+        files.write(results, requested.out / "report")
+    return Results(results, home_folder(requested.home))
+
+
+def requested_settings(metrics: Sequence[str] | str | None, datasets: Any, out: Path | str, home: Path | str | None,
+                       flags: Mapping[str, Any]) -> Settings:
+    """Return the settings of a run; tables of ratings in memory are kept in the home first."""
     defaults = {field.name: field.default for field in dataclasses.fields(Settings) if field.name not in OURS}
     if unknown := next((name for name in flags if name not in defaults), None):
         raise BadConfig(f"unexpected argument {unknown!r}; {nearest(unknown, defaults)}")
@@ -52,19 +69,7 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Any = None, *,
             if not value:
                 raise BadConfig(f"{name} is empty; omit it for all")
     named = any(values.get(name) for name in ("metric", "with_", "dataset", "quality", "split"))
-    requested = settings(argparse.Namespace(all=not named, out=Path(out),
-                                            home=Path(home) if home else None, **values))
-    plan, work = prepare(requested)
-    collected = gc.get_threshold()
-    gc.set_threshold(100_000, 50, 50)  # results consist of very many small rows without cycles
-    try:
-        results = run_plan(plan, work)
-    finally:
-        gc.set_threshold(*collected)
-    if results.timings or results.failures:
-        unchanged.forget(requested.out)
-        files.write(results, requested.out / "report")
-    return Results(results, home_folder(requested.home))
+    return settings(argparse.Namespace(all=not named, out=Path(out), home=Path(home) if home else None, **values))
 
 
 def _named(datasets: Any) -> Iterator[tuple[str, Any]]:

@@ -26,14 +26,17 @@ import math
 from collections import UserList
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.formats.records import load, mapping, records, value_of
 from benchmarks.storage.files import write_atomically
 from harness.errors import BadReport
 from harness.results import item_scores as packing
 from harness.results import tables
-from harness.results.rows import TABLES, Comparison, Correlation, ItemScores, RankingRow, Reliability, Results, Run
+from harness.results.rows import TABLES, ItemScores, Results, Run
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 SCHEMA = 1
 ENTRIES = ("datasets", "metrics", "trainings", "skips", "failures")
@@ -114,9 +117,9 @@ def _reading(folder: Path) -> Iterator[None]:
         raise BadReport(f"{folder}: the report does not read back ({error}); run `harness run` again") from error
 
 
-def json_line(row: Correlation | RankingRow | Comparison | Reliability, **more: object) -> str:
+def json_line(row: DataclassInstance, **more: object) -> str:
     """Return a JSON object on a line, with null for NaN."""
-    values = {**more, **{name: getattr(row, name) for name in row.__slots__}}
+    values = {**more, **{field.name: getattr(row, field.name) for field in dataclasses.fields(row)}}
     return json.dumps(filled(values), ensure_ascii=False, allow_nan=False) + "\n"
 
 

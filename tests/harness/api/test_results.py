@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.api import load, run, score
+from harness.api import estimate, load, run, score
 from harness.cli import main
 from harness.errors import BadConfig, BadReport
 from tests.suite_run import SuiteRun
@@ -94,3 +94,12 @@ def test_every_kind_of_table_gives_the_same_correlations(tmp_path: Path) -> None
     assert values == values[:1] * len(values)
     with pytest.raises(BadConfig, match="are for tables"):
         run("length", "fed-turn", out=tmp_path / "out", home=tmp_path / "home", columns="response=text_b")
+
+
+def test_estimate_takes_a_table_in_memory(tmp_path: Path) -> None:
+    rows = [{"context": f"hello {number}", "response": "tea " * (1 + number % 7), "system": "ab"[number % 2],
+             "overall": 1 + number % 7 if number < 24 else None} for number in range(60)]
+    estimates = estimate(pandas.DataFrame(rows), "length", out=tmp_path)
+    assert list(estimates["system"]) == ["a", "b"]
+    assert list(estimates["rated"]) == [12, 12]
+    assert (estimates["high"] - estimates["low"] < estimates["ratings_high"] - estimates["ratings_low"]).all()

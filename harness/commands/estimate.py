@@ -1,0 +1,81 @@
+"""`harness estimate`: Estimate the mean rating of each system from a few ratings and the scores of a metric.
+
+    harness estimate --dataset ratings.csv --metric length
+    harness estimate --dataset ratings.csv --metric distinct --column distinct-2 --by all --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import get_args
+
+from harness.commands._arguments import MODELS, add
+from harness.commands._output import table
+from harness.errors import BadConfig
+from harness.results import files
+from harness.run.prepare import prepare
+from harness.run.settings import settings
+from harness.run.system_means import ALL, By, SystemMean, system_means
+from leaderboard.blocks.tables import Kind
+
+HEADS: tuple[tuple[str, Kind], ...] = (
+    ("system", "stub"), ("items", "number"), ("rated", "number"), ("mean", "number"), ("95 %", "text"),
+    ("ratings alone", "number"), ("95 %", "text"))
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add(parser, "dataset", "metric", required=True)
+    parser.add_argument("--column", default="", metavar="NAME",
+                        help="column of the metric (default: the first)")
+    parser.add_argument("--by", choices=get_args(By), default="system",
+                        help="system: a mean for each system, and the systems that differ (default); all: one mean "
+                             "over all items")
+    add(parser, "columns", "scale", "quality", "ratings", "seed", *MODELS, "out")
+    add(parser, "json", help="print one JSON object per system and quality")
+
+
+def run(args: argparse.Namespace) -> int:
+    rows = system_means(*prepare(settings(args)), args.column, args.by)
+    if not any(row.rated for row in rows):
+        raise BadConfig(f"{rows[0].dataset}: no item has a rating; an estimate takes some")
+    if args.json:
+        sys.stdout.writelines(map(files.json_line, rows))
+    else:
+        for _, group in groupby(rows, key=lambda row: (row.dataset, row.quality)):
+            print("\n".join(_lines(sorted(group, key=lambda row: -row.mean))))
+    return 0
+
+
+def _lines(rows: Sequence[SystemMean]) -> Iterator[str]:
+    """Describe the estimates on a quality: a table, its notes, the worth of the scores, and the systems that differ."""
+    first = rows[0]
+    yield table(f"Mean {first.quality} on {first.dataset}, by {first.column} and ratings", HEADS, "", (
+        (row.system, str(row.items), str(row.rated), _number(row.mean), _ends(row.low, row.high),
+         _number(row.ratings_mean), _ends(row.ratings_low, row.ratings_high)) for row in rows))
+    for note in dict.fromkeys(row.note for row in rows if row.note):
+        systems = [row.system for row in rows if row.note == note]
+        yield f"{', '.join(systems)}: {note}" if len(systems) < len(rows) else note
+    known = [row for row in rows if math.isfinite(row.worth)]
+    if any(row.rated < row.items for row in known):
+        rated, alone, together = (sum(values) for values in zip(*(
+            (row.rated, (row.ratings_high - row.ratings_low) ** 2, (row.high - row.low) ** 2) for row in known),
+            strict=True))
+        yield (f"{rated} ratings with the scores of {first.column} are as sure as {rated * alone / together:.0f} "
+               "ratings alone" if alone > together else
+               f"the scores of {first.column} add nothing to these {rated} ratings")
+    pairs = [f"{row.system} above {', '.join(row.better_than)}" for row in rows if row.better_than]
+    if first.system != ALL:
+        yield ("one system: no difference to test" if len(rows) == 1 else
+               f"systems that differ (5 %, adjusted over all pairs): {'; '.join(pairs) or 'none'}")
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if math.isfinite(value) else "–"
+
+
+def _ends(low: float, high: float) -> str:
+    return f"{low:.2f} to {high:.2f}" if math.isfinite(low) else "–"

@@ -1,0 +1,115 @@
+"""Mean ratings of systems, or of a whole dataset, from its ratings and the scores of one column."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from benchmarks.errors import nearest
+from harness.errors import BadConfig
+from harness.run.correlate import TargetData
+from harness.run.plan import Plan
+from harness.run.run import run_with_data
+from harness.run.workspace import Workspace
+from harness.statistics.panel import Vector, codes
+from harness.statistics.pooled import ALPHA
+from harness.statistics.prediction import means
+
+ALL = "all"
+"""Stands for the system where a dataset is estimated as a whole."""
+
+UNNAMED = "not named"
+NONE = "no interval"
+FEWEST = 3
+"""Contexts with ratings from which on intervals were measured to cover 95 %."""
+
+By = Literal["system", "all"]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemMean:
+    """The mean rating of a system with its 95 % interval, by ratings and scores and by ratings alone.
+
+    NaN where `note` gives the reason. `worth` is the number of ratings alone that would be as sure, `better_than` the
+    systems with a significantly lower mean, adjusted by Holm over all pairs.
+    """
+
+    dataset: str
+    quality: str
+    metric: str
+    column: str
+    system: str
+    items: int
+    rated: int
+    mean: float
+    low: float
+    high: float
+    ratings_mean: float
+    ratings_low: float
+    ratings_high: float
+    worth: float
+    better_than: tuple[str, ...] = ()
+    note: str = ""
+
+
+def system_means(plan: Plan, work: Workspace, column: str = "", by: By = "system") -> list[SystemMean]:
+    """Score the datasets of a plan with its metric, and estimate the mean ratings on each quality."""
+    if len(plan.chosen) != 1:
+        raise BadConfig("an estimate takes the scores of one metric; name it with --metric NAME")
+    draws = dataclasses.replace(plan.draws, ranks=0, quick=True)
+    results, targets = run_with_data(dataclasses.replace(plan, draws=draws, examples=0), work)
+    for reason in (*(failure.error for failure in results.failures), *(skip.reason for skip in results.skips)):
+        raise BadConfig(f"{plan.chosen[0].label} has no scores: {reason}")
+    systems = {points.dataset: points.systems for points in results.points}
+    return [row for target in targets for row in of_target(target, systems[target.dataset], column, by)]
+
+
+def of_target(target: TargetData, systems: Sequence[str], column: str = "", by: By = "system") -> Iterator[SystemMean]:
+    """Estimate the mean rating of each system, or of all items, by a column; by the first if none is named."""
+    metric, columns = target.names[0][0], [name for _, name in target.names]
+    if column and column not in columns:
+        raise BadConfig(f"{metric} has no column {column!r}; {nearest(column, columns)}")
+    scores = target.scores[columns.index(column) if column else 0]
+    human, quality = target.judged.means, target.judged.quality
+    labels = [name or UNNAMED for name in systems] if by == "system" and any(systems) else [ALL] * len(systems)
+    system = codes(labels)
+    scale = None if quality.low is None or quality.high is None else (quality.low, quality.high)
+    predicted, alone = (means(human, values, system, target.units, scale) for values in (scores, None))
+    (low, high), (ratings_low, ratings_high), p = predicted.intervals, alone.intervals, predicted.pairs()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        times = ((ratings_high - ratings_low) / (high - low)) ** 2
+    names = list(dict.fromkeys(labels))
+    for index, name in enumerate(names):
+        rows = system == index
+        rated = int(np.isfinite(human[rows]).sum())
+        note = _note(human[rows], scores[rows], len(set(target.units[rows & np.isfinite(human)].tolist())))
+        without = note.startswith(NONE)
+        ends = [math.nan if without else float(vector[index])
+                for vector in (low, high, ratings_low, ratings_high, rated * times)]
+        better = tuple(other for place, other in enumerate(names)
+                       if p[index, place] < ALPHA and predicted.values[index] > predicted.values[place])
+        yield SystemMean(target.dataset, quality.name, metric, column or columns[0], name, int(rows.sum()), rated,
+                         float(predicted.values[index]), ends[0], ends[1], float(alone.values[index]), ends[2], ends[3],
+                         ends[4], better, note)
+
+
+def _note(human: Vector, scores: Vector, contexts: int) -> str:
+    """Return why a system has no interval, or why its estimate is that of its ratings alone."""
+    ratings, scored = human[np.isfinite(human)], np.isfinite(scores)
+    if not ratings.size:
+        return f"{NONE}: no item has a rating"
+    if np.ptp(ratings) == 0:
+        which = f"each of {ratings.size} ratings" if ratings.size > 1 else "its only rating"
+        return f"{NONE}: {which} is {ratings[0]:g}"
+    if contexts < FEWEST:
+        return f"{NONE}: ratings in {contexts} context{'s' * (contexts > 1)}, {FEWEST} are needed"
+    if (lacking := int((~scored).sum())):
+        return f"{lacking} item{'s' * (lacking > 1)} without a score left out"
+    if ratings.size == human.size:
+        return "every item is rated: the same as ratings alone"
+    return "every score is the same: ratings alone" if np.ptp(scores) == 0 else ""

@@ -1,0 +1,119 @@
+"""Mean ratings of systems from few ratings and many scores: prediction-powered inference with a tuned weight (PPI++).
+
+With y the ratings and f the scores of n rated items, g the scores of N others (Angelopoulos, Duchi & Zrnic 2023):
+
+    mean     ȳ + w (ḡ - f̄),   w = b / (1 + n / N),   b = cov(y, f) / var(f and g)
+    error²   c Σ u²,   u the part of a whole context, or conversation, in the sum of its items'
+             (y - ȳ - w (f - f̄)) / n   or   w (g - ḡ) / N,   c = r / (r - k),   r contexts with ratings
+    ends     of the interval: x with (mean - x)² = t² error² (x - low)(high - x) / ((mean - low)(high - mean))
+
+The slope b is within systems and shared by them, so it takes few ratings of each. It costs one degree of freedom, which
+systems share by their contexts: k is 1 plus that share. For ratings alone, w is 0 and k is 1. t has
+n² / Σ n_context² - k degrees of freedom, fewer if contexts differ in size. Since b is a slope, scores need not be on
+the rating scale. For one system whose items share no contexts, mean, weight and Σ u² are those of `ppi-python`, except
+that the weight is not limited to 0 to 1.
+
+The ends are those of Wilson (1927) for ratings of two values, and extend his variance to other bounded scales: means
+near an end of the scale have a skewed distribution, on which a symmetric interval covers too little. With fewer than
+FEW ratings, the interval is symmetric. The table is a sample: the mean is that of further items like these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+from harness.statistics.panel import Array, Codes, Mask, Vector
+from harness.statistics.significance import over_pairs
+
+FEW = 10
+"""Ratings below which their range says too little about the scale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """The mean rating of each system; NaN without ratings.
+
+    `parts` (contexts, systems) has the u of each context, `factors` the c of each system.
+    """
+
+    values: Vector
+    weights: Vector
+    parts: Array
+    factors: Vector
+    freedom: Vector
+    scale: tuple[float, float] | None
+
+    @property
+    def intervals(self) -> tuple[Vector, Vector]:
+        """Ends of the 95 % intervals; NaN for a system without spread or with too few rated contexts."""
+        error = np.sqrt(self.factors * (self.parts**2).sum(axis=0))
+        reach = np.where(error > 0, scipy.special.stdtrit(self.freedom, 0.975) * error, np.nan)
+        if self.scale is None:
+            return self.values - reach, self.values + reach
+        low, high = self.scale
+        values = np.clip(self.values, low, high)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            k = reach**2 / ((values - low) * (high - values))
+            middle, spread = values + k * (low + high) / 2, values**2 + k * low * high
+            half = np.sqrt(np.maximum(middle**2 - (1 + k) * spread, 0))
+            return (middle - half) / (1 + k), (middle + half) / (1 + k)
+
+    def pairs(self) -> Array:
+        """Return p of the difference of every two means, adjusted by Holm over the pairs."""
+        moved = self.parts[:, :, None] - self.parts[:, None]
+        square = np.maximum(self.factors[:, None], self.factors) * (moved**2).sum(axis=0)
+        freedom = np.minimum(self.freedom[:, None], self.freedom)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            t = (self.values[:, None] - self.values) / np.sqrt(square)
+        return over_pairs(np.asarray(2 * scipy.special.stdtr(freedom, -np.abs(t))))
+
+
+def means(human: Vector, scores: Vector | None, system: Codes, unit: Codes,
+          scale: tuple[float, float] | None = None) -> Means:
+    """Estimate the mean rating of each system from ratings, NaN if missing, and scores; without scores, from ratings.
+
+    Items without a score are left out. `unit` numbers contexts, or conversations; `scale` has the ends of the rating
+    scale, by default those of the ratings.
+    """
+    rows = np.isfinite(human if scores is None else scores)
+    y, x = human[rows], np.zeros(len(human)) if scores is None else scores
+    x = x[rows] - x[rows].mean() if rows.any() and np.ptp(x[rows]) else np.zeros(len(y))
+    rated = np.isfinite(y)
+    ends = scale or (float(y[rated].min(initial=np.inf)), float(y[rated].max(initial=-np.inf)))
+    centre = float(y[rated].mean()) if rated.any() else np.nan
+    y, size = np.where(rated, y - centre, 0.0), int(system.max(initial=-1)) + 1
+    system, unit = system[rows], np.unique(unit[rows], return_inverse=True)[1].ravel()
+
+    def sums(values: Vector) -> Array:
+        """Sum values by context and system."""
+        cells = (int(unit.max(initial=-1)) + 1) * size
+        table = np.bincount(unit * size + system, weights=values, minlength=cells)
+        return np.asarray(table, dtype=np.float64).reshape(-1, size)
+
+    n_unit, y_unit, f_unit, others_unit, g_unit = map(sums, (1.0 * rated, y, rated * x, 1.0 * ~rated, ~rated * x))
+    n, others, contexts = n_unit.sum(axis=0), others_unit.sum(axis=0), (n_unit > 0).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean, f_mean = y_unit.sum(axis=0) / n, f_unit.sum(axis=0) / n
+        g_mean = g_unit.sum(axis=0) / np.maximum(others, 1)
+        weight = _slope(y, x, system, rated) * others / (n + others)
+        parts = ((y_unit - n_unit * mean - weight * (f_unit - n_unit * f_mean)) / n
+                 + weight * (g_unit - others_unit * g_mean) / np.maximum(others, 1))
+        k = 1 + (weight != 0) * contexts / contexts.sum()
+        factors = np.where(contexts > k, contexts / (contexts - k), np.nan)
+        freedom = n**2 / (n_unit**2).sum(axis=0) - k
+    return Means(centre + mean + weight * (g_mean - f_mean), weight, parts, factors,
+                 np.where(freedom > 0, freedom, np.nan), ends if rated.sum() >= FEW else None)
+
+
+def _slope(y: Vector, x: Vector, system: Codes, rated: Mask) -> float:
+    """Return b; 0 where scores do not vary within systems."""
+    def centred(values: Vector, groups: Codes) -> Vector:
+        sizes = np.maximum(np.bincount(groups), 1)
+        return values - (np.bincount(groups, weights=values) / sizes)[groups]
+
+    spread = float(np.square(centred(x, system)).sum()) / max(len(x) - len(np.unique(system)), 1)
+    shared = float(centred(y[rated], system[rated]) @ x[rated]) / max(int(rated.sum()), 1)
+    return shared / spread if spread > 1e-20 * float(x @ x) else 0.0

@@ -1,0 +1,92 @@
+"""`harness estimate` on tables: fields, half-empty rows, and one clear line for hard cases."""
+
+import csv
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import Invoke
+
+SYSTEMS = "abc"
+
+
+def table(path: Path, rating: Callable[[int, str, int], object], systems: Iterable[str] = SYSTEMS) -> Path:
+    """Write 20 contexts with a response of each system; `rating` gets context, system and words of a response."""
+    rng = np.random.default_rng(0)
+    with path.open("w", newline="") as stream:
+        rows = csv.writer(stream)
+        rows.writerow(["context", "response", "system", "overall"])
+        for context in range(20):
+            for system in systems:
+                words = int(rng.integers(1, 9)) + 4 * (system == "a")
+                rows.writerow([f"hello {context}", "tea " * words, system, rating(context, system, words)])
+    return path
+
+
+def rated(context: int, system: str, words: int) -> object:
+    """Rate the responses to the first 12 contexts by their length."""
+    return "" if context >= 12 else min(5, 1 + words // 2)
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_json_has_an_object_per_system(tmp_path: Path, invoke: Invoke) -> None:
+    path = table(tmp_path / "mine.csv", rated)
+    printed = invoke("estimate", "--dataset", path, "--metric", "length", "--by", "system", "--json").out
+    rows = {row["system"]: row for row in map(json.loads, printed.splitlines())}
+    assert set(rows) == set(SYSTEMS)
+    for row in rows.values():
+        assert (row["dataset"], row["quality"], row["items"], row["rated"]) == ("mine", "overall", 20, 12)
+        assert row["low"] < row["mean"] < row["high"]
+        assert row["ratings_low"] < row["ratings_mean"] < row["ratings_high"]
+        assert row["worth"] > 12
+    assert rows["a"]["better_than"] == ["b", "c"]
+
+
+def test_table_says_its_worth_and_which_systems_differ(tmp_path: Path, invoke: Invoke) -> None:
+    path = table(tmp_path / "mine.csv", rated)
+    printed = invoke("estimate", "--dataset", path, "--metric", "length").out
+    assert "ratings with the scores of length are as sure as" in printed
+    assert "a above b, c" in printed
+    whole = invoke("estimate", "--dataset", path, "--metric", "length", "--by", "all").out
+    assert "differ" not in whole
+
+
+@pytest.mark.parametrize(("rating", "systems", "line"), [
+    (lambda context, system, words: words, SYSTEMS, "every item is rated: the same as ratings alone"),
+    (lambda context, system, words: words if system == "a" else "", SYSTEMS, "b, c: no interval: no item has a rating"),
+    (lambda context, system, words: 3 if system == "a" else rated(context, system, words), SYSTEMS,
+     "a: no interval: each of 20 ratings is 3"),
+    (lambda context, system, words: words if context < (2 if system == "a" else 12) else "", SYSTEMS,
+     "a: no interval: ratings in 2 contexts, 3 are needed"),
+    (rated, "a", "one system: no difference to test")])
+def test_hard_cases_get_one_line(rating: Callable[[int, str, int], object], systems: str, line: str, tmp_path: Path,
+                                 invoke: Invoke) -> None:
+    path = table(tmp_path / "mine.csv", rating, systems)
+    assert line in invoke("estimate", "--dataset", path, "--metric", "length").out.splitlines()
+
+
+def test_constant_scores_give_ratings_alone(tmp_path: Path, invoke: Invoke) -> None:
+    path = table(tmp_path / "mine.csv", rated)
+    printed = invoke("estimate", "--dataset", path, "--metric", "turns").out  # two in each item
+    assert "every score is the same: ratings alone" in printed.splitlines()
+
+
+@pytest.mark.parametrize(("flags", "part"), [
+    (("--metric", "lenth"), "did you mean 'length'"), (("--metric", "length", "--metric", "turns"), "one metric"),
+    (("--metric", "bleu"), "bleu has no scores"), (("--metric", "length", "--column", "lenght"), "'length'")])
+def test_wrong_metrics_are_refused(flags: tuple[str, ...], part: str, tmp_path: Path, invoke: Invoke) -> None:
+    path = table(tmp_path / "mine.csv", rated)
+    assert part in invoke("estimate", "--dataset", path, *flags, status=2).err.splitlines()[-1]
+
+
+def test_table_without_ratings_is_refused(tmp_path: Path, invoke: Invoke) -> None:
+    path = table(tmp_path / "mine.csv", lambda context, system, words: "")
+    (line,) = invoke("estimate", "--dataset", path, "--metric", "length", status=2).err.splitlines()
+    assert "no column holds ratings" in line

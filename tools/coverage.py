@@ -1,0 +1,84 @@
+"""Coverage of estimated mean ratings on real ratings: `python -m tools.coverage RESULTS... > coverage.csv`.
+
+A dataset stands for all items like its own: each draw takes as many of its contexts as it has, with replacement, and
+keeps the ratings of 30, 50 or 100 items, or of whole contexts with at least so many. The truth is the mean of all
+ratings. Scores are those of the column that correlates best with the ratings. Draws whose ratings are all equal, which
+have no interval, are counted apart. Prints a row per target, number of ratings and way of drawing.
+"""
+
+import argparse
+import csv
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from harness.results import files
+from harness.run.correlate import TargetData, rated, targets
+from harness.run.system_means import FEWEST
+from harness.statistics.panel import Codes, Mask
+from harness.statistics.prediction import means
+
+SIZES, SEED = (30, 50, 100), 20261125
+HEADS = ("dataset", "quality", "column", "r", "rated", "drawn", "without interval", "coverage", "coverage of ratings",
+         "width to that of ratings")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path, nargs="+")
+    parser.add_argument("--draws", type=int, default=1000)
+    arguments = parser.parse_args()
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(HEADS)
+    for folder in arguments.results:
+        results = files.read(folder)
+        for entry, points in zip(results.datasets, results.points, strict=True):
+            for target in targets(points, rated(points, entry)):
+                writer.writerows(covered(target, arguments.draws))
+                sys.stdout.flush()
+
+
+def covered(target: TargetData, draws: int) -> Iterator[Sequence[object]]:
+    human = target.judged.means
+    r = np.nan_to_num(target.values("pearson", "items")) * np.isfinite(target.scores).all(axis=1)
+    best = int(np.argmax(r))
+    rows = np.isfinite(human)
+    human, scores = human[rows], target.scores[best][rows]
+    unit = np.unique(target.units[rows], return_inverse=True)[1].ravel()
+    members = [np.flatnonzero(unit == number) for number in range(int(unit.max()) + 1)]
+    for size in SIZES if len(members) >= FEWEST else ():
+        for way in ("items", "contexts"):
+            rng = np.random.default_rng(SEED)
+            held, widths = [], []
+            for _ in range(draws):
+                items, units, chosen = drawn(members, size, way, rng)
+                ratings, system = np.where(chosen, human[items], np.nan), np.zeros(len(items), dtype=np.int64)
+                ends = np.array([means(ratings, values, system, units).intervals for values in (scores[items], None)])
+                ends = ends[:, :, 0]
+                if np.ptp(human[items][chosen]) > 0 and np.isfinite(ends).all():
+                    held.append((ends[:, 0] <= human.mean()) & (human.mean() <= ends[:, 1]))
+                    widths.append(ends[:, 1] - ends[:, 0])
+            if held:
+                both, alone = np.mean(held, axis=0)
+                width = np.mean(widths, axis=0)
+                yield (*target.key, "/".join(target.names[best]), f"{r[best]:.3f}", size, way, draws - len(held),
+                       f"{both:.3f}", f"{alone:.3f}", f"{width[0] / width[1]:.3f}")
+
+
+def drawn(members: Sequence[Codes], size: int, way: str, rng: np.random.Generator) -> tuple[Codes, Codes, Mask]:
+    """Draw contexts; return their items, the context of each, and which of them are rated."""
+    sample = rng.integers(len(members), size=len(members))
+    lengths = [len(members[number]) for number in sample]
+    ends = np.cumsum(lengths)
+    chosen = np.zeros(ends[-1], dtype=np.bool_)
+    if way == "items":
+        chosen[rng.permutation(len(chosen))[:size]] = True
+    else:
+        chosen[:ends[min(int(np.searchsorted(ends, size)), len(ends) - 1)]] = True
+    return np.concatenate([members[number] for number in sample]), np.repeat(np.arange(len(sample)), lengths), chosen
+
+
+if __name__ == "__main__":
+    main()
