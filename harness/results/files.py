@@ -26,7 +26,7 @@ import math
 from collections import UserList
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 from benchmarks.formats.records import load, mapping, records, value_of
 from benchmarks.storage.files import write_atomically
@@ -34,9 +34,6 @@ from harness.errors import BadReport
 from harness.results import item_scores as packing
 from harness.results import tables
 from harness.results.rows import TABLES, ItemScores, Results, Run
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 SCHEMA = 1
 ENTRIES = ("datasets", "metrics", "trainings", "skips", "failures")
@@ -117,7 +114,13 @@ def _reading(folder: Path) -> Iterator[None]:
         raise BadReport(f"{folder}: the report does not read back ({error}); run `harness run` again") from error
 
 
-def json_line(row: DataclassInstance, **more: object) -> str:
+class Row(Protocol):
+    """An instance of a dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+def json_line(row: Row, **more: object) -> str:
     """Return a JSON object on a line, with null for NaN."""
     values = {**more, **{field.name: getattr(row, field.name) for field in dataclasses.fields(row)}}
     return json.dumps(filled(values), ensure_ascii=False, allow_nan=False) + "\n"
