@@ -6,7 +6,8 @@
     ├── WorkerFailed       the process of a metric crashed, hung, grew too large or answered with garbage
     ├── BadOption          a metric has no such option, or not with that value
     ├── MissingResource    data or weights that must be fetched first: the dataset is skipped with this reason
-    │   └── NoAnswer       a server gave no usable answer: likewise, and the run's exit status says so
+    │   └── NoAnswer       a server gave no usable answer: the metric fails on the dataset
+    │       └── Unreadable    no answer could be read
     └── CannotScore        the dataset lacks what the metric needs: it is skipped with this reason
 """
 
@@ -43,6 +44,10 @@ class MissingResource(MetricError):
 
 class NoAnswer(MissingResource):
     """A server gave no usable answer."""
+
+
+class Unreadable(NoAnswer):
+    """No answer of a server could be read."""
 
 
 class CannotScore(MetricError):

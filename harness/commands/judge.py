@@ -7,16 +7,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from benchmarks import registry as datasets
 from benchmarks.dataset import Item
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
 from metrics import registry
+from metrics.errors import Unreadable
 from metrics.external.libraries.judge import Judge
 from metrics.judges import prompt
 from metrics.judges.local import LocalJudge
-from metrics.judges.prompt import Prompt
+from metrics.judges.prompt import Prompt, Question
 from metrics.models.service import Models
 
 
@@ -40,17 +42,29 @@ def run(args: argparse.Namespace) -> int:
     for question in questions:
         for message in question.messages:
             print(f"--- {message['role']}\n{message['content']}")
-    if isinstance(metric, LocalJudge):
-        columns = {} if args.dry else metric.score([item], Models(args.home))
-        for name, column in columns.items():
-            print(f"{name}: {column[0]:g}{_meaning(metric.prompt, name)}")
-    elif not args.dry:
-        for question, samples in zip(questions, metric.read(questions, Models(args.home)), strict=True):
-            for name in (quality.name for quality in question.qualities):
-                values = ", ".join(f"{sample[name].value:g}" for sample in samples if name in sample)
-                meaning = _meaning(metric.prompt, name) if values else "no answer could be parsed"
-                print(f"{name}: {values}{meaning}")
+    if args.dry:
+        return 0
+    if isinstance(metric, Judge):
+        return _asked(metric, questions, Models(args.home))
+    for name, column in metric.score([item], Models(args.home)).items():
+        print(f"{name}: {column[0]:g}{_meaning(metric.prompt, name)}")
     return 0
+
+
+def _asked(metric: Judge, questions: Sequence[Question], models: Models) -> int:
+    """Print the scores of each answer; return 1 if one could not be read."""
+    try:
+        readings = metric.read(questions, models)
+    except Unreadable as error:
+        print(error)
+        return 1
+    missing = 0
+    for question, samples in zip(questions, readings, strict=True):
+        for name in (quality.name for quality in question.qualities):
+            values = ", ".join(f"{sample[name].value:g}" for sample in samples if name in sample)
+            print(f"{name}: {values}{_meaning(metric.prompt, name) if values else 'no answer could be read'}")
+            missing += not values
+    return 1 if missing else 0
 
 
 def _meaning(prompt: Prompt, name: str) -> str:

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     """Score the metric and show its rank; the exit status is that of `harness run`."""
     chosen = settings(args)
     earlier = files.read(chosen.out)
-    results, unanswered = _scored(earlier, chosen, args.data)
+    results = _scored(earlier, chosen, args.data)
     boards = list(placement.around(earlier, results))
     for board in boards:
         print(json.dumps(dataclasses.asdict(board)) if chosen.json else _shown(board))
@@ -51,16 +51,16 @@ def run(args: argparse.Namespace) -> int:
         for skip in results.skips:
             print(f"not scored: {skip.metric} on {skip.dataset}: {skip.reason}")
         for failure in results.failures:
-            print(f"crashed: {failure.metric} on {failure.dataset}: {failure.error}")
+            print(f"failed: {failure.metric} on {failure.dataset}: {failure.error}")
         if not boards:
             for reason, rows in without_value(results):
                 print(f"no value: {pairs(rows)}: {reason}")
             print(f"no rank: no correlation on {', '.join(entry.name for entry in results.datasets)}")
-    return 1 if results.failures or unanswered else 0
+    return 1 if results.failures else 0
 
 
-def _scored(earlier: Results, chosen: Settings, data: str | None) -> tuple[Results, int]:
-    """Score the metric on the datasets of earlier results; return the number without an answer from a judge."""
+def _scored(earlier: Results, chosen: Settings, data: str | None) -> Results:
+    """Score the metric on the datasets of earlier results."""
     kinds = {entry.kind for entry in earlier.datasets if chosen.split in (None, entry.split)}
     kind = data or ("real" if "real" in kinds else "sample")
     names = tuple(entry.name for entry in earlier.datasets
@@ -74,7 +74,7 @@ def _scored(earlier: Results, chosen: Settings, data: str | None) -> tuple[Resul
         seed=earlier.run.seed, data=kind, aggregations=tuple(earlier.run.options.get("aggregations", ("mean",))))
     plan = make(selection, Draws(earlier.run.seed, ranks=0, quick=True), ratings=chosen.ratings)
     work = open_workspace(plan, home_folder(chosen.home), chosen.out, choice=choice(chosen))
-    return run_plan(plan, work), work.progress.unanswered
+    return run_plan(plan, work)
 
 
 def _shown(board: Around) -> str:

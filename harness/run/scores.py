@@ -99,9 +99,12 @@ class Scoring:
             tables["failures"].append(Failure(name, chosen.label, redacted(str(scores))))
             progress.say(f"{name}: {chosen.label} crashed: {scores}", scores.stack)
             return None
+        if isinstance(scores, NoAnswer):
+            tables["failures"].append(Failure(name, chosen.label, redacted(str(scores))))
+            progress.say(f"{name}: {chosen.label} failed: {scores}")
+            return None
         if isinstance(scores, Exception):
             progress.lacking += isinstance(scores, MissingResource) and unchanged.is_signed(chosen, self.work)
-            progress.unanswered += isinstance(scores, NoAnswer)
             tables["skips"].append(Skip(name, chosen.label, redacted(str(scores))))
             return None
         alone = round(scores.alone, 6) if math.isfinite(scores.alone) else None

@@ -67,7 +67,6 @@ class RunProgress:
     speeds       seconds per item in the last part of each metric, since its first part also loads models
     running      the part that this process is scoring, and its start
     lacking      pairs of metric and dataset that turned out to lack a resource
-    unanswered   pairs without scores because a server gave no answer
     position     index of the dataset, such as " (2 of 5)"
     """
 
@@ -77,7 +76,6 @@ class RunProgress:
     at_once: int = 1
     scored: int = 0
     lacking: int = 0
-    unanswered: int = 0
     position: str = ""
     metrics: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     stages: dict[str, float] = field(default_factory=lambda: defaultdict(float))

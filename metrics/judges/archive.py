@@ -1,6 +1,7 @@
-"""The stored answers of judges: HOME/judge/answers/PROMPT-MODEL/KEY-DIGEST.json.
+"""The stored answers of judges: HOME/judge/answers/PROMPT-MODEL-SERVER/KEY-DIGEST.json.
 
-KEY is the digest of the request and the number of the sample, not of the host; no key of an account is in it.
+SERVER is a digest of the model's name and the server's address, KEY one of the request and the number of the sample; no
+key of an account is in either.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ def answer_key(body: Mapping[str, Any], sample: int, attempt: int) -> str:
 
 
 class AnswerArchive:
-    """The answers of one model to one prompt; several threads, and several runs, may add to them."""
+    """The answers of a model at an address to a prompt; several threads, and several runs, may add to them."""
 
-    def __init__(self, home: Path, prompt: str, model: str) -> None:
-        name, digest = re.sub(r"[^A-Za-z0-9.-]+", "-", model)[-60:], hashlib.sha256(model.encode()).hexdigest()[:8]
+    def __init__(self, home: Path, prompt: str, model: str, url: str) -> None:
+        name = re.sub(r"[^A-Za-z0-9.-]+", "-", model)[-60:]
+        digest = hashlib.sha256(f"{model} {url}".encode()).hexdigest()[:8]
         self.folder = home / "judge" / "answers" / f"{prompt}-{name}-{digest}"
         self._store = Store(self.folder)
 

@@ -73,9 +73,14 @@ def address(url: str) -> SplitResult:
     return parts._replace(path=parts.path.rstrip("/") + "/chat/completions")
 
 
+def url_of(url: str) -> str:
+    """Return the address of an option, else of the environment."""
+    return (url or os.environ.get(URL_FROM, "")).rstrip("/")
+
+
 def find(url: str, key_from: str, timeout: float) -> Endpoint:
     """Return the endpoint of the options or of the environment, with its key."""
-    url = url or os.environ.get(URL_FROM, "")
+    url = url_of(url)
     if not url:
         raise MissingResource(f"no endpoint is named: judge:PROMPT[model=...,url=http://localhost:8000/v1], or set "
                               f"{URL_FROM}")

@@ -22,7 +22,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
-from metrics.errors import CannotScore, MetricError, NoAnswer
+from metrics.errors import MetricError, NoAnswer, Unreadable
 from metrics.judges.answer import Answer, ReadScore, scores
 from metrics.judges.archive import AnswerArchive, answer_key
 from metrics.judges.endpoint import Again, Endpoint, Refused
@@ -96,7 +96,7 @@ class Sampler:
         self._cause: MetricError | None = None
         self._failed_in_a_row = 0
         self._unanswered: list[str] = []
-        self._refusal = ""
+        self._refusal = self._unreadable = ""
 
     def readings(self, questions: Sequence[Question]) -> list[list[Reading]]:
         """Return the scores of every sample of every question, in order."""
@@ -116,6 +116,8 @@ class Sampler:
                            f"({self._unanswered[-1]}); {CONTINUE}")
         if self._refusal and not self.usage.counts["read"]:
             raise NoAnswer(f"every request was refused ({self._refusal})")
+        if self._unreadable and not self.usage.counts["read"]:
+            raise Unreadable(self._unreadable)
         results = iter(future.result() for future in futures)
         return [[next(results) for _ in samples] for _ in questions]
 
@@ -148,8 +150,8 @@ class Sampler:
                 self.usage.count(read=1, weighted=int(any(score.weighted for score in reading.values())))
                 return reading
             cut = "; it was cut at max_tokens" if answer.finish == "length" else ""
-            self._count("unreadable", CannotScore(f"no answer could be read; the last was "
-                                                  f"{json.dumps(answer.text)[:120]}{cut}"))
+            self._unreadable = f"no answer could be read; the last was {json.dumps(answer.text)[:120]}{cut}"
+            self._count("unreadable", Unreadable(self._unreadable))
         self.usage.count(unread=1)
         return reading
 

@@ -5,13 +5,14 @@ PROMPT is shipped (`llm-eval`, `g-eval`, `relevance`) or a file (`./my_judge.tom
 Each quality of the prompt is a column on its own scale; the plain column is their mean, with each scale mapped to 0 to
 1. A score is the mean over the samples. Items with the same texts are one question.
 
-The scores depend on the prompt, the model and its sampling, whose options are in the signature. The endpoint and the
-number of concurrent requests do not change them: those options are `unsigned`.
+The scores depend on the prompt, the model, its sampling and the server, which are in the signature; the server as a
+digest of its address. The number of concurrent requests does not change them: such options are `unsigned`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import itertools
 import json
 import math
@@ -96,7 +97,8 @@ class Judge:
         """Return the scores of every sample of every question; the usage is printed."""
         self.depends(models)
         usage = Usage(self.card.name, self.model)
-        archive = AnswerArchive(models.home, f"{self.prompt.name}-{self.prompt.digest}", self.model)
+        archive = AnswerArchive(models.home, f"{self.prompt.name}-{self.prompt.digest}", self.model,
+                                endpoint.url_of(self.url))
         options = SamplingOptions(self._body(), self.samples, self.tries, self.concurrency, self.seed)
         try:
             return Sampler(options, archive, lambda: endpoint.find(self.url, self.key_from, self.timeout),
@@ -106,11 +108,12 @@ class Judge:
                 sys.stderr.write(usage.line() + "\n")
 
     def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the name and digest of the prompt."""
+        """Return the prompt with its digest, and the digest of the server's address."""
         if not self.model:
             raise MissingResource(f"{self.card.name}: say which model is the judge: {self.card.name}[lm=NAME] "
                                   "for one on this machine, [model=NAME] for one behind an endpoint")
-        return (f"prompt={self.prompt.name}@{self.prompt.digest}",)
+        server = hashlib.sha256(endpoint.url_of(self.url).encode()).hexdigest()[:6]
+        return (f"prompt={self.prompt.name}@{self.prompt.digest}", f"server={server}")
 
     def _has(self, item: Item) -> bool:
         return all(getattr(item, need) for need in self.prompt.needs)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Item
-from metrics.errors import BadOption, CannotScore, MissingResource
+from metrics.errors import BadOption, MissingResource, Unreadable
 from metrics.judges import endpoint, sampling
 from metrics.judges.prompt import find, questions
 from metrics.metric import signature
@@ -92,7 +92,7 @@ def test_an_item_without_an_answer_is_missing(tmp_path: Path, capsys: pytest.Cap
 def test_no_scores_if_every_request_is_refused_or_unreadable(home: Path) -> None:
     for how, error, message, counts in (
             ("status 400", MissingResource, r"every request was refused .HTTP 400", (3, 200)),
-            ("prose", CannotScore, r"could be read; the last was .As a language.*cut at max_tokens", (100,))):
+            ("prose", Unreadable, r"could be read; the last was .As a language.*cut at max_tokens", (3, 100))):
         with serving(lambda times, how=how: how) as server:  # type: ignore[misc]
             for count in counts:
                 with pytest.raises(error, match=message):
@@ -200,14 +200,16 @@ def test_damaged_answers_are_requested_again(home: Path) -> None:
             assert len(server.bodies) == 6
 
 
-def test_the_signature_has_prompt_and_sampling_but_no_address(home: Path) -> None:
+def test_the_signature_has_prompt_sampling_and_server(home: Path) -> None:
     def signed(options: str) -> str:
         return signature(choose(f"judge:llm-eval[model=toy{options}]").metric, Models(home))
 
     plain = signed("")
     assert plain.startswith("judge|r1|model=toy|samples=1|temperature=0.0|")
     assert f"prompt=llm-eval@{find('llm-eval').digest}" in plain
-    assert plain == signed(",url=http://localhost:1/v1,concurrency=2,timeout=5,key_from=KEY")
+    assert plain == signed(",concurrency=2,timeout=5,key_from=KEY")
+    assert plain != signed(",url=http://localhost:1/v1")
+    assert "localhost" not in signed(",url=http://localhost:1/v1")
     options = ("samples=2", "temperature=1", "max_tokens=9", "logprobs=true", "tries=2")
     assert len({plain, *(signed(f",{option}") for option in options)}) == 6
 

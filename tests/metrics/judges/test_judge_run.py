@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.cli import main
+from harness.results import files
 from metrics import registry
 from metrics.errors import BadOption, MissingResource
 from metrics.judges import endpoint, sampling
@@ -123,6 +124,33 @@ def test_try_shows_questions_and_scores(capsys: pytest.CaptureFixture[str]) -> N
         assert len(server.bodies) == 1
     assert main([*asked, "--item", "none"]) == 2
     assert main(["judge", "try", "length", "--dataset", "topical-usr"]) == 2
+
+
+def test_an_unreadable_answer_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(lambda times: "prose") as server:
+        asked = ["judge", "try", f"judge:llm-eval[model=toy,url={server.url}]", "--dataset", "topical-usr"]
+        assert main(asked) == 1
+    assert 'the last was "As a language' in capsys.readouterr().out
+
+
+def test_another_server_is_asked_anew(tmp_path: Path, home: Path) -> None:
+    for name in ("a", "b"):
+        with serving() as server:
+            assert main(command(server, tmp_path / "out")) == 0
+            assert len(server.answered) == 20, name
+
+
+def test_a_judge_without_answers_has_failed(tmp_path: Path, home: Path) -> None:
+    for how in ("status 401", "status 429", "status 500", "prose"):
+        with serving(lambda times, how=how: how) as server:
+            assert main(command(server, tmp_path / how, "--metric", "length", options=",tries=2")) == 1
+        results = files.read(tmp_path / how / "report")
+        assert [failure.metric for failure in results.failures] == ["judge:llm-eval[model=toy,tries=2]"], how
+        assert not results.skips
+    with serving() as server:
+        dead = server
+    assert main(command(dead, tmp_path / "dead", "--metric", "length", options=",tries=2")) == 1
+    assert files.read(tmp_path / "dead" / "report").failures
 
 
 def test_a_local_judge_gives_the_mean_of_its_scale(home: Path, tmp_path: Path,
