@@ -82,6 +82,15 @@ class OwnDataset:
     columns: Mapping[str, str]
     qualities: Mapping[str, StatedQuality]
 
+    @property
+    def missing(self) -> str:
+        """The message that the file does not exist, with the columns that it should have."""
+        roles = ("item", "context", "response") if self.card.level == "turn" else ("item", "dialogue")
+        columns = [self.columns.get(role, role) for role in (*roles, *self.columns)]
+        columns += [column for quality in self.qualities.values() for column in quality.columns]
+        return (f"{self.file}: no such file; it should hold the items and ratings of {self.card.name!r}, in the "
+                f"columns {', '.join(dict.fromkeys(columns))}")
+
     def read(self) -> Dataset:
         """Return the dataset in the file, without inferring scales that the card leaves open."""
         dataset, _, _ = self._content()
@@ -99,7 +108,7 @@ class OwnDataset:
     def _content(self) -> tuple[Dataset, Mapping[str, str], tuple[str, ...]]:
         """Return the dataset in the file as it stands there, the location of each item, and remarks."""
         if not self.file.is_file():
-            raise BadConfig(f"{self.file}: no such file; it should hold the items and ratings of {self.card.name!r}")
+            raise BadConfig(self.missing)
         if table_of(str(self.file)) is None:
             raise BadConfig(f"{self.file}: should end in {', '.join(sheet.ENDINGS)}")
         if self._is_official():

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import registry
-from benchmarks.dataset import Dataset, Quality
+from benchmarks.dataset import Dataset, Item, Quality
 from benchmarks.errors import nearest
 from benchmarks.formats import private
 from benchmarks.formats.scorefile import EVERY, Expected, listed
@@ -152,8 +152,11 @@ def _partial(field: RankedDataset, rated: set[str]) -> Iterator[str]:
 
 
 def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
-    datasets = [*(registry.load(registry.card(name).name, home) for name in rules.datasets),
-                *(dataset.read() for dataset in rules.custom)]
+    if missing := [dataset.missing for dataset in rules.custom if not dataset.file.is_file()]:
+        raise BadConfig(*missing)
+    datasets = [part for dataset in (*(registry.load(registry.card(name).name, home) for name in rules.datasets),
+                                     *(dataset.read() for dataset in rules.custom))
+                for part in _divided(dataset, rules.by)]
     for what, groups in (("kind of data (the bundled sample, or real)", {dataset.kind for dataset in datasets}),
                          ("split (dev or test)", {dataset.card.split for dataset in datasets})):
         if len(groups) > 1:
@@ -166,6 +169,18 @@ def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
         raise BadConfig(f"{rules.folder / FILE}: no quality {unknown[0]!r} in its datasets; "
                         f"{nearest(unknown[0], known)}")
     return datasets
+
+
+def _divided(dataset: Dataset, by: str) -> Iterator[Dataset]:
+    """Yield the items of each language or system as a dataset DATASET-VALUE; the whole if none has such a value."""
+    groups: dict[str, list[Item]] = {}
+    for item in dataset.items:
+        groups.setdefault((getattr(item, by) or "") if by else "", []).append(item)
+    for value, items in sorted(groups.items()):
+        ids = {item.id for item in items}
+        card = replace(dataset.card, name=f"{dataset.card.name}-{value}".removesuffix("-"), size=len(ids))
+        yield replace(dataset, card=card, items=tuple(items), fingerprint="", ratings=tuple(
+            rating for rating in dataset.ratings if rating.item in ids))
 
 
 def wanted(rules: Rulebook, dataset: Dataset) -> tuple[Quality, ...]:

@@ -1,7 +1,7 @@
-"""The challenge DSTC10 Track 5, of which only the printed results are known, as a report and an exhibit.
+"""The printed results of a challenge, as a report and an exhibit.
 
-The boards hold the printed average of each team on each dataset. Under the test rule such an average counts as often as
-the dataset has qualities.
+Only those of DSTC10 Track 5 have boards, with the printed average of each team on each dataset. Under the test rule
+such an average counts as often as the dataset has qualities.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from harness.run import environment
 
 AVERAGE = "average"
 PAPER = "Zhang et al. 2021"
-LEAD = ("What the papers about the challenge print of the teams' submissions, and what follows from those numbers. No "
-        "submission was run here.")
+LEAD = ("Numbers about the challenge that papers print, and what follows from them. No submission was run here.")
 NOTE = "Printed by the organisers to four digits, the best submission of each team; nothing was run here."
 
 
 def drawn(rules: Rulebook) -> tuple[Results, Exhibit]:
     command = f"harness challenge publish {rules.folder.name}"
-    tables = [board for board in boards() if board.source == "dstc10"]
+    tables = [board for board in boards() if board.source == rules.published]
     numbers = [row for board in tables for row in board.numbers]
     size = {row.dataset: row for row in sizes() if row.source == "dstc10"}
     report = Results(
@@ -43,8 +42,8 @@ def drawn(rules: Rulebook) -> tuple[Results, Exhibit]:
             row.dataset, AVERAGE, row.metric, row.metric, "spearman", size[row.dataset].turns, float(row.value),
             math.nan, math.nan, math.nan) for row in numbers),
         ranking=tuple(row for board in tables for row in _ranking(board)))
-    return report, Exhibit(name="dstc10", kind="challenge", title=rules.title, lead=LEAD, command=command,
-                           grids=tuple(exhibit.printed()), remarks=exhibit.REMARKS)
+    return report, Exhibit(name=rules.published, kind="challenge", title=rules.title, lead=LEAD, command=command,
+                           grids=tuple(exhibit.printed(rules.published)), remarks=exhibit.REMARKS if tables else ())
 
 
 def _ranking(board: PrintedTable) -> Iterator[RankingRow]:

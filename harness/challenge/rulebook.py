@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,6 +21,7 @@ from harness.terms import Count, Line, Share, Weights, one_of
 from metrics.metric import is_name
 
 FILE = "challenge.toml"
+SHIPPED = Path(str(files("benchmarks"))) / "challenges"
 FOLDER = "submissions"
 DRAWN_BY = "private/seed"
 
@@ -28,12 +30,13 @@ DRAWN_BY = "private/seed"
 class Settings:
     """The settings of a challenge that a phase may set anew.
 
-    `ratings` is a file, `weights` are of targets, by dataset or dataset|quality; items of the systems in `outliers` do
-    not count.
+    `by` divides each dataset into one per language or system; `ratings` is a file, `weights` are of targets, by dataset
+    or dataset|quality; items of the systems in `outliers` do not count.
     """
 
     datasets: tuple[Line, ...] = ()
     qualities: tuple[Line, ...] = ()
+    by: Literal["", "language", "system"] = ""
     ratings: Path | None = None
     rule: Line = "test"
     statistic: Annotated[str, one_of(*STATISTIC_NAMES, "kendall-b")] = "spearman"
@@ -66,7 +69,7 @@ class Challenge(Settings):
     """The file challenge.toml."""
 
     title: Line = ""
-    published: Literal["", "dstc10"] = ""
+    published: Literal["", "dstc10", "dstc11", "dstc12"] = ""
     dataset: tuple[Mapping[str, Any], ...] = ()
     phase: tuple[Mapping[str, Any], ...] = ()
 
@@ -100,6 +103,11 @@ class Rulebook(Settings):
     @property
     def name(self) -> str:
         return f"{self.title}: {self.phase}" if self.phase else self.title
+
+    @property
+    def printed_only(self) -> bool:
+        """True if there are printed results and no submissions."""
+        return bool(self.published) and not self.inbox.is_dir()
 
     @property
     def ready(self) -> bool:

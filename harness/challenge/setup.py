@@ -48,9 +48,12 @@ BROKEN = "team-e"
 
 
 def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
-    """Write a new challenge, with an example if requested; return the names of the files."""
+    """Write a new challenge, with an example if requested, or a shipped one's rules; return the names of the files."""
     if (folder / FILE).exists():
         raise BadConfig(f"{folder}: holds a challenge already ({FILE})")
+    if (shipped := rulebook.SHIPPED / folder.resolve().name / FILE).is_file():
+        _put(folder, {FILE: shipped.read_text(encoding="utf-8")})
+        return (FILE,)
     title = " ".join(folder.resolve().name.replace("-", " ").split()).capitalize() or "Challenge"
     now = datetime.datetime.now(datetime.UTC)
     today, opens = now.date(), now.date() - ELAPSED
@@ -73,7 +76,7 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
 def template(folder: Path, home: Path) -> tuple[str, ...]:
     """Write the score templates and the page for participants from the rules; return the names of the files."""
     phases = rulebook.phases(folder)
-    if phases[0].published:
+    if phases[0].printed_only and not phases[0].custom:
         raise BadConfig(f"{folder}: published results, for which nothing is handed in")
     files = _handed_out([(rules, [dataset for dataset in ground.loaded(rules, home) if ground.wanted(rules, dataset)])
                          for rules in phases])
@@ -124,7 +127,7 @@ def _handed_out(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, s
 
 def _phase(rules: Rulebook, datasets: Sequence[Dataset], template: str) -> str:
     files = {dataset.card.name: f" in `{os.path.relpath(dataset.file, rules.folder)}`" for dataset in rules.custom}
-    names = (f"{dataset.card.name}{files.get(dataset.card.name, '')} "
+    names = (f"{(name := dataset.card.name)}{files.get(name, files.get(name.rpartition('-')[0], ''))} "
              f"({', '.join(quality.name for quality in ground.wanted(rules, dataset))})" for dataset in datasets)
     size, phase = sum(len(dataset.items) for dataset in datasets), f"**{rules.phase}**: " if rules.phase else ""
     parts = [f"- {phase}{', '.join(names)}: {size} items, to be scored in `{template}`"]

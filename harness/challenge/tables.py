@@ -13,6 +13,7 @@ from harness.challenge.outcome import Outcome
 from harness.challenge.ranking import DIGITS, readable
 from harness.challenge.rulebook import Rulebook
 from harness.challenge.submissions import counted
+from harness.published.exhibit import printed
 from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid, HeatMap
 from harness.statistics.estimates import full_name
@@ -41,7 +42,8 @@ def exhibit(outcome: Outcome) -> Exhibit:
         name="challenge", kind="challenge", title=rules.name, lead=_lead(outcome),
         command=f"harness challenge publish {shlex.quote(rules.folder.resolve().name)}"
                 f"{f' --phase {rules.phase}' if rules.phase else ''}",
-        grids=(official(outcome), *_others(outcome)), maps=tuple(_maps(outcome)), remarks=tuple(_remarks(outcome)))
+        grids=(official(outcome), *_others(outcome), *(printed(rules.published) if rules.published else ())),
+        maps=tuple(_maps(outcome)), remarks=tuple(_remarks(outcome)))
 
 
 def for_csv(outcome: Outcome) -> dict[str, list[Row]]:

@@ -13,7 +13,6 @@ import html
 import shlex
 import textwrap
 from collections.abc import Iterable, Iterator
-from importlib.resources import files
 from pathlib import Path
 
 from benchmarks.errors import BenchmarkError, nearest
@@ -45,7 +44,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                              "score file; validate: check everything; rank: make the official table; publish: also "
                              "draw the pages; freeze: close a phase before the final table")
     parser.add_argument("folder", type=Path, metavar="DIR",
-                        help="folder of the challenge, or the name of a shipped one: dstc10-track5")
+                        help="folder of the challenge, or the name of a shipped one: dstc10-track5, dstc11-track4 or "
+                             "dstc12-track1 (init: copies its rules)")
     parser.add_argument("file", type=Path, nargs="?", metavar="FILE",
                         help="receive: the score file (give only FILE for a challenge in the current folder)")
     parser.add_argument("--team", default="", metavar="NAME", help="receive: team that submitted the file")
@@ -66,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
     """Return 1 if a submission is refused, 2 if validation finds wrong rules, data or ratings, else 0."""
     if args.action == "init":
         folder = args.folder
-        print(f"{folder}: {len(setup.init(folder, args.home, args.example))} files; the rules are in "
+        names = setup.init(folder, args.home, args.example)
+        print(f"{folder}: {len(names)} file{'s' * (len(names) > 1)}; the rules are in "
               f"{folder / 'challenge.toml'}\nnext: edit data, ratings and rules; then harness challenge template, and "
               f"validate, {shlex.quote(str(folder))}")
         return 0
@@ -129,6 +130,8 @@ def _phases(folder: Path, args: argparse.Namespace) -> list[str]:
     log = receipts.read(folder)
     begun = [rules.phase for rules in all_rules
              if args.action == "validate" or rules.inbox.is_dir() or log.receipts(rules.phase)]
+    if not begun and all_rules[0].published:
+        return [""]
     if not begun:
         raise BadConfig(f"{folder}: no phase has submissions in submissions/PHASE/TEAM/N/")
     return begun
@@ -136,17 +139,18 @@ def _phases(folder: Path, args: argparse.Namespace) -> list[str]:
 
 def _folder(path: Path) -> Path:
     """Find a challenge by its folder, else by the name of a shipped one."""
-    shipped = {folder.name: folder for folder in (files("benchmarks") / "challenges").iterdir() if folder.is_dir()}
+    shipped = {folder.name: folder for folder in rulebook.SHIPPED.iterdir() if folder.is_dir()}
     if path.is_dir() and ((path / "challenge.toml").exists() or str(path) not in shipped):
         return path
     if str(path) in shipped:
-        return Path(str(shipped[str(path)]))
+        return shipped[str(path)]
     raise BadConfig(f"{path}: no such folder or shipped challenge; {nearest(str(path), shipped)}")
 
 
 def _validate(folder: Path, phase: str, args: argparse.Namespace) -> int:
     """Print the targets, remarks and the state of every submission; return the number refused."""
-    if rulebook.read(folder).published:
+    first = rulebook.read(folder)
+    if first.printed_only and not first.custom:
         print(f"{folder.name}: published results have no submissions to validate")
         return 0
     rules, ground, taken, values = outcome.validated(folder, args.home, phase)
@@ -192,14 +196,14 @@ def _notes(lines: Iterable[str]) -> None:
 def _list(reasons: Iterable[str]) -> None:
     for reason in reasons:
         print(textwrap.fill(reason, WIDTH, initial_indent="         - ", subsequent_indent="           ",
-                            break_on_hyphens=False))
+                            break_on_hyphens=False, break_long_words=False))
 
 
 def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
     """Rank, and with `publish` draw the pages; return the number of refused submissions."""
     rules = rulebook.read(folder, phase)
     out, ranked = args.out or folder, None
-    if rules.published:
+    if rules.printed_only:
         out = args.out or Path(folder.name)
         report, exhibit = published.drawn(rules)
         written.write_published(report, exhibit, out / "ranking")
@@ -209,12 +213,14 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
             raise BadConfig(f"{rules.name}: changed since the freeze: {', '.join(ranked.rules.changed)}; restore it, "
                             "or rank anyway with --allow-refused; the page will say so")
         report, exhibit = written.write(ranked, out / "ranking" / phase)
-    print(f"{rules.name}: {exhibit.lead}")
+    print(f"{exhibit.title}: {exhibit.lead}")
     for grid in exhibit.grids:
         if grid.name == "official":
             _print_official(grid)
         elif grid.name == "winners":
             print("\n".join(f"{board}; {rule}: {first} ({value})" for board, rule, first, value, *_ in grid.rows))
+        elif not ranked:
+            print("\n".join(f"{row[0]}, {row[1]}, {row[2]}: {row[5]} ({row[6]})" for row in grid.rows))
     _refusals(ranked.refused if ranked else ())
     _notes(ranked.alike if ranked else ())
     print(f"written to {(out / 'ranking' / phase).resolve()}")

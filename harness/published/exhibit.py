@@ -57,8 +57,16 @@ def challenge(report: Results) -> Exhibit:
         grids=(*grids, *([] if part else _comparison(report)), *printed()), remarks=(*remarks, *REMARKS))
 
 
-def printed() -> Iterator[Grid]:
-    """Yield the winners and every printed table."""
+def printed(source: str = "dstc10") -> Iterator[Grid]:
+    """Yield the printed tables of a challenge, those of DSTC10 with their winners."""
+    if source != "dstc10":
+        tables = Tables.of(source)
+        head = ("competitor", "dataset", "quality", "level", "statistic", "value", "note")
+        yield from (Grid(f"printed-{name}", f"Printed: {name}", head, tuple(
+            (row.metric, row.dataset, row.quality, row.level, row.statistic, number(float(row.value), 4), row.note)
+            for row in tables.where(table=name).rows), "numbers in print; nothing was run here")
+            for name in tables.values("table"))
+        return
     rows = []
     for board in boards():
         ranks = board.ranks()

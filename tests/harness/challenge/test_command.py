@@ -1,5 +1,6 @@
 """The commands, as a new organiser types them: from nothing to pages; and the challenge that is shipped."""
 
+import csv
 import json
 import re
 import shlex
@@ -10,6 +11,7 @@ import pytest
 from harness.challenge import rulebook
 from harness.errors import BadConfig
 from harness.results import files
+from harness.results.exhibits import csv_of
 from tests.conftest import ROOT, Invoke
 from tests.harness.challenge.folders import challenge, submit, three_teams
 
@@ -67,6 +69,38 @@ def test_the_shipped_challenge_draws_its_boards_from_print(tmp_path: Path, monke
     assert "Who wins under which rule" in page
     assert "0.1111" in page, "the value recomputed for Team 4, printed as 0.1029"
     invoke("challenge", "validate", "dstc10-track5")
+
+
+@pytest.mark.parametrize(("name", "printed"), [("dstc11-track4", "Deep AM-FM"), ("dstc12-track1", "Llama-3-8B")])
+def test_shipped_rules_rank_own_tables_by_language_and_culture(tmp_path: Path, invoke: Invoke, name: str,
+                                                               printed: str) -> None:
+    root = tmp_path / name
+    assert printed in invoke("challenge", "publish", name, "--out", tmp_path / "print").out
+    invoke("challenge", "init", root)
+    missing = invoke("challenge", "validate", root, status=2).out
+    for rules in rulebook.phases(root):
+        (dataset,) = rules.custom
+        assert dataset.file.name in missing
+        qualities = [quality.name for quality in dataset.card.qualities]
+        rows = [{"item": f"{rules.phase}_{item}", "context": f"{item}?", "response": "Yes.", "language": language,
+                 dataset.columns.get("system", "system"): ("one", "two")[item % 2],
+                 "dialogue": "user: Hello\nsystem: Yes.", **dict.fromkeys(qualities, item // 6 % 2)}
+                for item, language in enumerate(["en", "es", "zh"] * 8)]
+        dataset.file.parent.mkdir(exist_ok=True)
+        dataset.file.write_bytes(csv_of([tuple(rows[0]), *(tuple(row.values()) for row in rows)]))
+        for team, sign in (("good", 1.0), ("bad", -1.0)):
+            submit(root, f"{rules.phase}/{team}", 1, {row["item"]: sign * row[qualities[0]] for row in rows})
+    assert invoke("challenge", "validate", root).out.count("2 taken") == len(rulebook.phases(root))
+    invoke("challenge", "publish", root)
+    for rules in rulebook.phases(root):
+        head, first, second = csv.reader((root / "ranking" / rules.phase / "official.csv").read_text().splitlines())
+        parts = {"": ("",), "language": ("-en", "-es", "-zh"), "system": ("-one", "-two")}[rules.by]
+        assert head[11:] == [f"{dataset.card.name}{part}|{quality.name}" for dataset in rules.custom
+                             for part in parts for quality in dataset.card.qualities]
+        assert [row[1] for row in (first, second)] == ["good", "bad"]
+        assert {*map(float, first[11:])} == {1}
+        assert {*map(float, second[11:])} == {0 if rules.statistic == "roc-auc" else -1}
+        assert printed in (root / "site" / rules.phase / "challenge.html").read_text()
 
 
 def test_impossible_commands_are_refused(tmp_path: Path, invoke: Invoke) -> None:
