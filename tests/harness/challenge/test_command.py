@@ -82,9 +82,10 @@ def test_shipped_rules_rank_own_tables_by_language_and_culture(tmp_path: Path, i
         (dataset,) = rules.custom
         assert dataset.file.name in missing
         qualities = [quality.name for quality in dataset.card.qualities]
-        rows = [{"item": f"{rules.phase}_{item}", "context": f"{item}?", "response": "Yes.", "language": language,
+        text = {"turn": {"context": "Well?", "response": "Yes."}, "dialogue": {"dialogue": "user: Well?\nsystem: Yes."}}
+        rows = [{"item": f"{rules.phase}_{item}", **text[dataset.card.level], "language": language,
                  dataset.columns.get("system", "system"): ("one", "two")[item % 2],
-                 "dialogue": "user: Hello\nsystem: Yes.", **dict.fromkeys(qualities, item // 6 % 2)}
+                 **dict.fromkeys(qualities, item // 6 % 2)}
                 for item, language in enumerate(["en", "es", "zh"] * 8)]
         dataset.file.parent.mkdir(exist_ok=True)
         dataset.file.write_bytes(csv_of([tuple(rows[0]), *(tuple(row.values()) for row in rows)]))
