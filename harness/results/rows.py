@@ -24,13 +24,14 @@ ColumnKey: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class QualityEntry:
-    """A quality of a dataset: its scale where known, and how many of the items have votes on it."""
+    """A quality of a dataset: its scale where known, how many items have votes, a warning if nearly all are equal."""
 
     name: str
     dimension: str
     low: float | None
     high: float | None
     rated: int
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from benchmarks.dataset import Dataset
 from benchmarks.storage.store import ratings_fingerprint
 from harness.results.rows import DatasetEntry, Look, MetricEntry, QualityEntry, TrainingEntry
@@ -21,6 +23,9 @@ from metrics.models.service import Models
 from metrics.models.weights import parameters
 from metrics.registry import Chosen
 
+NEARLY_CONSTANT = 0.9
+"""Share of equal votes for a warning. With one vote per item, ties then leave 27 % of the variance of ranks."""
+
 if TYPE_CHECKING:
     from harness.run.plan import Plan  # imports the stores, and `show` needs only entries
 
@@ -31,12 +36,23 @@ def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...]) -> DatasetEnt
         name=card.name, title=card.title, split=card.split, level=card.level, origin=dataset.origin,
         fingerprint=dataset.fingerprint, items=len(dataset.items), ratings=dataset.rated,
         qualities=tuple(QualityEntry(entry.quality.name, entry.quality.dimension, entry.quality.low,
-                                     entry.quality.high, entry.rated) for entry in qualities),
+                                     entry.quality.high, entry.rated, warning(entry)) for entry in qualities),
         licence=card.licence, citation=card.citation, notes=card.notes, has=score.has(dataset.items),
         contexts=len(set(conversations(dataset.items).tolist())),
         ratings_fingerprint=ratings_fingerprint(dataset.ratings), language=card.language,
         votes=sum(len(rating.votes) for rating in dataset.ratings),
     )
+
+
+def warning(judged: Judged) -> str:
+    """State the accuracy of a constant if it is high, and how many items a correlation depends on; else ""."""
+    values, counts = np.unique([vote for votes in judged.votes for vote in votes], return_counts=True)
+    if not judged.usable or counts.max(initial=0) < NEARLY_CONSTANT * max(counts.sum(), 1):
+        return ""
+    common = float(values[counts.argmax()])
+    others = sum(any(vote != common for vote in votes) for votes in judged.votes)
+    return (f"{math.floor(1000 * counts.max() / counts.sum()) / 10:g} % of the votes are {common:g}, so a constant has "
+            f"this accuracy; a correlation rests on the {others} of {judged.rated} items with other votes")
 
 
 def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:

@@ -77,7 +77,10 @@ def evidence(index: Index, question: Question, answer: Answer) -> str:
     lead = "" if verdict(index, question, answer.best) == NONE else (
         f"; {_lead(index, answer)}.{_without(index, answer)}")
     cost = f" Cost: {first} s per 1,000 items {where}{compared}." if first else ""
-    return f"{score(question, row)}{lead or '.'}{cost}"
+    constant = len(index.warnings.keys() & set(question.targets))
+    warning = (f" Nearly all votes are equal on {constant} of {plural(len(question.targets), 'quality', 'qualities')} "
+               "behind this." if 2 * constant >= len(question.targets) else "")
+    return f"{score(question, row)}{lead or '.'}{warning}{cost}"
 
 
 def score(question: Question, row: RankingRow) -> str:

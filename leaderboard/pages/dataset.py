@@ -51,7 +51,9 @@ def _page(index: Index, entry: DatasetEntry, points: ItemScores | None) -> Page:
 def _facts(entry: DatasetEntry, split: str, points: ItemScores | None) -> Facts:
     systems = len({name for name in points.systems if name}) if points is not None else 0
     return Facts.of(
-        ("Name", entry.name), ("Split", split), ("Level", entry.level), ("Language", entry.language),
+        ("Name", entry.name),
+        *(("Warning", f"{quality.name}: {quality.warning}") for quality in entry.qualities if quality.warning),
+        ("Split", split), ("Level", entry.level), ("Language", entry.language),
         ("Origin", entry.origin),
         ("Items", f"{entry.items}, {entry.contexts} contexts" if entry.contexts else str(entry.items)),
         ("Rated", f"{entry.ratings} pairs of an item and a quality"), ("Votes", str(entry.votes or "")),

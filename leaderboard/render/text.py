@@ -44,7 +44,9 @@ def summary(results: Results) -> str:
         len(entry.qualities) <= FEW_QUALITIES for entry in index.datasets)
     full = [text(dataset_board(index, entry, index.statistics[0])) for entry in index.datasets] if few else []
     failures = by_reason(Skip(row.dataset, row.metric, row.error) for row in results.failures)
-    gaps = [_wrapped(f"No value: {pairs(rows)}: {reason}") for reason, rows in without_value(results)]
+    gaps = [_wrapped(f"Warning: {dataset}, {quality}: {warning}")
+            for (dataset, quality), warning in index.warnings.items()]
+    gaps += [_wrapped(f"No value: {pairs(rows)}: {reason}") for reason, rows in without_value(results)]
     gaps += [_wrapped(f"{state} {plural(len(rows), 'pair')} of metric and dataset: {reason} ({pairs(rows)})")
              for state, grouped in (("Skipped", by_reason(results.skips)), ("Failed", failures))
              for reason, rows in grouped]

@@ -18,7 +18,7 @@ from benchmarks.dataset import Dataset
 from benchmarks.storage import resources, store
 from harness.cli import main
 from harness.results import files
-from harness.results.rows import Results
+from harness.results.rows import BoardId, Results
 from harness.run import unchanged
 from metrics.models.resources import LOCATIONS
 from tests.conftest import Invoke, make_card
@@ -110,6 +110,16 @@ def test_sample_and_real_data_never_share_an_average(tmp_path: Path, home: Path)
             "jsalt", "esl", "ncm")])):
         chosen = run(tmp_path / data, *argv, "--data", data).datasets
         assert [(entry.name, entry.origin) for entry in chosen] == entries
+
+
+def test_own_and_challenge_data_never_share_a_board(tmp_path: Path, home: Path) -> None:
+    imported(home)
+    words = ("no", "yes it is", "yes it is good", "so it is but why not")
+    rows = (f"{number},{words[number % 4]},{number % 4 + 1}" for number in range(8))
+    (tmp_path / "own.csv").write_text("\n".join(("id,response,rating", *rows)))
+    results = run(tmp_path / "out", "--dataset", "esl", "--dataset", str(tmp_path / "own.csv"), "--metric", "length",
+                  "--draws", "0")
+    assert {(BoardId.parse(row.board).split, row.targets) for row in results.ranking} == {("test", 1), ("own", 1)}
 
 
 def test_a_dataset_that_is_not_imported_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

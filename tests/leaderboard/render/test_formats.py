@@ -16,6 +16,7 @@ from leaderboard.render import latex
 from leaderboard.render import rows as exports
 from leaderboard.render import text as terminal
 from leaderboard.render.text import summary
+from leaderboard.site import site as draw
 from tests.leaderboard.conftest import altered
 
 
@@ -138,3 +139,12 @@ def test_terminal_lines_fit_and_long_models_wrap(mixed: Results) -> None:
         lines = summary(entry).split("\n")
         assert max(map(len, lines)) <= 110
         assert all(map(str.isprintable, lines)), "no text controls the terminal"
+
+
+def test_warnings_about_ratings_are_printed_and_on_the_page(results: Results) -> None:
+    entry = next(entry for entry in results.datasets if entry.name == "topical-usr")
+    qualities = tuple(replace(quality, warning="91 % of the votes are 1") for quality in entry.qualities)
+    made = altered(results, "topical-usr", qualities=qualities)
+    assert "Warning: topical-usr, Maintains Context: 91 % of the votes are 1" in summary(made)
+    page = draw(made)["dataset/topical-usr.html"]
+    assert b"<dt>Warning</dt><dd>Overall quality: 91 % of the votes are 1</dd>" in page
