@@ -174,13 +174,18 @@ class DatasetCard:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A card with its items and ratings; pages never mix samples with imported or fetched data."""
+    """A card with its items and ratings; pages never mix samples with imported or fetched data.
+
+    `scores` has the scores that the source publishes beside the items, by name, then by `ID` or `ID|quality`. Storing
+    the dataset writes a score file for each; they are not loaded with it.
+    """
 
     card: DatasetCard
     items: tuple[Item, ...]
     ratings: tuple[Rating, ...]
     origin: Origin
     fingerprint: str = field(default="")
+    scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.fingerprint:

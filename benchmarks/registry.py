@@ -18,10 +18,13 @@ from benchmarks.storage import store
 DEFAULTS = {"split": "dev", "level": "turn", "licence": "not stated"}
 
 _own: dict[str, DatasetCard] = {}
+_scores: dict[str, Path] = {}
 
 
 def know(home: Path) -> None:
-    """Register the user's datasets in this home."""
+    """Register the user's datasets in this home, and the scores that were published beside others."""
+    _scores.clear()
+    _scores.update((path.stem, path) for path in sorted((home / "scores").glob("*.csv")))
     _own.clear()
     _own.update((card.name, card) for card in store.own_cards(home) if card.name not in built_in())
 
@@ -50,6 +53,11 @@ def card(name: str) -> DatasetCard:
         return cards()[name]
     except KeyError:
         raise UnknownDataset(f"no dataset {name!r}; {nearest(name, cards())}") from None
+
+
+def published_scores(dataset: str = "") -> dict[str, Path]:
+    """Return the score files in the home by name (`mtrag.rl_f`), or those of a dataset."""
+    return {name: path for name, path in _scores.items() if not dataset or name.startswith(f"{dataset}.")}
 
 
 def load(name: str, home: Path) -> Dataset:

@@ -102,6 +102,8 @@ def _remarks(dataset: Dataset, file: Path) -> Iterator[str]:
     digests = {source.sha256 for source in card.sources if source.sha256}
     if digests and hashlib.sha256(file.read_bytes()).hexdigest() not in digests:
         yield "not byte for byte the released file"
+    if dataset.scores:
+        yield f"published scores: {', '.join(f'scores:{card.name}.{name}' for name in dataset.scores)}"
     if unrated := len(dataset.items) - len({rating.item for rating in dataset.ratings if rating.votes}):
         yield f"{unrated} rows without votes"
     scales = {quality.name: quality for quality in card.qualities}

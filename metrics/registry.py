@@ -105,7 +105,7 @@ def without_folders(requested: str) -> str:
     prefix, _, path = name.partition(":")
     if is_path(name):
         name = paths.HERE + paths.last(name)
-    elif prefix == "scores":
+    elif prefix == "scores" and path.casefold().endswith((".csv", ".tsv")):
         name = f"scores:{paths.HERE}{paths.last(path)}"
     return paths.bare(f"{name}[{options}]" if options else name, paths.HERE)
 

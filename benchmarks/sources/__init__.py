@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -24,7 +24,8 @@ from benchmarks.storage.files import walk
 class RatedRow:
     """A rated row of an upstream file.
 
-    `votes` maps a quality of the card to its votes, or to votes by rater if the source identifies the raters.
+    `votes` maps a quality of the card to its votes, or to votes by rater if the source identifies the raters. `scores`
+    maps the name of another metric or judge to its score, or to its scores by quality.
     """
 
     context: Sequence[Utterance]
@@ -33,6 +34,7 @@ class RatedRow:
     references: Sequence[str] = ()
     facts: Sequence[str] = ()
     system: str | None = None
+    scores: Mapping[str, float | Mapping[str, float]] = field(default_factory=dict)
 
 
 Read = Callable[[Any], Iterable[RatedRow]]
@@ -83,6 +85,7 @@ def assemble(card: DatasetCard, rows: Iterable[RatedRow]) -> Dataset:
     items: list[Item] = []
     ratings: list[Rating] = []
     raters: dict[Hashable, str] = {}
+    scores: dict[str, dict[str, float]] = {}
     for number, row in enumerate(rows):
         name = f"{card.name}_{number:05d}"
         items.append(Item(
@@ -98,6 +101,10 @@ def assemble(card: DatasetCard, rows: Iterable[RatedRow]) -> Dataset:
                 values, known = (votes.values(), votes) if isinstance(votes, Mapping) else (votes, ())
                 names = tuple(raters.setdefault(rater, f"r{len(raters) + 1}") for rater in known)
                 ratings.append(Rating(name, quality.name, tuple(map(float, values)), names))
+        for metric, score in row.scores.items():
+            by_quality = {f"{name}|{quality}": value for quality, value in score.items()} if isinstance(
+                score, Mapping) else {name: score}
+            scores.setdefault(metric, {}).update(by_quality)
     if not items:
         raise BadRecord(card.name, None, "", "the files of the source hold no rows of this dataset")
-    return Dataset(card, tuple(items), tuple(ratings), "fetched")
+    return Dataset(card, tuple(items), tuple(ratings), "fetched", scores=scores)

@@ -2,7 +2,7 @@
 
 Upstream is an object from dialogue to its turns: {user, system, behaviors: {NAME: {human: [0, 1], gpt, specialized}}}.
 All but `empathetic` are faults and are turned, so that higher is better. The labels of GPT-3.5 and of specialised
-classifiers stand beside those of people.
+classifiers are its published scores.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ BEHAVIOURS = {
     "not redundant": "redundant",
 }
 """Name upstream of each quality."""
+AUTHORS = ("gpt", "specialized")
+"""Programs that labelled the turns."""
 
 
 def convert(path: Path, card: DatasetCard) -> Dataset:
@@ -45,7 +47,9 @@ def _read(record: tuple[str, Any]) -> Iterator[RatedRow]:
         yield RatedRow(
             tuple(context), turn["system"], {quality: [_turned(quality, vote) for vote in values["human"]]
                                              for quality, values in labels.items()},
-            system=dialogue.rpartition(")_")[2])
+            system=dialogue.rpartition(")_")[2],
+            scores={author: {quality: _turned(quality, values[author]) for quality, values in labels.items()
+                             if author in values} for author in AUTHORS})
         context.append(Utterance(SYSTEM, turn["system"]))
 
 

@@ -3,6 +3,7 @@
     HOME/datasets/NAME.card.json         the card of a user's dataset
     HOME/datasets/NAME.json              the current folder, its origin and digests; replaced in one step
     HOME/datasets/NAME-DIGEST-X/items    a Hugging Face dataset (`datasets.load_from_disk`); likewise ratings
+    HOME/scores/NAME.METRIC.csv          scores that the source publishes beside the items
 
 Written and read as Arrow without the `datasets` library, whose import takes longer than most commands. Both
 fingerprints are checked at every reading.
@@ -42,7 +43,7 @@ class StoredDataset:
 
 
 def save(dataset: Dataset, home: Path) -> None:
-    """Save a dataset in the home, replacing one of the same name."""
+    """Save a dataset in the home with its published scores, replacing one of the same name."""
     root = home / "datasets"
     root.mkdir(parents=True, exist_ok=True)
     name, ratings = dataset.card.name, ratings_fingerprint(dataset.ratings)
@@ -56,6 +57,11 @@ def save(dataset: Dataset, home: Path) -> None:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+    for metric, scores in dataset.scores.items():
+        lines = ("dialogue_id,score", *(f"{item},{score!r}" for item, score in scores.items()), "")
+        path = home / "scores" / f"{name}.{metric}.csv"
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, "\n".join(lines).encode())
     for old in root.iterdir():  # young folders may be in use by an import or a reader
         if re.fullmatch(re.escape(name) + r"-[0-9a-f]{16}-[^-]+", old.name) and old != folder:
             with contextlib.suppress(FileNotFoundError):

@@ -110,4 +110,5 @@ def _fetch(name: str, home: Path, accepted: str) -> str:
     dataset = fetch(datasets.card(name), home)
     store.save(dataset, home)
     expected = "" if len(dataset.items) == dataset.card.size else f"  (the organisers' file has {dataset.card.size})"
-    return f"{name:<18} {len(dataset.items):>6} items {dataset.rated:>7} ratings{expected}"
+    published = "".join(f"\n  published scores: --metric scores:{name}.{metric}" for metric in dataset.scores)
+    return f"{name:<18} {len(dataset.items):>6} items {dataset.rated:>7} ratings{expected}{published}"

@@ -60,6 +60,7 @@ def _dataset(name: str, home: Path) -> list[Line]:
     for quality in dataset.card.qualities:
         board = "" if quality.dimension == quality.name.casefold() else f", on the board {quality.dimension!r}"
         lines.append(("quality", f"{quality.name} ({quality.scale}{board})"))
+    lines += [("published scores", f"--metric scores:{metric}") for metric in datasets.published_scores(name)]
     for source in card.sources:
         digest = f"  sha256 {source.sha256}" if source.sha256 else ""
         lines.append(("source", f"{source.url}{' (registration)' if source.by_hand else ''}{digest}"))

@@ -193,6 +193,8 @@ def _labels(results: Results) -> dict[Column, str]:
 def _label(metric: str, name: str, *, unique: bool) -> str:
     base, bracket, options = metric.partition("[")
     source, colon, short = base.rpartition(":")
+    if name == metric:
+        return metric
     if source + colon + name == metric or (unique and name.startswith(short)):
         return source + colon + name
     return f"{metric} / {name.removesuffix(bracket + options)}"

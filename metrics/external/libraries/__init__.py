@@ -2,7 +2,7 @@
 
     evaluate:PATH-or-ID[:FIELD]   a module of Hugging Face evaluate          evaluate.py
     judge:PROMPT                  a language model behind an endpoint        judge.py
-    scores:FILE                   scores that were made elsewhere            scores.py
+    scores:FILE or DATASET.NAME   scores that were made elsewhere            scores.py
 
 Each name becomes a class with a card and one column of that name.
 """

@@ -1,5 +1,7 @@
 """`scores:FILE`: scores that were made elsewhere, as CSV or TSV (benchmarks/formats/scorefile).
 
+`scores:DATASET.NAME` are scores that a dataset's source publishes beside its items (`scores:mtrag.rl_f`).
+
 The row on the board has the name of the file without its folder. The file is read once, when the metric is chosen, and
 its digest is in the signature. A file with a repeated id or a score that is not a finite number is refused; an item
 without a row has no score. `ID|quality` precedes `ID` for that quality.
@@ -60,7 +62,8 @@ class ScoresOfFile:
 
 def metric_class(name: str) -> type[Metric]:
     """Return the metric of one file; MetricError if it cannot be used."""
-    path = Path(name).expanduser()
+    published = registry.published_scores()
+    path = published.get(name) or Path(name).expanduser()
     metric = label("scores", name)
     try:
         ending, content = scorefile.opened(path)
@@ -69,7 +72,8 @@ def metric_class(name: str) -> type[Metric]:
             raise rows.broken[0]
     except scorefile.Unreadable as error:
         line = f"line {error.line}: " if error.line else ""
-        raise MetricError(f"{metric}: {line}{error.text}") from error
+        known = f"; published: {', '.join(published)}" if published and not path.exists() else ""
+        raise MetricError(f"{metric}: {line}{error.text}{known}") from error
     _check(metric, rows)
     scores = {item: value for item, value in zip(rows.ids, rows.numbers, strict=True) if not math.isnan(value)}
     card = MetricCard(name=metric, title=f"Scores of the file {path.name}", columns=(metric,), family="scores",
