@@ -83,8 +83,8 @@ def _tables(results: Results, before: Results | None, bundle: str) -> Iterator[t
     if before is not None:
         writers[CHANGES] = functools.partial(rows.changes, before)
     for path, write in writers.items():
-        content = write(results)
-        yield (f"{path}.gz", gzip.compress(content, 6, mtime=0)) if len(content) > LARGE else (path, content)
+        if content := write(results):
+            yield (f"{path}.gz", gzip.compress(content, 6, mtime=0)) if len(content) > LARGE else (path, content)
 
 
 def _downloads(paths: Iterable[str], bundle: str) -> Section:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from harness.results.rows import Example
 from leaderboard.blocks.tables import Block, Cell, Facts, Picture
 from leaderboard.model import sentences
 from leaderboard.model.cost import costs
+from leaderboard.model.holds_up import Mean
 from leaderboard.model.index import Column, Index
 from leaderboard.model.questions import Question
 
@@ -19,6 +20,8 @@ NEAR = (90, 13)
 CHEAPEST = 0.01
 """Smaller costs are drawn here."""
 STRIP, EDGE = 400, 12
+NAMES, LINE, MEANS = 230, 22, 12
+"""Width of the names and height of a line of the picture of means; its best columns of each era."""
 
 
 def cost_picture(index: Index, question: Question, columns: Sequence[Column]) -> Picture | None:
@@ -61,6 +64,43 @@ def cost_picture(index: Index, question: Question, columns: Sequence[Column]) ->
         f'<path class="pareto" d="{steps}"/>{ticks}{heights}{circles}{names}'
         f'<text x="{(LEFT + RIGHT) // 2}" y="{HEIGHT - 4}" class="m n">seconds per 1,000 items</text></svg>',
         text, f"{text}.")
+
+
+def means_picture(index: Index, means: Mapping[Column, tuple[Mean, Mean]]) -> Picture:
+    """Draw the columns with the highest means in either era, and the controls, with two means each."""
+    known = {column: pair for column, pair in means.items() if all(math.isfinite(mean.value) for mean in pair)}
+    best = {column for era in (0, 1) for column in sorted(known, key=lambda name: -known[name][era].value)[:MEANS]}
+    shown = {column: pair for column, pair in known.items()
+             if column in best or sentences.is_control(index, column)}
+    bounds = [bound for pair in shown.values() for mean in pair for bound in (mean.value, mean.low, mean.high)
+              if math.isfinite(bound)]
+    low, high = math.floor(min(bounds, default=0) * 10) / 10, math.ceil(max(bounds, default=1) * 10) / 10
+    floor = TOP + LINE * len(shown)
+
+    def across(value: float) -> float:
+        return round(NAMES + (RIGHT - NAMES) * (value - low) / (high - low), 1)
+
+    def span(mean: Mean, line: float, kind: str) -> str:
+        return (f'<path class="{kind}" d="M{across(mean.low)} {line}H{across(mean.high)}"/>'
+                if math.isfinite(mean.low) else "")
+
+    rows = []
+    for number, (column, (then, now)) in enumerate(shown.items()):
+        line = TOP + LINE * number + LINE / 2
+        rows.append(f'<text x="{NAMES - 8}" y="{line + 4}" class="n e">{escape(index.labels[column][:34])}</text>'
+                    f'{span(then, line - 4, "axis")}{span(now, line + 4, "strokes")}'
+                    f'<path class="people-mark" d="M{across(then.value)} {line - 4}m-3.5-3.5h7v7h-7z"/>'
+                    f'<circle class="own" cx="{across(now.value)}" cy="{line + 4}" r="4"/>')
+    ticks = "".join(f'<text x="{across(step / 10)}" y="{floor + 16}" class="m">{step / 10:g}</text>'.replace("-", "−")
+                    for step in range(round(low * 10), round(high * 10) + 1) if step % 2 == 0)
+    text = "Means until 2021 and from 2022 on: " + "; ".join(
+        f"{index.labels[column]} {then.value:.2f}, {now.value:.2f}" for column, (then, now) in shown.items())
+    return Picture(
+        f'<svg class="plot costs" viewBox="0 0 {WIDTH} {floor + 24}" width="{WIDTH}" height="{floor + 24}" role="img" '
+        f'tabindex="0" aria-label="{escape(text)}"><path class="axis" d="M{across(max(low, 0.0))} {TOP}V{floor}'
+        f'M{NAMES} {floor}H{RIGHT}"/>{ticks}{"".join(rows)}</svg>', text,
+        "Mean Spearman correlation, with its 95 % interval over sources. Square: chatbots up to 2021. Dot: today’s "
+        "models. A mark without an interval is of one source.")
 
 
 def example_blocks(row: Example) -> tuple[Block, ...]:

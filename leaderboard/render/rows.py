@@ -20,6 +20,7 @@ from harness.results.files import filled
 from harness.results.rows import RankingRow, Results
 from leaderboard.model.boards import BOARDS
 from leaderboard.model.changes import changes as compared
+from leaderboard.model.holds_up import means
 from leaderboard.model.index import STATISTIC, is_complete, ordered, split_order
 
 Derived: TypeAlias = Callable[[Any], object]
@@ -69,6 +70,17 @@ def reliability(results: Results) -> bytes:
     return _csv("dataset quality method value items note", results.reliability)
 
 
+def holds_up(results: Results) -> bytes:
+    """List the means of each column by era and source, with the mean over the sources and its interval."""
+    lines = [(*column, era, source, value, *interval) for column, pair in means(results).items()
+             for era, mean in zip(("until 2021", "from 2022 on"), pair, strict=True) if mean.sources
+             for source, value, interval in (("", mean.value, (mean.low, mean.high)),
+                                             *((*known, ()) for known in mean.sources.items()))]
+    names = "metric column era source mean low high"
+    return _csv(names, lines, **{name: lambda line, at=at: line[at] if at < len(line) else None
+                                 for at, name in enumerate(names.split())}) if lines else b""
+
+
 def changes(before: Results, results: Results) -> bytes:
     """List every correlation that differs from earlier results, however little, with its cause."""
     return _csv(
@@ -96,10 +108,11 @@ FILES: Mapping[str, tuple[Callable[[Results], bytes], str]] = {
     "ranking.csv": (ranking, "every rank on every board, with its interval"),
     "correlations.csv": (correlations, "every correlation, with its interval and p-value"),
     "comparisons.csv": (comparisons, "every pair of columns on every quality, tested"),
+    "holds-up.csv": (holds_up, "means on chatbots up to 2021 and on today’s models, by source"),
     "reliability.csv": (reliability, "agreement among the raters"),
     "leaderboard.json": (leaderboard, "everything except the comparisons")}
 """Writers and descriptions of the files by name."""
-SMALL = ("ranking.csv", "reliability.csv")
+SMALL = ("ranking.csv", "reliability.csv", "holds-up.csv")
 """Files that stay on a site with a bundle; the bundle holds the numbers of the others."""
 
 

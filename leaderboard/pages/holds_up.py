@@ -1,0 +1,59 @@
+"""The page that compares the means of metrics on chatbots up to 2021 with those on today's models."""
+
+from __future__ import annotations
+
+from harness.results.rows import Results
+from leaderboard.blocks.cells import MISSING, column_cell, number, number_cell
+from leaderboard.blocks.pictures import means_picture
+from leaderboard.blocks.tables import Cell, Heading, Page, Prose, Row, Section, Table
+from leaderboard.model.eras import CHALLENGE, RECENT, parts
+from leaderboard.model.holds_up import Mean, means, sources
+from leaderboard.model.index import Column, make_index, plural
+from leaderboard.model.sentences import is_control
+
+PATH, FILE = "holds-up.html", "holds-up.csv"
+RULE = ("A mean is over the qualities of each dataset, then over the datasets of each source, then over the sources; a "
+        "source is all datasets of one citation. A metric is averaged over the targets on which it has a value, so "
+        "metrics that need references or a certain level have fewer; values on ratings that it was fitted on do not "
+        "count. The 95 % interval is Student’s t over the sources: it is about other sources, and wide because there "
+        "are few. Of each metric, the column with the highest mean until 2021 is shown, which favours that era.")
+
+
+def build(results: Results) -> tuple[Page, ...]:
+    compared = means(results)
+    if not compared:
+        return ()
+    index, by_era = make_index(results), {part.era: part for part in parts(results)}
+    best: dict[str, Column] = {}
+    for column in compared:
+        best.setdefault(column[0], column)
+    shown = {column: compared[column] for column in best.values()}
+    groups = [(number, source, entries) for number, era in enumerate((CHALLENGE, RECENT))
+              for source, entries in sources(by_era[era]).items()]
+
+    def row(column: Column, pair: tuple[Mean, Mean]) -> Row:
+        values = (pair[number].sources.get(source) for number, source, _ in groups)
+        return (column_cell(index, column), *map(_mean_cell, pair), *(
+            Cell(MISSING, title="no value") if value is None else number_cell(value, shaded=True) for value in values))
+
+    headings = (Heading("Metric", "stub"), Heading("Until 2021", "number", "95 % interval"),
+                Heading("From 2022 on", "number", "95 % interval"), *(
+                    Heading(source, "number", ("until 2021", "from 2022 on")[number],
+                            ", ".join(entry.name for entry in entries)) for number, source, entries in groups))
+    table = Table.of("means", "Mean Spearman correlation with human ratings, by source", headings,
+                     (row(*pair) for pair in shown.items()), index.data())
+    both = [pair for column, pair in shown.items() if not is_control(index, column)
+            and all(len(mean.sources) > 1 for mean in pair)]
+    then = [now for then, now in both if then.positive]
+    lead = (f"Of {plural(len(both), 'metric')} with values on several sources of each era, {len(then)} agree with "
+            "people on chatbots up to 2021: the 95 % interval of the mean lies above 0. On today’s models, "
+            f"{sum(now.positive for now in then)} of these do.")
+    return (Page(PATH, "What holds up on recent ratings", "Then and now", (
+        Section("picture", "", (means_picture(index, shown),)),
+        Section("sources", "By source", (Prose(RULE), table, Prose(f"Every column: {FILE}", link=FILE)))),
+        lead=lead, order=2),)
+
+
+def _mean_cell(mean: Mean) -> Cell:
+    interval = f"{number(mean.low, 2)} to {number(mean.high, 2)}" if mean.low == mean.low else ""
+    return number_cell(mean.value)._replace(small=interval)
