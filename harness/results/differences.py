@@ -15,7 +15,7 @@ import numpy as np
 
 from harness.results.rows import Results
 
-COMPARED = ("correlations", "comparisons", "reliability", "ranking", "skips", "failures", "examples")
+COMPARED = ("correlations", "comparisons", "reliability", "ranking", "firmness", "skips", "failures", "examples")
 
 Key = tuple[str, ...]
 Table: TypeAlias = Mapping[Key, Mapping[str, Any]]

@@ -7,6 +7,7 @@
 | `ranking.parquet` | one `RankingRow` per board, metric and column under a ranking rule |
 | `comparisons.parquet` | one `Comparison` per dataset, quality, pair of columns, statistic and test |
 | `reliability.parquet` | one `Reliability` per dataset, quality and method |
+| `firmness.parquet` | one `Firmness` per board, rule, kind of leader and unit |
 | `points/DATASET.parquet` | `ItemScores`: one row per item with ratings, scores, system and words |
 | `examples.json` | `Example`: items on which people and metrics disagree most, with their texts |
 | `timings.json` | `Timing`: seconds of scoring; the only file that differs between two runs of the same plan |
@@ -38,7 +39,7 @@ from harness.results.rows import TABLES, ItemScores, Results, Run
 SCHEMA = 1
 ENTRIES = ("datasets", "metrics", "trainings", "skips", "failures")
 """Tables in report.json."""
-PARQUET = ("correlations", "ranking", "comparisons", "reliability")
+PARQUET = ("correlations", "ranking", "comparisons", "reliability", "firmness")
 
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, OSError)
 """Exceptions of JSON, pyarrow and records for malformed files; a type unknown to pyarrow is a RuntimeError."""
@@ -92,7 +93,8 @@ def read(folder: Path | str) -> Results:
 def _rows(folder: Path, head: Mapping[str, Any], name: str) -> Iterator[Any]:
     """Read the rows of a table that is not in report.json."""
     if name in PARQUET:
-        yield from tables.unpacked(_checked(folder / f"{name}.parquet", head["tables"][name]), TABLES[name])
+        if name in head["tables"]:  # results of an earlier version lack a table
+            yield from tables.unpacked(_checked(folder / f"{name}.parquet", head["tables"][name]), TABLES[name])
     elif name == "points":
         for dataset, digest in head["points"].items():
             yield packing.unpacked(_checked(_points_path(folder / "points", dataset), digest))

@@ -270,8 +270,9 @@ class RankingRow:
     """A column on a board under a ranking rule.
 
     `board` is the text of a `BoardId`: dev, test-references, more-zh, dev:fluency; `origin` is sample or real, which
-    never share an average. The column has correlations on `covered` of `targets`; if some are missing, `value` is NaN
-    and `rank` None. `low` to `high` is the 95 % interval of the rank on other contexts and datasets, `error` the
+    never share an average. The column has correlations on `covered` of `targets`. If some are missing, `value` is NaN
+    and `rank` None; if just those on which its metric was fitted, they are over the others, and the rank is among the
+    columns that lack none. `low` to `high` is the 95 % interval of the rank on other contexts and datasets, `error` the
     standard error of the value on other contexts. Columns that share one of `letters` cannot be distinguished.
     """
 
@@ -290,6 +291,36 @@ class RankingRow:
     high: float = math.nan
     letters: str = ""
     error: float = math.nan
+
+    @property
+    def complete(self) -> bool:
+        """True if the value is over all targets."""
+        return self.rank is not None and 0 < self.targets <= self.covered and math.isfinite(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Firmness:
+    """The first column of a board, and the fewest datasets, contexts or votes without which another metric is first.
+
+    `among` is all, or unfitted for the columns of metrics that were not fitted on ratings. `removed` of `of` units are
+    enough for `successor` to have a higher value, for datasets exactly, else at most; None if no removal was found.
+    `names` are the datasets removed; `tied` are the columns over which its lead is not established.
+    """
+
+    KEY: ClassVar = ("board", "origin", "rule", "statistic", "among", "unit")
+    board: str
+    origin: str
+    rule: str
+    statistic: str
+    among: str
+    metric: str
+    column: str
+    unit: str
+    removed: int | None
+    of: int
+    successor: str
+    names: tuple[str, ...]
+    tied: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -451,6 +482,7 @@ class Results:
     failures: Sequence[Failure] = ()
     comparisons: Sequence[Comparisons] = ()
     reliability: Sequence[Reliability] = ()
+    firmness: Sequence[Firmness] = ()
     trainings: Sequence[TrainingEntry] = ()
     examples: Sequence[Example] = ()
     points: Sequence[ItemScores] = field(default=(), compare=False)

@@ -26,7 +26,7 @@ def packed(rows: Sequence[Any], kind: type[Any]) -> bytes:
     """Return rows of one kind as a Parquet file."""
     if kind is Comparisons:
         return _packed_comparisons(rows)
-    types = {"str": pa.string(), "float": pa.float64()}
+    types = {"str": pa.string(), "float": pa.float64(), "tuple[str, ...]": pa.list_(pa.string())}
     schema = pa.schema([(field.name, types.get(str(field.type), pa.int64())) for field in dataclasses.fields(kind)])
     return file_of(pa.table({name: [getattr(row, name) for row in rows] for name in schema.names}, schema=schema))
 
@@ -36,6 +36,7 @@ def unpacked(content: bytes, kind: type[Row]) -> Iterator[Row]:
         return _unpacked_comparisons(content)  # type: ignore[return-value]
     table = table_of(content)
     columns = [table.column(field.name).to_pylist() for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    columns = [list(map(tuple, column)) if column and isinstance(column[0], list) else column for column in columns]
     return (kind(*row) for row in zip(*columns, strict=True))
 
 

@@ -50,7 +50,7 @@ def _resampled(targets: Sequence[TargetData], draws: Draws, columns: Sequence[in
 def with_intervals(rows: Sequence[RankingRow], targets: Sequence[TargetData],
                    resamples: Mapping[tuple[str, str], Array], seed: int) -> Iterator[RankingRow]:
     """Add interval, letters and error to the ranked rows by Spearman of a board with these targets."""
-    ranked = [row for row in rows if row.statistic == STATISTIC and row.rank is not None]
+    ranked = [row for row in rows if row.statistic == STATISTIC and row.complete]
     columns = sorted({(row.metric, row.column) for row in ranked})
     if not resamples or len(columns) < 2:
         yield from rows

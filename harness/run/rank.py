@@ -5,7 +5,9 @@
     Borda          competitors beaten, summed over the targets; a tie counts half
 
 The challenge ranked its development sets by the first and its test sets by the second. Both are applied to both splits,
-because the winner depends on the rule. A competitor that lacks a target of the board has no value and no rank.
+because the winner depends on the rule. A competitor that lacks a target of the board has no value and no rank. Only a
+metric that was fitted on the ratings of some of the datasets is ranked on the others, among the competitors that lack
+none; the ranks of these do not count it.
 """
 
 from __future__ import annotations
@@ -111,16 +113,23 @@ def boards(split: str, targets: frozenset[Target], datasets: Iterable[DatasetEnt
 
 
 def ranking(board: BoardId, origin: str, targets: Collection[Target], correlations: Iterable[Correlation],
-            ) -> Iterator[RankingRow]:
+            seen: Collection[tuple[str, str]] = ()) -> Iterator[RankingRow]:
     """Rank every column on a board under each rule and for each statistic, the best first.
 
-    A board of one dimension is ranked by the rule dev only.
+    A board of one dimension is ranked by the rule dev only. `seen` has metrics with datasets on which they were fitted;
+    each is ranked on the other targets, among the columns that lack none, and covers fewer targets.
     """
     values = by_column(row for row in correlations if (row.dataset, row.quality) in targets)
     for statistic in dict.fromkeys(statistic for statistic, _, _ in values):
         columns = {(metric, column): row for (name, metric, column), row in values.items() if name == statistic}
         for rule in ("dev",) if board.dimension else RULES:
             ranks = rank({column: over(RULES[rule], row, targets) for column, row in columns.items()})
+            complete = {column for column, standing in ranks.items() if standing.rank is not None}
+            for column in columns.keys() - complete:
+                shared = [target for target in targets if (column[0], target[0]) not in seen]
+                if shared and len(shared) < len(targets):
+                    ranks[column] = rank({name: over(RULES[rule], columns[name], shared)
+                                          for name in (*complete, column)})[column]
             for column, standing in sorted(ranks.items(), key=lambda row: (
                     row[1].rank is None, -row[1].value, row[0][1])):
                 yield RankingRow(str(board), origin, rule, statistic, *column, standing.value, standing.rank,

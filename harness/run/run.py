@@ -8,14 +8,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
-from harness.results.rows import TABLES, Failure, RankingRow, Results, Skip, Target
-from harness.run import compare, correlate, entries, environment, examples, intervals
+from harness.results.rows import TABLES, Failure, Results, Skip, Target, fitted
+from harness.run import compare, correlate, entries, environment, examples, firmness, intervals
 from harness.run import plan as plans
 from harness.run.correlate import TargetData
 from harness.run.plan import Plan
@@ -23,6 +23,7 @@ from harness.run.rank import boards, ranking, unseen
 from harness.run.scores import Scored, Scoring
 from harness.run.workspace import Workspace
 from harness.scoring.lease import exclusive
+from harness.statistics.firmness import Votes
 
 EVERY = "every metric"
 """Stands for the metric where a whole dataset was skipped or failed."""
@@ -35,6 +36,7 @@ class Collected:
     tables: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in TABLES})
     counted: defaultdict[tuple[str, str], set[Target]] = field(default_factory=lambda: defaultdict(set))
     data: list[TargetData] = field(default_factory=list)
+    votes: dict[Target, Votes] = field(default_factory=dict)
 
 
 def run(plan: Plan, work: Workspace) -> Results:
@@ -60,7 +62,7 @@ def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetDat
         tables["metrics"] += entries.metric_entries(plan, work.models)
         tables["trainings"] += entries.training_entries(plan.chosen, work.models)
         tables["failures"][:0] = [Failure("every dataset", name, reason) for name, reason in plan.broken]
-        tables["ranking"] += _rank(plan, work, collected)
+        _rank(plan, work, collected)
         device = (work.executor.device if work.executor else "") or str(work.models.machine)
         facts = environment.facts(plan.selection.seed, device, plan.options(), plan.command)
         rows: dict[str, Any] = {name: tuple(table) for name, table in tables.items()}
@@ -102,6 +104,7 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
             tables["correlations"] += correlate.correlations(target, [statistic], cache=cache)
         tables["comparisons"] += compare.comparisons(target, draws, cache) if cache else ()
         tables["reliability"] += agreement
+        collected.votes[target.key] = firmness.votes(target.judged)
         collected.data.append(dataclasses.replace(target, judged=dataclasses.replace(target.judged, votes=())))
     if plan.examples and dataset.card.shareable:
         tables["examples"] += examples.find(dataset, qualities, points, tables["correlations"][first:],
@@ -112,15 +115,20 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
         (dataset.card.name, judged.quality.name) for judged in qualities if judged.usable}
 
 
-def _rank(plan: Plan, work: Workspace, collected: Collected) -> Iterator[RankingRow]:
-    """Rank every board, without correlations on ratings that a metric was fitted on."""
-    datasets = collected.tables["datasets"]
-    correlations = unseen(collected.tables["correlations"], collected.tables["metrics"], datasets)
+def _rank(plan: Plan, work: Workspace, collected: Collected) -> None:
+    """Rank every board, without correlations on ratings that a metric was fitted on, and judge its first places."""
+    tables = collected.tables
+    correlations = unseen(tables["correlations"], tables["metrics"], tables["datasets"])
+    seen = fitted(tables["metrics"], tables["datasets"])
+    on_ratings = {entry.name for entry in tables["metrics"] if entry.fitted_on == "ratings"}
     for (split, kind), targets in sorted(collected.counted.items()):
         if targets:
             data = [target for target in collected.data if target.key in targets]
             resamples = intervals.resampled(data, plan.draws, work.cache)
-            for board, cells in boards(split, frozenset(targets), datasets):
-                ranked = tuple(ranking(board, kind, cells, correlations))
-                yield from intervals.with_intervals(ranked, [target for target in data if target.key in cells],
-                                                    resamples, plan.draws.seed)
+            places = firmness.FirstPlaces(data, collected.votes, on_ratings, plan.draws.seed, work.cache)
+            for board, cells in boards(split, frozenset(targets), tables["datasets"]):
+                ranked = tuple(ranking(board, kind, cells, correlations, seen))
+                tables["ranking"] += intervals.with_intervals(
+                    ranked, [target for target in data if target.key in cells], resamples, plan.draws.seed)
+                if not plan.draws.quick:
+                    tables["firmness"] += places.firmness(board, kind, cells, ranked)

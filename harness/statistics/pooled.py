@@ -28,8 +28,9 @@ import scipy
 from harness.statistics.influence import INFLUENCE, Influence
 from harness.statistics.mixtures import TOLERANCE
 from harness.statistics.panel import Array, Vector, alike
-from harness.statistics.permutation import least_p, mask_bits
+from harness.statistics.permutation import below_draws, least_p, mask_bits
 from harness.statistics.rank_intervals import TargetScores, by_dataset, correlations, resampled
+from harness.statistics.significance import holm
 from harness.statistics.williams import PairTests, numbered
 
 ALPHA = 0.05
@@ -69,7 +70,7 @@ def differences(targets: Sequence[TargetScores], pairs: Iterable[tuple[int, int]
     means = sum(part @ values for part, values in zip(weight, correlations(ordered, statistic), strict=True))
     drawn = [np.einsum("t,dtm->dm", part, resampled(group, draws, statistic, rng))
              for part, group in zip(weight, groups, strict=True)]
-    freedom = np.array([_units(group[0]) - 1 for group in groups])
+    freedom = np.array([units_of(group[0]) - 1 for group in groups])
     return [_difference(float(np.subtract(*np.take(means, pair))), [np.subtract(*part[:, pair].T) for part in drawn],
                         freedom) for pair in positions]
 
@@ -89,17 +90,17 @@ def all_pairs(targets: Sequence[TargetScores], weight: Array, rng: np.random.Gen
     for dataset in dict.fromkeys(names):
         chosen = [index for index, name in enumerate(names) if name == dataset]
         prepared: dict[tuple[tuple[int, ...], bytes], Influence] = {}
-        units = _units(targets[chosen[0]])
+        units = units_of(targets[chosen[0]])
         signs = 2.0 * np.unpackbits(mask_bits(units, draws, rng), axis=1)[:, :units].T - 1
         for index in chosen:
-            values, sums = _by_context(targets[index], statistic, units, prepared)
+            values, sums = contributions(targets[index], statistic, units, prepared)
             means += weight[:, index, None] * values
             chance += weight[:, index, None, None] * (sums @ signs)
         contexts += units * (weight[:, chosen] != 0).any(axis=1)
     return [_tests(*board, one_sided, leads) for board in zip(means, chance, least_p(contexts, one_sided), strict=True)]
 
 
-def _by_context(target: TargetScores, statistic: str, units: int,
+def contributions(target: TargetScores, statistic: str, units: int,
                 prepared: dict[tuple[tuple[int, ...], bytes], Influence]) -> tuple[Vector, Array]:
     """Return the correlation of each metric, and the contribution of each context to it (metrics, contexts).
 
@@ -119,6 +120,16 @@ def _by_context(target: TargetScores, statistic: str, units: int,
             sums[metrics] = 0.0
             sums[np.ix_(metrics, present)] = np.add.reduceat(parts[:, order], starts, axis=1)
     return values, sums
+
+
+def behind(means: Vector, sums: Array, rng: np.random.Generator, draws: int = 1000) -> Vector:
+    """Return p of the lead of the first metric over each, by PERM-BOTH, adjusted by Holm.
+
+    `sums` are the contributions of contexts to the means (metrics, contexts).
+    """
+    signs = 2.0 * rng.integers(2, size=(sums.shape[1], draws)) - 1
+    tests = _tests(means, sums @ signs, float(least_p(sums.shape[1], one_sided=False)), False, 1)
+    return holm(below_draws(tests, draws)[0, 1:])
 
 
 def _tests(means: Vector, chance: Array, least: float, one_sided: bool, leads: int | None) -> PairTests:
@@ -171,6 +182,6 @@ def _rated(group: Sequence[TargetScores]) -> list[TargetScores]:
             for target in group]
 
 
-def _units(target: TargetScores) -> int:
+def units_of(target: TargetScores) -> int:
     """Return the number of contexts."""
     return len(target.human) if target.context is None else int(target.context.max(initial=-1)) + 1

@@ -173,15 +173,16 @@ def _judged(bundle: Bundle, dataset: Dataset) -> tuple[Judged, ...]:
 def _places(checked: Checked, packed: Sequence[RankingRow], targets: frozenset[Target],
             values: Mapping[tuple[str, str, str], Mapping[Target, float]]) -> Iterator[BoardPlace]:
     """Rank the columns of the bundle among all packed rows of a board."""
-    ranks = rank({(row.metric, row.column): row.value for row in packed})
+    ranks = rank({(row.metric, row.column): row.value for row in packed if row.complete or row.rank is None})
     of, board = sum(standing.rank is not None for standing in ranks.values()), BoardId.parse(packed[0].board)
     metrics = {entry.name for entry in checked.bundle.metrics}
     for row in (row for row in packed if row.metric in metrics):
         known = values.get((row.statistic, row.metric, row.column), {})
         covered = {target: known[target] for target in targets & known.keys()}
-        value = over(RULES[row.rule], covered, targets) if row.rule in RULES else math.nan
-        again = replace(row, value=value, covered=len(covered), targets=len(targets),
-                        rank=None if math.isnan(value) else ranks[row.metric, row.column].rank)
+        partial = row.rank is not None and not row.complete  # fitted on the others; its rank takes the whole report
+        value = over(RULES[row.rule], covered, covered if partial else targets) if row.rule in RULES else math.nan
+        again = replace(row, value=value, covered=len(covered), targets=len(targets), rank=row.rank if partial else
+                        None if math.isnan(value) else ranks[row.metric, row.column].rank)
         where = f"board {row.board}, {row.origin}, rule {row.rule}, {row.metric}/{row.column}, {row.statistic}"
         checked.compare(where, row, again, ("value", "rank", "covered", "targets"))
         checked.ranking += 1

@@ -28,6 +28,7 @@ CONTROL = "length"
 BELOW = ("▽", "no better than counting words")
 QUALITIES = 8
 """The most qualities with a column on the front page."""
+FITTED = "over the targets on whose ratings it was not fitted, among the columns that lack none"
 UNRANKED = "Not ranked: a value is missing"
 ExtraColumn: TypeAlias = tuple[Heading, Mapping[Column, Cell]]
 
@@ -153,9 +154,12 @@ def average_cells(board: Board, rule: str) -> dict[Column, Cell]:
         row = board.ranking.get((rule, column))
         if row is None:
             return Cell(cells.MISSING, title="no ranking under this rule")
-        if board.row(column, rule) is None:
+        over = f"{row.covered} of {plural(row.targets, 'target')}"
+        if row.rank is not None and not row.complete:
+            return cells.number_cell(row.value)._replace(small=f"rank {row.rank} over {over}", title=FITTED)
+        if not row.complete:
             return Cell(cells.MISSING, title="no average because a value is missing",
-                        small=f"{row.covered} of {plural(row.targets, 'target')}")
+                        small=over)
         return cells.number_cell(row.value, best)._replace(small="" if rule == board.rules[0] else f"rank {row.rank}")
 
     return {column: cell(column) for column in board.columns}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from harness.results.rows import BoardId, RankingRow, Results
-from leaderboard.model.index import Column, is_complete, once, ordered, split_order, statistic_title
+from leaderboard.model.index import Column, once, ordered, split_order, statistic_title
 
 TITLES = {"dev": "Development", "test": "Test", "recent": "Recent", "own": "Your own", "more": "Further"}
 BOARDS = {f"{split}{part}": f"{title} datasets{words}" for split, title in TITLES.items()
@@ -45,7 +45,7 @@ class Board:
         """Return the ranked columns by rank, then the others from the most complete."""
         def order(column: Column) -> tuple[float, int, Column]:
             row = self.ranking.get((self.rules[0], column))
-            rank = row.rank if row and is_complete(row) else None
+            rank = row.rank if row and row.complete else None
             return (math.inf if rank is None else rank, -row.covered if row else 0, column)
 
         return sorted({column for _, column in self.ranking}, key=order)
@@ -53,7 +53,7 @@ class Board:
     def row(self, column: Column, rule: str = "") -> RankingRow | None:
         """Return the ranking row of a column, None if it is incomplete; by default under the rule of the board."""
         row = self.ranking.get((rule or self.rules[0], column))
-        return row if row is not None and is_complete(row) else None
+        return row if row is not None and row.complete else None
 
     @cached_property
     def ranked(self) -> dict[Column, RankingRow]:

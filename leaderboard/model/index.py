@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 from harness.results.item_scores import slug
-from harness.results.rows import BoardId, Correlation, DatasetEntry, QualityEntry, RankingRow, Results, fitted
+from harness.results.rows import BoardId, Correlation, DatasetEntry, Firmness, QualityEntry, Results, fitted
 from harness.results.rows import Target as Target
 
 Column: TypeAlias = tuple[str, str]
@@ -53,6 +53,9 @@ class Index:
         self.warnings = {(entry.name, quality.name): quality.warning for entry in self.datasets
                          for quality in entry.qualities if quality.warning}
         self.fitted = fitted(results.metrics, results.datasets)
+        self.firmness: dict[tuple[str, str, str], list[Firmness]] = defaultdict(list)  # by board, rule, among
+        for place in results.firmness:
+            self.firmness[place.board, place.rule, place.among].append(place)
         self._problems: dict[tuple[str, str], set[str]] = defaultdict(set)
         for skip in results.skips:
             self._problems[skip.dataset, skip.metric].add(f"skipped: {skip.reason}")
@@ -140,19 +143,16 @@ def only(results: Results, datasets: Collection[str]) -> Results:
     rows: dict[str, Any] = {
         name: tuple(row for row in getattr(results, name) if row.dataset not in dropped) for name in (
             "correlations", "skips", "failures", "comparisons", "reliability", "examples", "points", "timings")}
-    return replace(results, datasets=shown, ranking=tuple(
-        row for row in results.ranking if (BoardId.parse(row.board).split, row.origin) in boards), **rows)
+    for name in ("ranking", "firmness"):
+        rows[name] = tuple(row for row in getattr(results, name)
+                           if (BoardId.parse(row.board).split, row.origin) in boards)
+    return replace(results, datasets=shown, **rows)
 
 
 def main_quality(entry: DatasetEntry) -> QualityEntry | None:
     """Return the overall quality of a dataset, else the first rated one."""
     rated = [quality for quality in entry.qualities if quality.rated]
     return next((quality for quality in rated if quality.dimension == "overall"), rated[0] if rated else None)
-
-
-def is_complete(row: RankingRow) -> bool:
-    """Return True if a ranking row covers all targets and so has an average and a rank."""
-    return row.rank is not None and 0 < row.targets <= row.covered and math.isfinite(row.value)
 
 
 def has_value(row: Correlation | None) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from harness.results.rows import RankingRow, Results, Skip
+from harness.results.rows import Firmness, RankingRow, Results, Skip
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import STATISTIC, Column, Index, plural
 from leaderboard.model.questions import PLAIN, SIZES, Answer, Choice, Question, best_of_each
@@ -16,6 +16,8 @@ SYSTEMS = {"as published": "the paper's own method", "same method, smaller model
 CONTROL, BEATEN = "a control, which does not judge quality", "no metric beats"
 NO_METRIC = "no metric agrees with people"
 NONE = f"{NO_METRIC}; the best is"
+TIED = 5
+"""The most tied columns that a sentence names."""
 NORMAL = 1.959964
 """Standard errors on each side of a 95 % interval."""
 
@@ -67,6 +69,12 @@ def about(index: Index, column: Column) -> str:
         "fitted on ratings" if entry.fitted_on == "ratings" else "")))
 
 
+def firm(index: Index, question: Question, answer: Answer, among: str = "unfitted") -> Sequence[Firmness]:
+    """Return the firmness of an answer without ratings, or among all; empty if it is not known."""
+    return [place for place in index.firmness[question.name, question.rules[0], among]
+            if (place.metric, place.column) == answer.best]
+
+
 def evidence(index: Index, question: Question, answer: Answer) -> str:
     """State the correlation, the test of the lead, its dependence on single datasets, and the cost."""
     row, column_costs = question.ranked[answer.best], costs(index.results)
@@ -75,7 +83,7 @@ def evidence(index: Index, question: Question, answer: Answer) -> str:
     compared = f" ({index.labels[answer.following]}: {second} s)" if answer.following and second else ""
     where = "on a GPU" if index.results.run.device.startswith("cuda") else "without a GPU"
     lead = "" if verdict(index, question, answer.best) == NONE else (
-        f"; {_lead(index, answer)}.{_without(index, answer)}")
+        f"; {_lead(index, answer)}.{_without(index, answer)} {firmness(firm(index, question, answer))}".rstrip())
     cost = f" Cost: {first} s per 1,000 items {where}{compared}." if first else ""
     constant = len(index.warnings.keys() & set(question.targets))
     warning = (f" Nearly all votes are equal on {constant} of {plural(len(question.targets), 'quality', 'qualities')} "
@@ -131,6 +139,19 @@ def _without(index: Index, answer: Answer) -> str:
     parts = (f"still first without {first} of {len(answer.without)}" if first else "", *(
         f"without {' or '.join(names)}, {index.labels[column]} leads" for column, names in others.items()))
     return f" Leaving out one dataset at a time: {'; '.join(filter(None, parts))}."
+
+
+def firmness(places: Sequence[Firmness]) -> str:
+    """State how little must be removed before another metric leads a board, and the columns tied with the first."""
+    *others, last = [f"{place.removed:,} of {place.of:,} {place.unit}" for place in places if place.removed] or [""]
+    listed = " or ".join(filter(None, (", ".join(others), last)))
+    return " ".join(filter(None, (f"Another metric would lead without {listed}." if last else "",
+                                  _tied(places[0].tied) if places else "")))
+
+
+def _tied(names: Sequence[str]) -> str:
+    more = f" and {len(names) - TIED} more" if len(names) > TIED else ""
+    return f"Tied with it: {', '.join(names[:TIED])}{more}." if names else "No column is tied with it."
 
 
 def _lead(index: Index, answer: Answer) -> str:

@@ -92,10 +92,13 @@ def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
         if (answer := all_answers.get((question.name, choice))) is None:
             return (Cell("none"), Cell(""), Cell(""))
         row, verdict = question.ranked[answer.best], sentences.verdict(index, question, answer.best)
+        tied = next((place.tied for place in sentences.firm(
+            index, question, answer, "all" if choice[0] else "unfitted")), ())
         lead = "not tested" if answer.lead is None else "established" if answer.lead.established else "not established"
         return (column_cell(index, answer.best)._replace(small=REMARKS.get(verdict, "")),
                 number_cell(row.value)._replace(small=sentences.error(row.error).strip()),
-                Cell(lead, title="" if answer.following is None else f"over {index.labels[answer.following]}"))
+                Cell(lead, small=f"tied with {plural(len(tied), 'column')}" if tied else "", title=", ".join(tied) or (
+                    "" if answer.following is None else f"over {index.labels[answer.following]}")))
 
     rows = tuple((Cell(question.title), Cell(str(question.datasets)), *cells(question, PLAIN),
                   *cells(question, (True, math.inf))) for question in all_questions)

@@ -17,15 +17,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from harness.results.files import filled
-from harness.results.rows import RankingRow, Results
+from harness.results.rows import Results
 from leaderboard.model.boards import BOARDS
 from leaderboard.model.changes import changes as compared
 from leaderboard.model.holds_up import means
-from leaderboard.model.index import STATISTIC, is_complete, ordered, split_order
+from leaderboard.model.index import STATISTIC, ordered, split_order
 
 Derived: TypeAlias = Callable[[Any], object]
 VERSION = 1
-LISTS = ("datasets", "metrics", "boards", "correlations", "reliability", "trainings", "skips", "failures", "timings")
+LISTS = ("datasets", "metrics", "boards", "correlations", "reliability", "firmness", "trainings", "skips", "failures",
+         "timings")
 BOARD = ("board", "origin", "rule", "statistic")
 
 
@@ -33,7 +34,7 @@ def ranking(results: Results) -> bytes:
     """List the ranking; an incomplete row has neither value nor rank."""
     return _csv(
         "board origin rule statistic metric column models system value rank covered targets low high letters error",
-        map(_complete, results.ranking), **_about_metric(results))
+        results.ranking, **_about_metric(results))
 
 
 def correlations(results: Results) -> bytes:
@@ -135,16 +136,10 @@ def _csv(names: str, rows: Iterable[Any], **derived: Derived) -> bytes:
     return stream.getvalue().encode(errors="backslashreplace")
 
 
-def _complete(row: RankingRow) -> RankingRow:
-    """Remove the value and rank of an incomplete row."""
-    return row if is_complete(row) else dataclasses.replace(row, value=math.nan, rank=None)
-
-
 def _boards(results: Results) -> Iterator[dict[str, Any]]:
     """Collect the boards: development first, real before sample, Spearman first; the best column first."""
     boards: dict[Sequence[str], list[dict[str, Any]]] = defaultdict(list)
-    for row in sorted(map(_complete, results.ranking),
-                      key=lambda row: (row.rank or math.inf, -row.covered, row.metric, row.column)):
+    for row in sorted(results.ranking, key=lambda row: (row.rank or math.inf, -row.covered, row.metric, row.column)):
         fields = dataclasses.asdict(row)
         boards[tuple(fields.pop(name) for name in BOARD)].append(fields)
     statistics = ordered(row.statistic for row in results.ranking)

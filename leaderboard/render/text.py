@@ -57,7 +57,8 @@ def _era(results: Results) -> list[str]:
     """Format the answer to the first question of an era, and its boards."""
     index, first = make_index(results), default(questions(results))
     answer = [_wrapped(sentences.recommendation(index, first))] if first else []
-    return [*answer, *(text(_board_table(index, boards[:STATISTICS])) for boards in overall_boards(results).values())]
+    return [*answer, *(text(_board_table(index, boards[:STATISTICS])) + _first_places(index, boards[0])
+                       for boards in overall_boards(results).values())]
 
 
 def text(table: Table, width: int = WIDTH) -> str:
@@ -101,6 +102,17 @@ def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
     table = board_table(index, first, more, index.data(first.name))
     return replace(table, caption=f"{first.caption}, averages", headings=tuple(
         replace(heading, text=SHORT.get(heading.key, heading.text)) for heading in table.headings))
+
+
+def _first_places(index: Index, board: Board) -> str:
+    """State the firmness of the first place, and of the first among metrics not fitted on ratings if it differs."""
+    lines = []
+    for among, of_metrics in (("all", ""), ("unfitted", " of the metrics not fitted on ratings")):
+        places = index.firmness[board.name, board.rules[0], among]
+        if places and (among == "all" or (places[0].metric, places[0].column) != board.columns[0]):
+            name = index.labels[places[0].metric, places[0].column]
+            lines.append(_wrapped(f"First{of_metrics}: {name}. {sentences.firmness(places)}"))
+    return "".join(lines)
 
 
 def _shortened(letters: str) -> str:

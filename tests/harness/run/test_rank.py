@@ -51,6 +51,18 @@ def test_ties_share_a_rank_and_incomplete_rows_have_none() -> None:
     assert {name: row.rank for name, row in ranks.items()} == {"x": 1, "y": 1, "z": None, "w": 3}
 
 
+def test_a_fitted_metric_is_ranked_where_it_was_not_fitted() -> None:
+    """Without a, where y was fitted, y beats x; the ranks of x and z do not count y."""
+    values = {"x": (0.1, 0.3, 0.6), "y": (math.nan, math.nan, 0.7), "z": (0.0, 0.0, 0.8), "part": (math.nan, 0.1, 0.9)}
+    rows = [Correlation(*cell, name, name, "spearman", 9, value, 0.5, -1, 1)
+            for name, row in values.items() for cell, value in zip(CELLS, row, strict=True)]
+    every = ranking(BoardId("dev"), "real", CELLS, rows, {("y", "a")})
+    ranked = {row.column: row for row in every if row.rule == "dev"}
+    assert {name: (row.rank, row.covered, row.complete) for name, row in ranked.items()} == {
+        "x": (1, 3, True), "z": (1, 3, True), "y": (2, 1, False), "part": (None, 2, False)}
+    assert ranked["y"].value == pytest.approx(0.7)
+
+
 def test_board_names_read_back() -> None:
     for name in ("dev", "test-references", "more-zh", "dev:language usage"):
         assert str(BoardId.parse(name)) == name

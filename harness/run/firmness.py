@@ -1,0 +1,97 @@
+"""Firmness of the first places of a board: the columns tied with the first, and how little decides who is first."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
+
+import numpy as np
+
+from harness.results.cache import Cache, digest
+from harness.results.item_scores import labels
+from harness.results.rows import BoardId, ColumnKey, Firmness, RankingRow, Target
+from harness.run.compare import generator
+from harness.run.correlate import Judged, TargetData
+from harness.run.intervals import STATISTIC
+from harness.statistics import firmness
+from harness.statistics.influence import Influence
+from harness.statistics.panel import Array, Vector
+from harness.statistics.pooled import ALPHA, behind, contributions, weights
+from harness.statistics.rank_intervals import TargetScores
+
+UNITS = ("datasets", "contexts", "votes")
+
+
+def votes(judged: Judged) -> firmness.Votes:
+    """Return the votes of a quality as arrays."""
+    return firmness.Votes(np.fromiter(chain.from_iterable(judged.votes), dtype=np.float64),
+                          np.repeat(np.arange(len(judged.votes)), list(map(len, judged.votes))))
+
+
+class FirstPlaces:
+    """All targets with their votes, from which the first places of many boards are judged."""
+
+    def __init__(self, targets: Sequence[TargetData], every: Mapping[Target, firmness.Votes],
+                 fitted: Collection[str], seed: int, cache: Cache) -> None:
+        self._votes, self._fitted, self._seed, self._cache = every, fitted, seed, cache
+        self._prepared: dict[str, dict[tuple[tuple[int, ...], bytes], Influence]] = {}
+        self._contributions = functools.cache(self._contributed)
+        self._targets = {target.key: target for target in targets}
+        self._digests = {key: digest(target.judged.means, target.scores, target.units, every[key].values,
+                                     every[key].items) for key, target in self._targets.items()}
+
+    def firmness(self, board: BoardId, origin: str, cells: Collection[Target], ranked: Sequence[RankingRow],
+                 ) -> Iterator[Firmness]:
+        """Judge the first column among all, and among those of metrics that were not fitted on ratings."""
+        targets = [key for key in self._targets if key in cells]
+        rows = [row for row in ranked if row.statistic == STATISTIC and row.complete]
+        for rule in dict.fromkeys(row.rule for row in rows):
+            complete = [(row.metric, row.column) for row in sorted(rows, key=lambda row: row.rank or 0)
+                        if row.rule == rule]
+            unfitted = [column for column in complete if column[0] not in self._fitted]
+            for among, columns in (("all", complete), ("unfitted", unfitted)):
+                if columns:
+                    key = [rule, self._seed, columns, *((target, self._digests[target]) for target in targets)]
+                    judged = functools.partial(self._judged, targets, columns, rule)
+                    for row in self._cache.get("firmness", key, judged):
+                        yield Firmness(str(board), origin, rule, STATISTIC, among, *columns[0], *row[:4],
+                                       *map(tuple, row[4:]))
+
+    def _judged(self, keys: Sequence[Target], columns: Sequence[ColumnKey], rule: str) -> list[list[object]]:
+        """Return the fields of each unit's row, from `unit` on."""
+        targets, names = [self._scores(key, columns) for key in keys], labels(columns)
+        by_target = [self._contributions(key) for key in keys]
+        rows = [[self._targets[key].names.index(column) for column in columns] for key in keys]
+        values = np.array([values[row] for (values, _), row in zip(by_target, rows, strict=True)])
+        weight = weights([target.dataset for target in targets], rule)
+        datasets = list(dict.fromkeys(target.dataset for target in targets))
+        parts = np.array([sum(w * value for w, value, target in zip(weight, values, targets, strict=True)
+                              if target.dataset == name) for name in datasets])
+        sums = [sum(w * table[row] for w, (_, table), row, target in zip(weight, by_target, rows, targets, strict=True)
+                    if target.dataset == name) for name in datasets]
+        p = behind(weight @ values, np.hstack(sums), generator(self._seed, *columns[0]))
+        tied = [name for name, value in zip(names[1:], p.tolist(), strict=True) if not value < ALPHA]
+        rivals = [index for index, column in enumerate(columns) if column[0] != columns[0][0]]
+        every = [self._votes[key] for key in keys]
+        of = [len(datasets), sum(table.shape[1] for table in sums), sum(len(table.values) for table in every)]
+        removals: list[firmness.Removal | None] = [None, None, None]
+        if rivals:
+            board = firmness.Board(targets, values, weight, rivals)
+            removals[0] = firmness.datasets(parts, rivals)
+            removals[1], closest = firmness.contexts(board, sums)
+            removals[2] = firmness.votes(board, every, closest)
+        return [[unit, removal and len(removal.units), number, names[removal.successor] if removal else "",
+                 [datasets[index] for index in removal.units] if removal and unit == "datasets" else [], tied]
+                for unit, removal, number in zip(UNITS, removals, of, strict=True)]
+
+    def _scores(self, key: Target, columns: Sequence[ColumnKey]) -> TargetScores:
+        target = self._targets[key]
+        rows = [target.names.index(column) for column in columns]
+        return TargetScores(target.dataset, target.judged.means, target.scores[rows], target.units)
+
+    def _contributed(self, key: Target) -> tuple[Vector, Array]:
+        """Return the correlation of every column of a target, and the contribution of each context to it."""
+        target = self._targets[key]
+        return contributions(self._scores(key, target.names), STATISTIC, int(target.units.max()) + 1,
+                             self._prepared.setdefault(target.dataset, {}))

@@ -1,0 +1,196 @@
+"""Firmness of a first place: how little must be removed before another metric has a higher mean over the targets.
+
+    datasets   exact: a rival leads if its differences from the leader sum to more than 0 over the remaining datasets,
+               so those that favour the leader most go first
+    contexts   in the order of their first-order contribution to the lead over a rival (influence.py)
+    votes      in the order of their effect on the lead to first order: a vote moves the mean rating of its item, and
+               with it the ranks of the item and of those that it passes
+
+As in Broderick, Giordano & Meager (2020), 'An Automatic Finite-Sample Robustness Metric', contexts and votes are
+ordered once and then removed until the recomputed means show another leader. Their numbers are upper bounds: another
+choice may be smaller. The CLOSEST rivals, by the number that the first order predicts, are tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.statistics.coefficients import spearmans
+from harness.statistics.influence import SpearmanInfluence
+from harness.statistics.panel import Array, Codes, Vector, alike
+from harness.statistics.rank_intervals import TargetScores
+from harness.statistics.ranks import ranks
+
+CLOSEST = 3
+EQUAL = 1e-12
+"""Means that are closer are equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """All votes on a target, and the item of each."""
+
+    values: Vector
+    items: Codes
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """The units to remove, and the column that then leads."""
+
+    units: tuple[int, ...]
+    successor: int
+
+
+def datasets(parts: Array, rivals: Sequence[int]) -> Removal | None:
+    """Return the fewest datasets; `parts` are their shares of the means (datasets, columns), the leader in column 0."""
+    leads = parts[:, :1] - parts[:, rivals]
+    order = np.argsort(-leads, axis=0, kind="stable")
+    rest = (leads.sum(axis=0) - np.cumsum(np.take_along_axis(leads, order, axis=0), axis=0))[:-1]
+    if not (rest < -EQUAL).any():
+        return None
+    number = int(np.argmax((rest < -EQUAL).any(axis=1)))
+    units = np.sort(order[:number + 1, np.argmin(rest[number])])
+    means = np.delete(parts, units, axis=0)[:, rivals].sum(axis=0)
+    return Removal(tuple(units.tolist()), rivals[int(np.argmax(means))])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Board:
+    """Targets with all columns of a board, the leader first, their correlations and weights."""
+
+    targets: Sequence[TargetScores]
+    values: Array
+    weight: Vector
+    rivals: Sequence[int]
+
+    def means(self, human: Mapping[int, Vector], columns: Sequence[int]) -> Vector:
+        """Return the means of columns, with other ratings of some targets."""
+        rows = [_correlations(human[index], target.scores[columns]) if index in human else self.values[index, columns]
+                for index, target in enumerate(self.targets)]
+        return np.asarray(self.weight @ np.array(rows))
+
+
+def contexts(board: Board, sums: Sequence[Array]) -> tuple[Removal | None, Sequence[int]]:
+    """Return the contexts to remove, numbered over the datasets, and the closest rivals.
+
+    `sums` has the contribution of each context of a dataset to each weighted mean (columns, contexts).
+    """
+    names = list(dict.fromkeys(target.dataset for target in board.targets))
+    starts = dict(zip(names, np.cumsum([0, *(table.shape[1] for table in sums)]), strict=False))
+
+    def without(units: Codes) -> dict[int, Vector]:
+        removed = np.zeros(sum(table.shape[1] for table in sums), dtype=np.bool_)
+        removed[units] = True
+        lost = {index: removed[starts[target.dataset] + _context(target)] for index, target in enumerate(board.targets)}
+        return {index: np.where(rows, np.nan, board.targets[index].human) for index, rows in lost.items() if rows.any()}
+
+    table = np.hstack(sums)
+    return _greedy(board, table[:1] - table[board.rivals], board.rivals, without)
+
+
+def votes(board: Board, every: Sequence[Votes], rivals: Sequence[int]) -> Removal | None:
+    """Return the votes to remove, numbered over the targets, by their effect on the lead over some rivals."""
+    starts = np.cumsum([0, *(len(table.values) for table in every)])
+    effects = np.hstack([weight * _effects(target, table, [0, *rivals]) for weight, target, table in zip(
+        board.weight, board.targets, every, strict=True)])
+
+    def without(units: Codes) -> dict[int, Vector]:
+        parts = np.split(np.sort(units), np.searchsorted(np.sort(units), starts[1:-1]))
+        return {index: _without(board.targets[index].human, every[index], part - starts[index])
+                for index, part in enumerate(parts) if len(part)}
+
+    return _greedy(board, effects[1:] - effects[:1], rivals, without)[0]
+
+
+def _greedy(board: Board, effects: Array, rivals: Sequence[int], without: Callable[[Codes], Mapping[int, Vector]],
+            ) -> tuple[Removal | None, Sequence[int]]:
+    """Remove units in order of their effect on the lead over a rival (rivals, units) until it is lost."""
+    means = board.means({}, [0, *rivals])
+    gained = np.cumsum(-np.sort(-effects, axis=1), axis=1)
+    predicted = np.where((enough := gained > (means[0] - means[1:])[:, None]).any(axis=1),
+                         enough.argmax(axis=1) + 1, effects.shape[1])
+    closest = np.argsort(predicted, kind="stable")[:CLOSEST]
+    fewest, best = effects.shape[1], None
+    for row in closest:
+        order = np.argsort(-effects[row], kind="stable")
+
+        def lost(number: int, order: Codes = order, rival: int = rivals[row]) -> bool:
+            leader, other = board.means(without(order[:number]), [0, rival])
+            return bool(other - leader > EQUAL)
+
+        limit = min(fewest - 1, int((effects[row] > 0).sum()))
+        if number := _first(lost, int(predicted[row]), limit):
+            fewest, best = number, order[:number]
+    tried = [rivals[row] for row in closest]
+    if best is None:
+        return None, tried
+    successor = board.rivals[int(np.nanargmax(board.means(without(best), board.rivals)))]
+    return Removal(tuple(np.sort(best).tolist()), successor), tried
+
+
+def _first(true: Callable[[int], bool], guess: int, limit: int) -> int:
+    """Return the smallest number up to a limit for which a condition becomes true, by bisection; 0 if none does."""
+    low, high = 0, min(max(guess, 1), limit)
+    while high > low and not true(high):
+        low, high = high, min(limit, high + max(1, high // 4))
+    if high <= low:
+        return 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if true(middle) else (middle, high)
+    return high
+
+
+def _correlations(human: Vector, scores: Array) -> Vector:
+    values = np.full(len(scores), math.nan)
+    for rows, columns in alike(np.isfinite(scores) & np.isfinite(human)):
+        values[columns] = spearmans(human[rows], scores[columns][:, rows])
+    return values
+
+
+def _context(target: TargetScores) -> Codes:
+    return np.arange(len(target.human)) if target.context is None else target.context
+
+
+def _without(human: Vector, every: Votes, removed: Codes) -> Vector:
+    """Return the mean ratings without some votes; NaN for an item that has none left."""
+    items = np.unique(every.items[removed])
+    kept = np.ones(len(every.values), dtype=np.bool_)
+    kept[removed] = False
+    counts = np.bincount(every.items[kept], minlength=len(human))[items]
+    sums = np.bincount(every.items[kept], every.values[kept], len(human))[items]
+    changed = human.copy()
+    changed[items] = np.divide(sums, counts, out=np.full(len(items), math.nan), where=counts > 0)
+    return changed
+
+
+def _effects(target: TargetScores, every: Votes, columns: Iterable[int]) -> Array:
+    """Return the change of each correlation if a vote is removed, to first order (columns, votes)."""
+    counts = np.bincount(every.items, minlength=len(target.human))
+    sums = np.bincount(every.items, every.values, len(target.human))
+    left = counts[every.items] - 1
+    after = np.divide(sums[every.items] - every.values, left, out=np.zeros(len(left)), where=left > 0)
+    before = target.human[every.items]
+
+    def of_column(scores: Vector) -> Vector:
+        known = np.isfinite(scores) & np.isfinite(target.human)
+        h, z = (ranks(side[known]) - (known.sum() + 1) / 2 for side in (target.human, scores))
+        (rho,), (influence,) = SpearmanInfluence(scores[None, known]).of(target.human[known])
+        order, row = np.argsort(target.human[known], kind="stable"), np.cumsum(known)[every.items] - 1
+        ratings = target.human[known][order]
+        old, new = ([np.searchsorted(ratings, x, side) for side in ("left", "right")] for x in (before, after))
+
+        def change(side: Vector) -> Vector:  # of the item, less those that it passes
+            total = np.append(0, np.cumsum(side[order]))
+            passed = total[new].sum(axis=0) - total[old].sum(axis=0)
+            return np.asarray((side[row] * (sum(new) - sum(old)) - passed) / 2)
+
+        moved = change(z) / math.sqrt((h @ h) * (z @ z)) - rho * change(h) / (h @ h)
+        return np.where(known[every.items], np.where(left > 0, moved, -influence[row]), 0.0)
+
+    return np.array([of_column(target.scores[column]) for column in columns])

@@ -1,0 +1,88 @@
+"""Firmness of a first place: exact for datasets, an upper bound near the exact number for contexts and votes."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from harness.statistics import firmness
+from harness.statistics.firmness import Board, Votes
+from harness.statistics.influence import Influence
+from harness.statistics.panel import Array
+from harness.statistics.pooled import contributions
+from harness.statistics.rank_intervals import TargetScores
+
+COLUMNS = 4
+
+
+def made(rng: np.random.Generator, contexts: int, each: int, lead: float) -> tuple[Board, Array, Votes]:
+    """Return a board of one dataset, the contributions of its contexts, and three votes per item."""
+    size = contexts * each
+    quality = rng.normal(size=size)
+    votes = np.clip(np.round(3 + quality[:, None] + rng.normal(size=(size, 3))), 1, 5)
+    scores = quality + np.array([1 - lead, 1, 1, 1])[:, None] * rng.normal(size=(COLUMNS, size))
+    target = TargetScores("a", votes.mean(axis=1), scores, np.repeat(np.arange(contexts), each))
+    prepared: dict[tuple[tuple[int, ...], bytes], Influence] = {}
+    values, sums = contributions(target, "spearman", contexts, prepared)
+    best = np.argsort(-values)
+    board = Board([TargetScores("a", target.human, scores[best], target.context)], values[None, best], np.ones(1),
+                  range(1, COLUMNS))
+    return board, sums[best], Votes(votes.ravel(), np.repeat(np.arange(size), 3))
+
+
+def leads(board: Board, human: Array) -> bool:
+    means = board.means({0: human}, range(COLUMNS))
+    return bool(means[0] >= means[1:].max() - firmness.EQUAL)
+
+
+def test_datasets_equal_a_search_of_all_sets(rng: np.random.Generator) -> None:
+    for _ in range(50):
+        parts = rng.normal(size=(6, COLUMNS)) + np.array([0.6, 0, 0, 0])
+        parts = parts[:, np.argsort(-parts.sum(axis=0))]
+        exact = next((number for number in range(1, 6) for kept in combinations(range(6), 6 - number)
+                      if parts[[*kept]].sum(axis=0).argmax() > 0), None)
+        removal = firmness.datasets(parts, range(1, COLUMNS))
+        assert (removal and len(removal.units)) == exact
+        if removal:
+            assert np.delete(parts, removal.units, axis=0).sum(axis=0).argmax() == removal.successor
+
+
+def test_contexts_are_near_a_search_of_all_sets(rng: np.random.Generator) -> None:
+    sizes = []
+    for _ in range(15):
+        board, sums, _ = made(rng, 11, 4, 0.1)
+        removal, _ = firmness.contexts(board, [sums])
+        target = board.targets[0]
+        assert removal is not None
+        assert not leads(board, np.where(np.isin(target.context, removal.units), np.nan, target.human))
+        exact = next(number for number in range(1, 11) for units in combinations(range(11), number)
+                     if not leads(board, np.where(np.isin(target.context, units), np.nan, target.human)))
+        sizes.append((exact, len(removal.units)))
+    assert all(exact <= number for exact, number in sizes)
+    assert sum(exact == number for exact, number in sizes) >= 10, "nearly always the smallest set"
+
+
+def test_votes_are_removed_until_another_leads(rng: np.random.Generator) -> None:
+    for _ in range(5):
+        board, _, every = made(rng, 30, 2, 0.2)
+        removal = firmness.votes(board, [every], range(1, COLUMNS))
+        assert removal is not None
+        kept = np.delete(np.arange(len(every.values)), removal.units)
+        ratings = [every.values[kept][every.items[kept] == item] for item in range(60)]
+        assert not leads(board, np.array([votes.mean() if len(votes) else math.nan for votes in ratings]))
+    alone, _, _ = made(rng, 30, 2, 0.2)
+    single = Votes(alone.targets[0].human, np.arange(60))  # an item without its only vote counts no more
+    removal = firmness.votes(alone, [single], range(1, COLUMNS))
+    assert removal is not None
+    assert not leads(alone, np.where(np.isin(np.arange(60), removal.units), np.nan, alone.targets[0].human))
+
+
+def test_a_first_place_that_nothing_changes(rng: np.random.Generator) -> None:
+    people = np.arange(20.0)
+    scores = np.array([people, np.zeros(20), -people])
+    board = Board([TargetScores("a", people, scores)], np.array([[1, math.nan, -1]]), np.ones(1), [2])
+    values, sums = contributions(board.targets[0], "spearman", 20, {})
+    assert values == pytest.approx([1, math.nan, -1], nan_ok=True)
+    assert firmness.contexts(board, [sums])[0] is None
+    assert firmness.datasets(board.values, [2]) is None
