@@ -143,7 +143,8 @@ def _without(index: Index, answer: Answer) -> str:
 
 def firmness(places: Sequence[Firmness]) -> str:
     """State how little must be removed before another metric leads a board, and the columns tied with the first."""
-    *others, last = [f"{place.removed:,} of {place.of:,} {place.unit}" for place in places if place.removed] or [""]
+    *others, last = [f"{'' if place.unit == 'datasets' else 'at most '}{place.removed:,} of {place.of:,} {place.unit}"
+                     for place in places if place.removed] or [""]
     listed = " or ".join(filter(None, (", ".join(others), last)))
     return " ".join(filter(None, (f"Another metric would lead without {listed}." if last else "",
                                   _tied(places[0].tied) if places else "")))
