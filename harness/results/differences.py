@@ -15,7 +15,8 @@ import numpy as np
 
 from harness.results.rows import Results
 
-COMPARED = ("correlations", "comparisons", "reliability", "ranking", "firmness", "skips", "failures", "examples")
+COMPARED = ("correlations", "comparisons", "reliability", "ranking", "firmness",
+            "disagreement", "vote_counts", "skips", "failures", "examples")
 
 Key = tuple[str, ...]
 Table: TypeAlias = Mapping[Key, Mapping[str, Any]]

@@ -323,6 +323,47 @@ class Firmness:
     tied: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Spearman's correlations of a column by the raters' spread: on the items on which they agree most, less, least.
+
+    Each is on about a third of the items with two or more votes. `divergence` is the mean Jensen-Shannon divergence of
+    scores from 0 to 1 and the votes on a quality of two values, in bits.
+    """
+
+    KEY: ClassVar = ("dataset", "quality", "metric", "column")
+    dataset: str
+    quality: str
+    metric: str
+    column: str
+    agreed: float
+    mixed: float
+    disputed: float
+    agreed_items: int
+    mixed_items: int
+    disputed_items: int
+    divergence: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class VoteCount:
+    """Votes of a value on the items in a fifth of the scores, from `low` to `high`, of the best column of a quality.
+
+    `rating` is the value, or the middle of a range of values where there are many.
+    """
+
+    KEY: ClassVar = ("dataset", "quality", "fifth", "rating")
+    dataset: str
+    quality: str
+    metric: str
+    column: str
+    fifth: int
+    low: float
+    high: float
+    rating: float
+    votes: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemScores:
     """The ratings and scores of one dataset, item by item.
@@ -483,6 +524,8 @@ class Results:
     comparisons: Sequence[Comparisons] = ()
     reliability: Sequence[Reliability] = ()
     firmness: Sequence[Firmness] = ()
+    disagreement: Sequence[Disagreement] = ()
+    vote_counts: Sequence[VoteCount] = ()
     trainings: Sequence[TrainingEntry] = ()
     examples: Sequence[Example] = ()
     points: Sequence[ItemScores] = field(default=(), compare=False)

@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
 from harness.results.rows import TABLES, Failure, Results, Skip, Target, fitted
-from harness.run import compare, correlate, entries, environment, examples, firmness, intervals
+from harness.run import compare, correlate, disagree, entries, environment, examples, firmness, intervals
 from harness.run import plan as plans
 from harness.run.correlate import TargetData
 from harness.run.plan import Plan
@@ -116,7 +116,7 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
 
 
 def _rank(plan: Plan, work: Workspace, collected: Collected) -> None:
-    """Rank every board, without correlations on ratings that a metric was fitted on, and judge its first places."""
+    """Rank every board, without correlations on ratings that a metric was fitted on, and add what needs all votes."""
     tables = collected.tables
     correlations = unseen(tables["correlations"], tables["metrics"], tables["datasets"])
     seen = fitted(tables["metrics"], tables["datasets"])
@@ -132,3 +132,6 @@ def _rank(plan: Plan, work: Workspace, collected: Collected) -> None:
                     ranked, [target for target in data if target.key in cells], resamples, plan.draws.seed)
                 if not plan.draws.quick:
                     tables["firmness"] += places.firmness(board, kind, cells, ranked)
+    for target in () if plan.draws.quick else collected.data:
+        tables["disagreement"] += disagree.disagreement(target, collected.votes[target.key])
+        tables["vote_counts"] += disagree.vote_counts(target, collected.votes[target.key], seen)

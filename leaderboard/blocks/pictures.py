@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from harness.results.rows import Example
+from harness.results.rows import Example, VoteCount
 from leaderboard.blocks.tables import Block, Cell, Facts, Picture
 from leaderboard.model import sentences
 from leaderboard.model.cost import costs
@@ -101,6 +101,30 @@ def means_picture(index: Index, means: Mapping[Column, tuple[Mean, Mean]]) -> Pi
         f'M{NAMES} {floor}H{RIGHT}"/>{ticks}{"".join(rows)}</svg>', text,
         "Mean Spearman correlation, with its 95 % interval over sources. Square: chatbots up to 2021. Dot: today’s "
         "models. A mark without an interval is of one source.")
+
+
+def vote_picture(counts: Sequence[VoteCount], label: str) -> Picture:
+    """Draw a bar for each fifth of the scores, divided by the shares of the votes, the lowest rating at the bottom."""
+    fifths, ratings = (sorted({getattr(row, name) for row in counts}) for name in ("fifth", "rating"))
+    wide, gap, tall, parts, words = 56, 14, 120, "", []
+    for position, fifth in enumerate(fifths):
+        rows = sorted((row for row in counts if row.fifth == fifth), key=lambda row: row.rating)
+        total, x, top = sum(row.votes for row in rows), EDGE + position * (wide + gap), float(TOP + tall)
+        between = f"{rows[0].low:.3g}–{rows[0].high:.3g}"
+        for row in rows:
+            share = row.votes / max(total, 1)
+            opacity = (ratings.index(row.rating) + 1) / len(ratings)
+            top -= share * tall
+            parts += (f'<rect class="own" x="{x}" y="{top:.1f}" width="{wide}" height="{share * tall:.1f}" '
+                      f'fill-opacity="{opacity:.2f}"/>')
+        parts += f'<text x="{x + wide // 2}" y="{TOP + tall + 14}" class="m">{between}</text>'
+        mean = sum(row.rating * row.votes for row in rows) / max(total, 1)
+        words.append(f"{between}: mean {mean:.2f}")
+    text = f"Votes by fifths of the scores of {label}: {'; '.join(words)}".replace("-", "−")
+    scale = ", ".join(f"{rating:g}" for rating in ratings)
+    return Picture(f'<svg class="plot places" viewBox="0 0 {STRIP} {TOP + tall + 20}" role="img" '
+                   f'aria-label="{escape(text)}">{parts}</svg>', text,
+                   f"Shares of the votes by fifths of the scores of {label}, from pale to dark: {scale}.")
 
 
 def example_blocks(row: Example) -> tuple[Block, ...]:

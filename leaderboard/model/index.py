@@ -142,7 +142,8 @@ def only(results: Results, datasets: Collection[str]) -> Results:
     boards = {(entry.split, entry.kind) for entry in shown}
     rows: dict[str, Any] = {
         name: tuple(row for row in getattr(results, name) if row.dataset not in dropped) for name in (
-            "correlations", "skips", "failures", "comparisons", "reliability", "examples", "points", "timings")}
+            "correlations", "skips", "failures", "comparisons", "reliability", "examples", "points", "timings",
+            "disagreement", "vote_counts")}
     for name in ("ranking", "firmness"):
         rows[name] = tuple(row for row in getattr(results, name)
                            if (BoardId.parse(row.board).split, row.origin) in boards)

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results
 from leaderboard.blocks.boards import CONTROL, dataset_board
-from leaderboard.blocks.cells import known_cell, lead_marks, leaders, missing
-from leaderboard.blocks.pictures import example_blocks
+from leaderboard.blocks.cells import column_cell, known_cell, lead_marks, leaders, missing
+from leaderboard.blocks.pictures import example_blocks, vote_picture
 from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Row, Section, Table, numeric
 from leaderboard.model.index import ONE_RATER, Index, main_quality, make_index
 from leaderboard.model.questions import LIMIT, rater_limit
@@ -24,6 +24,11 @@ ROWS = 20
 AGREE = ("One rater: one rater’s correlation with the mean of the others; not an upper bound. Reliability: of the mean "
          "of all votes, from split halves. Limit: its square root, roughly the highest correlation that an errorless "
          "metric would reach.")
+DISPUTED = 8
+"""Columns listed by the raters' agreement."""
+SPREAD = ("Agreed: the third of the items with the smallest standard deviation of the votes; disputed: the third with "
+          "the largest; items with equal deviations stay together. Divergence: mean Jensen-Shannon divergence of a "
+          "score from 0 to 1, read as a probability, and the votes on a quality of two values, in bits.")
 EXPLAINED = ("Where people and metrics disagree most. Positions run from 0, the lowest of the dataset, to 1, the "
              "highest. Square: people. Dot: the median of the metrics, without controls and metrics fitted on these "
              "ratings. Strokes: the named metrics. Only the last utterances of longer dialogues are shown.")
@@ -44,7 +49,7 @@ def _page(index: Index, entry: DatasetEntry, points: ItemScores | None) -> Page:
                           (_facts(entry, split, points), _qualities(index, entry), Prose(AGREE))),
                   Section("correlation", "Leading metrics", _leading(index, entry)),
                   *((Section("systems", "Mean rating of each system", systems),) if systems else ()),
-                  *_examples(index, entry)),
+                  *_disagreement(index, entry), *_examples(index, entry)),
         group="Datasets", order=1)
 
 
@@ -107,6 +112,28 @@ def _systems(index: Index, entry: DatasetEntry, points: ItemScores) -> tuple[Blo
         for system in ranked)
     return (Table.of("system-table", f"Mean rating of the items of each system on {entry.name}", headings, rows,
                      index.data()),)
+
+
+def _disagreement(index: Index, entry: DatasetEntry) -> Iterator[Section]:
+    """Show the main quality's best columns by the spread of the votes, and the votes by score of the best of all."""
+    main = main_quality(entry)
+    target = (entry.name, main.name if main else "")
+    rows = [row for row in index.results.disagreement if (row.dataset, row.quality) == target]
+    best = sorted((row for row in rows if not index.is_fitted((row.metric, row.column), entry.name)), key=lambda row:
+                  -np.nan_to_num(index.value(target, (row.metric, row.column)), nan=-math.inf))[:DISPUTED]
+    counts = [row for row in index.results.vote_counts if (row.dataset, row.quality) == target]
+    blocks: list[Block] = [vote_picture(counts, index.labels[counts[0].metric, counts[0].column])] if counts else []
+    if best:
+        names = ("agreed", "mixed", "disputed", *(
+            ("divergence",) if any(math.isfinite(row.divergence) for row in best) else ()))
+        items = f"{best[0].agreed_items}, {best[0].mixed_items} and {best[0].disputed_items} items"
+        blocks += [Table.of("disagreement-table", f"Spearman by agreement of the raters: {target[1]}, {items}",
+                            (Heading("Metric", "stub"), *numeric(*(name.capitalize() for name in names))),
+                            ((column_cell(index, (row.metric, row.column)), *(
+                                known_cell(getattr(row, name)) for name in names)) for row in best), index.data()),
+                   Prose(SPREAD)]
+    if blocks:
+        yield Section("disagreement", "Where raters disagree", tuple(blocks))
 
 
 def _mean(ratings: npt.NDArray[np.floating]) -> float:

@@ -1,0 +1,47 @@
+"""Rows on where raters of a target disagree, and on the votes behind the scores of its best column."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import numpy as np
+
+from harness.results.rows import Disagreement, VoteCount
+from harness.run.correlate import TargetData
+from harness.run.intervals import STATISTIC
+from harness.statistics.disagreement import by_third, divergences, parts, spread
+from harness.statistics.firmness import Votes
+
+FIFTHS, VALUES = 5, 7
+"""Parts of the scores, and the most values of votes that are not put into ranges."""
+
+
+def disagreement(target: TargetData, votes: Votes) -> Iterator[Disagreement]:
+    """Yield the correlation of each column by thirds of the raters' spread; none if no item has two votes."""
+    spreads = spread(votes, len(target.judged.means))
+    if not np.isfinite(spreads).any():
+        return
+    items = np.bincount(parts(spreads, 3)[np.isfinite(spreads)], minlength=3).tolist()
+    thirds = by_third(target.judged.means, target.scores, spreads).tolist()
+    for name, values, divergence in zip(target.names, thirds, divergences(votes, target.scores).tolist(), strict=True):
+        yield Disagreement(*target.key, *name, *values, *items, divergence)  # type: ignore[call-arg]  # lists of three
+
+
+def vote_counts(target: TargetData, votes: Votes, fitted: Collection[tuple[str, str]]) -> Iterator[VoteCount]:
+    """Yield the votes by fifth of the scores of the column with the highest correlation that was not fitted on them."""
+    values = target.values(STATISTIC, "items")
+    unseen = [index for index, (metric, _) in enumerate(target.names) if (metric, target.dataset) not in fitted]
+    if values is None or not np.isfinite(values[unseen]).any():
+        return
+    best = unseen[int(np.nanargmax(values[unseen]))]
+    scores, ratings = target.scores[best], votes.values
+    if len(np.unique(ratings)) > VALUES:  # middles of equal ranges
+        edges = np.linspace(ratings.min(), ratings.max(), FIFTHS + 1)
+        ratings = ((edges[1:] + edges[:-1]) / 2)[np.searchsorted(edges[1:-1], ratings, side="right")]
+    fifth = parts(np.where(np.isfinite(target.judged.means), scores, np.nan), FIFTHS)
+    for number in range(FIFTHS):
+        within = scores[fifth == number]
+        for rating in np.unique(ratings).tolist() if len(within) else ():
+            count = int(((fifth[votes.items] == number) & (ratings == rating)).sum())
+            yield VoteCount(*target.key, *target.names[best], number + 1, float(within.min()), float(within.max()),
+                            rating, count)

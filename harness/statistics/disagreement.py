@@ -1,0 +1,65 @@
+"""Columns where raters disagree.
+
+    spread       standard deviation of the votes on an item, for two or more votes
+    thirds       items up to the first tercile of the spread, up to the second, and above; equal spreads stay together
+    divergence   Jensen-Shannon divergence in bits, 0 to 1, between (1 - s, s) and (1 - q, q); s is the score, q the
+                 share of votes for the higher of the two values of a quality; mean over items
+
+The divergence reads scores as probabilities of the higher value, and exists if all of them are from 0 to 1.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy
+
+from harness.statistics.coefficients import spearmans
+from harness.statistics.firmness import Votes
+from harness.statistics.panel import Array, Codes, Vector, alike
+
+
+def spread(votes: Votes, items: int) -> Vector:
+    """Return the standard deviation of the votes on each item; NaN below two votes."""
+    counts, sums = np.bincount(votes.items, minlength=items), np.bincount(votes.items, votes.values, items)
+    means = sums / np.maximum(counts, 1)
+    squares = np.bincount(votes.items, (votes.values - means[votes.items]) ** 2, items)
+    return np.where(counts > 1, np.sqrt(squares / np.maximum(counts, 1)).round(12), math.nan)
+
+
+def parts(values: Vector, number: int) -> Codes:
+    """Divide values into parts of about the same size, from 0, without separating equals; -1 for NaN."""
+    known = np.sort(values[np.isfinite(values)])
+    ends = [known[math.ceil(len(known) * part / number) - 1] for part in range(1, number)] if len(known) else []
+    return np.where(np.isfinite(values), np.searchsorted(ends, values), -1)
+
+
+def by_third(human: Vector, scores: Array, spreads: Vector) -> Array:
+    """Return Spearman's rho of each column on each third of the spread (columns, thirds)."""
+    third, values = parts(spreads, 3), np.full((len(scores), 3), math.nan)
+    for number in range(3):
+        for rows, columns in alike(np.isfinite(scores) & np.isfinite(human) & (third == number)):
+            values[columns, number] = spearmans(human[rows], scores[columns][:, rows])
+    return values
+
+
+def divergences(votes: Votes, scores: Array) -> Vector:
+    """Return the mean divergence of each column; NaN for votes of more than two values, or scores beyond 0 and 1."""
+    values = np.full(len(scores), math.nan)
+    levels = np.unique(votes.values)
+    if len(levels) != 2:
+        return values
+    counts = np.bincount(votes.items, minlength=scores.shape[1])
+    share = np.bincount(votes.items, votes.values == levels[1], scores.shape[1]) / np.maximum(counts, 1)
+    for column, row in enumerate(scores):
+        rows = np.isfinite(row) & (counts > 0)
+        if rows.any() and row[rows].min() >= 0 and row[rows].max() <= 1:
+            s, q = row[rows], share[rows]
+            values[column] = np.mean(_entropy((s + q) / 2) - (_entropy(s) + _entropy(q)) / 2)
+    return values
+
+
+def _entropy(p: Vector) -> Vector:
+    """Return the entropy of (1 - p, p) in bits."""
+    return np.asarray((scipy.special.entr(p) + scipy.special.entr(1 - p)) / math.log(2))
