@@ -64,7 +64,7 @@ def test_dialogue_eval_leaves_out_the_control_and_hides_workers(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("name", "workers", "below", "rho"), [
-    ("dialogue-eval-1", 173, 170, 0.17), ("dialogue-eval-2", 138, 138, 0.16), ("dialogue-eval-ice", 169, 168, 0.0)])
+    ("dialogue-eval-1", 173, 170, 0.17), ("dialogue-eval-2", 138, 138, 0.17), ("dialogue-eval-ice", 169, 168, 0.0)])
 def test_rating_the_control_low_hardly_goes_with_agreement(name: str, workers: int, below: int, rho: float) -> None:
     """Correlate each worker's distance of the control from the real bots with agreement on the real bots."""
     if not DATA.is_dir():
