@@ -179,7 +179,7 @@ class OwnDataset:
             if stated.columns != (quality.name,):
                 values["columns"] = stated.columns
             tables.append(_inline(values))
-        return f"size = {card.size}", f"qualities = [{f',{chr(10)}             '.join(tables)}]"
+        return f"size = {card.size}", "qualities = [" + ",\n             ".join(tables) + "]"
 
 
 def _inline(values: Mapping[str, Any]) -> str:

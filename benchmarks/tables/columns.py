@@ -153,7 +153,7 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
         other = dict.fromkeys(free, "not named in the card")
     _check_scales(sheet.file, free, profiles, scales)
     remarks: list[str] = []
-    if "quality" in roles and "rating" in roles:
+    if "quality" in roles and "rating" in roles and not of_card & profiles.keys():
         left_out |= {vote.column: "the rating stands in " + repr(roles["rating"]) for vote in votes}
         votes = _of_long_table(sheet.file, roles, profiles, scales, qualities)
     else:
@@ -174,8 +174,8 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
         raise BadRecord(sheet.file, None, "", f"no column holds ratings; the columns are {_names(sheet.columns)}"
                                               f"{labels}. Name one by --columns rating=COLUMN")
     left_out |= {name: why for name, why in other.items() if name not in roles.values()}
-    name = next((name for name in stated if name != "context" and _role(name) == "context"), roles.get("context", ""))
-    return Recognised(roles, tuple(votes), _spelled(name) in WHOLE, bool(qualities), left_out, tuple(remarks))
+    context = next((name for name in stated if name != "context" and _role(name) == "context"), roles.get("context"))
+    return Recognised(roles, tuple(votes), _spelled(context or "") in WHOLE, bool(qualities), left_out, tuple(remarks))
 
 
 def _stated(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[str, ...]]:

@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         return _check_dataset(args.name, card, args.home)
     if Path(args.name).suffix != ".py" and Path(args.name).is_file():
         raise BadConfig(f"{args.name}: not a card; check a dataset by its card, a .toml that names this file "
-                        "(`harness new dataset NAME` creates one)")
+                        f"(`harness new dataset NAME --from {args.name}` writes one)")
     if args.timeout <= 0:
         raise BadConfig(f"--timeout must be more than 0, not {args.timeout:g}")
     width = max(map(len, CHECKS))

@@ -63,8 +63,8 @@ def remarks(dataset: Dataset, places: Mapping[str, str]) -> Iterator[str]:
         if names:
             yield f"{_count(len(names), singular, plural)}{which([places.get(name, name) for name in names])}"
     for quality in dataset.card.qualities:
-        voted = {rating.item for rating in dataset.ratings if rating.quality == quality.name and rating.votes}
-        if lacking := [places.get(name, name) for name in items if name in rated - voted]:
+        unvoted = rated - {rating.item for rating in dataset.ratings if rating.quality == quality.name and rating.votes}
+        if lacking := [places.get(name, name) for name in items if name in unvoted]:
             count = _count(len(lacking), "item has no vote", "items have no vote")
             yield f"{quality.name}: {count} on it, and votes on others{which(lacking)}"
         votes = [rating.votes for rating in dataset.ratings if rating.quality == quality.name and rating.votes]

@@ -171,6 +171,13 @@ def test_import_stores_a_table_and_says_how_to_remove_it(tmp_path: Path, home: P
     assert "no column holds ratings" in invoke("import", tmp_path / "talks.csv", status=2).err
 
 
+def test_a_column_that_the_card_names_is_not_a_role(tmp_path: Path) -> None:
+    content = "item,response,quality,score,overall\n1,Yo,3,1,5\n2,Hm,1,2,4\n"
+    qualities = '[{name = "good", columns = ["quality"]}, "overall"]'
+    dataset = load(write(tmp_path, "csv", content, f'name = "tea"\nfile = "tea.csv"\nqualities = {qualities}\n'))
+    assert [rating.votes for rating in dataset.ratings] == [(3.0,), (5.0,), (1.0,), (4.0,)]
+
+
 def test_cards_keep_raters_by_pseudonyms_only(tmp_path: Path) -> None:
     for rows, card in ((long(), CARD), (raters(), RATERS)):
         dataset = load(write(tmp_path, "csv", rows, card))
