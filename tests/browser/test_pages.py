@@ -4,12 +4,15 @@ axe-core finds nothing on any kind of page. Hostile names run nothing, ask for n
 """
 
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright import sync_api
 
-from tests.browser.conftest import DESK, PHONE, Open, Site, rows
+from tests.browser.conftest import DESK, PHONE, Open, Site, published, rows
+from tests.leaderboard.large import enlarged
+from tests.suite_run import SuiteRun
 
 pytestmark = pytest.mark.browser
 
@@ -52,6 +55,27 @@ def test_axe_finds_nothing(site: Site, visit: Open, options: dict[str, Any], rul
         page.evaluate(AXE)
         found[path] = page.evaluate(RUN, rules)
     assert {path: said for path, said in found.items() if said} == {}
+
+
+@pytest.mark.parametrize("view", [DESK, PHONE], ids=["desk", "phone"])
+def test_choice_of_systems_leads_to_their_answer(suite_run: SuiteRun, tmp_path: Path, visit: Open, view: Any) -> None:
+    with published(enlarged(suite_run.results, 2, 2, splits=("recent",)), tmp_path) as made:
+        page = visit(made.at("index.html"), viewport=view)
+        assert "For chatbots up to 2021" in page.locator(".asked").inner_text()
+        page.get_by_role("link", name="Today’s models").click()
+        assert page.url.endswith("index-recent.html")
+        page.locator(".ask select[name=ratings]").select_option("1")
+        assert "For today’s models (2022 on), overall quality, with no" in page.locator(".asked").inner_text()
+        box = page.locator(".best").bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] < view["height"]
+        for path in ("index.html", "index-recent.html", "holds-up.html"):
+            page.goto(made.at(path))
+            assert overflowing(page) == [], path
+            page.evaluate(AXE)
+            assert page.evaluate(RUN, None) == [], path
+        without = visit(made.at("index.html"), java_script_enabled=False)
+        assert without.locator(".choices a:visible").count() == 2
 
 
 def test_first_tab_skips_to_the_content(site: Site, visit: Open) -> None:
