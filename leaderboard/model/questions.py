@@ -44,9 +44,9 @@ PLAIN: Choice = (False, math.inf)
 class Question(Board):
     """A board by Spearman with the targets averaged on it; `dimension` is "" for all qualities.
 
-    `systems` names the rated systems, "" for the sample. `one_rater` is the correlation of one rater with the mean of
-    the others, averaged like the board; `limit` is the limit from rater noise. Both are known on `one_rater_on` and
-    `limit_on` datasets.
+    `systems` names the rated systems, "" for the sample and challenges. `one_rater` is the correlation of one rater
+    with the mean of the others, averaged like the board; `limit` is the limit from rater noise. Both are known on
+    `one_rater_on` and `limit_on` datasets.
     """
 
     dimension: str
@@ -177,11 +177,11 @@ def _question(index: Index, board: Board) -> Question:
                     and quality.rated and (entry.name, quality.name) in index.valued)
     part = ", datasets with references" if need == "references" else f", in {need}" if need else ""
     title = (dimension or ALL) + part + SPLITS.get(index.split(split), f", {index.split(split)}")
-    simulated = all(entry.kind == "sample" for entry in index.datasets)
+    unnamed = "challenge" in index.results.run.options or all(entry.kind == "sample" for entry in index.datasets)
     one_rater, one_rater_on = _mean(index, targets, board, ONE_RATER)
     limit, limit_on = _mean(index, targets, board, LIMIT)
     return Question(board.name, board.statistic, board.rules, board.ranking, dimension, title,
-                    "" if simulated else era_of(split).systems, targets, one_rater, limit, one_rater_on, limit_on)
+                    "" if unnamed else era_of(split).systems, targets, one_rater, limit, one_rater_on, limit_on)
 
 
 def _mean(index: Index, targets: tuple[Target, ...], board: Board, method: str) -> tuple[float, int]:

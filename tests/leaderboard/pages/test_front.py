@@ -16,7 +16,7 @@ from leaderboard.blocks.boards import cost_cell
 from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask
 from leaderboard.model.cost import Cost, costs
-from leaderboard.model.index import make_index
+from leaderboard.model.index import make_index, only
 from leaderboard.model.numbers import BETTER, NO_DIFFERENCE, WORSE, worst
 from leaderboard.model.questions import PLAIN, answers, best_of_each, default, equals, questions
 from leaderboard.model.sentences import NONE, evidence, verdict
@@ -53,6 +53,13 @@ def test_leading_control_is_not_recommended(results: Results) -> None:
         "For chatbots up to 2021, overall quality, without ratings: no metric beats length (a control, which does not "
         "judge quality, no model)")
     assert row(table(page, "answers-table"), "overall")["Without ratings"].small == "no metric beats this control"
+
+
+def test_sample_and_challenges_name_no_era(mixed: Results, results: Results) -> None:
+    sample = {entry.name for entry in mixed.datasets if entry.kind == "sample"}
+    challenge = replace(results, run=replace(results.run, options={"challenge": "mine"}))
+    for made in (only(mixed, sample), challenge):
+        assert {question.systems for question in questions(made)} == {""}
 
 
 @pytest.mark.parametrize(("value", "error"), [(-0.02, math.nan), (0.04, 0.025)])
