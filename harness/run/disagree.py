@@ -17,13 +17,14 @@ FIFTHS, VALUES = 5, 7
 
 
 def disagreement(target: TargetData, votes: Votes) -> Iterator[Disagreement]:
-    """Yield the correlation of each column by thirds of the raters' spread; none if no item has two votes."""
+    """Yield each column on thirds of the raters' spread, with its divergence from the votes; none without either."""
     spreads = spread(votes, len(target.judged.means))
-    if not np.isfinite(spreads).any():
+    apart = divergences(votes, target.scores).tolist()
+    if not np.isfinite([*spreads, *apart]).any():
         return
     items = np.bincount(parts(spreads, 3)[np.isfinite(spreads)], minlength=3).tolist()
     thirds = by_third(target.judged.means, target.scores, spreads).tolist()
-    for name, values, divergence in zip(target.names, thirds, divergences(votes, target.scores).tolist(), strict=True):
+    for name, values, divergence in zip(target.names, thirds, apart, strict=True):
         yield Disagreement(*target.key, *name, *values, *items, divergence)  # type: ignore[call-arg]  # lists of three
 
 

@@ -51,7 +51,7 @@ class FirstPlaces:
                         if row.rule == rule]
             unfitted = [column for column in complete if column[0] not in self._fitted]
             for among, columns in (("all", complete), ("unfitted", unfitted)):
-                if columns:
+                if len(columns) > 1:
                     key = [rule, self._seed, columns, *((target, self._digests[target]) for target in targets)]
                     judged = functools.partial(self._judged, targets, columns, rule)
                     for row in self._cache.get("firmness", key, judged):

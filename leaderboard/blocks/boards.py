@@ -41,7 +41,10 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
 
     def value(shown: Question, column: Column) -> Cell:
         row = shown.row(column)
-        return cells.number_cell(row.value, best[shown.name], shaded=True) if row else Cell(
+        if row is not None:
+            return cells.number_cell(row.value, best[shown.name], shaded=True)
+        partial = shown.ranking.get((shown.rules[0], column))
+        return _incomplete(partial, "") if partial is not None and partial.rank else Cell(
             cells.MISSING, title=_why_no_mean(index, shown, column))
 
     def line(column: Column) -> Row:
@@ -50,7 +53,8 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
         about = (index.badges.get(column[0], ""), f"identical to {same}" if same else "")
         name = _name(index, column, row, control)._replace(
             model="; ".join(filter(None, about)), key=columns.index(column))
-        score = value(question, column)._replace(shade="", small=sentences.error(row.error).strip() if row else "")
+        score = value(question, column)._replace(shade="")
+        score = score._replace(small=sentences.error(row.error).strip()) if row else score
         return (_rank(row), name, score, *(value(shown, column) for shown in qualities),
                 cost_cell(cost), Cell(sentences.size(cost.parameters if cost else 0)))
 
@@ -154,15 +158,19 @@ def average_cells(board: Board, rule: str) -> dict[Column, Cell]:
         row = board.ranking.get((rule, column))
         if row is None:
             return Cell(cells.MISSING, title="no ranking under this rule")
-        over = f"{row.covered} of {plural(row.targets, 'target')}"
-        if row.rank is not None and not row.complete:
-            return cells.number_cell(row.value)._replace(small=f"rank {row.rank} over {over}", title=FITTED)
-        if not row.complete:
-            return Cell(cells.MISSING, title="no average because a value is missing",
-                        small=over)
+        if board.row(column, rule) is None:
+            return _incomplete(row, "no average because a value is missing")
         return cells.number_cell(row.value, best)._replace(small="" if rule == board.rules[0] else f"rank {row.rank}")
 
     return {column: cell(column) for column in board.columns}
+
+
+def _incomplete(row: RankingRow, why: str) -> Cell:
+    """Show a rank over the targets that a metric was not fitted on; else explain why there is none."""
+    over = f"{row.covered} of {plural(row.targets, 'target')}"
+    if row.rank is None:
+        return Cell(cells.MISSING, title=why, small=over)
+    return cells.number_cell(row.value)._replace(small=f"rank {row.rank} over {over}", title=FITTED)
 
 
 def letters(board: Board) -> list[ExtraColumn]:

@@ -146,8 +146,8 @@ def firmness(places: Sequence[Firmness]) -> str:
     *others, last = [f"{'' if place.unit == 'datasets' else 'at most '}{place.removed:,} of {place.of:,} {place.unit}"
                      for place in places if place.removed] or [""]
     listed = " or ".join(filter(None, (", ".join(others), last)))
-    return " ".join(filter(None, (f"Another metric would lead without {listed}." if last else "",
-                                  _tied(places[0].tied) if places else "")))
+    lead = f"Another metric would lead without {listed}." if last else "No removal tried puts another metric first."
+    return f"{lead} {_tied(places[0].tied)}" if places else ""
 
 
 def _tied(names: Sequence[str]) -> str:

@@ -124,10 +124,10 @@ def _disagreement(index: Index, entry: DatasetEntry) -> Iterator[Section]:
     counts = [row for row in index.results.vote_counts if (row.dataset, row.quality) == target]
     blocks: list[Block] = [vote_picture(counts, index.labels[counts[0].metric, counts[0].column])] if counts else []
     if best:
-        names = ("agreed", "mixed", "disputed", *(
-            ("divergence",) if any(math.isfinite(row.divergence) for row in best) else ()))
-        items = f"{best[0].agreed_items}, {best[0].mixed_items} and {best[0].disputed_items} items"
-        blocks += [Table.of("disagreement-table", f"Spearman by agreement of the raters: {target[1]}, {items}",
+        names = tuple(name for name in ("agreed", "mixed", "disputed", "divergence")
+                      if any(math.isfinite(getattr(row, name)) for row in best))
+        sizes = f"{best[0].agreed_items}, {best[0].mixed_items} and {best[0].disputed_items} items"
+        blocks += [Table.of("disagreement-table", f"Spearman by agreement of the raters: {target[1]}, {sizes}",
                             (Heading("Metric", "stub"), *numeric(*(name.capitalize() for name in names))),
                             ((column_cell(index, (row.metric, row.column)), *(
                                 known_cell(getattr(row, name)) for name in names)) for row in best), index.data()),
