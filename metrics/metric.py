@@ -46,6 +46,8 @@ class MetricCard:
     scope        "dataset" if an item's score depends on the other items
     system       relation to the system of the paper; `departures` lists the differences, one line each
     unsigned     options that change speed or place but no score
+    later        options that were added later: signed only where they are not at their default, as stored scores
+                 do not have them
     """
 
     name: str
@@ -66,6 +68,7 @@ class MetricCard:
     departures: tuple[str, ...] = ()
     fitted_on: FittedOn = ""
     unsigned: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
 
 
 @runtime_checkable
@@ -201,10 +204,11 @@ def signature(metric: Metric, models: Models) -> str:
     """Return everything the scores depend on besides the items, as one line: `bleu|r1|references=standard|...`."""
     card = metric.card
     parts = [card.name.partition(":")[0], f"r{card.revision}"]  # `judge` of judge:PROMPT
+    defaults = {field.name: field.default for field in dataclasses.fields(metric)}  # type: ignore[arg-type]
     for name, value in options(metric).items():
         if name in card.models:
             value = models.identity(name, value)
-        if name not in card.unsigned:
+        if name not in card.unsigned and not (name in card.later and value == defaults[name]):
             parts.append(f"{name}={value.identity if isinstance(value, File) else value}")
     parts += [f"{name}={models.resource(name).digest[:12]}" for name in card.resources]
     encoder = options(metric).get("encoder", "")

@@ -21,6 +21,10 @@ Turns: TypeAlias = Literal["all", "last"]
 
 PERCENTILE = 5
 
+LONGEST = 1024
+"""Tokens of a context that are read by default, if the model can read as many; the public sets of the challenge have
+shorter contexts."""
+
 
 def spaced(turns: Iterable[Utterance], between: str) -> tuple[str, ...]:
     """Return the texts of the turns, each but the last followed by the separator; none if all are blank."""
@@ -46,13 +50,14 @@ def unconditional(items: Sequence[Item], model: LanguageModel) -> Column:
     return _means(model, [("", reply(item).strip()) for item in items])
 
 
-def conditional(items: Sequence[Item], model: LanguageModel, turns: Turns, separator: Separator) -> Column:
+def conditional(items: Sequence[Item], model: LanguageModel, turns: Turns, separator: Separator,
+                longest: int = LONGEST) -> Column:
     """Return the mean log p per token of each response after its context; −∞ without a token, NaN without a context."""
     between = model.end if separator == "end" else " "
     contexts = [spaced(item.context[-1:] if turns == "last" else item.context, between) for item in items]
     rows = [row for row, texts in enumerate(contexts) if texts]
     column = np.full(len(items), np.nan)
-    column[rows] = _means(model, [_pair(contexts[row], between, reply(items[row]).strip()) for row in rows])
+    column[rows] = _means(model, [_pair(contexts[row], between, reply(items[row]).strip()) for row in rows], longest)
     return column
 
 
@@ -69,8 +74,8 @@ def scaled(means: Column) -> Column:
     return scale
 
 
-def _means(model: LanguageModel, pairs: Sequence[tuple[Before, str]]) -> Column:
-    read = model.log_likelihoods(pairs)
+def _means(model: LanguageModel, pairs: Sequence[tuple[Before, str]], longest: int = LONGEST) -> Column:
+    read = model.log_likelihoods(pairs, longest)
     return np.array([values.mean(dtype=np.float64) if values.size else -np.inf for values in read], dtype=np.float64)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Item
-from metrics.likelihood._context import marked
+from metrics.likelihood._context import LONGEST, marked
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.causal import Before, LanguageModel
 from metrics.models.service import Models
@@ -63,16 +63,18 @@ class Fed:
         name="fed", title="FED", columns=("fed", *(f"fed-{quality}" for quality in QUALITIES)), family="likelihood",
         levels=("turn", "dialogue"), models=("lm",), revision=2, paper="https://aclanthology.org/2020.sigdial-1.28",
         notes="Likelihood of follow-ups that praise the dialogue, minus that of those that complain.",
-        system="same method, smaller model",
+        system="same method, smaller model", later=("longest",),
         departures=(
             "A small causal model by default, in place of DialoGPT.",
             ("Only the likelihood of the follow-up's tokens counts; tokens=all includes the conversation, as the "
              "released code does."),
+            "At most 1,024 tokens of the conversation are read before a follow-up, in whole turns (longest).",
         ),
     )
     lm: str = ""
     tokens: Literal["follow-up", "all"] = "follow-up"
     speakers: bool = False
+    longest: int = LONGEST
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return differences of log-likelihoods, unbounded; NaN for a conversation without text."""
@@ -90,7 +92,7 @@ class Fed:
         """Return the mean log p per token of every follow-up after every conversation, or of both together."""
         conversations: list[Before] = [
             (*(model.end + text for text in texts[:-1]), model.end + texts[-1] + model.end) for texts in said]
-        means = model.after_each(conversations, UTTERANCES).astype(np.float64)
+        means = model.after_each(conversations, UTTERANCES, self.longest).astype(np.float64)
         if self.tokens == "follow-up":
             return means
         before = model.log_likelihoods([(model.end, model.end.join(texts) + model.end) for texts in said])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from benchmarks.dataset import Item
-from metrics.likelihood._context import Separator, Turns, conditional, scaled, unconditional
+from metrics.likelihood._context import LONGEST, Separator, Turns, conditional, scaled, unconditional
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 
@@ -29,18 +29,20 @@ class Holistic:
         columns=("holistic-coherence", "holistic-fluency"), family="likelihood", models=("lm",), scope="dataset",
         revision=2, paper="https://aclanthology.org/2020.acl-main.333",
         notes="Likelihood of the response with and without its context, scaled within the dataset.",
-        system="same method, smaller model",
+        system="same method, smaller model", later=("longest",),
         departures=(
             "A small causal model unless another is given, not a GPT-2 fine-tuned on the dialogues.",
             "The whole context is read (turns=last: the paper's one utterance); the first token of a response counts.",
+            "At most 1,024 tokens of the context are read, in whole turns (longest).",
         ),
     )
     lm: str = ""
     turns: Turns = "all"
     separator: Separator = "space"
+    longest: int = LONGEST
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return both from 0 to 1; coherence is NaN without a context."""
         model = models.lm(self.lm)
-        return {"holistic-coherence": scaled(conditional(items, model, self.turns, self.separator)),
+        return {"holistic-coherence": scaled(conditional(items, model, self.turns, self.separator, self.longest)),
                 "holistic-fluency": scaled(unconditional(items, model))}

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.likelihood._context import Separator, conditional, unconditional
+from metrics.likelihood._context import LONGEST, Separator, conditional, unconditional
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 
@@ -28,17 +28,18 @@ class Perplexity:
 
     card: ClassVar[MetricCard] = MetricCard(
         name="perplexity", title="Perplexity (negated)", columns=("perplexity",), family="likelihood", models=("lm",),
-        notes="Minus the perplexity of the response under a language model.", system="baseline",
+        notes="Minus the perplexity of the response under a language model.", system="baseline", later=("longest",),
     )
     lm: str = ""
     context: Literal["none", "all", "last"] = "none"
     separator: Separator = "end"
+    longest: int = LONGEST
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return minus the perplexity, at most −1; NaN without a token, or without the requested context."""
         model = models.lm(self.lm)
         means = unconditional(items, model) if self.context == "none" else conditional(
-            items, model, self.context, self.separator)
+            items, model, self.context, self.separator, self.longest)
         return {"perplexity": np.where(np.isfinite(means), -np.exp(np.minimum(-means, _LARGEST)), np.nan)}
 
     def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002

@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.likelihood._context import Turns, marks
+from metrics.likelihood._context import LONGEST, Turns, marks
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.words import reply, unscored
@@ -34,14 +34,16 @@ class Pmi:
         columns=("pmi", "pmi-sum", "pmi-share", "pmi-likelihood"), family="likelihood", needs=("context",),
         models=("lm",), revision=2, paper="https://aclanthology.org/N16-1014",
         notes="How much likelier the context makes the response, under a language model that nobody fine-tuned.",
-        system="baseline",
-        departures=("The quantity that the paper trains for, read off a language model that nobody fine-tuned.",),
+        system="baseline", later=("longest",), departures=(
+            "The quantity that the paper trains for, read off a language model that nobody fine-tuned.",
+            "At most 1,024 tokens of the context are read, in whole turns (longest)."),
     )
     lm: str = ""
     turns: Turns = "all"
     speakers: bool = True
     facts: bool = True
     start: str = ""
+    longest: int = LONGEST
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return natural logarithms, per token except for the sum; NaN without a context or for an empty response."""
@@ -50,7 +52,7 @@ class Pmi:
             turn.text.strip() for turn in item.context)]
         responses = [self._response(items[row]) for row in rows]
         after = model.log_likelihoods([(self._context(items[row]), text)
-                                       for row, text in zip(rows, responses, strict=True)])
+                                       for row, text in zip(rows, responses, strict=True)], self.longest)
         without = model.log_likelihoods([(self._opening(items[row]), text)
                                        for row, text in zip(rows, responses, strict=True)])
         conditional, unconditional = (np.array([values.sum(dtype=np.float64) for values in read])

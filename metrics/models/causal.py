@@ -31,6 +31,9 @@ from metrics.models.weights import Weights
 LOGITS = {"cpu": 256 * MEBIBYTE, "mps": 512 * MEBIBYTE, "cuda": 2048 * MEBIBYTE}
 """Bytes for scores over the vocabulary, in all batches that are read at a time."""
 
+UNLIMITED = 1 << 20
+"""More tokens than any context has."""
+
 Before: TypeAlias = str | tuple[str, ...]
 """The text before a continuation, or its turns, the oldest first, to be joined as they are."""
 
@@ -66,17 +69,21 @@ class LanguageModel:
     def tokenizer(self) -> Tokenizer:
         return Tokenizer(self.weights, networks.positions(self.networks[0].config))
 
-    def log_likelihoods(self, pairs: Sequence[tuple[Before, str]]) -> list[Vectors]:
-        """Return log p of every token of each second text after the first: (tokens,); no space is added between."""
-        return self._memory.through((self.weights.identity, "likelihoods"), pairs, self._pairs)
+    def log_likelihoods(self, pairs: Sequence[tuple[Before, str]], longest: int = UNLIMITED) -> list[Vectors]:
+        """Return log p of every token of each second text after the first: (tokens,); no space is added between.
 
-    def after_each(self, befores: Sequence[Before], continuations: Sequence[str]) -> Vectors:
+        Of the first text, at most `longest` tokens are read.
+        """
+        return self._memory.through((self.weights.identity, "likelihoods", longest), pairs,
+                                    lambda missing: self._pairs(missing, longest))
+
+    def after_each(self, befores: Sequence[Before], continuations: Sequence[str], longest: int = UNLIMITED) -> Vectors:
         """Return the mean log p per token of every continuation after every text: (befores, continuations).
 
         A text that is too long is cut once, for the longest continuation. A continuation without a token has NaN.
         """
-        rows = self._memory.through((self.weights.identity, "after each", tuple(continuations)), befores,
-                                    lambda missing: self._means(missing, continuations))
+        rows = self._memory.through((self.weights.identity, "after each", tuple(continuations), longest), befores,
+                                    lambda missing: self._means(missing, continuations, longest))
         return np.stack(rows) if rows else np.zeros((0, len(continuations)), np.float32)
 
     def answers(self, questions: Sequence[Asked], answers: Sequence[str]) -> list[Vectors]:
@@ -154,11 +161,13 @@ class LanguageModel:
         room = self.tokenizer.limit - len(self._beginning)
         return [ids[:room] for ids in self.tokenizer.plain(continuations)]
 
-    def _starts(self, befores: Sequence[Before], following: Sequence[int]) -> Iterator[list[int]]:
+    def _starts(self, befores: Sequence[Before], following: Sequence[int], longest: int) -> Iterator[list[int]]:
         """Yield what stands before continuations of so many tokens: the last turns that fit, never nothing."""
+        if longest < 1:
+            raise BadOption(f"longest={longest}: at least one token of a context is read")
         texts = self.tokenizer.plain(["".join(before) for before in befores])
         for before, ids, after in zip(befores, texts, following, strict=True):
-            room = self.tokenizer.limit - after - len(self._opening)
+            room = min(longest, self.tokenizer.limit - after - len(self._opening))
             fitting = ids if len(ids) <= room or isinstance(before, str) else self._last_turns(before, room)
             yield [*self._opening, *fitting[max(0, len(fitting) - room):]] or self._beginning
 
@@ -169,19 +178,19 @@ class LanguageModel:
 
         return ids(bisect.bisect_left(range(len(turns) - 1), True, key=lambda first: len(ids(first)) <= room))
 
-    def _pairs(self, pairs: Sequence[tuple[Before, str]]) -> list[Vectors]:
+    def _pairs(self, pairs: Sequence[tuple[Before, str]], longest: int) -> list[Vectors]:
         afters = self._cut([after for _, after in pairs])
-        groups = _grouped(self._starts([before for before, _ in pairs], list(map(len, afters))))
+        groups = _grouped(self._starts([before for before, _ in pairs], list(map(len, afters)), longest))
         read = self._read([Following(list(start), small_trees([afters[index] for index in indices]))
                            for start, indices in groups.items()])
         return _in_order(groups, read)
 
-    def _means(self, befores: Sequence[Before], continuations: Sequence[str]) -> list[Vectors]:
+    def _means(self, befores: Sequence[Before], continuations: Sequence[str], longest: int) -> list[Vectors]:
         afters = self._cut(continuations)
-        longest = max(map(len, afters), default=0)
+        most = max(map(len, afters), default=0)
         order = sorted(range(len(afters)), key=afters.__getitem__)  # neighbours share their beginnings
         groups = [Following(start, small_trees([afters[index] for index in order]))
-                  for start in self._starts(befores, [longest] * len(befores))]
+                  for start in self._starts(befores, [most] * len(befores), longest)]
         means = np.array([[value.mean() if value.size else np.nan for value in values]
                           for values in self._read(groups)], dtype=np.float32)
         return [row[np.argsort(order)] for row in means]

@@ -47,6 +47,17 @@ def mean(models: Models, before: str, after: str) -> float:
     return negative_loss(model, numbers(model, before) or [0], numbers(model, after))
 
 
+def test_the_limit_of_contexts_is_signed_where_it_is_not_the_default(models: Models) -> None:
+    item = make_item("a", "tea", context=("tea or coffee?", "coffee"))
+    for request in ("fed[{}]", "holistic[turns=all,{}]", "pmi[speakers=false,{}]", "perplexity[context=all,{}]"):
+        usual, limited = (registry.choose(request.format(f"longest={limit}")).metric for limit in (1024, 1))
+        assert "longest" not in signature(usual, models)
+        assert signature(limited, models).count("longest=1") == 1
+        if usual.card.scope == "item":
+            whole, cut = (metric.score([item], models)[usual.card.columns[0]] for metric in (usual, limited))
+            assert whole[0] != pytest.approx(cut[0], abs=1e-6), request
+
+
 def test_a_language_model_stands_in_the_signature(models: Models, tiny_lm: Path) -> None:
     for name in NAMES:
         assert f"lm={tiny_lm.name}@" in signature(registry.choose(name).metric, models)

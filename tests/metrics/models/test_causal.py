@@ -206,5 +206,12 @@ def test_a_long_context_loses_whole_turns_first(model: LanguageModel) -> None:
         np.testing.assert_allclose(values.mean(), means(model, [kept], [" tea"])[0, 0], **CLOSE)
         each = model.after_each([(first, second, last)], [" tea", " te"])
         np.testing.assert_allclose(each, means(model, [kept], [" tea", " te"]), **CLOSE)
+    for longest, kept in ((7, "efgh"), (8, "abc efgh")):
+        limited = model.after_each([("abc ", "efgh")], [" tea"], longest)
+        np.testing.assert_allclose(limited, means(model, [kept], [" tea"]), **CLOSE)
+        [values] = model.log_likelihoods([(("abc ", "efgh"), " tea")], longest)
+        np.testing.assert_allclose(values.mean(), limited[0, 0], **CLOSE)
+    with pytest.raises(BadOption):
+        model.after_each(["a"], ["b"], 0)
     whole, turns = model.log_likelihoods([("ab c", " tea"), (("ab ", "c"), " tea")])
     np.testing.assert_array_equal(turns, whole)
