@@ -50,6 +50,10 @@ class Results:
     def reliability(self) -> pandas.DataFrame:
         return self._with_places(frame(self.rows.reliability, rows.Reliability))
 
+    def decisions(self) -> pandas.DataFrame:
+        """Return, for every column on every quality, if it may replace a rater and how many ratings it is worth."""
+        return self._with_places(frame(self.rows.decisions, rows.Decision))
+
     def leads(self, first: str = "", second: str = "", *, board: str = "", dimension: str = "",
               datasets: Sequence[str] = ()) -> pandas.DataFrame:
         """Return the difference of two columns' means over a board or dimension, with its 95 % interval and p.

@@ -33,6 +33,8 @@ FLAGS = {
     "draws N": "number of resamples for rank intervals (default: 1000; 0: none)",
     "permutations N": "number of draws of PERM-BOTH for every pair of columns on the pages (default: 0); `harness "
                       "report` makes its own",
+    "epsilon SHARE": "share of items by which a metric may lose to the rater that it replaces: .1 for crowd workers "
+                     "(default), .15 for skilled raters, .2 for experts",
     "statistic": "partial: Spearman with the response length held constant; kendall: kendall-b (default: spearman)",
     "level": "over all items, within contexts or systems, or over the means of systems (default: items)",
     "examples N": "number of items per dataset, with texts, on which people and metrics disagree most (default: 6; "

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from benchmarks.errors import nearest
 from harness import own
-from harness.commands import _comparisons
+from harness.commands import _comparisons, _decisions
 from harness.commands._arguments import RESULTS, add
 from harness.commands._comparisons import Selection
 from harness.commands._output import print_correlations
@@ -37,11 +37,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--rule", choices=("wmt25",),
                       help="rank by the rule of WMT25's metrics task: mean of soft pairwise accuracy over systems and "
                            "pairwise accuracy with calibrated ties within contexts, with clusters by PERM-BOTH")
+    form.add_argument("--decide", action="store_true", help="whether each column may replace a rater, and how many "
+                                                            "ratings it is worth")
     form.add_argument("--latex", nargs="?", const="", metavar="BOARD",
                       help="print a board as a LaTeX table (default: the first)")
     add(parser, "dataset", "quality", default=[], help="only this dataset or quality; repeatable")
     add(parser, "metric", default=[], help="with --compare: test this column, or the columns of this metric, instead "
-                                           "of the best column; repeatable")
+                                           "of the best column; with --decide: only these; repeatable")
     add(parser, "statistic", "level", action="store")
     parser.add_argument("--test", choices=TEST_NAMES,
                         help="test for --compare or --clusters (default: perm-both, which swaps whole contexts; "
@@ -49,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "draws", default=0, help="number of resamples of contexts for BCa intervals, which replace intervals "
                                          "by formula, and of draws of perm-both and bootstrap (default for tests: "
                                          "1000)")
-    add(parser, "json", default=False, help="print one JSON object per correlation or comparison")
+    add(parser, "json", default=False, help="print one JSON object per correlation, comparison or decision")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,20 +66,20 @@ def run(args: argparse.Namespace) -> int:
         raise BadConfig("--clusters wmt requires --test perm-both")
     if args.clusters and args.json:
         raise BadConfig("--clusters has no JSON output; --compare --json prints the comparisons")
-    if args.rule and (args.statistic or args.level or args.test or args.metric):
-        raise BadConfig("--rule wmt25 takes no --statistic, --level, --test or --metric: it has its own")
     if args.draws < 0:
         raise BadConfig("--draws must be 0 or more")
     if args.latex is not None:
         _latex(results, args.latex)
     elif args.rule:
-        _wmt25(chosen, as_json=args.json)
+        _wmt25(chosen, args)
+    elif args.decide:
+        _decided(chosen, args)
     elif args.compare or args.clusters or args.statistic or args.level or args.draws:
         _restated(chosen, args, statistic, level)
     elif args.json:
         print_correlations(results, chosen.has)
     elif args.dataset or args.quality:
-        raise BadConfig("--dataset and --quality require --compare, --clusters, --statistic or --json")
+        raise BadConfig("--dataset and --quality require --compare, --clusters, --decide, --statistic or --json")
     else:
         print(summary(results))
     return 0
@@ -114,11 +116,22 @@ def _restated(chosen: Selection, args: argparse.Namespace, statistic: str, level
                 _comparisons.valued)(chosen), sep="\n")
 
 
-def _wmt25(chosen: Selection, *, as_json: bool) -> None:
+def _wmt25(chosen: Selection, args: argparse.Namespace) -> None:
+    if args.statistic or args.level or args.test or args.metric:
+        raise BadConfig("--rule wmt25 takes no --statistic, --level, --test or --metric: it has its own")
     rows = list(_comparisons.by_wmt25(chosen))
     if not rows:
         raise BadConfig("WMT25's rule needs a target with several systems, or with several responses to a context")
-    print(*(line if as_json else text for text, line in rows), sep="\n", end="")
+    print(*(line if args.json else text for text, line in rows), sep="\n", end="")
+
+
+def _decided(chosen: Selection, args: argparse.Namespace) -> None:
+    if args.statistic or args.level or args.test or args.draws:
+        raise BadConfig("--decide takes no --statistic, --level, --test or --draws: it has its own tests")
+    if args.json:
+        sys.stdout.writelines(files.json_line(row) for row, _ in _decisions.decisions(chosen))
+    else:
+        print(*_decisions.decided(chosen), sep="\n")
 
 
 def _latex(results: Results, board: str) -> None:

@@ -36,8 +36,8 @@ from metrics.metric import checkpoints
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "all", "metric", "with", "dataset", "columns", "scale", "quality", "split", "language", "data",
-        "aggregate", "limit", "sample", "ratings", "seed", "draws", "permutations", "statistic", "level", "examples",
-        *MODELS, *WORKERS, "store", "out", "dry-run", "rescore", "reuse", "json")
+        "aggregate", "limit", "sample", "ratings", "seed", "draws", "permutations", "epsilon", "statistic", "level",
+        "examples", *MODELS, *WORKERS, "store", "out", "dry-run", "rescore", "reuse", "json")
     parser.add_argument("--config", type=Path, metavar="FILE",
                         help="TOML file with a table [run]; flags take precedence")
 

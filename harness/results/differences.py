@@ -15,7 +15,7 @@ import numpy as np
 
 from harness.results.rows import Results
 
-COMPARED = ("correlations", "comparisons", "reliability", "ranking", "firmness",
+COMPARED = ("correlations", "comparisons", "reliability", "decisions", "ranking", "firmness",
             "disagreement", "vote_counts", "skips", "failures", "examples")
 
 Key = tuple[str, ...]

@@ -10,6 +10,7 @@
 | `firmness.parquet` | one `Firmness` per board, rule, kind of leader and unit |
 | `disagreement.parquet` | one `Disagreement` per dataset, quality, metric and column |
 | `vote_counts.parquet` | one `VoteCount` per dataset, quality, fifth of the best column's scores and rating |
+| `decisions.parquet` | one `Decision` per dataset, quality, metric and column |
 | `points/DATASET.parquet` | `ItemScores`: one row per item with ratings, scores, system and words |
 | `examples.json` | `Example`: items on which people and metrics disagree most, with their texts |
 | `timings.json` | `Timing`: seconds of scoring; the only file that differs between two runs of the same plan |
@@ -41,7 +42,8 @@ from harness.results.rows import TABLES, ItemScores, Results, Run
 SCHEMA = 1
 ENTRIES = ("datasets", "metrics", "trainings", "skips", "failures")
 """Tables in report.json."""
-PARQUET = ("correlations", "ranking", "comparisons", "reliability", "firmness", "disagreement", "vote_counts")
+PARQUET = ("correlations", "ranking", "comparisons", "reliability", "firmness", "disagreement", "vote_counts",
+           "decisions")
 
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, OSError)
 """Exceptions of JSON, pyarrow and records for malformed files; a type unknown to pyarrow is a RuntimeError."""

@@ -266,6 +266,38 @@ class Reliability:
 
 
 @dataclass(frozen=True, slots=True)
+class Decision:
+    """What a column may do on a target: take a rater's place, save ratings, share the first place.
+
+    `rho`, `rater_rho` and `constant_rho` are the shares of items on which the column, the raters and the best constant
+    are at least as near to the other raters; `passes` and `replaces` are the verdicts of statistics/replacement.py at
+    `epsilon`, over `items` items and `raters` compared raters, 0 if votes are exchangeable. `worth` is the number of
+    ratings that one rating with the column replaces, with its 95 % interval. `tied_first`: not significantly below the
+    best column that was not fitted on these ratings. A number is NaN, and a verdict false, where `note` gives a reason.
+    """
+
+    KEY: ClassVar = ("dataset", "quality", "metric", "column")
+    dataset: str
+    quality: str
+    metric: str
+    column: str
+    rho: float
+    rater_rho: float
+    constant_rho: float
+    winning_rate: float
+    passes: bool
+    replaces: bool
+    worth: float
+    worth_low: float
+    worth_high: float
+    tied_first: bool
+    epsilon: float
+    items: int
+    raters: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RankingRow:
     """A column on a board under a ranking rule.
 
@@ -526,6 +558,7 @@ class Results:
     firmness: Sequence[Firmness] = ()
     disagreement: Sequence[Disagreement] = ()
     vote_counts: Sequence[VoteCount] = ()
+    decisions: Sequence[Decision] = ()
     trainings: Sequence[TrainingEntry] = ()
     examples: Sequence[Example] = ()
     points: Sequence[ItemScores] = field(default=(), compare=False)

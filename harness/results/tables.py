@@ -26,7 +26,7 @@ def packed(rows: Sequence[Any], kind: type[Any]) -> bytes:
     """Return rows of one kind as a Parquet file."""
     if kind is Comparisons:
         return _packed_comparisons(rows)
-    types = {"str": pa.string(), "float": pa.float64(), "tuple[str, ...]": pa.list_(pa.string())}
+    types = {"str": pa.string(), "float": pa.float64(), "bool": pa.bool_(), "tuple[str, ...]": pa.list_(pa.string())}
     schema = pa.schema([(field.name, types.get(str(field.type), pa.int64())) for field in dataclasses.fields(kind)])
     return file_of(pa.table({name: [getattr(row, name) for row in rows] for name in schema.names}, schema=schema))
 

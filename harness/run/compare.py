@@ -50,23 +50,23 @@ def _permuted(target: TargetData, draws: Draws, cache: Cache) -> PairTests:
 
 def reliability(target: TargetData, draws: Draws, cache: Cache) -> tuple[Reliability, ...]:
     """Return the agreement of the raters: one against the others, half against half, and Krippendorff's alpha."""
-    votes, by_rater = among_people.votes(target.judged.votes), _by_rater(target)
+    votes, rated = among_people.votes(target.judged.votes), by_rater(target)
 
     def drawn() -> list[list[object]]:
         by_method = {
             "leave-one-out": among_people.leave_one_out(votes, spearmans, generator(draws.seed, *target.key)),
-            **({"leave-one-rater-out": among_people.leave_one_rater_out(by_rater, spearmans)} if by_rater.size else {}),
+            **({"leave-one-rater-out": among_people.leave_one_rater_out(rated, spearmans)} if rated.size else {}),
             correlate.RELIABILITY: among_people.split_half(votes, spearmans, generator(draws.seed, *target.key)),
             "alpha-ordinal": among_people.alpha(votes, "ordinal"),
             "alpha-interval": among_people.alpha(votes, "interval"),
         }
         return [[method, agreement.value, agreement.items, agreement.note] for method, agreement in by_method.items()]
 
-    key = [*target.key, draws.seed, votes.table.shape, by_rater.shape, digest(votes.table, by_rater)]
+    key = [*target.key, draws.seed, votes.table.shape, rated.shape, digest(votes.table, rated)]
     return tuple(Reliability(*target.key, *row) for row in cache.get("reliability", key, drawn))
 
 
-def _by_rater(target: TargetData) -> Array:
+def by_rater(target: TargetData) -> Array:
     """Return the votes as (raters, items), NaN if missing; empty where raters are unknown or there is only one."""
     names = sorted({name for raters in target.judged.raters for name in raters})
     table = np.full((len(names) if len(names) > 1 else 0, len(target.judged.means)), np.nan)

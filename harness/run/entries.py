@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,13 +79,19 @@ def metric_entries(plan: Plan, models: Models) -> list[MetricEntry]:
     return sorted([*scored, *reused.values()], key=lambda entry: entry.name)
 
 
-def judges(plan: Plan, models: Models, dataset: str) -> set[str]:
-    """Return the metrics that choose examples: no controls, none fitted on the ratings of the dataset."""
+def judges(plan: Plan, fitted: Collection[str]) -> set[str]:
+    """Return the metrics that choose examples: no controls, none `fitted` on the ratings of the dataset."""
+    families = {pick.label: pick.metric.card.family for pick in plan.chosen}
+    families |= {name: entry.family for name, entry in plan.reused.metrics.items()}
+    return {name for name, family in families.items() if family != "control"} - set(fitted)
+
+
+def fitted_on(plan: Plan, models: Models, dataset: str) -> set[str]:
+    """Return the metrics whose weights were fitted on the ratings of a dataset."""
     reused = plan.reused.metrics
-    scored = {pick.label for pick in plan.chosen if pick.label not in reused and pick.metric.card.family != "control"
-              and dataset not in composites.learned_on(pick.metric, models)}
-    return scored | {entry.name for entry in reused.values()
-                     if entry.family != "control" and dataset not in entry.learned_on}
+    return {pick.label for pick in plan.chosen if pick.label not in reused
+            and dataset in composites.learned_on(pick.metric, models)} | {
+        name for name, entry in reused.items() if dataset in entry.learned_on}
 
 
 def training_entries(chosen: Sequence[Chosen], models: Models) -> tuple[TrainingEntry, ...]:

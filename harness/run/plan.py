@@ -56,7 +56,8 @@ class Selection:
 class Draws:
     """Number of random draws for rank intervals and for PERM-BOTH; 0 disables them.
 
-    `quick` computes correlations only: no comparisons, no reliability. `statistics` are additional, each with a level.
+    `quick` computes correlations only: no comparisons, no reliability, no decisions. `statistics` are additional, each
+    with a level. `epsilon` is the share of items that a metric may win less than the rater that it replaces.
     """
 
     seed: int = 0
@@ -64,6 +65,7 @@ class Draws:
     permutations: int = 0
     quick: bool = False
     statistics: tuple[tuple[str, str], ...] = ()
+    epsilon: float = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class Plan:
     def options(self) -> dict[str, Any]:
         """Return all options that affect the results, except seed and environment, as recorded in the results."""
         options = {**self.selection.requested(), "draws": self.draws.ranks, "permutations": self.draws.permutations,
-                   "examples": self.examples}
+                   "epsilon": self.draws.epsilon, "examples": self.examples}
         if self.draws.statistics:
             options["statistics"] = [full_name(*statistic) for statistic in self.draws.statistics]
         if self.reused.name:

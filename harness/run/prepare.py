@@ -29,7 +29,8 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     if not requested.dry_run:
         sweep(requested.out)
     draws = plan.Draws(requested.seed, requested.draws, requested.permutations,
-                       statistics=additional_statistics(requested.statistic, requested.level))
+                       statistics=additional_statistics(requested.statistic, requested.level),
+                       epsilon=requested.epsilon)
     home = home_folder(requested.home)
     datasets.know(home)
     requested = dataclasses.replace(requested, dataset=tuple(sorted(
@@ -63,6 +64,7 @@ def check(requested: Settings) -> None:
             (requested.sample is not None and (requested.sample < 1 or requested.limit is not None),
              "--sample should be 1 or more, and stand without --limit"),
             (requested.draws < 0 or requested.permutations < 0, "--draws and --permutations should be 0 or more"),
+            (not 0 <= requested.epsilon < 1, f"--epsilon should be 0 or more and below 1, not {requested.epsilon:g}"),
             (requested.examples < 0, f"--examples should be 0 or more, not {requested.examples}"),
             (requested.out.parts[:1] and requested.out.parts[0].endswith(":"),
              f"--out {requested.out.parts[0]}//...: should be a folder; --store URL keeps the scores elsewhere"),

@@ -1,6 +1,6 @@
 """A run: score, correlate and compare each dataset, then rank over all of them. One dataset is in memory at a time.
 
-    Plan  ->  for each dataset: load -> score -> correlate -> compare  ->  rank  ->  Results
+    Plan  ->  for each dataset: load -> score -> correlate -> compare -> decide  ->  rank  ->  Results
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
 from harness.results.rows import TABLES, Failure, Results, Skip, Target, fitted
-from harness.run import compare, correlate, disagree, entries, environment, examples, firmness, intervals
+from harness.run import compare, correlate, decide, disagree, entries, environment, examples, firmness, intervals
 from harness.run import plan as plans
 from harness.run.correlate import TargetData
 from harness.run.plan import Plan
@@ -97,6 +97,7 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
     qualities = correlate.judged(dataset, plan.qualities(dataset.card))
     points = correlate.item_scores(dataset, qualities, scores, plan.selection.aggregations)
     first = len(tables["correlations"])
+    learned_here = entries.fitted_on(plan, work.models, dataset.card.name)
     for target in correlate.targets(points, qualities):
         agreement = compare.reliability(target, draws, cache) if cache else ()
         tables["correlations"] += correlate.correlations(target, reliability=agreement, cache=cache)
@@ -105,10 +106,13 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
         tables["comparisons"] += compare.comparisons(target, draws, cache) if cache else ()
         tables["reliability"] += agreement
         collected.votes[target.key] = firmness.votes(target.judged)
+        if cache:
+            tables["decisions"] += decide.decisions(target, draws.epsilon, draws.seed, cache,
+                                                    learned_here if dataset.kind == "real" else ())
         collected.data.append(dataclasses.replace(target, judged=dataclasses.replace(target.judged, votes=())))
     if plan.examples and dataset.card.shareable:
         tables["examples"] += examples.find(dataset, qualities, points, tables["correlations"][first:],
-                                            entries.judges(plan, work.models, dataset.card.name), plan.examples)
+                                            entries.judges(plan, learned_here), plan.examples)
     tables["datasets"].append(entries.dataset_entry(dataset, qualities))
     tables["points"].append(points)
     collected.counted[dataset.card.split, dataset.kind] |= {

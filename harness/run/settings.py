@@ -44,6 +44,7 @@ class Settings:
     seed: int = 0
     draws: int = 1000
     permutations: int = 0
+    epsilon: float = 0.1
     statistic: tuple[str, ...] = ()
     level: tuple[str, ...] = ()
     examples: int = 6

@@ -77,6 +77,12 @@ def alike(known: Mask) -> list[tuple[Mask, Codes]]:
     return [(known[columns[0]], np.array(columns, dtype=np.int64)) for columns in groups.values()]
 
 
+def folds(units: Codes, rng: np.random.Generator, number: int = 5) -> Codes:
+    """Deal whole units to folds of equal size at random, and return the fold of each row."""
+    dealt: Codes = rng.permutation(int(units.max(initial=-1)) + 1)[units] % number
+    return dealt
+
+
 def undefined(panel: Panel) -> str:
     """Return the reason why no correlation exists on this panel, or an empty string."""
     if panel.n < 3:

@@ -4,6 +4,7 @@ With p(1) <= ... <= p(k) the p-values that exist (a NaN remains and does not cou
 
     Holm (1979)                     max over j <= i of min(1, (k - j + 1) p(j)); bounds the chance of any false finding
     Benjamini & Hochberg (1995)     min over j >= i of min(1, k p(j) / j); bounds the share of false findings
+    Benjamini & Yekutieli (2001)    the same times 1 + 1/2 + ... + 1/k, for dependent tests too
 
 Clusters of metrics, sorted by value, follow WMT's translation tasks: they are separated where every metric above is
 significantly better than every metric below. By the rule of WMT's metrics task, a metric starts a new cluster if any
@@ -35,6 +36,12 @@ def holm(p: npt.ArrayLike) -> Array:
 def benjamini_hochberg(p: npt.ArrayLike) -> Array:
     """Adjust p-values by the step-up method of Benjamini and Hochberg."""
     return _adjusted(p, lambda ordered, rank: np.minimum.accumulate((len(ordered) / rank * ordered)[::-1])[::-1])
+
+
+def benjamini_yekutieli(p: npt.ArrayLike) -> Array:
+    """Adjust p-values by the step-up method of Benjamini and Yekutieli, which allows any dependence."""
+    return _adjusted(p, lambda ordered, rank: (1 / rank).sum() * np.minimum.accumulate(
+        (len(ordered) / rank * ordered)[::-1])[::-1])
 
 
 def over_pairs(p: Array, adjust: Callable[[Array], Array] = holm) -> Array:

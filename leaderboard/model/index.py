@@ -143,7 +143,7 @@ def only(results: Results, datasets: Collection[str]) -> Results:
     rows: dict[str, Any] = {
         name: tuple(row for row in getattr(results, name) if row.dataset not in dropped) for name in (
             "correlations", "skips", "failures", "comparisons", "reliability", "examples", "points", "timings",
-            "disagreement", "vote_counts")}
+            "disagreement", "vote_counts", "decisions")}
     for name in ("ranking", "firmness"):
         rows[name] = tuple(row for row in getattr(results, name)
                            if (BoardId.parse(row.board).split, row.origin) in boards)

@@ -1,0 +1,116 @@
+"""From votes and scores to decisions: may a column replace a rater, what is it worth, does it share the first place?"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+
+from harness.results.cache import Cache, digest
+from harness.results.rows import ColumnKey, Decision
+from harness.run.compare import by_rater, generator
+from harness.run.correlate import TargetData
+from harness.statistics.panel import Array, Codes, alike, folds, undefined
+from harness.statistics.permutation import below_draws
+from harness.statistics.pooled import ALPHA, all_pairs
+from harness.statistics.rank_intervals import TargetScores, correlations
+from harness.statistics.reliability import SINGLE
+from harness.statistics.replacement import LEAST, HeldOut, on_scale, replacement
+from harness.statistics.significance import holm
+from harness.statistics.worth import worth
+
+DRAWS = 2000
+"""Draws of PERM-BOTH; the tail of a normal distribution serves for smaller p."""
+FEW = 30
+"""Contexts below which a t test is rough."""
+VOTES = 1 << 20
+"""Columns times votes that are tested at once."""
+
+
+def decisions(target: TargetData, epsilon: float, seed: int, cache: Cache, fitted: Collection[str] = (),
+              ) -> Iterator[Decision]:
+    """Return the decision for every column; metrics `fitted` on these ratings have no share of the first place."""
+    if not target.names:
+        return
+    votes, exchangeable = _votes(target)
+    fold = folds(target.units, generator(seed, *target.key))
+    key = [*target.key, epsilon, exchangeable, votes.shape,
+           digest(votes, target.judged.means, target.system, target.units, fold)]
+    rows = cache.rows("decisions", key, list(map(digest, target.scores)),
+                      functools.partial(_numbers, target, votes, fold, epsilon, exchangeable=exchangeable))
+    tied = _tied_first(target, seed, cache, fitted)
+    for row, (metric, column) in enumerate(target.names):
+        rho, rater_rho, constant_rho, rate, passes, replaces, items, raters, value, low, high = rows[row].tolist()
+        yield Decision(*target.key, metric, column, rho, rater_rho, constant_rho, rate, bool(passes), bool(replaces),
+                       value, low, high, (metric, column) in tied, epsilon, int(items), int(raters),
+                       _note(target, row, votes, exchangeable=exchangeable))
+
+
+def _votes(target: TargetData) -> tuple[Array, bool]:
+    """Return the votes (raters, items), NaN if missing, and True if they must be taken as exchangeable."""
+    table = by_rater(target)
+    known = np.isfinite(table)
+    if ((known & (known.sum(axis=0) > 1)).sum(axis=1) >= LEAST).sum() > 1:
+        return table, False
+    votes = target.judged.votes
+    table = np.full((max(map(len, votes), default=0), len(votes)), np.nan)
+    for item, values in enumerate(votes):
+        table[:len(values), item] = values
+    return table, True
+
+
+def _numbers(target: TargetData, votes: Array, fold: Codes, epsilon: float, columns: Sequence[int], *,
+             exchangeable: bool) -> Array:
+    """Return the numbers of some columns: six of the replacement test, items and raters, and three of the worth."""
+    scores, human = target.scores[[*columns]], target.judged.means
+    numbers = np.full((len(columns), 11), np.nan)
+    numbers[:, 4:8] = 0
+    for rows, group in alike(np.isfinite(scores) & np.isfinite(human)):
+        units = target.units[rows]
+        held_out = HeldOut.of(votes[:, rows], units, exchangeable=exchangeable)
+        size = max(1, VOTES // max(1, len(held_out.item)))
+        for part in np.split(group, range(size, len(group), size)) if rows.sum() > 2 else ():
+            if len(held_out.item):
+                values = on_scale(held_out, scores[part][:, rows], fold[rows])
+                tested = dataclasses.astuple(replacement(held_out, values, epsilon))
+                numbers[part, :8] = np.stack(np.broadcast_arrays(*tested), axis=1)
+            saved = worth(human[rows], scores[part][:, rows], target.system[rows], units, fold[rows])
+            numbers[part, 8:] = np.stack([saved.value, saved.low, saved.high], axis=1)
+    return numbers
+
+
+def _tied_first(target: TargetData, seed: int, cache: Cache, fitted: Collection[str]) -> set[ColumnKey]:
+    """Return the column with the highest correlation, and those whose correlation is not significantly lower.
+
+    The test is PERM-BOTH to first order, as of leads over several targets, with p by Holm over the other columns.
+    """
+    scores = TargetScores(target.dataset, target.judged.means, target.scores, target.units)
+    ((values,),) = correlations([scores])
+    order = [row for row in np.argsort(-values, kind="stable").tolist()
+             if np.isfinite(values[row]) and target.names[row][0] not in fitted]
+
+    def drawn() -> list[float]:
+        ordered = dataclasses.replace(scores, scores=target.scores[order])
+        (tests,) = all_pairs([ordered], np.ones((1, 1)), generator(seed, *target.key), DRAWS, leads=1)
+        return list(holm(below_draws(tests, DRAWS)[0, 1:]).tolist())
+
+    if not order:
+        return set()
+    key = [*target.key, seed, DRAWS, digest(target.judged.means, target.scores[order], target.units)]
+    p = [1.0, *cache.get("tied-first", key, drawn)]
+    return {target.names[row] for row, value in zip(order, p, strict=True) if value >= ALPHA}
+
+
+def _note(target: TargetData, row: int, votes: Array, *, exchangeable: bool) -> str:
+    """Return limits of a decision, and reasons for a missing number."""
+    shared = np.isfinite(votes).sum(axis=0) > 1
+    contexts = len(np.unique(target.units[shared]))
+    values = votes[:, shared][np.isfinite(votes[:, shared])]
+    notes = {undefined(target.panel(row)): True, SINGLE: not shared.any(),
+             "every vote is the same": values.size > 0 and np.ptp(values) == 0,
+             "raters unknown, votes taken as exchangeable": exchangeable and shared.any(),
+             "2 raters: each is compared with only one other": len(votes) == 2 and shared.any(),
+             f"{contexts} contexts: the test is rough below {FEW}": 0 < contexts < FEW}
+    return "; ".join(note for note, holds in notes.items() if note and holds)

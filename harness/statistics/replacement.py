@@ -1,0 +1,163 @@
+"""The alternative annotator test: may a metric take the place of a rater?
+
+Calderon, Reichart & Dror (2025), 'The Alternative Annotator Test for LLM-as-a-Judge'. On every item that rater j and at
+least one other rated, metric and rater j are compared by their root mean squared difference from the others' votes; for
+votes of two values, that orders as the share of others who disagree:
+
+    W        1 if the metric is at least as near to the others as rater j, else 0; for the rater vice versa
+    rho      the mean of W over the items of a rater, averaged over raters; rater_rho likewise
+    p_j      of mean W of the metric > mean W of rater j - epsilon, by t; Benjamini & Yekutieli over raters
+    passes   if p_j < .05 for at least half of the raters: the winning rate
+
+Departures. A score gets the value of the rating scale that the nondecreasing map with the highest rho on the other
+folds of contexts gives it. Where raters hardly differ a constant passes too, so the best constant of the other folds is
+tested in the same way, and a metric replaces a rater only if its rho is also significantly above the constant's, by t.
+Standard errors are of whole contexts; if each item has its own, the test is the published one. Below 30 items the paper
+takes Wilcoxon's test, which with epsilon is no test of the mean and rejects too often; here it is t throughout. Where
+raters are unknown, votes are exchangeable: W is averaged over the votes of an item, and there is one p.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+from harness.statistics.panel import Array, Codes, Mask, Vector
+from harness.statistics.significance import benjamini_yekutieli
+
+ALPHA = 0.05
+LEAST = 10
+"""Fewest items of a rater who is compared with the metric; all votes count among the others'."""
+VALUES = 21
+"""Most values of a scale; a finer one is represented by quantiles of its votes."""
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """The test of each column; `raters` counts the raters compared, 0 if votes are exchangeable."""
+
+    rho: Vector
+    rater_rho: Vector
+    constant_rho: float
+    winning_rate: Vector
+    passes: Mask
+    replaces: Mask
+    items: int
+    raters: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Votes of compared raters on items with other votes, each with the mean of the `others`.
+
+    `weight` is the share of a vote in its rater's mean. A cell is a context of a rater: `cell` is that of each vote,
+    `rater` and `unit` are those of each cell. `raters` is their number, 0 if votes are exchangeable.
+    """
+
+    item: Codes
+    value: Vector
+    others: Vector
+    weight: Vector
+    cell: Codes
+    rater: Codes
+    unit: Codes
+    raters: int
+
+    @classmethod
+    def of(cls, votes: Array, units: Codes, *, exchangeable: bool = False) -> HeldOut:
+        """Take votes (raters, items), NaN if missing, and the context of each item.
+
+        If votes are `exchangeable`, their order means nothing, and they count as of one rater.
+        """
+        known = np.isfinite(votes)
+        counts, totals = known.sum(axis=0), np.where(known, votes, 0).sum(axis=0)
+        known &= counts > 1
+        rater, item = np.nonzero(known if exchangeable else known & (known.sum(axis=1) >= LEAST)[:, None])
+        value, weight = votes[rater, item], 1 / counts[item] if exchangeable else np.ones(len(item))
+        rater = np.zeros_like(rater) if exchangeable else np.unique(rater, return_inverse=True)[1]
+        weight /= np.bincount(rater, weights=weight)[rater]
+        unit, size = np.unique(units, return_inverse=True)[1], len(units)
+        cells, cell = np.unique(rater * size + unit[item], return_inverse=True)
+        return cls(item, value, (totals[item] - value) / (counts[item] - 1), weight, cell, cells // size, cells % size,
+                   0 if exchangeable else int(rater.max(initial=-1)) + 1)
+
+    def wins(self, values: Array) -> tuple[Array, Array]:
+        """Return W of values (rows, votes), and of the raters against them."""
+        of_value, of_rater = np.abs(values - self.others), np.abs(self.value - self.others)
+        return (np.where(of_value <= of_rater + TOLERANCE, 1.0, 0.0),
+                np.where(of_rater <= of_value + TOLERANCE, 1.0, 0.0))
+
+    def means(self, wins: Array) -> tuple[Array, Array]:
+        """Return the mean of each rater (rows, raters), and the influence of each cell on it (rows, cells)."""
+        sums = _sums(wins * self.weight, self.cell)
+        means = _sums(sums, self.rater)
+        return means, sums - np.bincount(self.cell, weights=self.weight) * means[:, self.rater]
+
+
+def on_scale(votes: HeldOut, scores: Array, fold: Codes) -> Array:
+    """Return the rating of each score (columns, items), learned on other folds, and in a last row the best constant."""
+    scale = np.unique(votes.value)
+    if len(scale) > VALUES:
+        scale = np.unique(np.quantile(votes.value, np.linspace(0, 1, VALUES), method="nearest"))
+    gains = votes.wins(np.repeat(scale[:, None], len(votes.item), axis=1))[0] * votes.weight
+    gains = np.array([np.bincount(votes.item, weights=row, minlength=len(fold)) for row in gains])
+    values = np.empty((len(scores) + 1, len(fold)))
+    for held in np.unique(fold):
+        rows = fold == held
+        learned = np.where(rows, 0.0, gains)
+        values[:-1, rows] = scale[steps(learned, scores)[:, rows]]
+        values[-1, rows] = scale[learned.sum(axis=1).argmax()]
+    return values
+
+
+def replacement(votes: HeldOut, values: Array, epsilon: float = 0.1) -> Replacement:
+    """Test values (columns + 1, items) on the rating scale, the last of which are a constant's."""
+    wins, lost_to = votes.wins(values[:, votes.item])
+    (rho, _), (rater_rho, _) = votes.means(wins), votes.means(lost_to)
+    means, parts = votes.means(lost_to[:-1] - wins[:-1])
+    p = _p_below(means - epsilon, parts, votes.rater)
+    rate = np.array([(benjamini_yekutieli(row) < ALPHA).mean() for row in p])
+    means, parts = votes.means(wins[-1] - wins[:-1])
+    by_context = _sums(parts, np.unique(votes.unit, return_inverse=True)[1]) / means.shape[1]
+    p = _p_below(means.mean(axis=1, keepdims=True), by_context, np.zeros(by_context.shape[1], np.int64))
+    return Replacement(rho[:-1].mean(axis=1), rater_rho[:-1].mean(axis=1), float(rho[-1].mean()), rate, rate >= 0.5,
+                       (rate >= 0.5) & (p[:, 0] < ALPHA), len(np.unique(votes.item)), votes.raters)
+
+
+def steps(gains: Array, scores: Array) -> Codes:
+    """Return the nondecreasing function of each row of scores (columns, items) with the highest sum of gains.
+
+    `gains` (values, items) is the gain of giving an item a value; the result has the index of each item's value.
+    """
+    order = np.argsort(scores, axis=1, kind="stable")
+    ordered = np.take_along_axis(scores, order, axis=1)
+    edge = np.ones((len(scores), scores.shape[1] + 1), np.bool_)
+    edge[:, 1:-1] = ordered[:, 1:] > ordered[:, :-1]
+    totals = np.zeros((len(gains), *edge.shape))
+    np.cumsum(gains[:, order], axis=2, out=totals[:, :, 1:])  # of the items before each edge
+    best, ahead = totals[0], []
+    for total in totals[1:]:
+        ahead.append(np.where(edge, best - total, -np.inf))
+        best = total + np.maximum.accumulate(ahead[-1], axis=1)
+    position, start = np.arange(edge.shape[1]), np.full((len(scores), 1), edge.shape[1])
+    index = np.zeros(scores.shape, np.int64)
+    for gain in reversed(ahead):
+        start = np.where(position <= start, gain, -np.inf).argmax(axis=1)[:, None]
+        index += position[:-1] >= start
+    return np.take_along_axis(index, np.argsort(order, axis=1), axis=1)
+
+
+def _p_below(means: Array, parts: Array, group: Codes) -> Array:
+    """Return p of each mean (rows, groups) being below 0, from the influence of each cell or context of a group."""
+    sizes = np.bincount(group)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = scipy.special.stdtr(sizes - 1, means / np.sqrt(_sums(parts**2, group) * sizes / (sizes - 1)))
+    return np.where(sizes > 1, p, 1.0)
+
+
+def _sums(rows: Array, group: Codes) -> Array:
+    """Sum each row by group: (rows, groups)."""
+    return np.array([np.bincount(group, weights=row) for row in rows])

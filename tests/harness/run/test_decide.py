@@ -1,0 +1,132 @@
+"""Decisions of a run: numbers of each column, verdicts beside a constant, ties for first place, reasons for gaps."""
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.dataset import Quality
+from harness.results.cache import Cache
+from harness.results.rows import Decision
+from harness.run import decide
+from harness.run.correlate import Judged, TargetData
+from harness.statistics.permutation import all_pairs_by_permutation
+from harness.statistics.significance import holm
+from tests.conftest import Invoke
+from tests.suite_run import SuiteRun
+
+NOISE = {"good": 0.4, "fair": 0.9, "poor": 4.0, "constant": 0.0}
+
+
+def rated(votes: list[tuple[float, ...]], scores: np.ndarray, raters: bool = True) -> TargetData:
+    """Return a target whose votes are from raters a, b, c in this order, or unknown."""
+    means = np.array([np.mean(row) if row else np.nan for row in votes])
+    names = tuple(tuple("abc"[:len(row)]) for row in votes) if raters else ()
+    return TargetData("toy", Judged(Quality("overall", 1, 5), tuple(votes), means, names),
+                      tuple((name, name) for name in list(NOISE)[:len(scores)]), scores,
+                      np.zeros(len(votes), np.int64), np.arange(len(votes)))
+
+
+@pytest.fixture
+def target(rng: np.random.Generator) -> TargetData:
+    truth = rng.normal(3, 1.2, 240)
+    votes = np.clip(np.rint(truth[:, None] + rng.normal(0, 0.8, (240, 3))), 1, 5)
+    scores = np.array([truth + rng.normal(0, noise, 240) if noise else np.full(240, 2.0) for noise in NOISE.values()])
+    return rated([tuple(row) for row in votes.tolist()], scores)
+
+
+def of(target: TargetData, folder: Path, fitted: tuple[str, ...] = ()) -> dict[str, Decision]:
+    return {row.column: row for row in decide.decisions(target, 0.1, 0, Cache(folder), fitted)}
+
+
+def test_a_good_metric_replaces_a_rater_and_a_constant_does_not(target: TargetData, tmp_path: Path) -> None:
+    rows = of(target, tmp_path)
+    assert (rows["good"].passes, rows["good"].replaces, rows["good"].raters) == (True, True, 3)
+    assert rows["good"].rho > rows["fair"].rho > rows["poor"].rho
+    assert rows["good"].worth > rows["fair"].worth > rows["poor"].worth > 0.95
+    assert not rows["poor"].replaces
+    assert not rows["constant"].replaces
+    assert rows["constant"].rho == rows["constant"].constant_rho == rows["good"].constant_rho
+    assert math.isnan(rows["constant"].worth)
+    assert rows["constant"].note == "every score is the same"
+
+
+def test_columns_tie_for_first_unless_perm_both_tells_them_apart(target: TargetData, tmp_path: Path) -> None:
+    rows, scores = of(target, tmp_path), target.scores[:3]
+    tests = all_pairs_by_permutation(target.judged.means, scores, rng=np.random.default_rng(0), draws=4000)
+    assert [row.tied_first for row in rows.values()] == [True, *(holm(tests.p[0, 1:]) >= 0.05), False]
+    assert not rows["fair"].tied_first
+    without = of(target, tmp_path, fitted=("good",))
+    assert [row.tied_first for row in without.values()] == [False, True, False, False]
+    close = dataclasses.replace(target, scores=np.vstack([target.scores[0], target.scores[0] + np.linspace(0, 1, 240)]),
+                                names=target.names[:2])
+    assert all(row.tied_first for row in of(close, tmp_path).values())
+
+
+def test_columns_are_cached_one_by_one(target: TargetData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    some = dataclasses.replace(target, scores=target.scores[1:], names=target.names[1:])
+    first, computed = of(some, tmp_path), list[int]()
+    worth = decide.worth
+    monkeypatch.setattr(decide, "worth", lambda human, scores, *rest: computed.append(len(scores)) or worth(
+        human, scores, *rest))
+    again = of(target, tmp_path)
+    assert sum(computed) == 1
+    for column, row in first.items():
+        assert str(dataclasses.replace(again[column], tied_first=row.tied_first)) == str(row)
+
+
+def test_missing_scores_leave_the_other_columns_as_they_are(target: TargetData, tmp_path: Path) -> None:
+    holes = target.scores.copy()
+    holes[1, :40], holes[2] = np.nan, np.nan
+    rows, before = of(dataclasses.replace(target, scores=holes), tmp_path), of(target, tmp_path)
+    assert rows["good"] == before["good"]
+    assert (rows["fair"].items, rows["good"].items) == (200, 240)
+    assert (math.isnan(rows["poor"].rho), math.isnan(rows["poor"].worth), rows["poor"].items) == (True, True, 0)
+    assert "0 rows" in rows["poor"].note
+
+
+@pytest.mark.parametrize(("votes", "raters", "note", "has"), [
+    ([(1.0,), (2.0,), (3.0,)] * 40, True, "no item has more than one vote", (False, True)),
+    ([(3.0, 3.0, 3.0)] * 120, True, "every vote is the same", (True, False)),
+    ([(1.0, 2.0), (3.0, 2.0), (5.0, 5.0)] * 40, True, "2 raters: each is compared with only one other", (True, True)),
+    ([(1.0, 2.0), (3.0, 2.0), (5.0, 5.0)] * 40, False, "raters unknown, votes taken as exchangeable", (True, True)),
+    ([(1.0, 2.0, 2.0), (3.0, 2.0, 2.0), (5.0, 5.0, 4.0)] * 4, True, "12 contexts: the test is rough below 30",
+     (True, True)),
+    ([()] * 120, True, "0 rows have both a rating and a score", (False, False))])
+def test_limits_of_the_data_have_one_line_each(
+        votes: list[tuple[float, ...]], raters: bool, note: str, has: tuple[bool, bool], tmp_path: Path) -> None:
+    target = rated(votes, np.random.default_rng(0).normal(size=(1, len(votes))), raters)
+    (row,) = decide.decisions(target, 0.1, 0, Cache(tmp_path))
+    assert note in row.note.split("; ")
+    assert (math.isfinite(row.rho), math.isfinite(row.worth)) == has
+    assert not row.replaces
+
+
+def test_report_prints_decisions_as_table_and_json(suite_run: SuiteRun, invoke: Invoke) -> None:
+    out = ("--out", suite_run.out)
+    lines = [json.loads(line) for line in invoke("report", *out, "--decide", "--json").out.splitlines()]
+    assert len(lines) == len(suite_run.results.decisions) == len(
+        {(row.dataset, row.quality, row.metric, row.column) for row in suite_run.results.correlations})
+    assert {"dataset", "quality", "metric", "column", "rho", "rater_rho", "constant_rho", "winning_rate", "passes",
+            "replaces", "worth", "worth_low", "worth_high", "tied_first", "epsilon"} <= lines[0].keys()
+    assert {row["epsilon"] for row in lines} == {0.1}
+    wanted = ("--dataset", "persona-usr", "--quality", "Overall", "--metric", "bleu")
+    some = [json.loads(line) for line in invoke("report", *out, "--decide", "--json", *wanted).out.splitlines()]
+    assert {(row["dataset"], row["quality"], row["metric"]) for row in some} == {("persona-usr", "Overall", "bleu")}
+    table = invoke("report", *out, "--decide").out
+    assert "ε = 0.1" in table
+    assert f"{len(lines) - 20} more rows" in table
+    columns = {line.split()[2] for line in invoke("report", *out, "--decide", *wanted).out.splitlines()
+               if line.startswith("persona-usr, Overall ")}
+    assert columns == {row["column"] for row in some}
+
+
+def test_epsilon_is_an_option_of_the_run(invoke: Invoke, tmp_path: Path) -> None:
+    flags = ("run", "--dataset", "persona-usr", "--data", "sample", "--quality", "Overall", "--metric", "length",
+             "--draws", 0, "--home", tmp_path / "home", "--out", tmp_path / "out")
+    invoke(*flags, "--epsilon", 0.2)
+    assert "ε = 0.2" in invoke("report", "--out", tmp_path / "out", "--decide").out
+    assert "--epsilon" in invoke(*flags, "--epsilon", 1.5, status=2).err
