@@ -110,8 +110,8 @@ def people(question: Question) -> str:
 
 
 def error(value: float) -> str:
-    """Format half of the 95 % interval from a standard error; "" if it is NaN."""
-    return f" ± {NORMAL * value:.2f}" if math.isfinite(value) else ""
+    """Format half of the 95 % interval from a standard error; "" if it is NaN, or 0 because there is one context."""
+    return f" ± {NORMAL * value:.2f}" if value > 1e-9 else ""
 
 
 def size(parameters: int) -> str:
