@@ -150,17 +150,39 @@ def is_name(text: str) -> bool:
     return re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", text) is not None
 
 
-def as_metric(kind: Any) -> type[Metric]:
-    """Return the class if it is a metric; else raise MetricError with the missing part."""
-    card = getattr(kind, "card", None)
-    if not (dataclasses.is_dataclass(kind) and callable(getattr(kind, "score", None)) and isinstance(card, MetricCard)):
-        raise MetricError(f"{kind.__qualname__} is no dataclass with a card and a method score")
-    if not is_name(card.name) or set(card.needs) - set(NEEDS) or not card.columns:
-        raise MetricError(f"{card.name!r}: a card has a name of small letters, digits and hyphens, one column or more, "
-                          f"and needs among {', '.join(NEEDS)}")
+def _takes_items(score: Any) -> bool:
+    """Return True for a method that can be called with items and models."""
+    try:
+        inspect.signature(score).bind(None, None, None)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _check_card(card: MetricCard) -> None:
+    """Raise MetricError for a name, columns, needs or levels that break a rule."""
+    if not is_name(card.name):
+        raise MetricError(f"the card's name {card.name!r} should be lower-case letters and digits, with hyphens "
+                          "between, such as green-tea")
+    if not card.columns:
+        raise MetricError(f"{card.name!r}: the card names no column")
+    if unknown := sorted(set(card.needs) - set(NEEDS)):
+        raise MetricError(f"{card.name!r}: the card needs {unknown[0]!r}; known: {', '.join(NEEDS)}")
     if not card.levels or set(card.levels) - set(get_args(Level)):
         raise MetricError(f"{card.name!r}: the levels of a card are {' and '.join(get_args(Level))}, one or both, not "
                           f"{', '.join(map(repr, card.levels)) or 'none'}")
+
+
+def as_metric(kind: Any) -> type[Metric]:
+    """Return the class if it is a metric; else raise MetricError with the missing part."""
+    card, name = getattr(kind, "card", None), kind.__qualname__
+    if not isinstance(card, MetricCard):
+        raise MetricError(f"{name} has no card: add `card: ClassVar[MetricCard] = MetricCard(...)`")
+    if not dataclasses.is_dataclass(kind):
+        raise MetricError(f"{name} is no dataclass: add @dataclass(frozen=True, slots=True) above `class {name}`")
+    if not _takes_items(getattr(kind, "score", None)):
+        raise MetricError(f"{name} needs a method `score(self, items, models)`")
+    _check_card(card)
     fields = dataclasses.fields(kind)
     models = {field.name for field in fields} & set(KINDS)
     if models != set(card.models):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import socket
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from unittest import mock
@@ -15,12 +17,18 @@ import numpy as np
 from benchmarks.dataset import Item, Level
 from harness.contract import hard
 from harness.contract.trial import Broken, Note, Trial
+from harness.run.correlate import judged
 from harness.scoring import score
+from harness.statistics.coefficients import spearmans
+from metrics import registry
 from metrics.errors import CannotScore, MissingResource
 from metrics.metric import as_metric, signature
 
 SEED = 7
 BATCHES = (1, 7, 64)
+NEGATIVE = -0.15
+"""Mean correlations with the ratings of the sample below this are no accident."""
+MANY = 10_000
 WHOLE = "not tried: the card says that a score depends on the other items of the dataset"
 
 
@@ -35,6 +43,10 @@ def complete_card(trial: Trial) -> str:
     signed = signature(trial.metric, trial.models)
     if not signed.isprintable():
         raise Broken(f"its signature is not one line of printable signs: {signed!r:.100}")
+    others = [(name, registry.card(name).columns) for name in registry.names() if name != card.name]
+    if shared := [(column, name) for name, columns in others for column in card.columns if column in columns]:
+        raise Note(f"its column {shared[0][0]!r} has the name of one of {shared[0][1]}; tables then say "
+                   f"{card.name}/{shared[0][0]}")
     return (f"{card.name}, columns {', '.join(card.columns)}, levels {', '.join(card.levels)}, needs "
             f"{', '.join((*card.needs, *card.resources, *card.models)) or 'nothing'}")
 
@@ -53,6 +65,33 @@ def sample(trial: Trial) -> str:
     return f"{numbers} of {sum(column.size for column in values.values())} values are numbers, on {', '.join(scored)}"
 
 
+def output(trial: Trial) -> str:
+    """Nothing is written to standard output, which belongs to the harness."""
+    dataset, _ = trial.first
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        trial.metric.score(dataset.items, trial.models)
+    if text := printed.getvalue().strip():
+        raise Note(f"prints to standard output: {text.splitlines()[0]!r:.80}; write to sys.stderr instead")
+    return "nothing on standard output"
+
+
+def direction(trial: Trial) -> str:
+    """Scores rise where people rate higher, on average over the qualities of the sample."""
+    values: dict[str, list[float]] = {}
+    for dataset in trial.scorable:
+        for target in judged(dataset, dataset.card.qualities):
+            for name, column in trial.sampled[0].get(dataset.card.name, {}).items():
+                rows = np.isfinite(target.means) & np.isfinite(column)
+                rho = spearmans(target.means[None, rows], column[None, rows])[0] if rows.sum() > 2 else np.nan
+                values.setdefault(name, []).append(rho)
+    with warnings.catch_warnings(action="ignore"):
+        means = {name: float(np.nanmean(rhos)) for name, rhos in values.items()}
+    if negative := [f"{name} {mean:.2f}" for name, mean in means.items() if mean < NEGATIVE]:
+        raise Note(f"agrees negatively with the sample's ratings ({', '.join(negative)}); higher must be better")
+    return "mean correlation with the sample's ratings: " + ", ".join(f"{name} {mean:.2f}"
+                                                                      for name, mean in list(means.items())[:3])
+
+
 def speed(trial: Trial) -> str:
     """Measure the speed, with models loaded."""
     datasets = [dataset for dataset in trial.scorable if dataset.card.name in trial.sampled[0]]  # loads and scores
@@ -60,7 +99,9 @@ def speed(trial: Trial) -> str:
     start = time.perf_counter()
     for dataset in datasets:
         trial.scored(dataset)
-    raise Note(f"{items / max(time.perf_counter() - start, 1e-9):,.0f} items per second over {items}")
+    seconds = max(time.perf_counter() - start, 1e-9)
+    many = f"; {MANY:,} items would take {MANY * seconds / items / 60:,.0f} minutes" if seconds > items / 100 else ""
+    raise Note(f"{items / seconds:,.0f} items per second over {items}{many}")
 
 
 def case(items: Sequence[Item], level: Level, trial: Trial) -> str:
@@ -104,7 +145,8 @@ def standalone(trial: Trial) -> str:
     if trial.metric.card.scope == "dataset":
         raise Note(WHOLE)
     dataset, scores = trial.hard
-    return trial.compare(dataset.items, scores, trial.scored_in_batches(dataset, 1), "alone")
+    with _hint_at_scope():
+        return trial.compare(dataset.items, scores, trial.scored_in_batches(dataset, 1), "alone")
 
 
 def batched(trial: Trial) -> str:
@@ -112,8 +154,9 @@ def batched(trial: Trial) -> str:
     if trial.metric.card.scope == "dataset":
         raise Note(WHOLE)
     dataset, whole = trial.first
-    texts = [trial.compare(dataset.items, whole, trial.scored_in_batches(dataset, size), f"in batches of {size}")
-             for size in BATCHES]
+    with _hint_at_scope():
+        texts = [trial.compare(dataset.items, whole, trial.scored_in_batches(dataset, size), f"in batches of {size}")
+                 for size in BATCHES]
     return "; ".join(dict.fromkeys(texts))
 
 
@@ -134,8 +177,20 @@ def offline(trial: Trial) -> str:
             raise Note(f"has no scores without the network: {error}") from error
     text = trial.compare(dataset.items, before, after, "without the network")
     if requested:
-        raise Note(f"asks for {', '.join(sorted(requested)[:3])} and does without: {text}")
+        raise Broken(f"asks for {', '.join(sorted(requested)[:3])}: metrics must not use the network; `models` has "
+                     f"models and resources (without it: {text})")
     return f"asks for no connection; {text}"
+
+
+@contextlib.contextmanager
+def _hint_at_scope() -> Iterator[None]:
+    """Add the remedy to the finding that a score depends on other items."""
+    try:
+        yield
+    except Broken as error:
+        if str(error).startswith("raises "):
+            raise
+        raise Broken(f'{error}; if a score depends on other items, the card has scope="dataset"') from error
 
 
 @contextlib.contextmanager
@@ -161,6 +216,8 @@ def _no_network() -> Iterator[set[str]]:
 CHECKS: dict[str, Callable[[Trial], str]] = {
     "card": complete_card,
     "sample": sample,
+    "output": output,
+    "direction": direction,
     "speed": speed,
     **{name: functools.partial(case, items, "turn") for name, items in hard.cases().items()},
     "whole dialogues": functools.partial(case, hard.dialogues(), "dialogue"),

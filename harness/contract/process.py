@@ -47,7 +47,7 @@ def _check(process: Process, question: Mapping[str, Any], timeout: float) -> tup
         if not process.alive:
             process.ask({"ask": "load"}, timeout, dict)
     except WorkerFailed as error:
-        raise BrokenPlugin(str(error)) from error
+        raise BrokenPlugin(str(error).removeprefix(f"{process.name}: BrokenPlugin: ")) from error
     try:
         answer = process.ask(question, timeout, dict)
     except WorkerFailed as error:

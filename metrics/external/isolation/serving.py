@@ -98,4 +98,4 @@ def _message(error: BaseException) -> str:
     root = str(Path(__file__).parent)
     lines = [f"{Path(frame.filename).name} line {frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)
              if not frame.filename.startswith((root, "<", sys.base_prefix))]
-    return f"{error}" + (f" ({lines[-1]})" if lines else "")
+    return f"{error}" + (f" ({lines[-1]})" if lines and not isinstance(error, BrokenPlugin) else "")

@@ -3,6 +3,7 @@
 import itertools
 import random
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,7 +101,7 @@ GENERATOR = random.Random(3)  # noqa: S311
 BROKEN: list[tuple[str, Metric, str]] = [
     ("card", of_each(lambda item: 1.0, title=""), "no title"),
     ("card", of_each(lambda item: 1.0, notes=""), "neither a paper nor notes"),
-    ("card", of_each(lambda item: 1.0, name="Odd One"), "small letters"),
+    ("card", of_each(lambda item: 1.0, name="Odd One"), "lower-case letters"),
     ("card", of_each(lambda item: 1.0, levels=("dialog",)), "turn and dialogue, one or both, not 'dialog'"),
     ("sample", made(lambda items: {"odd": np.ones(1)}), "has shape (1,)"),
     ("sample", of_each(lambda item: np.nan), "scores no item at all"),
@@ -121,7 +122,8 @@ def test_broken_promises_are_found(home: Path) -> None:
         finding = check(name, metric, home)
         assert (finding.state, finding.check) == ("BROKEN", name)
         assert part in finding.text
-    assert {*CRASHES, *(name for name, _, _ in BROKEN), "network off"} == set(CHECKS), "every check has a metric"
+    notes = {"network off", "output", "direction"}
+    assert {*CRASHES, *(name for name, _, _ in BROKEN), *notes} == set(CHECKS), "every check has a metric"
 
 
 def test_kept_promises_are_a_note_or_ok(home: Path) -> None:
@@ -136,10 +138,20 @@ def test_kept_promises_are_a_note_or_ok(home: Path) -> None:
             ("batches of 1, 7 and 64", ranks, "note", ""),
             ("nothing but a response", of_each(lambda item: 1.0, needs=("references",)), "note",
              "not scored: no item has references, which the card needs"),
-            ("network off", of_each(len_of), "ok", "asks for no connection; exactly equal")):
+            ("network off", of_each(len_of), "ok", "asks for no connection; exactly equal"),
+            ("output", made(greets), "note", "hello"),
+            ("output", of_each(len_of), "ok", ""),
+            ("card", made(refuses, columns=("bleu-1",)), "note", "tables then say odd/bleu-1"),
+            ("direction", of_each(lambda item: -len_of(item)), "note", "higher must be better"),
+            ("direction", of_each(len_of), "ok", "odd 0.")):
         finding = check(name, metric, home)
         assert finding.state == state
         assert part in finding.text
+
+
+def greets(items: Sequence[Item]) -> Any:
+    sys.stdout.write("hello\n")
+    return {"odd": np.ones(len(items))}
 
 
 def refuses(items: Sequence[Item]) -> Any:
@@ -156,7 +168,7 @@ def cannot(item: Item) -> float:
 
 @pytest.mark.parametrize(("offline", "state", "part"), [
     (lambda item: 0.0, "BROKEN", "0 without the network"),
-    (lambda item: 1.0, "note", "asks for 127.0.0.1:9 and does"),
+    (lambda item: 1.0, "BROKEN", "asks for 127.0.0.1:9: metrics must not use the network"),
     (cannot, "note", "no scores without the network: the service is gone"),
     (lambda item: 1 / 0, "BROKEN", "raises ZeroDivisionError")])
 def test_scores_without_the_network_are_the_same_or_refused(
@@ -186,6 +198,12 @@ def test_rounding_is_tolerated(noise: float, state: str, part: str, home: Path) 
     assert part in finding.text
     if noise:
         assert check("an item alone", metric, home, tolerance=0.0).state == "BROKEN"
+
+
+def test_dependence_on_the_batch_names_the_remedy(home: Path) -> None:
+    metric = made(lambda items: {"odd": np.full(len(items), float(len(items)))})
+    for name in ("an item alone", "batches of 1, 7 and 64"):
+        assert 'scope="dataset"' in check(name, metric, home).text
 
 
 def test_a_large_score_hides_no_difference(home: Path) -> None:

@@ -135,7 +135,7 @@ NO_METRIC = (
     ("import no_such_module", "line 1: ModuleNotFoundError"), ("x = (", "line 1: SyntaxError"),
     ("def deep():\n    raise ValueError('a\\nb')\ndeep()", "line 2: ValueError: a"), ("x = 1", "holds no metric"),
     ("\x00", "Error"), (TWO, "2 metrics, Marks in line 10 and Others in line"),
-    (source().replace("def score", "def scare"), "marks.py, line 10: "), (source(name="Marks!"), "small letters"),
+    (source().replace("def score", "def scare"), "marks.py, line 10: "), (source(name="Marks!"), "lower-case letters"),
     (source().replace("family=", "familly="), "did you mean 'family'?"),
     ("class Odd(BaseException): pass\nraise Odd", "line 2: Odd"),
     (source(name="bleu"), "marks.py: a built-in metric is named 'bleu'; give the card another name"),
