@@ -97,7 +97,8 @@ def scale_of(values: Mapping[str, int], scales: Sequence[tuple[str, ...]] = ()) 
     """
     labels = {value.casefold() for value in values} - MISSING
     for scale in (*scales, *SCALES):
-        if (labels if scale not in scales else labels - set(map(str, range(10)))) <= set(scale) and labels:
+        stray = set(map(str, range(10))) if scale in scales else set()  # a digit among labels is refused with its line
+        if labels & set(scale) and labels - stray <= set(scale):
             return Scale(tuple(scale))
     voted = {value: count for value, count in values.items() if value.casefold() in labels}
     bad = sum(count for value, count in voted.items() if math.isnan(number(value)))

@@ -134,7 +134,7 @@ def _line(drift: TableDifference) -> str:
         return f"{drift.table}: {drift.common} rows, all equal"
     text = f"{drift.table}: {len(drift.differ)} of {drift.common} rows differ"
     if drift.where:
-        text += f"; the largest difference is {drift.largest:.3g}, in {', '.join(drift.where)}"
+        text += f"; the largest difference is {drift.largest:.3g}, in {', '.join(map(str, drift.where))}"
     return text + f"; {len(drift.gone)} are gone, {len(drift.new)} are new"
 
 

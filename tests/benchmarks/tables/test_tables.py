@@ -90,8 +90,8 @@ CASES = {
         "t.csv", lines("response,safe,useful", "Yo,Yes,To some extent", "Ye,no,No", "Ya,YES,Yes", "Yi,No,no"),
         {"safe": [[1], [0], [1], [0]], "useful": [[1], [0], [2], [0]]}, report=("no < to some extent < yes",)),
     "labels whose order the user states": Case(
-        "t.csv", lines("response,verdict", "Yo,Meh", "Ye,Ace", "Ya,Awful", "Yi,Ace"),
-        {"verdict": [[1], [2], [0], [2]]}, scales=("awful < meh < ace",)),
+        "t.csv", lines("response,verdict,fun", "Yo,Meh,1", "Ye,Ace,2", "Ya,Awful,3", "Yi,Ace,1"),
+        {"verdict": [[1], [2], [0], [2]], "fun": [[1], [2], [3], [1]]}, scales=("awful < meh < ace",)),
     "missing votes in many spellings": Case(
         "t.csv", lines("response,fun", "Yo,1", "Ye,N/A", "Ya,-", "Yi,", "Yu,?", "Yy,3"),
         {"fun": [[1], [], [], [], [], [3]]}, report=("4 rows without a rating",)),
