@@ -45,8 +45,8 @@ def build(results: Results) -> tuple[Page, ...]:
     both = [pair for column, pair in shown.items() if not is_control(index, column)
             and all(len(mean.sources) > 1 for mean in pair)]
     then = [now for then, now in both if then.positive]
-    lead = (f"Of {plural(len(both), 'metric')} with values on several sources of each era, {len(then)} agree with "
-            "people on chatbots up to 2021: the 95 % interval of the mean lies above 0. On today’s models, "
+    lead = (f"Of {plural(len(both), 'metric')} with values on several sources of each era, {len(then) or 'none'} agree "
+            "with people on chatbots up to 2021: the 95 % interval of the mean lies above 0. On today’s models, "
             f"{sum(now.positive for now in then) or 'none'} of these do.")
     return (Page(PATH, "What holds up on recent ratings", "Then and now", (
         Section("picture", "", (means_picture(index, shown),)),
