@@ -129,7 +129,7 @@ def _decided(chosen: Selection, args: argparse.Namespace) -> None:
     if args.statistic or args.level or args.test or args.draws:
         raise BadConfig("--decide takes no --statistic, --level, --test or --draws: it has its own tests")
     if args.json:
-        sys.stdout.writelines(files.json_line(row) for row, _ in _decisions.decisions(chosen))
+        sys.stdout.writelines(map(files.json_line, _decisions.selected(chosen)))
     else:
         print(*_decisions.decided(chosen), sep="\n")
 

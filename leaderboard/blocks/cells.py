@@ -30,9 +30,9 @@ def number_cell(value: float, leaders: tuple[float, float] = NO_LEADERS, *, shad
     return Cell(number(value), marks=lead_marks(value, leaders), shade=shade(value) if shaded else "")
 
 
-def known_cell(value: float) -> Cell:
+def known_cell(value: float, decimals: int = 3) -> Cell:
     """Show a value, or an empty cell if it is NaN."""
-    return number_cell(value) if math.isfinite(value) else Cell("", title="unknown")
+    return Cell(number(value, decimals)) if math.isfinite(value) else Cell("", title="unknown")
 
 
 def missing(why: str) -> Cell:

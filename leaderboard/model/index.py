@@ -50,6 +50,7 @@ class Index:
             self.columns[row.dataset].add((row.metric, row.column))
         self.valued = {(row.dataset, row.quality) for row in results.correlations if has_value(row)}
         self.reliability = {(row.dataset, row.quality, row.method): row.value for row in results.reliability}
+        self.decisions = {(row.dataset, row.quality, row.metric, row.column): row for row in results.decisions}
         self.warnings = {(entry.name, quality.name): quality.warning for entry in self.datasets
                          for quality in entry.qualities if quality.warning}
         self.fitted = fitted(results.metrics, results.datasets)

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from harness.results.rows import Firmness, RankingRow, Results, Skip
+from harness.statistics.pooled import weights
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import STATISTIC, Column, Index, plural
 from leaderboard.model.questions import PLAIN, SIZES, Answer, Choice, Question, best_of_each
@@ -88,7 +89,25 @@ def evidence(index: Index, question: Question, answer: Answer) -> str:
     constant = len(index.warnings.keys() & set(question.targets))
     warning = (f" Nearly all votes are equal on {constant} of {plural(len(question.targets), 'quality', 'qualities')} "
                "behind this." if 2 * constant >= len(question.targets) else "")
-    return f"{score(question, row)}{lead or '.'}{warning}{cost}"
+    return f"{score(question, row)}{lead or '.'}{warning}{_decided(index, question, answer.best)}{cost}"
+
+
+def _decided(index: Index, question: Question, column: Column) -> str:
+    """State where a column may replace a rater, and how many ratings one with it is worth; "" if neither is known."""
+    rows = [row for target in question.targets if (row := index.decisions.get((*target, *column)))
+            and not index.is_fitted(column, target[0])]
+    worths = {row: row.worth for row in rows if math.isfinite(row.worth)}
+    tested = [row for row in rows if math.isfinite(row.rho)]
+    replaces = ""
+    if tested:
+        yes = sum(row.replaces for row in tested)
+        replaces = (f" It may replace a rater on {yes or 'none'} of {plural(len(tested), 'quality', 'qualities')} with "
+                    f"several votes (ε = {tested[0].epsilon:g}).")
+    if not worths:
+        return replaces
+    worth = float(weights([row.dataset for row in worths], question.rules[0]) @ list(worths.values()))
+    return (f"{replaces} A rating with it is worth {worth:.2f} ratings; to halve the ratings takes a metric of "
+            "r = 0.71.")
 
 
 def score(question: Question, row: RankingRow) -> str:

@@ -12,6 +12,8 @@ import numpy.typing as npt
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results
 from leaderboard.blocks.boards import CONTROL, dataset_board
 from leaderboard.blocks.cells import column_cell, known_cell, lead_marks, leaders, missing
+from leaderboard.blocks.decisions import EXPLAINED as DECISIONS
+from leaderboard.blocks.decisions import by_target, decision_table, limits
 from leaderboard.blocks.pictures import example_blocks, vote_picture
 from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Row, Section, Table, numeric
 from leaderboard.model.index import ONE_RATER, Index, main_quality, make_index
@@ -47,7 +49,7 @@ def _page(index: Index, entry: DatasetEntry, points: ItemScores | None) -> Page:
         detail=", ".join(filter(None, (split, entry.level, f"{entry.items} items"))),
         sections=(Section("card", "The dataset",
                           (_facts(entry, split, points), _qualities(index, entry), Prose(AGREE))),
-                  Section("correlation", "Leading metrics", _leading(index, entry)),
+                  Section("correlation", "Leading metrics", _leading(index, entry)), *_decisions(index, entry),
                   *((Section("systems", "Mean rating of each system", systems),) if systems else ()),
                   *_disagreement(index, entry), *_examples(index, entry)),
         group="Datasets", order=1)
@@ -91,6 +93,13 @@ def _leading(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
     return (replace(board, groups={title: rows}),
             *((Prose(f"{more} more columns are in the downloads: correlations.csv or the bundle.",
                      link="methods.html#files"),) if more > 0 else ()))
+
+
+def _decisions(index: Index, entry: DatasetEntry) -> Iterator[Section]:
+    """Show for the best columns of each quality if they may replace a rater, and how many ratings they are worth."""
+    if decisions := by_target(index, (row for row in index.results.decisions if row.dataset == entry.name)):
+        yield Section("decisions", "Replacing raters, saving ratings", (
+            decision_table(index, decisions, index.data()), *map(Prose, limits(decisions)), Prose(DECISIONS)))
 
 
 def _systems(index: Index, entry: DatasetEntry, points: ItemScores) -> tuple[Block, ...]:

@@ -1,0 +1,63 @@
+"""The table of decisions: may a column replace a rater, and how many ratings is one with it worth?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from harness.results.rows import Decision
+from leaderboard.blocks.cells import column_cell, fitted_cell, known_cell
+from leaderboard.blocks.tables import Cell, Heading, Row, Table, numeric
+from leaderboard.model.index import Index, Target, plural
+
+ROWS = 20
+EXPLAINED = ("Worth: how many ratings one rating with the metric replaces, with its 95 % interval. ρ: share of items "
+             "on which the metric is at least as near to the other raters as a rater; Rater, Constant: the same of "
+             "the raters and of the best constant. Replaces: ρ is significantly above the raters’ less ε, and above "
+             "the constant’s; as constant: only above the raters’ less ε. First: the highest correlation, or not "
+             "significantly below it.")
+
+
+def by_target(index: Index, rows: Iterable[Decision]) -> dict[Target, list[Decision]]:
+    """Return decisions by target, the columns with the highest correlation first."""
+    def value(row: Decision) -> float:
+        correlation = index.correlation((row.dataset, row.quality), (row.metric, row.column))
+        return correlation.value if correlation and math.isfinite(correlation.value) else -math.inf
+
+    decisions: dict[Target, list[Decision]] = {}
+    for row in sorted(rows, key=lambda row: (-value(row), row.metric, row.column)):
+        decisions.setdefault((row.dataset, row.quality), []).append(row)
+    return dict(sorted(decisions.items()))
+
+
+def decision_table(index: Index, decisions: Mapping[Target, Sequence[Decision]], data: str) -> Table:
+    """Draw the best columns of each target, at most ROWS in all."""
+    shown = [row for rows in decisions.values() for row in rows[:max(1, ROWS // len(decisions))]][:ROWS]
+    headings = (Heading("Quality", "stub"), Heading("Metric", "words"),
+                *numeric("Spearman", "Worth", "95 %", "ρ", "Rater", "Constant"), Heading("Replaces", "words"),
+                Heading("First", "words"))
+    return Table.of("decisions-table", f"Replacing raters (ε = {shown[0].epsilon:g}) and saving ratings",
+                    headings, (_cells(index, row) for row in shown), data)
+
+
+def _cells(index: Index, row: Decision) -> Row:
+    target, column = (row.dataset, row.quality), (row.metric, row.column)
+    correlation, name = index.correlation(target, column), column_cell(index, column)
+    verdict = "yes" if row.replaces else "as constant" if row.passes else "no" if math.isfinite(row.rho) else ""
+    interval = f"{row.worth_low:.2f}–{row.worth_high:.2f}" if math.isfinite(row.worth) else ""
+    return (Cell(", ".join(target)), fitted_cell(name) if index.is_fitted(column, row.dataset) else name,
+            known_cell(correlation.value if correlation else math.nan), known_cell(row.worth, 2), Cell(interval),
+            *map(known_cell, (row.rho, row.rater_rho, row.constant_rho)),
+            Cell(verdict, title=f"winning rate {row.winning_rate:.2f}" if verdict else row.note),
+            Cell("yes" if row.tied_first else ""))
+
+
+def limits(decisions: Mapping[Target, Sequence[Decision]]) -> Iterator[str]:
+    """Return the limits of the decisions in words, each with the qualities that it is of."""
+    notes: dict[str, dict[Target, None]] = {}
+    for target, rows in decisions.items():
+        for note in filter(None, (note for row in rows for note in row.note.split("; "))):
+            notes.setdefault(note, {})[target] = None
+    for note, targets in notes.items():
+        names = "; ".join(map(", ".join, targets)) if len(targets) < 4 else plural(len(targets), "quality", "qualities")
+        yield f"{names}: {note}"

@@ -1,0 +1,46 @@
+"""Decisions on the pages: the table of a dataset, and the clauses of the front page's answer."""
+
+import math
+from dataclasses import replace
+
+from harness.results.rows import Decision, Results
+from leaderboard.blocks.decisions import ROWS
+from leaderboard.model.index import make_index
+from leaderboard.model.questions import PLAIN, answers, default, questions
+from leaderboard.model.sentences import evidence
+from leaderboard.pages import dataset
+from tests.leaderboard.conftest import CELLS, table
+
+
+def decision(target: tuple[str, str], column: str, worth: float, **fields: object) -> Decision:
+    row = Decision(*target, "bleu", column, 0.8, 0.7, 0.6, 1.0, True, True, worth, worth - 0.1, worth + 0.1, False, 0.2,
+                   90, 3, "2 raters: each is compared with only one other")
+    return replace(row, **fields)  # type: ignore[arg-type]
+
+
+def test_dataset_page_lists_the_best_columns_of_each_quality(results: Results) -> None:
+    made = replace(results, decisions=[
+        decision(CELLS[0], "bleu1", 1.1), decision(CELLS[0], "bleu2", 1.2, replaces=False),
+        decision(CELLS[1], "bleu2", math.nan, rho=math.nan, passes=False, replaces=False), *(
+            decision(CELLS[1], f"other{number}", 1.0) for number in range(30))])
+    page = next(page for page in dataset.build(made) if page.label == "fed-turn")
+    rows = table(page, "decisions-table").rows
+    assert len(rows) == ROWS // 2 + 2
+    assert [[cell.text for cell in row] for row in rows[:2]] == [
+        ["fed-turn, Interesting", "bleu2", "0.200", "1.20", "1.10–1.30", "0.800", "0.700", "0.600", "as constant", ""],
+        ["fed-turn, Interesting", "bleu1", "0.100", "1.10", "1.00–1.20", "0.800", "0.700", "0.600", "yes", ""]]
+    assert "ε = 0.2" in table(page, "decisions-table").caption
+
+
+def test_the_answer_says_where_a_rater_is_replaced_and_the_worth(results: Results) -> None:
+    question = default(questions(results))
+    assert question is not None
+    answer = answers(results)[question.name, PLAIN]
+    assert "worth" not in evidence(make_index(results), question, answer)
+    metric, column = answer.best
+    made = replace(results, decisions=[
+        decision(target, column, worth, metric=metric, replaces=worth > 1.3)
+        for target, worth in zip(question.targets, (1.2, 1.4, 1.6), strict=True)])
+    text = evidence(make_index(made), question, answer)
+    assert "replace a rater on 2 of 3 qualities with several votes (ε = 0.2)" in text
+    assert "worth 1.40 ratings" in text
