@@ -54,6 +54,14 @@ class Results:
         """Return, for every column on every quality, if it may replace a rater and how many ratings it is worth."""
         return self._with_places(frame(self.rows.decisions, rows.Decision))
 
+    def firmness(self) -> pandas.DataFrame:
+        """Return the fewest datasets, contexts and votes without which another metric leads a board."""
+        return frame(self.rows.firmness, rows.Firmness).astype({"removed": "Int64"})
+
+    def disagreement(self) -> pandas.DataFrame:
+        """Return the correlation of every column on every quality by the spread of the raters' votes."""
+        return self._with_places(frame(self.rows.disagreement, rows.Disagreement))
+
     def leads(self, first: str = "", second: str = "", *, board: str = "", dimension: str = "",
               datasets: Sequence[str] = ()) -> pandas.DataFrame:
         """Return the difference of two columns' means over a board or dimension, with its 95 % interval and p.

@@ -141,27 +141,27 @@ def _leads(pool: Pool, targets: Sequence[Target], rule: str, columns: Sequence[s
 def by_wmt25(chosen: Selection) -> Iterator[tuple[str, str]]:
     """Return each board by WMT25's rule as a table and as JSON lines, an object per column."""
     from harness.run.item_statistics import by_wmt25
+    from harness.statistics.wmt25 import KINDS, mean
 
-    for split, origin, names, tasks, outcome in by_wmt25(chosen.results, chosen.has, chosen.draws or DRAWS):
+    for split, origin, names, tasks, clusters in by_wmt25(chosen.results, chosen.has, chosen.draws or DRAWS):
         size, shown = len(names), [*labels(names), "a constant", "random numbers"]
-        values = {"value": outcome.values, **outcome.by_kind}
-        table_of = {kind: [*column[:size], column[size], np.mean(column[size + 1:])] for kind, column in values.items()}
-        ranked = sorted((row for row in range(size) if outcome.clusters[row]),
-                        key=lambda row: (outcome.clusters[row], -outcome.values[row]))
-        cells = [(str(outcome.clusters[row] or ""), shown[row], *(number(column[row]) for column in table_of.values()))
+        values = {name: [*column[:size], column[size], np.mean(column[size + 1:])] for name, column in (
+            ("value", mean(tasks)), *((kind, mean(tasks, kind)) for kind in KINDS))}
+        ranked = sorted(np.flatnonzero(clusters).tolist(), key=lambda row: (clusters[row], -values["value"][row]))
+        cells = [(str(clusters[row] or ""), shown[row], *(number(column[row]) for column in values.values()))
                  for row in (*ranked, size, size + 1)]
         datasets = {dataset for dataset, _ in chosen.targets if chosen.entry((dataset, "")).split == split}
         heads: dict[str, Kind] = {"Cluster": "rank", "Metric": "stub",
                                   **_numbers("mean", "soft pairwise accuracy", "pairwise accuracy with ties")}
         left_out = f"{size - len(ranked)} columns lack a value on a task. " if len(ranked) < size else ""
-        title = (f"{split}, WMT25's rule: {plural(tasks, 'task')} on {plural(len(datasets), 'dataset')}. {left_out}"
-                 f"Clusters by PERM-BOTH over contexts ({chosen.draws or DRAWS} draws), one-sided, 5 %")
+        title = (f"{split}, WMT25's rule: {plural(len(tasks), 'task')} on {plural(len(datasets), 'dataset')}. "
+                 f"{left_out}Clusters by PERM-BOTH over contexts ({chosen.draws or DRAWS} draws), one-sided, 5 %")
         yield table(title, heads.items(), DATA["own" if split == "own" else origin], cells), "".join(json.dumps(filled({
-            "split": split, "origin": origin, "rule": "wmt25", "tasks": tasks, "cluster": cluster or None,
-            "metric": metric, "column": column, **{kind: float(column_[row]) for kind, column_ in table_of.items()},
+            "split": split, "origin": origin, "rule": "wmt25", "tasks": len(tasks), "cluster": cluster or None,
+            "metric": metric, "column": column, **{kind: float(column_[row]) for kind, column_ in values.items()},
         }), ensure_ascii=False) + "\n" for row, ((metric, column), cluster) in enumerate(zip(
             [*names, ("chance", "constant"), ("chance", "random numbers")],
-            [*outcome.clusters[:size], 0, 0], strict=True)))
+            clusters[:size + 2], strict=True)))
 
 
 def compared(chosen: Selection) -> Iterator[str]:

@@ -111,11 +111,11 @@ def by_williams(results: Results, statistic: str, wanted: Callable[[str, str], b
 
 
 def by_wmt25(results: Results, wanted: Callable[[str, str], bool], draws: int,
-             ) -> Iterator[tuple[str, str, list[ColumnKey], int, wmt25.Outcome]]:
+             ) -> Iterator[tuple[str, str, list[ColumnKey], list[wmt25.Task], list[int]]]:
     """Rank the columns of each split and kind of data by WMT25's rule.
 
-    Yield split, kind, columns, number of tasks and outcome; after the columns it has those of CHANCE. Correlations with
-    ratings that a metric was fitted on count as missing.
+    Yield split, kind, columns, tasks and clusters. After the columns, tasks have those of CHANCE. Scores count as
+    missing on the datasets on which a metric was fitted.
     """
     entries, seen = {entry.name: entry for entry in results.datasets}, fitted(results.metrics, results.datasets)
     boards: dict[tuple[str, str], list[TargetData]] = {}
@@ -135,7 +135,7 @@ def by_wmt25(results: Results, wanted: Callable[[str, str], bool], draws: int,
                                  functools.partial(wmt25.draws, number=draws, rng=rng))
         if tasks:
             complete = np.isfinite([task.values[:len(names)] for task in tasks]).all(axis=0)
-            yield split, kind, names, len(tasks), wmt25.outcome(tasks, np.flatnonzero(complete).tolist())
+            yield split, kind, names, tasks, wmt25.clusters(tasks, np.flatnonzero(complete).tolist())
 
 
 def chance(target: TargetData, request: Request) -> Iterator[Correlation]:

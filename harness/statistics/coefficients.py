@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from harness.statistics.panel import Array, Mask, Panel, Vector, undefined
+from harness.statistics.panel import Array, Mask, Panel, Vector, alike, undefined
 from harness.statistics.ranks import ranks, standardised
 
 EXPLAINED = 1e-12
@@ -64,6 +64,14 @@ def pearsons(human: Array, metrics: Array) -> Vector:
 def spearmans(human: Array, metrics: Array) -> Vector:
     """Return Spearman's rho of each row, as `pearsons` does."""
     return _of_rows(human, metrics, lambda x, y: product_moments(ranks(x), ranks(y)))
+
+
+def spearmans_where_known(human: Vector, metrics: Array) -> Vector:
+    """Return Spearman's rho of each row of scores on the items that have a rating and a score; NaN if missing."""
+    values = np.full(len(metrics), math.nan)
+    for rows, columns in alike(np.isfinite(metrics) & np.isfinite(human)):
+        values[columns] = spearmans(human[rows], metrics[columns][:, rows])
+    return values
 
 
 def kendalls(human: Vector, metrics: Array) -> Vector:

@@ -15,9 +15,9 @@ import math
 import numpy as np
 import scipy
 
-from harness.statistics.coefficients import spearmans
+from harness.statistics.coefficients import spearmans_where_known
 from harness.statistics.firmness import Votes
-from harness.statistics.panel import Array, Codes, Vector, alike
+from harness.statistics.panel import Array, Codes, Vector
 
 
 def spread(votes: Votes, items: int) -> Vector:
@@ -37,11 +37,9 @@ def parts(values: Vector, number: int) -> Codes:
 
 def by_third(human: Vector, scores: Array, spreads: Vector) -> Array:
     """Return Spearman's rho of each column on each third of the spread (columns, thirds)."""
-    third, values = parts(spreads, 3), np.full((len(scores), 3), math.nan)
-    for number in range(3):
-        for rows, columns in alike(np.isfinite(scores) & np.isfinite(human) & (third == number)):
-            values[columns, number] = spearmans(human[rows], scores[columns][:, rows])
-    return values
+    third = parts(spreads, 3)
+    return np.column_stack([spearmans_where_known(np.where(third == number, human, np.nan), scores)
+                            for number in range(3)])
 
 
 def divergences(votes: Votes, scores: Array) -> Vector:

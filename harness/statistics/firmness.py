@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.statistics.coefficients import spearmans
+from harness.statistics.coefficients import spearmans_where_known
 from harness.statistics.influence import SpearmanInfluence
-from harness.statistics.panel import Array, Codes, Vector, alike
+from harness.statistics.panel import Array, Codes, Vector
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.ranks import ranks
 
@@ -70,8 +70,8 @@ class Board:
 
     def means(self, human: Mapping[int, Vector], columns: Sequence[int]) -> Vector:
         """Return the means of columns, with other ratings of some targets."""
-        rows = [_correlations(human[index], target.scores[columns]) if index in human else self.values[index, columns]
-                for index, target in enumerate(self.targets)]
+        rows = [spearmans_where_known(human[index], target.scores[columns]) if index in human else row[columns]
+                for index, (target, row) in enumerate(zip(self.targets, self.values, strict=True))]
         return np.asarray(self.weight @ np.array(rows))
 
 
@@ -144,13 +144,6 @@ def _first(true: Callable[[int], bool], guess: int, limit: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if true(middle) else (middle, high)
     return high
-
-
-def _correlations(human: Vector, scores: Array) -> Vector:
-    values = np.full(len(scores), math.nan)
-    for rows, columns in alike(np.isfinite(scores) & np.isfinite(human)):
-        values[columns] = spearmans(human[rows], scores[columns][:, rows])
-    return values
 
 
 def _context(target: TargetScores) -> Codes:

@@ -6,11 +6,9 @@
     value    mean over the tasks, all of equal weight
 
 Metrics form clusters by one-sided p below 5 %, unadjusted (significance.py, `wmt`). In a draw each context swaps the
-two standardised metrics with probability 1/2, in all tasks of its dataset, and the differences of the tasks add up:
-
-    ties     sum over contexts of the accuracies at the two thresholds, which are not calibrated again
-    soft     p(i, j) is approximated by Phi(-z), z = sum d / sqrt(sum d^2) over the differences d of two systems in
-             shared contexts, else their difference of means over its standard error when rows are permuted
+two standardised metrics with probability 1/2, in all tasks of its dataset, and the differences of the tasks add up.
+Tie thresholds are not calibrated again, and p(i, j) is approximated by Phi(-z), z = sum d / sqrt(sum d^2) over the
+differences d of two systems in shared contexts, else their difference of means over its standard error.
 
 Departures from mt-metrics-eval, which the task uses: it swaps single responses, or pairs of them; it tries a sample of
 thresholds; it stops its draws early; its p(i, j) in a draw has no approximation.
@@ -19,7 +17,7 @@ thresholds; it stops its draws early; its p(i, j) in a draw has no approximation
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,15 +41,6 @@ class Task:
     kind: str
     values: Vector
     differences: Callable[[int, int], Vector]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """The mean over tasks of each metric, its cluster, 0 if unranked, and its mean over the tasks of a kind or NaN."""
-
-    values: Vector
-    clusters: Sequence[int]
-    by_kind: Mapping[str, Vector]
 
 
 def tasks(panel: Panel, scores: Array, kept: Callable[[int], Table]) -> list[Task]:
@@ -79,10 +68,15 @@ def tasks(panel: Panel, scores: Array, kept: Callable[[int], Table]) -> list[Tas
     return made
 
 
-def outcome(every: Sequence[Task], metrics: Sequence[int]) -> Outcome:
-    """Average the tasks, and cluster the metrics of these indices, which lack no value."""
-    values = np.mean([task.values for task in every], axis=0)
-    clusters, previous, members = np.zeros(len(values), dtype=np.int64), 1, list[int]()
+def mean(every: Sequence[Task], kind: str = "") -> Vector:
+    """Return the mean of each metric over the tasks, or over those of a kind; NaN if there are none."""
+    values = [task.values for task in every if kind in ("", task.kind)]
+    return np.asarray(np.mean(values, axis=0) if values else np.full(len(every[0].values), math.nan))
+
+
+def clusters(every: Sequence[Task], metrics: Sequence[int]) -> list[int]:
+    """Return the cluster of each metric, 1 the best; 0 except for the named ones, which lack no value."""
+    values, numbers, members, last = mean(every), np.zeros(len(every[0].values), np.int64), list[int](), 1
 
     def worse(metric: int, better: int) -> bool:
         drawn = np.mean([task.differences(better, metric) for task in every], axis=0)
@@ -90,11 +84,9 @@ def outcome(every: Sequence[Task], metrics: Sequence[int]) -> Outcome:
 
     for metric in sorted(metrics, key=lambda metric: -values[metric]):
         differs = any(worse(metric, better) for better in members)
-        previous += differs
-        clusters[metric], members = previous, [metric] if differs else [*members, metric]
-    by_kind = {kind: [task.values for task in every if task.kind == kind] for kind in KINDS}
-    return Outcome(values, clusters.tolist(), {
-        kind: np.mean(rows, axis=0) if rows else np.full(len(values), math.nan) for kind, rows in by_kind.items()})
+        last, members = last + differs, [metric] if differs else [*members, metric]
+        numbers[metric] = last
+    return numbers.tolist()
 
 
 def draws(contexts: int, number: int, rng: np.random.Generator) -> Table:
@@ -131,9 +123,9 @@ def _soft_draws(panel: Panel, scores: Array, unit: Codes, masks: Table) -> Calla
     spread = np.sqrt((centred**2).mean(axis=1, keepdims=True))
     standard = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 0)
     features = _features(panel.take(rated), np.vstack([panel.human[rated], standard]), unit[rated], masks.shape[1])
-    whole = features.sum(axis=1)  # (1 + metrics, features, pairs of systems)
+    whole = features.sum(axis=1)  # (1 + metrics, 2, pairs of systems)
     people = _p(whole[0])
-    drawn = np.stack([np.tensordot(masks, row, 1) for row in features[1:]])  # (metrics, draws, features, pairs)
+    drawn = np.stack([np.tensordot(masks, row, 1) for row in features[1:]])  # (metrics, draws, 2, pairs of systems)
 
     def differences(first: int, second: int) -> Vector:
         mixed = drawn[first] - drawn[second] + whole[1 + second]
@@ -144,34 +136,25 @@ def _soft_draws(panel: Panel, scores: Array, unit: Codes, masks: Table) -> Calla
 
 
 def _features(panel: Panel, values: Array, unit: Codes, units: int) -> Table:
-    """Return the sums a, u and t of each unit for each pair of systems (rows, units, features, pairs of systems).
-
-    z = a / sqrt(u - t^2). Without t, which is 0 in shared contexts, if all pairs share contexts.
-    """
+    """Return the sums of d and d^2 of each unit for each pair of systems (rows, units, 2, pairs of systems)."""
     systems, pairs = np.unique(panel.system), []
     means = np.stack([pairwise.by_context(panel, row) for row in values], axis=-1)  # (systems, contexts, rows)
     of_context = unit[np.unique(panel.context, return_index=True)[1]]
     for i, j in zip(*np.triu_indices(len(systems), 1), strict=True):
-        sums = np.zeros((units, 3, len(values)))
         if (shared := np.isfinite(difference := means[i] - means[j])[:, 0]).any():
-            a = difference[shared]
-            np.add.at(sums, of_context[shared], np.stack([a, a**2, 0 * a], axis=1))
+            where, d, centred = of_context[shared], difference[shared], difference[shared]
         else:
-            of_pair = (panel.system == systems[i]) | (panel.system == systems[j])
-            x, first = values[:, of_pair].T, panel.system[of_pair] == systems[i]
-            sizes = np.where(first, first.sum(), (~first).sum())[:, None]
-            scale = (1 / first.sum() + 1 / (~first).sum()) / (len(x) - 1)
-            sign = np.where(first, 1, -1)[:, None]
-            np.add.at(sums, unit[of_pair], np.stack([sign * x / sizes, scale * x**2, math.sqrt(scale / len(x)) * x],
-                                                    axis=1))
-        pairs.append(sums)
-    table = np.stack(pairs, axis=-1).transpose(2, 0, 1, 3).astype(np.float32)
-    return table if table[:, :, 2].any() else np.ascontiguousarray(table[:, :, :2])
+            sides = [np.flatnonzero(panel.system == systems[side]) for side in (i, j)]
+            parts = [sign * values[:, side].T / len(side) for sign, side in zip((1, -1), sides, strict=True)]
+            where, d = unit[np.concatenate(sides)], np.concatenate(parts)
+            centred = np.concatenate([part - part.mean(axis=0) for part in parts])
+        pairs.append(np.zeros((units, 2, len(values))))
+        np.add.at(pairs[-1], where, np.stack([d, centred**2], axis=1))
+    return np.stack(pairs, axis=-1).transpose(2, 0, 1, 3).astype(np.float32)
 
 
 def _p(features: Table) -> Table:
-    """Return Phi(-z) of features (..., features, pairs of systems); 1/2 without variance."""
-    a, u, *t = np.moveaxis(features, -2, 0)
-    variance = u - t[0] ** 2 if t else u
-    z = np.divide(a, np.sqrt(np.abs(variance)), out=np.zeros_like(a), where=variance > pairwise.ROUNDING)
+    """Return Phi(-z) of the two sums (..., 2, pairs of systems); 1/2 without variance."""
+    total, square = features[..., 0, :], features[..., 1, :]
+    z = np.divide(total, np.sqrt(np.abs(square)), out=np.zeros_like(total), where=square > pairwise.ROUNDING)
     return np.asarray(scipy.special.ndtr(-z))

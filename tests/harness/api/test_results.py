@@ -19,6 +19,7 @@ def test_tables_have_every_row_of_the_results(suite_run: SuiteRun) -> None:
     rows = suite_run.results
     for table, expected in ((results.correlations(), rows.correlations), (results.rankings(), rows.ranking),
                             (results.reliability(), rows.reliability), (results.decisions(), rows.decisions),
+                            (results.firmness(), rows.firmness), (results.disagreement(), rows.disagreement),
                             (results.comparisons(), [row for target in rows.comparisons for row in target])):
         assert len(table) == len(expected)
         for number in (0, len(expected) - 1):

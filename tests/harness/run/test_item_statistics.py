@@ -115,3 +115,37 @@ def test_a_run_keeps_requested_statistics_after_the_default(tmp_path: Path, invo
     assert results.run.options["statistics"] == added
     with pytest.raises(BadConfig, match="did you mean 'partial'"):
         additional_statistics(["partiall"], [])
+
+
+def test_wmt25_ranks_by_the_mean_of_two_accuracies(suite_run: SuiteRun, invoke: Invoke) -> None:
+    printed = invoke("report", "--out", suite_run.out, "--dataset", "persona-usr", "--rule", "wmt25", "--json").out
+    columns = [json.loads(line) for line in printed.splitlines()]
+    assert [row["column"] for row in columns[-2:]] == ["constant", "random numbers"]
+    ranked = sorted((row for row in columns if row["cluster"]), key=lambda row: -row["value"])
+    assert [row["cluster"] for row in ranked] == sorted(row["cluster"] for row in ranked)
+    assert {row["column"]: row["value"] for row in ranked} == pytest.approx(
+        {row["column"]: (row["soft"] + row["ties"]) / 2 for row in ranked})
+    table = invoke("report", "--out", suite_run.out, "--dataset", "persona-usr", "--rule", "wmt25").out
+    assert ranked[0]["column"] in table.splitlines()[5]
+    refused = invoke("report", "--out", suite_run.out, "--rule", "wmt25", "--statistic", "kendall", status=2).err
+    assert "--rule wmt25 takes no --statistic" in refused
+
+
+def test_wmt25_needs_systems_or_responses_to_the_same_context(tmp_path: Path, invoke: Invoke) -> None:
+    ratings = tmp_path / "tea.csv"
+    ratings.write_text("context,response,overall\n" + "".join(
+        f"cup {number},{'tea ' * number},{1 + number % 5}\n" for number in range(8)), encoding="utf-8")
+    invoke("run", "--dataset", ratings, "--metric", "length", "--out", tmp_path / "out")
+    assert "needs a target with several systems" in invoke(
+        "report", "--out", tmp_path / "out", "--rule", "wmt25", status=2).err
+
+
+def test_accuracies_have_chance_levels_beside_them(suite_run: SuiteRun, invoke: Invoke) -> None:
+    columns = {row["column"]: row for row in rows(invoke, suite_run, "--statistic", "pairwise-accuracy")}
+    (points,) = (points for points in suite_run.results.points if points.dataset == "jsalt")
+    (human,) = points.human.values()
+    rated = human[np.isfinite(human)]
+    tied = np.mean((rated[:, None] == rated)[np.triu_indices(len(rated), 1)])
+    assert columns["constant"]["value"] == pytest.approx(tied)
+    assert 0.3 < columns["random numbers"]["value"] < 0.7
+    assert "constant" not in {row["column"] for row in rows(invoke, suite_run, "--statistic", "kendall-c")}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harness.results.pooled import Pool
-from harness.results.rows import Correlation, Example, ItemScores, Results, Timing
+from harness.results.rows import Correlation, Example, Firmness, ItemScores, Results, Timing
 from leaderboard.blocks.boards import cost_cell
 from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask
@@ -21,6 +21,7 @@ from leaderboard.model.numbers import BETTER, NO_DIFFERENCE, WORSE, worst
 from leaderboard.model.questions import PLAIN, answers, best_of_each, default, equals, questions
 from leaderboard.model.sentences import NONE, evidence, verdict
 from leaderboard.pages import front
+from leaderboard.render.text import summary
 from tests.leaderboard.conftest import SCRIPT, altered, ranking, row, script_data, table
 
 
@@ -43,6 +44,22 @@ def test_answer_names_leaders_without_each_dataset(results: Results) -> None:
     assert ("Leaving out one dataset at a time: still first without 2 of 3; without fed-turn, "
             f"{SCRIPT} / x|y leads. Cost") in texts["overall"]
     assert "left out" not in texts["interesting"]
+
+
+def test_page_and_terminal_say_how_firm_a_first_place_is(results: Results) -> None:
+    question = default(questions(results))
+    assert question is not None
+    removals = {"datasets": None, "contexts": 12, "votes": 1400}
+    best = answers(results)[question.name, PLAIN].best
+    places = [Firmness(board, "real", question.rules[0], "spearman", among, *best, unit, removed, 9000, "x", (), ("y",))
+              for board in (question.name, question.id.group) for among in ("all", "unfitted")
+              for unit, removed in removals.items()]
+    shown = replace(results, firmness=places)
+    sentence = "Another metric would lead without at most 12 of 9,000 contexts or at most 1,400 of 9,000 votes."
+    assert f"{sentence} Tied with it: y." in " ".join(summary(shown).split())
+    (page, *_) = front.build(shown)
+    assert all(text in str(page) for text in (sentence, "tied with 1 column"))
+    assert "Another metric would lead" not in str(front.build(results))
 
 
 def test_leading_control_is_not_recommended(results: Results) -> None:
