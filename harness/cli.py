@@ -36,7 +36,7 @@ CONTINUE = "finished work is kept; repeat the command to continue"
 GROUPS = {
     "start here": ("run", "report", "publish"),
     "bring your own": ("new", "check", "leaderboard", "import"),
-    "decide": ("estimate",),
+    "decide": ("estimate", "power"),
     "models and data": ("fetch", "list", "show", "doctor"),
     "share results": ("submit", "verify"),
     "challenges": ("challenge",)}

@@ -95,7 +95,7 @@ class Pool:
             return []
         names = list(dict.fromkeys(name for family in wanted for name in family))
         indices = [[names.index(name) for name in family] for family in wanted]
-        scores = [self._scores(target, names) for target in targets]
+        scores = [self.target_scores(target, names) for target in targets]
         drawn = functools.partial(_drawn, scores, indices, rule, self.seed)
         keys = [digest(*(table for target in scores for table in (target.human, target.scores[family], target.context)))
                 for family in indices]
@@ -107,7 +107,8 @@ class Pool:
 
     def digests(self, targets: Sequence[Target], columns: Sequence[ColumnKey]) -> list[str]:
         """Return a digest per column, equal for columns with the same scores up to rounding errors."""
-        tables = [self._scores(target, columns).scores.astype(np.float32) + 0 for target in targets]  # -0 becomes 0
+        tables = [self.target_scores(target, columns).scores.astype(np.float32) + 0  # -0 becomes 0
+                  for target in targets]
         return [digest(*(scores[row] for scores in tables)) for row in range(len(columns))]
 
     def reached(self, targets: Sequence[Target], column: ColumnKey, rule: str = "dev") -> float:
@@ -125,7 +126,7 @@ class Pool:
                     if np.ptp(human[np.isfinite(human)]) > 0:
                         yield entry, quality
 
-    def _scores(self, target: Target, names: Sequence[ColumnKey]) -> TargetScores:
+    def target_scores(self, target: Target, names: Sequence[ColumnKey]) -> TargetScores:
         """Return the ratings of a target and the scores of columns, without those fitted on it."""
         dataset, quality = target
         points = self.points[dataset]

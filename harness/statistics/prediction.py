@@ -7,11 +7,11 @@ With y the ratings and f the scores of n rated items, g the scores of N others (
              (y - ȳ - w (f - f̄)) / n   or   w (g - ḡ) / N,   c = r / (r - k),   r contexts with ratings
     ends     of the interval: x with (mean - x)² = t² error² (x - low)(high - x) / ((mean - low)(high - mean))
 
-The slope b is within systems and shared by them, so it takes few ratings of each. It costs one degree of freedom, which
-systems share by their contexts: k is 1 plus that share. For ratings alone, w is 0 and k is 1. t has
-n² / Σ n_context² - k degrees of freedom, fewer if contexts differ in size. Since b is a slope, scores need not be on
-the rating scale. For one system whose items share no contexts, mean, weight and Σ u² are those of `ppi-python`, except
-that the weight is not limited to 0 to 1.
+The slope b is within systems and shared by them, so it takes few ratings of each. It costs one degree of freedom of all
+ratings: k is 1 + r / Σ n, or 2 for one system whose items share no contexts, and 1 for ratings alone, where w is 0. The
+quantile t has n² / Σ n_context² - k degrees of freedom, fewer if contexts differ in size. Since b is a slope, scores
+need not be on the rating scale. For one system whose items share no contexts, mean, weight and Σ u² are those of
+`ppi-python`, except that the weight is not limited to 0 to 1.
 
 The ends are those of Wilson (1927) for ratings of two values, and extend his variance to other bounded scales: means
 near an end of the scale have a skewed distribution, on which a symmetric interval covers too little. With fewer than
@@ -101,7 +101,7 @@ def means(human: Vector, scores: Vector | None, system: Codes, unit: Codes,
         weight = _slope(y, x, system, rated) * others / (n + others)
         parts = ((y_unit - n_unit * mean - weight * (f_unit - n_unit * f_mean)) / n
                  + weight * (g_unit - others_unit * g_mean) / np.maximum(others, 1))
-        k = 1 + (weight != 0) * contexts / contexts.sum()
+        k = 1 + (weight != 0) * contexts / n.sum()
         factors = np.where(contexts > k, contexts / (contexts - k), np.nan)
         freedom = n**2 / (n_unit**2).sum(axis=0) - k
     return Means(centre + mean + weight * (g_mean - f_mean), weight, parts, factors,

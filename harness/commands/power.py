@@ -1,0 +1,113 @@
+"""`harness power`: Show which difference the data of a run can show, and how many contexts and raters one needs.
+
+    harness power
+    harness power --dataset dailydialog-zhao --quality relevance
+    harness power --dataset dailydialog-zhao --pair bleu-2 cosine --contexts 300 --raters 8
+    harness power --dataset dailydialog-zhao --between systems --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import get_args
+
+from benchmarks.errors import nearest
+from harness import own
+from harness.commands._arguments import RESULTS, add
+from harness.commands._output import table
+from harness.errors import BadConfig
+from harness.results import files
+from harness.results.pooled import Pool
+from harness.results.power import Between, Power, power
+from harness.results.rows import Target
+from harness.statistics.power import MOST, shows
+from leaderboard.blocks.tables import Kind
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add(parser, "out", **RESULTS)
+    add(parser, "dataset", default=[], help="dataset of the run, or the path of its table; without, one line for each "
+                                            "quality of every dataset; repeatable")
+    add(parser, "quality", default=[])
+    parser.add_argument("--between", choices=get_args(Between), default="columns",
+                        help="columns: differences of correlations (default); systems: of mean ratings")
+    parser.add_argument("--pair", nargs=2, default=(), metavar="NAME",
+                        help="two columns or systems (default: the leader and the runner-up; the difference that can "
+                             "be shown is then that of a typical pair)")
+    parser.add_argument("--contexts", type=int, action="append", default=[], metavar="N",
+                        help="number of contexts; repeatable (default: a quarter to four times that of the data)")
+    parser.add_argument("--raters", type=float, action="append", default=[], metavar="N",
+                        help="raters per item; repeatable (default: a quarter to four times those of the data)")
+    add(parser, "json", default=False, help="print one JSON object per target and number of contexts and raters")
+
+
+def run(args: argparse.Namespace) -> int:
+    if any(count < 2 for count in args.contexts) or any(not 0 < count < math.inf for count in args.raters):
+        raise BadConfig("--contexts should be 2 or more, --raters above 0")
+    results = files.read(args.out)
+    pool = Pool.of(results)
+    for target in _targets(pool, args):
+        try:
+            rows = list(power(results, target, args.between, args.pair, args.contexts, args.raters, pool))
+        except BadConfig as error:
+            if args.dataset:
+                raise
+            print(error, file=sys.stderr)
+            continue
+        if args.json:
+            sys.stdout.writelines(map(files.json_line, rows))
+        else:
+            print("\n".join(_lines(rows) if args.dataset else (_sentence(rows[0]),)))
+    return 0
+
+
+def _targets(pool: Pool, args: argparse.Namespace) -> list[Target]:
+    """Return the targets with the named datasets and qualities that have at least three different ratings."""
+    names = tuple(map(own.name_of, args.dataset))
+    if unknown := next((name for name in names if name not in pool.entries), None):
+        raise BadConfig(f"the results have no dataset {unknown!r}; {nearest(unknown, pool.entries)} (`harness run "
+                        f"--dataset {args.dataset[names.index(unknown)]}` adds it)")
+    wanted = {name.casefold() for name in args.quality}
+    dimensions = {(entry.name, quality.name): quality.dimension
+                  for entry in pool.entries.values() for quality in entry.qualities}
+    if missing := wanted - {name for (_, quality), dimension in dimensions.items()
+                            for name in (quality.casefold(), dimension)}:
+        raise BadConfig(f"the results have no quality {min(missing)!r}")
+    chosen = [target for target in pool.targets(datasets=names)
+              if not wanted or wanted & {target[1].casefold(), dimensions[target]}]
+    if not chosen:
+        raise BadConfig("no quality of this selection has three ratings that are not all equal")
+    return chosen
+
+
+def _sentence(row: Power) -> str:
+    of = "correlations" if row.between == "columns" else "mean ratings"
+    return f"{row.dataset}, {row.quality}: {shows(row.items, row.contexts, row.detectable, of)}"
+
+
+def _lines(rows: Sequence[Power]) -> Iterator[str]:
+    """Describe a target: what it shows, the same with other contexts and raters, and what the named pair needs."""
+    first = rows[0]
+    yield _sentence(first)
+    groups = {count: list(group) for count, group in groupby(rows, key=lambda row: row.raters)}
+    known = {count: {row.contexts: row for row in group} for count, group in groups.items()
+             if math.isfinite(group[0].detectable)}
+    known = dict(sorted(known.items()))
+    heads: list[tuple[str, Kind]] = [("contexts", "number"), *((_raters(count), "number") for count in known)]
+    yield table(f"Difference found with 80 % power, {first.quality} on {first.dataset}", heads, "", (
+        (str(count), *(f"{cells[count].detectable:.3f}" for cells in known.values()))
+        for count in sorted(row.contexts for row in groups[first.raters])))
+    if len(known) < len(groups):
+        yield "other numbers of raters: unknown, since the reliability of the ratings is not"
+    needs = (f"{groups[count][0].needed:.0f} with {_raters(count)}" if groups[count][0].needed <= MOST else
+             f"more than {MOST:,} with {_raters(count)}" for count in known)
+    yield (f"{first.first} and {first.second} differ by {abs(first.difference):.3f}; these data find that with a power "
+           f"of {100 * first.power:.0f} %. Contexts for 80 %: {', '.join(needs)}")
+
+
+def _raters(count: float) -> str:
+    return f"{count:.3g} rater{'s' * (count != 1)}"

@@ -1,0 +1,106 @@
+"""The difference that each target of the results can show, and the contexts and raters that a difference needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from benchmarks.errors import nearest
+from harness.errors import BadConfig
+from harness.results.item_scores import labels
+from harness.results.pooled import Pool
+from harness.results.rows import Results, Target
+from harness.statistics.panel import Array, codes
+from harness.statistics.power import Contrasts, detectable, of_columns, of_systems
+
+Between = Literal["columns", "systems"]
+TIMES = (0.25, 0.5, 1, 2, 4)
+"""Contexts and raters of the table, as multiples of those of the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """The power of a target with a number of contexts and raters per item.
+
+    `detectable` is the difference that two of `between` show with 80 % power: `first` and `second` if they were named,
+    else a pair with the median spread. `difference` is that of `first` and `second`, by default the leader and the
+    runner-up; `power` the chance to find it, `needed` the contexts from which on that is 80 %, infinite if it cannot be
+    found. With other raters than those of the data, all are NaN unless the reliability of the ratings is known.
+    """
+
+    dataset: str
+    quality: str
+    between: Between
+    first: str
+    second: str
+    items: int
+    contexts: int
+    raters: float
+    detectable: float
+    difference: float
+    power: float
+    needed: float
+
+
+def power(results: Results, target: Target, between: Between = "columns", pair: Sequence[str] = (),
+          contexts: Sequence[int] = (), raters: Sequence[float] = (), pool: Pool | None = None) -> Iterator[Power]:
+    """Return the power of a target for each number of raters and contexts, first those of the data themselves."""
+    pool = pool or Pool.of(results)
+    entry, reliability = pool.entries[target[0]], pool.reliability.get(target, math.nan)
+    votes = entry.votes / entry.ratings if entry.votes else 1.0
+    names, groups, items, size, contrasts = (_columns(results, pool, target) if between == "columns" else
+                                             _systems(pool, target, reliability))
+    if len(names) < 2 or size < 2:
+        raise BadConfig(f"{target[0]}, {target[1]}: power takes two {between} and two contexts, and there are "
+                        f"{len(names)} and {size}")
+    if unknown := next((name for name in pair if name not in names), None):
+        raise BadConfig(f"{target[0]}, {target[1]} has no {between[:-1]} {unknown!r}; {nearest(unknown, names)}")
+    order = np.argsort(-contrasts.values, kind="stable").tolist()
+    leaders = (order[0], next((other for other in order if groups[other] != groups[order[0]]), order[1]))
+    first, second = map(names.index, pair) if pair else leaders
+    typical = (first, second) if pair else _typical(contrasts.spread, groups)
+    for rating in dict.fromkeys((votes, *(raters or (votes * times for times in TIMES if votes * times >= 1)))):
+        usual, named = (contrasts.pair(*places).at(reliability, rating / votes)
+                        for places in (typical, (first, second)))
+        needed = named.needed()
+        for count in dict.fromkeys((size, *(contexts or (max(2, round(size * times)) for times in TIMES)))):
+            yield Power(*target, between, names[first], names[second], items, count, rating,
+                        detectable(usual.spread, count), named.difference, named.power(count), needed)
+
+
+def _columns(results: Results, pool: Pool, target: Target) -> tuple[list[str], list[str], int, int, Contrasts]:
+    """Return the columns that score every rated item, their metrics, and the numbers of items and contexts."""
+    controls = {entry.name for entry in results.metrics if entry.family == "control"}
+    keys = [key for key, values in pool.columns.items() if target in values]
+    data = pool.target_scores(target, keys)
+    rated = np.isfinite(data.human)
+    whole = [bool(np.isfinite(scores[rated]).all()) for scores in data.scores]
+    keys, scores = [key for key, known in zip(keys, whole, strict=True) if known], data.scores[whole][:, rated]
+    unit = np.arange(len(data.human)) if data.context is None else data.context
+    groups = ["control" if metric in controls else metric for metric, _ in keys]
+    return (labels(keys), groups, int(rated.sum()), len(np.unique(unit[rated])),
+            of_columns(data.human[rated], scores, unit[rated]))
+
+
+def _systems(pool: Pool, target: Target, reliability: float) -> tuple[list[str], list[str], int, int, Contrasts]:
+    """Return the systems with a rated item, and the numbers of items and contexts."""
+    points = pool.points[target[0]]
+    human = points.human[target[1]]
+    rows = np.isfinite(human) & (np.array(points.systems) != "")
+    unit = (points.contexts if points.conversations is None else points.conversations)[rows]
+    names = [points.systems[row] for row in np.flatnonzero(rows)]
+    listed = list(dict.fromkeys(names))
+    return (listed, listed, len(names), len(np.unique(unit)), of_systems(human[rows], codes(names), unit, reliability))
+
+
+def _typical(spread: Array, groups: Sequence[str]) -> tuple[int, int]:
+    """Return the pair of different metrics, or systems, with the median spread; of controls if they are alone."""
+    pairs = [(first, second) for second in range(len(groups)) for first in range(second)
+             if groups[first] != groups[second]] or [(0, 1)]
+    pairs = [pair for pair in pairs if "control" not in (groups[pair[0]], groups[pair[1]])] or pairs
+    ordered = sorted(pairs, key=lambda pair: spread[pair])
+    return ordered[len(ordered) // 2]

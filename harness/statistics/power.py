@@ -1,0 +1,150 @@
+"""Power: the difference that data can show, and the contexts and raters that a difference needs.
+
+    error²      V / m, m contexts: V is m times the variance of a difference by its parts from whole contexts
+    power       P(|t| > t(.975)) of a non-central t with m - 1 degrees of freedom and non-centrality difference / error
+    detectable  the difference with a power of 80 %;  needed: the contexts from which on a difference has it
+    raters      reliability of the mean of s times as many votes: R' = s R / (1 + (s - 1) R) (Spearman 1910, Brown 1910)
+
+The difference is that of two columns' correlations with people (parts: influence.py) or of two systems' mean ratings
+(parts: prediction.py, without scores). With other raters
+
+    columns     r becomes r √(R' / R); V becomes (V_rows + (V - V_rows) R' / R) g' / g, V_rows by single items, since
+                raters err independently, and g the variance of r12 - r13 for normal data (Olkin & Siotani 1976).
+                Differences are stated as with the raters of the data: V is divided by R' / R instead
+    systems     the raters' part of V, by the share 1 - R of the variance of ratings, is divided by s
+
+This predicts results on contexts, with numbers of items, and on raters like these; each item has its own raters.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+from harness.statistics.influence import INFLUENCE
+from harness.statistics.panel import Array, Codes, Vector
+from harness.statistics.prediction import means
+from harness.statistics.reliability import PeopleAgreement, stepped_up
+from harness.statistics.williams import correlation_matrix
+
+ALPHA, POWER = 0.05, 0.8
+MOST = 1_000_000
+"""Contexts beyond which a difference counts as not to be found."""
+SURE = 30
+"""Non-centrality from which on the power is 1, and beyond which scipy's distribution fails."""
+
+SPREAD = 1.7
+"""Variance of a difference of correlations times the number of items: the median over real ratings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A difference of two values with its V; of correlations with V_rows, of means with the raters' part of V."""
+
+    difference: float
+    spread: float
+    rows: float = math.nan
+    correlations: tuple[float, float, float] | None = None
+    noise: float = 0.0
+
+    def at(self, reliability: float, times: float) -> Contrast:
+        """Return the contrast with `times` as many raters, given the reliability with those of the data."""
+        if times == 1:
+            return self
+        if self.correlations is None:
+            return Contrast(self.difference, max(self.spread - self.noise * (1 - 1 / times), 0.0))
+        ratio = stepped_up(PeopleAgreement(reliability, 0), times).value / reliability
+        first, second, between = self.correlations
+        scaled = first * math.sqrt(ratio), second * math.sqrt(ratio), between
+        spread = (self.rows + (self.spread - self.rows) * ratio) * _normal(*scaled) / _normal(*self.correlations)
+        return Contrast(self.difference, max(spread, 0.0) / ratio)
+
+    def power(self, contexts: int) -> float:
+        """Return the chance that contexts like these show the difference at 5 %."""
+        if contexts < 2 or not self.spread > 0:
+            return math.nan
+        limit = scipy.special.stdtrit(contexts - 1, 1 - ALPHA / 2)
+        shift = abs(self.difference) / math.sqrt(self.spread / contexts)
+        return 1.0 if shift > SURE else float(
+            scipy.special.nctdtr(contexts - 1, shift, -limit) + 1 - scipy.special.nctdtr(contexts - 1, shift, limit))
+
+    def needed(self) -> float:
+        """Return the contexts from which on the power is 80 %; infinite beyond MOST."""
+        low, high = 1, MOST
+        if not detectable(self.spread, MOST) <= abs(self.difference):
+            return math.inf
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if detectable(self.spread, middle) <= abs(self.difference) else (middle, high)
+        return high
+
+
+def detectable(spread: float, contexts: int) -> float:
+    """Return the difference that contexts show with 80 % power."""
+    if contexts < 2:
+        return math.nan
+    limit = scipy.special.stdtrit(contexts - 1, 1 - ALPHA / 2)
+    return float(scipy.special.nctdtrinc(contexts - 1, 1 - POWER, limit)) * math.sqrt(spread / contexts)
+
+
+@dataclass(frozen=True, slots=True)
+class Contrasts:
+    """The contrasts of every two columns or systems; `spread` is V, `rows` and `between` are of columns only."""
+
+    values: Vector
+    spread: Array
+    rows: Array | None = None
+    between: Array | None = None
+    noise: Array | None = None
+
+    def pair(self, first: int, second: int) -> Contrast:
+        difference, spread = float(self.values[first] - self.values[second]), float(self.spread[first, second])
+        if self.rows is None or self.between is None:
+            return Contrast(difference, spread, noise=math.nan if self.noise is None else float(
+                self.noise[first, second]))
+        correlations = float(self.values[first]), float(self.values[second]), float(self.between[first, second])
+        return Contrast(difference, spread, float(self.rows[first, second]), correlations)
+
+
+def of_columns(human: Vector, scores: Array, unit: Codes) -> Contrasts:
+    """Return the contrasts of columns' Spearman correlations, scores (columns, items); no value may be missing."""
+    r, influence = INFLUENCE["spearman"](scores).of(human)
+    unit = np.unique(unit, return_inverse=True)[1].ravel()
+    size = int(unit.max()) + 1
+    sums = np.array([np.bincount(unit, weights=parts, minlength=size) for parts in influence], dtype=np.float64)
+    return Contrasts(r, _squares(sums) * size**2 / max(size - 1, 1), _squares(influence) * size,
+                     correlation_matrix(scores, "spearman"))
+
+
+def of_systems(human: Vector, system: Codes, unit: Codes, reliability: float = math.nan) -> Contrasts:
+    """Return the contrasts of systems' mean ratings, all rated."""
+    alone = means(human, None, system, unit)
+    size, counts = len(alone.parts), np.bincount(system)
+    noise = (1 - reliability) * human.var() * size * (1 / counts[:, None] + 1 / counts)
+    return Contrasts(alone.values, _squares(np.asarray((alone.parts * np.sqrt(alone.factors)).T)) * size, noise=noise)
+
+
+def shows(items: int, contexts: int, difference: float | None = None, of: str = "correlations") -> str:
+    """Say what difference data can show; without a measured one, that of correlations with a usual spread."""
+    if difference is None:
+        difference = detectable(SPREAD * contexts / max(items, 1), contexts)
+    from_contexts = f" from {contexts} context{'s' * (contexts != 1)}" if contexts < items else ""
+    if not math.isfinite(difference) or (of == "correlations" and difference >= 1):
+        return f"{items} items{from_contexts} are too few to tell {of} apart"
+    return f"{items} items{from_contexts} can tell {of} {difference:.2g} apart".replace(" 0.", " .")
+
+
+def _squares(parts: Array) -> Array:
+    """Return the sum of squares of the difference of every two rows."""
+    products = parts @ parts.T
+    own = np.diag(products)
+    return np.asarray(np.maximum(own[:, None] + own - 2 * products, 0.0))
+
+
+def _normal(a: float, b: float, c: float) -> float:
+    """Return n times the variance of r12 - r13 for normal data."""
+    shared = c * (1 - a * a - b * b) - a * b * (1 - a * a - b * b - c * c) / 2
+    return (1 - a * a) ** 2 + (1 - b * b) ** 2 - 2 * shared
