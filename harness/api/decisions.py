@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.api.results import frame
+from harness.api.results import Results, frame
 from harness.api.runs import requested_settings
+from harness.results.pooled import Pool
+from harness.results.power import Between, Power
+from harness.results.power import power as power_of
 from harness.run.prepare import prepare
 from harness.run.system_means import By, SystemMean, system_means
 
@@ -23,3 +27,16 @@ def estimate(dataset: Any, metric: str, *, column: str = "", by: By = "system", 
     """
     requested = requested_settings(metric, dataset, out, home, flags)
     return frame(system_means(*prepare(requested), column, by), SystemMean)
+
+
+def power(results: Results, dataset: str, quality: str = "", *, between: Between = "columns", pair: Sequence[str] = (),
+          contexts: Sequence[int] = (), raters: Sequence[float] = ()) -> pandas.DataFrame:
+    """Return the difference that a dataset of the results can show, and the contexts that a pair's difference needs.
+
+    A row is a `Power`: one for each quality, number of raters and number of contexts, first those of the data. `pair`
+    names two columns or systems, by default the leader and the runner-up.
+    """
+    pool = Pool.of(results.rows)
+    targets = [target for target in pool.targets(datasets=(results.entry(dataset).name,)) if quality in ("", target[1])]
+    return frame([row for target in targets for row in power_of(
+        results.rows, target, between, pair, contexts, raters, pool)], Power)

@@ -75,7 +75,7 @@ class Results:
         if board and board not in boards:
             raise BadConfig(f"the results have no board {board!r}; {nearest(board, boards)}")
         leads, seen = [], set()
-        names = [self._entry(name).name for name in datasets]
+        names = [self.entry(name).name for name in datasets]
         for split, origin in self._boards():
             targets = tuple(target for target in pool.targets(split, origin, datasets=names) if target in wanted)
             rule = _rule(split)
@@ -98,7 +98,7 @@ class Results:
 
         Raise BadReport for texts if the dataset available here is not that of the results.
         """
-        points = next(points for points in self.rows.points if points.dataset == self._entry(dataset).name)
+        points = next(points for points in self.rows.points if points.dataset == self.entry(dataset).name)
         columns: dict[str, Any] = {"item": points.items, "system": points.systems}
         if texts:
             loaded = self._dataset(dataset)
@@ -127,7 +127,8 @@ class Results:
     def _boards(self) -> Iterator[tuple[str, str]]:
         yield from dict.fromkeys((row.board, row.origin) for row in self.rows.ranking)
 
-    def _entry(self, dataset: str) -> DatasetEntry:
+    def entry(self, dataset: str) -> DatasetEntry:
+        """Return a dataset of the results; raise BadConfig with the nearest name for an unknown one."""
         known = {entry.name: entry for entry in self.rows.datasets}
         if dataset not in known:
             raise BadConfig(f"the results have no dataset {dataset!r}; {nearest(dataset, known)}")
@@ -146,7 +147,7 @@ class Results:
 
     def _dataset(self, name: str) -> Dataset:
         """Load the dataset of the results from this machine."""
-        entry, run = self._entry(name), self.rows.run
+        entry, run = self.entry(name), self.rows.run
         registry.know(self.home)
         selection = plan.Selection(data=entry.kind, seed=run.seed,
                                    limit=run.options.get("limit"), sample=run.options.get("sample"))

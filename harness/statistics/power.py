@@ -10,7 +10,7 @@ The difference is that of two columns' correlations with people (parts: influenc
 
     columns     r becomes r √(R' / R); V becomes (V_rows + (V - V_rows) R' / R) g' / g, V_rows by single items, since
                 raters err independently, and g the variance of r12 - r13 for normal data (Olkin & Siotani 1976).
-                Differences are stated as with the raters of the data: V is divided by R' / R instead
+                Differences are stated as with the raters of the data, so V is also divided by R' / R
     systems     the raters' part of V, by the share 1 - R of the variance of ratings, is divided by s
 
 This predicts results on contexts, with numbers of items, and on raters like these; each item has its own raters.
@@ -34,7 +34,7 @@ ALPHA, POWER = 0.05, 0.8
 MOST = 1_000_000
 """Contexts beyond which a difference counts as not to be found."""
 SURE = 30
-"""Non-centrality from which on the power is 1, and beyond which scipy's distribution fails."""
+"""Non-centrality from which on the power is 1; beyond, and in the lower tail earlier, scipy has no values."""
 
 SPREAD = 1.7
 """Variance of a difference of correlations times the number of items: the median over real ratings."""
@@ -68,8 +68,8 @@ class Contrast:
             return math.nan
         limit = scipy.special.stdtrit(contexts - 1, 1 - ALPHA / 2)
         shift = abs(self.difference) / math.sqrt(self.spread / contexts)
-        return 1.0 if shift > SURE else float(
-            scipy.special.nctdtr(contexts - 1, shift, -limit) + 1 - scipy.special.nctdtr(contexts - 1, shift, limit))
+        below, above = (scipy.special.nctdtr(contexts - 1, shift, end) for end in (-limit, limit))
+        return 1.0 if shift > SURE else float(np.nan_to_num(below) + 1 - above)
 
     def needed(self) -> float:
         """Return the contexts from which on the power is 80 %; infinite beyond MOST."""

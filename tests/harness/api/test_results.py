@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.api import estimate, load, run, score
+from harness.api import estimate, load, power, run, score
 from harness.cli import main
 from harness.errors import BadConfig, BadReport
 from tests.suite_run import SuiteRun
@@ -104,3 +104,11 @@ def test_estimate_takes_a_table_in_memory(tmp_path: Path) -> None:
     assert list(estimates["system"]) == ["a", "b"]
     assert list(estimates["rated"]) == [12, 12]
     assert (estimates["high"] - estimates["low"] < estimates["ratings_high"] - estimates["ratings_low"]).all()
+
+
+def test_power_has_a_row_per_contexts_and_raters(suite_run: SuiteRun) -> None:
+    rows = power(load(suite_run.out), "persona-usr", "Overall", pair=("length", "distinct-2"), contexts=(40, 80))
+    assert set(rows["quality"]) == {"Overall"}
+    assert set(rows["contexts"]) >= {40, 80}
+    with pytest.raises(BadConfig, match="'persona-usr'"):
+        power(load(suite_run.out), "persona-urs")

@@ -1,0 +1,51 @@
+"""`harness power` on the results of a run: fields, selections, and one line for hard cases."""
+
+import json
+
+import pytest
+
+from tests.conftest import Invoke
+from tests.suite_run import SuiteRun
+
+
+def test_json_has_an_object_per_contexts_and_raters(suite_run: SuiteRun, invoke: Invoke) -> None:
+    flags = ("power", "--out", suite_run.out, "--dataset", "persona-usr", "--quality", "Overall", "--json")
+    rows = list(map(json.loads, invoke(*flags).out.splitlines()))
+    first, *_ = rows
+    contexts = sorted({row["contexts"] for row in rows if row["raters"] == first["raters"]})
+    by_contexts = {row["contexts"]: row for row in rows if row["raters"] == first["raters"]}
+    assert len(contexts) > 3
+    assert [by_contexts[count]["detectable"] for count in contexts] == sorted(
+        (row["detectable"] for row in by_contexts.values()), reverse=True)
+    assert {row["needed"] for row in by_contexts.values()} == {first["needed"]}
+    for row in by_contexts.values():
+        assert (row["power"] > 0.8) == (row["contexts"] >= row["needed"])
+    more = [row["detectable"] for row in rows if row["contexts"] == first["contexts"] and row["raters"] > 1]
+    assert len(set(more)) > 1
+
+
+def test_named_pair_contexts_and_raters_are_taken(suite_run: SuiteRun, invoke: Invoke) -> None:
+    printed = invoke("power", "--out", suite_run.out, "--dataset", "persona-usr", "--quality", "Overall", "--pair",
+                     "length", "distinct-2", "--contexts", 77, "--raters", 9, "--json").out
+    rows = list(map(json.loads, printed.splitlines()))
+    assert {(row["first"], row["second"]) for row in rows} == {("length", "distinct-2")}
+    assert {(row["contexts"], row["raters"]) for row in rows} >= {(77, 9)}
+
+
+def test_text_names_the_difference_and_its_needs(suite_run: SuiteRun, invoke: Invoke) -> None:
+    printed = invoke("power", "--out", suite_run.out, "--dataset", "persona-usr", "--between", "systems").out
+    assert "can tell mean ratings" in printed
+    assert "Contexts for 80 %:" in printed
+    lines = invoke("power", "--out", suite_run.out).out.splitlines()
+    assert all(" apart" in line for line in lines)
+    assert len(lines) > 5
+
+
+@pytest.mark.parametrize(("flags", "part"), [
+    ("--dataset persona-usrr", "did you mean 'persona-usr'"), ("--quality tastee", "no quality 'tastee'"),
+    ("--contexts 1", "--contexts"), ("--raters 0", "--raters"),
+    ("--dataset persona-usr --pair length lenght", "no column 'lenght'"),
+    ("--dataset persona-usr --between systems --pair a x", "no system")])
+def test_wrong_selections_are_refused(flags: str, part: str, suite_run: SuiteRun, invoke: Invoke) -> None:
+    (line,) = invoke("power", "--out", suite_run.out, *flags.split(), status=2).err.splitlines()
+    assert part in line

@@ -1,0 +1,130 @@
+"""Predicted and observed power: by simulation, and by drawing contexts and raters of real ratings."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmarks import registry
+from benchmarks.dataset import Dataset
+from benchmarks.sources import dices
+from harness.cli import main
+from harness.run.correlate import conversations, judged
+from harness.scoring.scorer import Scorer
+from harness.statistics.coefficients import spearmans
+from harness.statistics.panel import Array, Codes, Vector
+from harness.statistics.power import Contrast, detectable, of_columns, of_systems, shows
+from harness.statistics.prediction import means
+from harness.statistics.reliability import split_half, votes
+from harness.statistics.williams import all_pairs_by_context
+from metrics import registry as metrics
+from metrics.models.service import Models
+from tests.conftest import ROOT
+
+DATA = Path(os.environ.get("HARNESS_REAL_DATA") or ROOT.parent / "shared" / "data")
+DICES = DATA / "recent" / "dices" / "dices_350_crowdsourced.json"
+
+
+def test_power_is_that_of_a_t_test() -> None:
+    for contexts, difference in ((5, 0.9), (30, 0.5), (400, 0.1)):
+        limit, shift = stats.t(contexts - 1).ppf(0.975), difference * np.sqrt(contexts)
+        expected = stats.nct(contexts - 1, shift).sf(limit) + stats.nct(contexts - 1, shift).cdf(-limit)
+        assert Contrast(-difference, 1.0).power(contexts) == pytest.approx(expected)
+    assert Contrast(9.0, 1.0).power(1_000_000) == 1
+
+
+def test_detectable_and_needed_have_a_power_of_80_percent() -> None:
+    assert Contrast(detectable(2.0, 40), 2.0).power(40) == pytest.approx(0.8, abs=1e-4)
+    contrast = Contrast(0.2, 2.0)
+    assert contrast.power(int(contrast.needed()) - 1) < 0.8 <= contrast.power(int(contrast.needed())) + 1e-5
+    assert Contrast(0.0, 2.0).needed() == np.inf
+    assert np.isnan(detectable(2.0, 1))
+
+
+def test_sentence_leaves_out_contexts_of_one_item() -> None:
+    assert shows(150, 76, 0.2) == "150 items from 76 contexts can tell correlations .2 apart"
+    assert shows(150, 150, 0.2, "mean ratings") == "150 items can tell mean ratings .2 apart"
+    assert shows(4, 4) == "4 items are too few to tell correlations apart"
+
+
+def world(contexts: int, raters: int, rng: np.random.Generator) -> tuple[Array, Array, Codes]:
+    """Return votes (items, raters), scores of two columns, and contexts of three items with half of the variance."""
+    def normal() -> Vector:
+        return (np.repeat(rng.normal(size=contexts), 3) + rng.normal(size=3 * contexts)) / np.sqrt(2)
+
+    quality = normal()
+    scores = np.stack([quality + normal(), quality + 1.5 * normal()])
+    return quality[:, None] + rng.normal(size=(3 * contexts, raters)), scores, np.arange(3 * contexts) // 3
+
+
+def test_predicted_power_for_columns_holds_with_more_contexts_and_raters() -> None:
+    rng = np.random.default_rng(0)
+    table, scores, unit = world(200_000, 3, rng)
+    contrast = of_columns(table.mean(axis=1), scores, unit).pair(0, 1)
+    for contexts, raters in ((100, 3), (150, 1), (80, 12)):
+        hits = 0
+        for _ in range(500):
+            drawn, columns, groups = world(contexts, raters, rng)
+            hits += all_pairs_by_context(drawn.mean(axis=1), columns, groups, "spearman").p[0, 1] < 0.05
+        assert contrast.at(3 / 4, raters / 3).power(contexts) == pytest.approx(hits / 500, abs=0.05)
+
+
+def test_predicted_power_for_systems_holds_with_more_raters() -> None:
+    def answers(contexts: int, raters: int) -> tuple[Vector, Codes, Codes]:
+        quality = np.repeat(rng.normal(size=contexts), 2) + rng.normal(size=2 * contexts)
+        system = np.arange(2 * contexts) % 2
+        return (quality + 0.5 * system + 2 * rng.normal(size=(raters, 2 * contexts)).mean(axis=0), system,
+                np.arange(2 * contexts) // 2)
+
+    rng = np.random.default_rng(1)
+    human, system, unit = answers(200_000, 2)
+    contrast = of_systems(human, system, unit, 2.0625 / human.var()).pair(0, 1)
+    for contexts, raters in ((60, 2), (60, 8), (150, 1)):
+        hits = 0
+        for _ in range(500):
+            human, system, unit = answers(contexts, raters)
+            hits += means(human, None, system, unit).pairs()[0, 1] < 0.05
+        assert contrast.at(2.0625 / 4.0625, raters / 2).power(contexts) == pytest.approx(hits / 500, abs=0.05)
+
+
+@pytest.mark.slow
+def test_predicted_power_is_observed_on_real_ratings(real_data: Path, home: Path) -> None:
+    """Mean difference below .03, and 95 % of them within .05, up to chance."""
+    assert main(["import", str(real_data / "human_evaluation_data")]) == 0
+    if not DICES.exists():
+        pytest.skip("no recent data")
+    loaded = dices.convert(DICES, registry.card("dices-350")), registry.load("dailydialog-zhao", home)
+    apart = np.array([predicted - observed for dataset in loaded for predicted, observed in rates(dataset, home)])
+    assert np.abs(apart).mean() < 0.03
+    assert np.mean(np.abs(apart) < 0.05 + 0.03) > 0.95
+
+
+def rates(dataset: Dataset, home: Path, draws: int = 300) -> Iterator[tuple[float, float]]:
+    """Yield predicted and observed power for pairs of columns, with fewer contexts and raters than there are."""
+    rng, names = np.random.default_rng(2), ("length", "distinct", "context-overlap")
+    chosen = [metrics.choose(name).metric for name in names]
+    scores = np.array([Scorer(dataset, Models(home)).scores(metric).columns[metric.card.columns[0]]
+                       for metric in chosen])
+    unit = conversations(dataset.items)
+    members = [np.flatnonzero(unit == number) for number in range(int(unit.max()) + 1)]
+    for quality in judged(dataset, dataset.card.qualities):
+        table = votes(quality.votes).table
+        reliability = split_half(votes(quality.votes), spearmans, rng).value
+        contrasts = of_columns(quality.means, scores, unit)
+        for first, second in ((0, 1), (0, 2), (1, 2)):
+            for contexts in (len(members) // 2, len(members)):
+                for raters in (table.shape[1], table.shape[1] // 2, 15 if table.shape[1] > 15 else 1):
+                    hits = 0
+                    for _ in range(draws):
+                        sample = rng.integers(len(members), size=contexts)
+                        items = np.concatenate([members[number] for number in sample])
+                        keys = np.where(np.isfinite(table[items]), rng.random(table[items].shape), 2.0)
+                        human = np.take_along_axis(table[items], np.argsort(keys, axis=1)[:, :raters], axis=1)
+                        groups = np.repeat(np.arange(contexts), [len(members[number]) for number in sample])
+                        hits += all_pairs_by_context(np.nanmean(human, axis=1), scores[[first, second]][:, items],
+                                                     groups, "spearman").p[0, 1] < 0.05
+                    contrast = contrasts.pair(first, second).at(reliability, raters / table.shape[1])
+                    yield contrast.power(contexts), hits / draws
