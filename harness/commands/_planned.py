@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from benchmarks.dataset import Dataset
 from benchmarks.errors import BadStore
+from harness.run.correlate import shown_by
 from harness.run.plan import Plan, load
 from harness.run.scores import to_score
 from harness.run.workspace import Workspace
@@ -30,6 +31,7 @@ def lines(plan: Plan, work: Workspace) -> Iterator[str]:
             continue
         yield (f"{card.name}: {plural(len(dataset.items), 'item')}, {dataset.origin}, "
                f"{plural(len(plan.qualities(card)), 'quality', 'qualities')}, {card.level} level")
+        yield f"  {shown_by(dataset)}"
         estimates = {}
         for pair in to_score(plan, work, dataset):
             if pair.label in work.costs or pair.group in work.costs:

@@ -18,13 +18,14 @@ from pathlib import Path
 from benchmarks.errors import BenchmarkError, nearest
 from benchmarks.formats.scorefile import listed
 from benchmarks.storage.files import write_atomically
-from harness.challenge import entries, outcome, published, ranking, receipts, rulebook, setup, submissions
+from harness.challenge import entries, ground, outcome, published, ranking, receipts, rulebook, setup, submissions
 from harness.challenge import folder as written
 from harness.challenge.ground import Ground
 from harness.commands._output import table, write_site
 from harness.contract import dataset as contract
 from harness.errors import BadConfig
 from harness.results.rows import Grid, Results
+from harness.run.correlate import shown_by
 from leaderboard import site
 from leaderboard.blocks.tables import Kind
 
@@ -70,6 +71,10 @@ def run(args: argparse.Namespace) -> int:
         print(f"{folder}: {len(names)} file{'s' * (len(names) > 1)}; the rules are in "
               f"{folder / 'challenge.toml'}\nnext: edit data, ratings and rules; then harness challenge template, and "
               f"validate, {shlex.quote(str(folder))}")
+        for rules in rulebook.phases(folder):
+            if all(dataset.file.is_file() for dataset in rules.custom):
+                for dataset in ground.loaded(rules, args.home):
+                    print(f"{dataset.card.name}: {shown_by(dataset)}")
         return 0
     if args.action == "receive":
         return _receive(args)

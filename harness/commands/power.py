@@ -1,9 +1,7 @@
 """`harness power`: Show which difference the data of a run can show, and how many contexts and raters one needs.
 
     harness power
-    harness power --dataset dailydialog-zhao --quality relevance
     harness power --dataset dailydialog-zhao --pair bleu-2 cosine --contexts 300 --raters 8
-    harness power --dataset dailydialog-zhao --between systems --json
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from harness.results import files
 from harness.results.pooled import Pool
 from harness.results.power import Between, Power, power
 from harness.results.rows import Target
-from harness.statistics.power import MOST, shows
+from harness.statistics.power import MOST
 from leaderboard.blocks.tables import Kind
 
 
@@ -61,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             sys.stdout.writelines(map(files.json_line, rows))
         else:
-            print("\n".join(_lines(rows) if args.dataset else (_sentence(rows[0]),)))
+            print("\n".join(_lines(rows) if args.dataset else (f"{rows[0].dataset}, {rows[0].quality}: {rows[0]}",)))
     return 0
 
 
@@ -84,15 +82,10 @@ def _targets(pool: Pool, args: argparse.Namespace) -> list[Target]:
     return chosen
 
 
-def _sentence(row: Power) -> str:
-    of = "correlations" if row.between == "columns" else "mean ratings"
-    return f"{row.dataset}, {row.quality}: {shows(row.items, row.contexts, row.detectable, of)}"
-
-
 def _lines(rows: Sequence[Power]) -> Iterator[str]:
     """Describe a target: what it shows, the same with other contexts and raters, and what the named pair needs."""
     first = rows[0]
-    yield _sentence(first)
+    yield f"{first.dataset}, {first.quality}: {first}"
     groups = {count: list(group) for count, group in groupby(rows, key=lambda row: row.raters)}
     known = {count: {row.contexts: row for row in group} for count, group in groups.items()
              if math.isfinite(group[0].detectable)}

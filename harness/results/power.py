@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from harness.results.item_scores import labels
 from harness.results.pooled import Pool
 from harness.results.rows import Results, Target
 from harness.statistics.panel import Array, codes
-from harness.statistics.power import Contrasts, detectable, of_columns, of_systems
+from harness.statistics.power import Contrasts, detectable, of_columns, of_systems, shows
 
 Between = Literal["columns", "systems"]
 TIMES = (0.25, 0.5, 1, 2, 4)
@@ -45,6 +46,10 @@ class Power:
     power: float
     needed: float
 
+    def __str__(self) -> str:
+        return shows(self.items, self.contexts, self.detectable,
+                     "correlations" if self.between == "columns" else "mean ratings")
+
 
 def power(results: Results, target: Target, between: Between = "columns", pair: Sequence[str] = (),
           contexts: Sequence[int] = (), raters: Sequence[float] = (), pool: Pool | None = None) -> Iterator[Power]:
@@ -70,6 +75,13 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
         for count in dict.fromkeys((size, *(contexts or (max(2, round(size * times)) for times in TIMES)))):
             yield Power(*target, between, names[first], names[second], items, count, rating,
                         detectable(usual.spread, count), named.difference, named.power(count), needed)
+
+
+def shown(results: Results, target: Target, pool: Pool) -> str:
+    """Say what difference of correlations a target can show; empty with fewer than two columns or contexts."""
+    with contextlib.suppress(BadConfig):
+        return str(next(power(results, target, pool=pool)))
+    return ""
 
 
 def _columns(results: Results, pool: Pool, target: Target) -> tuple[list[str], list[str], int, int, Contrasts]:

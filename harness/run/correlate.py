@@ -22,6 +22,7 @@ from harness.results.rows import ColumnKey, Correlation, DatasetEntry, ItemScore
 from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import estimates
 from harness.statistics.panel import Array, Codes, Panel, Vector, alike, codes, panel
+from harness.statistics.power import shows
 from harness.statistics.reliability import disattenuated
 from metrics.column import of_aggregate, of_quality, split_aggregate, split_quality
 from metrics.text.words import words
@@ -219,6 +220,13 @@ def conversations(items: Sequence[Item]) -> Codes:
         earlier = next((context[:size - 1] for size in sizes if context[:size] in answered), context)
         first[context] = first.get(earlier, context)
     return codes(first[context] for context in contexts)
+
+
+def shown_by(dataset: Dataset) -> str:
+    """Say what difference of correlations the rated items of a dataset can show, or all its items if none is rated."""
+    rated = {rating.item for rating in dataset.ratings if rating.votes}
+    items = [item for item in dataset.items if not rated or item.id in rated]
+    return shows(len(items), len(set(conversations(items).tolist())))
 
 
 def lengths(items: Sequence[Item]) -> Codes:

@@ -9,6 +9,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from harness.results.pooled import Pool
+from harness.results.power import shown
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results
 from leaderboard.blocks.boards import CONTROL, dataset_board
 from leaderboard.blocks.cells import column_cell, known_cell, lead_marks, leaders, missing
@@ -37,25 +39,27 @@ EXPLAINED = ("Where people and metrics disagree most. Positions run from 0, the 
 
 
 def build(results: Results) -> tuple[Page, ...]:
-    index, points = make_index(results), {entry.dataset: entry for entry in results.points}
-    return tuple(_page(index, entry, points.get(entry.name)) for entry in index.datasets)
+    index, points, pool = make_index(results), {entry.dataset: entry for entry in results.points}, Pool.of(results)
+    return tuple(_page(index, entry, points.get(entry.name), pool) for entry in index.datasets)
 
 
-def _page(index: Index, entry: DatasetEntry, points: ItemScores | None) -> Page:
+def _page(index: Index, entry: DatasetEntry, points: ItemScores | None, pool: Pool) -> Page:
     split = "development" if (name := index.split(entry.split)) == "dev" else name
     systems = _systems(index, entry, points) if points else ()
     return Page(
         path=index.dataset_paths[entry.name], title=entry.title or entry.name, label=entry.name,
         detail=", ".join(filter(None, (split, entry.level, f"{entry.items} items"))),
         sections=(Section("card", "The dataset",
-                          (_facts(entry, split, points), _qualities(index, entry), Prose(AGREE))),
+                          (_facts(index, entry, split, points, pool), _qualities(index, entry), Prose(AGREE))),
                   Section("correlation", "Leading metrics", _leading(index, entry)), *_decisions(index, entry),
                   *((Section("systems", "Mean rating of each system", systems),) if systems else ()),
                   *_disagreement(index, entry), *_examples(index, entry)),
         group="Datasets", order=1)
 
 
-def _facts(entry: DatasetEntry, split: str, points: ItemScores | None) -> Facts:
+def _facts(index: Index, entry: DatasetEntry, split: str, points: ItemScores | None, pool: Pool) -> Facts:
+    main = main_quality(entry)
+    shows = shown(index.results, (entry.name, main.name), pool) if main and points else ""
     systems = len({name for name in points.systems if name}) if points is not None else 0
     return Facts.of(
         ("Name", entry.name),
@@ -63,6 +67,7 @@ def _facts(entry: DatasetEntry, split: str, points: ItemScores | None) -> Facts:
         ("Split", split), ("Level", entry.level), ("Language", entry.language),
         ("Origin", entry.origin),
         ("Items", f"{entry.items}, {entry.contexts} contexts" if entry.contexts else str(entry.items)),
+        ("Power", f"{shows} ({main.name})" if main and shows else ""),
         ("Rated", f"{entry.ratings} pairs of an item and a quality"), ("Votes", str(entry.votes or "")),
         ("Systems", TWO if systems == 2 else str(systems or "")), ("Has", ", ".join(entry.has)),
         ("Licence", entry.licence), ("Citation", entry.citation), ("Notes", entry.notes),
