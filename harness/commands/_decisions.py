@@ -9,7 +9,7 @@ from harness.commands._comparisons import Selection
 from harness.commands._output import DATA
 from harness.errors import BadConfig
 from harness.results.rows import Decision
-from leaderboard.blocks.decisions import EXPLAINED, by_target, decision_table, limits
+from leaderboard.blocks.decisions import EXPLAINED, best, by_target, decision_table, limits
 from leaderboard.model.index import make_index, plural
 from leaderboard.render.text import WIDTH, plain, text
 
@@ -29,10 +29,10 @@ def decided(chosen: Selection) -> Iterator[str]:
     index, rows = make_index(chosen.results), selected(chosen)
     kinds = {entry.name: "own" if entry.split == "own" else entry.kind for entry in index.datasets}
     for kind in dict.fromkeys(kinds[row.dataset] for row in rows):
-        targets = by_target(index, (row for row in rows if kinds[row.dataset] == kind))
-        drawn = decision_table(index, targets, DATA[kind])
-        yield text(drawn)
-        if more := sum(map(len, targets.values())) - len(drawn.rows):
+        of_kind = [row for row in rows if kinds[row.dataset] == kind]
+        shown = best(by_target(index, of_kind))
+        yield text(decision_table(index, shown, DATA[kind]))
+        if more := len(of_kind) - len(shown):
             yield f"{plural(more, 'more row')}: --dataset, --quality and --metric select, --json prints all.\n"
-        yield from (f"{limit}\n" for limit in limits(targets))
+        yield from (f"{limit}\n" for limit in limits(shown))
     yield textwrap.fill(plain(EXPLAINED), WIDTH)

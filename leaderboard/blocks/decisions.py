@@ -30,9 +30,12 @@ def by_target(index: Index, rows: Iterable[Decision]) -> dict[Target, list[Decis
     return dict(sorted(decisions.items()))
 
 
-def decision_table(index: Index, decisions: Mapping[Target, Sequence[Decision]], data: str) -> Table:
-    """Draw the best columns of each target, at most ROWS in all."""
-    shown = [row for rows in decisions.values() for row in rows[:max(1, ROWS // len(decisions))]][:ROWS]
+def best(decisions: Mapping[Target, Sequence[Decision]]) -> list[Decision]:
+    """Select the best columns of each target, at most ROWS in all."""
+    return [row for rows in decisions.values() for row in rows[:max(1, ROWS // len(decisions))]][:ROWS]
+
+
+def decision_table(index: Index, shown: Sequence[Decision], data: str) -> Table:
     headings = (Heading("Quality", "stub"), Heading("Metric", "words"),
                 *numeric("Spearman", "Worth", "95 %", "ρ", "Rater", "Constant"), Heading("Replaces", "words"),
                 Heading("First", "words"))
@@ -52,12 +55,11 @@ def _cells(index: Index, row: Decision) -> Row:
             Cell("yes" if row.tied_first else ""))
 
 
-def limits(decisions: Mapping[Target, Sequence[Decision]]) -> Iterator[str]:
-    """Return the limits of the decisions in words, each with the qualities that it is of."""
-    notes: dict[str, dict[Target, None]] = {}
-    for target, rows in decisions.items():
-        for note in filter(None, (note for row in rows for note in row.note.split("; "))):
-            notes.setdefault(note, {})[target] = None
-    for note, targets in notes.items():
-        names = "; ".join(map(", ".join, targets)) if len(targets) < 4 else plural(len(targets), "quality", "qualities")
-        yield f"{names}: {note}"
+def limits(shown: Iterable[Decision]) -> Iterator[str]:
+    """Return the limits of decisions in words, each with its qualities."""
+    notes: dict[str, dict[str, None]] = {}
+    for row in shown:
+        for note in filter(None, row.note.split("; ")):
+            notes.setdefault(note, {})[f"{row.dataset}, {row.quality}"] = None
+    for note, names in notes.items():
+        yield f"{'; '.join(names) if len(names) < 4 else plural(len(names), 'quality', 'qualities')}: {note}"

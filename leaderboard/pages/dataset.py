@@ -15,7 +15,7 @@ from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results
 from leaderboard.blocks.boards import CONTROL, dataset_board
 from leaderboard.blocks.cells import column_cell, known_cell, lead_marks, leaders, missing
 from leaderboard.blocks.decisions import EXPLAINED as DECISIONS
-from leaderboard.blocks.decisions import by_target, decision_table, limits
+from leaderboard.blocks.decisions import best, by_target, decision_table, limits
 from leaderboard.blocks.pictures import example_blocks, vote_picture
 from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Row, Section, Table, numeric
 from leaderboard.model.index import ONE_RATER, Index, main_quality, make_index
@@ -103,8 +103,9 @@ def _leading(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
 def _decisions(index: Index, entry: DatasetEntry) -> Iterator[Section]:
     """Show for the best columns of each quality if they may replace a rater, and how many ratings they are worth."""
     if decisions := by_target(index, (row for row in index.results.decisions if row.dataset == entry.name)):
+        shown = best(decisions)
         yield Section("decisions", "Replacing raters, saving ratings", (
-            decision_table(index, decisions, index.data()), *map(Prose, limits(decisions)), Prose(DECISIONS)))
+            decision_table(index, shown, index.data()), *map(Prose, limits(shown)), Prose(DECISIONS)))
 
 
 def _systems(index: Index, entry: DatasetEntry, points: ItemScores) -> tuple[Block, ...]:

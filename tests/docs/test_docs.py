@@ -96,6 +96,17 @@ def test_statistics_examples_give_the_printed_results() -> None:
     assert not runner.failures, "".join(output)
 
 
+def test_decisions_example_gives_the_printed_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                   capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HARNESS_HOME", str(tmp_path / "home"))
+    exec(blocks("docs/decisions-guide.md", "python")[0], {})  # noqa: S102 - our own page
+    for line in blocks("docs/decisions-guide.md", "sh")[0].splitlines():
+        capsys.readouterr()
+        assert cli.main(shlex.split(line)[1:]) == 0
+    assert blocks("docs/decisions-guide.md", "text")[0] in capsys.readouterr().out
+
+
 def test_reference_is_current_and_short() -> None:
     pages = reference.pages()
     assert {path.name for path in reference.FOLDER.iterdir()} == set(pages) - {"../licences.md"}
