@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -211,14 +212,18 @@ def _wanted(column: str, columns: Collection[str], ways: frozenset[str]) -> bool
 
 
 def conversations(items: Sequence[Item]) -> Codes:
-    """Return the conversation of each item: a context that extends another context and its response continues it."""
+    """Return the conversation of each item: a context that extends another context and its response continues it.
+
+    An opening such as "Hi!" that goes on in several ways begins several conversations.
+    """
     contexts = [tuple(turn.text for turn in item.context) for item in items]
     answered = {(*context, item.response.text) for context, item in zip(contexts, items, strict=True) if item.response}
+    continued = {context: next((start for size in range(len(context), 0, -1) if (start := context[:size]) in answered),
+                               ()) for context in sorted(set(contexts), key=len)}  # an earlier context and response
+    ways = Counter(answer[:-1] for answer in set(continued.values()) if answer)
     first = dict[tuple[str, ...], tuple[str, ...]]()  # the context with which each conversation begins
-    for context in sorted(set(contexts), key=len):
-        sizes = range(len(context), 0, -1)
-        earlier = next((context[:size - 1] for size in sizes if context[:size] in answered), context)
-        first[context] = first.get(earlier, context)
+    for context, answer in continued.items():
+        first[context] = first[answer[:-1]] if answer and ways[answer[:-1]] == 1 else answer or context
     return codes(first[context] for context in contexts)
 
 

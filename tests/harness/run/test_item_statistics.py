@@ -149,3 +149,12 @@ def test_accuracies_have_chance_levels_beside_them(suite_run: SuiteRun, invoke: 
     assert columns["constant"]["value"] == pytest.approx(tied)
     assert 0.3 < columns["random numbers"]["value"] < 0.7
     assert "constant" not in {row["column"] for row in rows(invoke, suite_run, "--statistic", "kendall-c")}
+
+
+def test_a_shared_opening_begins_several_conversations() -> None:
+    """Two dialogues begin with the same greeting; a third context is answered twice and goes on once."""
+    turns = [("hi",), ("hi", "one", "a"), ("hi",), ("hi", "two", "b"), ("tea?",), ("tea?",), ("tea?", "yes", "c")]
+    replies = ["one", "x", "two", "y", "yes", "no", "z"]
+    items = [make_item(str(number), reply, context=context)
+             for number, (context, reply) in enumerate(zip(turns, replies, strict=True))]
+    assert correlate.conversations(items).tolist() == [0, 1, 0, 2, 3, 3, 3]
