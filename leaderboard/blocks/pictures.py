@@ -120,11 +120,12 @@ def vote_picture(counts: Sequence[VoteCount], label: str) -> Picture:
         parts += f'<text x="{x + wide // 2}" y="{TOP + tall + 14}" class="m">{between}</text>'
         mean = sum(row.rating * row.votes for row in rows) / max(total, 1)
         words.append(f"{between}: mean {mean:.2f}")
-    text = f"Votes by fifths of the scores of {label}: {'; '.join(words)}".replace("-", "−")
+    caption = f"votes on {counts[0].quality} by fifths of the scores of {label}"
+    text = f"The {caption}: {'; '.join(words)}"
     scale = ", ".join(f"{rating:g}" for rating in ratings)
     return Picture(f'<svg class="plot places" viewBox="0 0 {STRIP} {TOP + tall + 20}" role="img" '
                    f'aria-label="{escape(text)}">{parts}</svg>', text,
-                   f"Shares of the votes by fifths of the scores of {label}, from pale to dark: {scale}.")
+                   f"Shares of the {caption}, from pale to dark: {scale}.")
 
 
 def example_blocks(row: Example) -> tuple[Block, ...]:

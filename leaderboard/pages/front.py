@@ -20,10 +20,11 @@ READ = ("Score: mean Spearman correlation with human ratings over the datasets; 
         "resampled contexts. Rank: among all columns without missing values; its 95 % interval is over resampled "
         "contexts and, where a quality has several datasets, resampled datasets. A lead over the next metric is "
         "established if PERM-BOTH, which swaps whole contexts on all datasets, gives p < 0.05 after adjustment for "
-        "five comparisons. Williams’ test, in the details of a metric, treats items as independent: its p-values are "
-        "too small where several items share a context. Bold: best of the column; underlined: second best; ▽: no "
-        "better than counting words. Below a name: how the metric relates to the system of its paper. Metrics fitted "
-        "on ratings were also designed while looking at these datasets, so their scores are optimistic.")
+        "five comparisons. A column is tied with the first if the lead over it is not significant by this test, "
+        "adjusted for all columns. Williams’ test, in the details of a metric, treats items as independent: its "
+        "p-values are too small where several items share a context. Bold: best of the column; underlined: second "
+        "best; ▽: no better than counting words. Below a name: how the metric relates to the system of its paper. "
+        "Metrics fitted on ratings were also designed while looking at these datasets, so their scores are optimistic.")
 BOARD = "Board"
 REMARKS = {sentences.NONE: sentences.NO_METRIC, sentences.BEATEN: f"{sentences.BEATEN} this control"}
 OTHERS = "Other columns: not the best of their metric, fitted on ratings, or with missing values"
