@@ -267,7 +267,7 @@ class Reliability:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a column may do on a target: take a rater's place, save ratings, share the first place.
+    """The use of a column on a target: replacing a rater, saving ratings, sharing the first place.
 
     `rho`, `rater_rho` and `constant_rho` are the shares of items on which the column, the raters and the best constant
     are at least as near to the other raters; `passes` and `replaces` are the verdicts of statistics/replacement.py at

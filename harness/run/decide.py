@@ -107,10 +107,12 @@ def _note(target: TargetData, row: int, votes: Array, *, exchangeable: bool) -> 
     """Return limits of a decision, and reasons for a missing number."""
     shared = np.isfinite(votes).sum(axis=0) > 1
     contexts = len(np.unique(target.units[shared]))
+    few = f"with fewer than {LEAST} items in common with others"
     values = votes[:, shared][np.isfinite(votes[:, shared])]
     notes = {undefined(target.panel(row)): True, SINGLE: not shared.any(),
              "every vote is the same": values.size > 0 and np.ptp(values) == 0,
-             "raters unknown, votes taken as exchangeable": exchangeable and shared.any(),
+             f"raters {few if target.judged.raters else 'unknown'}, votes taken as exchangeable":
+                 exchangeable and shared.any(),
              "2 raters: each is compared with only one other": len(votes) == 2 and shared.any(),
              f"{contexts} contexts: the test is rough below {FEW}": 0 < contexts < FEW}
     return "; ".join(note for note, holds in notes.items() if note and holds)

@@ -6,11 +6,11 @@ votes of two values, that orders as the share of others who disagree:
 
     W        1 if the metric is at least as near to the others as rater j, else 0; for the rater vice versa
     rho      the mean of W over the items of a rater, averaged over raters; rater_rho likewise
-    p_j      of mean W of the metric > mean W of rater j - epsilon, by t; Benjamini & Yekutieli over raters
-    passes   if p_j < .05 for at least half of the raters: the winning rate
+    p_j      one-sided p of the metric's mean W > rater j's - epsilon, by t; by Benjamini & Yekutieli over raters
+    passes   True if p_j < .05 for at least half of the raters; their share is the winning rate
 
-Departures. A score gets the value of the rating scale that the nondecreasing map with the highest rho on the other
-folds of contexts gives it. Where raters hardly differ a constant passes too, so the best constant of the other folds is
+Departures. Scores are brought to the rating scale by the nondecreasing map that has the highest rho on the other folds
+of contexts. Where raters hardly differ a constant passes too, so the best constant of the other folds is
 tested in the same way, and a metric replaces a rater only if its rho is also significantly above the constant's, by t.
 Standard errors are of whole contexts; if each item has its own, the test is the published one. Below 30 items the paper
 takes Wilcoxon's test, which with epsilon is no test of the mean and rejects too often; here it is t throughout. Where

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.results.rows import Decision
-from leaderboard.blocks.cells import column_cell, fitted_cell, known_cell
+from leaderboard.blocks.cells import column_cell, fitted_cell, known_cell, marked
 from leaderboard.blocks.tables import Cell, Heading, Row, Table, numeric
 from leaderboard.model.index import Index, Target, plural
 
@@ -40,7 +40,8 @@ def decision_table(index: Index, shown: Sequence[Decision], data: str) -> Table:
                 *numeric("Spearman", "Worth", "95 %", "ρ", "Rater", "Constant"), Heading("Replaces", "words"),
                 Heading("First", "words"))
     return Table.of("decisions-table", f"Replacing raters (ε = {shown[0].epsilon:g}) and saving ratings",
-                    headings, (_cells(index, row) for row in shown), data)
+                    headings, (_cells(index, row) for row in shown),
+                    marked(data, any(index.is_fitted((row.metric, row.column), row.dataset) for row in shown)))
 
 
 def _cells(index: Index, row: Decision) -> Row:

@@ -95,6 +95,8 @@ def test_missing_scores_leave_the_other_columns_as_they_are(target: TargetData, 
     ([(1.0, 2.0), (3.0, 2.0), (5.0, 5.0)] * 40, False, "raters unknown, votes taken as exchangeable", (True, True)),
     ([(1.0, 2.0, 2.0), (3.0, 2.0, 2.0), (5.0, 5.0, 4.0)] * 4, True, "12 contexts: the test is rough below 30",
      (True, True)),
+    ([(1.0, 2.0, 3.0), (3.0, 2.0, 4.0), (5.0, 5.0, 4.0)] * 3, True,
+     "raters with fewer than 10 items in common with others, votes taken as exchangeable", (True, True)),
     ([()] * 120, True, "0 rows have both a rating and a score", (False, False))])
 def test_limits_of_the_data_have_one_line_each(
         votes: list[tuple[float, ...]], raters: bool, note: str, has: tuple[bool, bool], tmp_path: Path) -> None:
