@@ -56,9 +56,7 @@ def test_failed_import_leaves_the_home_unchanged(tmp_path: Path, home: Path, inv
 def test_light_commands_import_little(suite_run: SuiteRun) -> None:
     """Each named module takes longer to import than the command takes to run."""
     code = f"""import sys, harness
-from harness import cli
 from harness.cli import main
-from harness.commands._arguments import separated
 def answers(command, *heavy):
     try: main(command.split())
     except SystemExit: pass
