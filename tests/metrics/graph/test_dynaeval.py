@@ -1,5 +1,8 @@
 """DynaEval and S-DiCoh: graphs and equations by hand, training dialogues, the papers' recipes."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -216,3 +219,9 @@ def test_a_third_speaker_needs_relations(tiny_encoder: Path, home: Path) -> None
         (scores,) = metric.score([three, two], models).values()
         assert np.isfinite(scores).all()
         assert (abs(scores[0] - scores[1]) > 1e-5) == ("speakers=3" in requested)
+
+
+def test_a_network_leaves_no_file_in_the_temporary_folder(tmp_path: Path) -> None:
+    code = "from metrics.graph.dynaeval.network import DialogueGraph; DialogueGraph(4)"
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert list(tmp_path.iterdir()) == []
