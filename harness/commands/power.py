@@ -92,7 +92,7 @@ def _lines(rows: Sequence[Power]) -> Iterator[str]:
     known = dict(sorted(known.items()))
     heads: list[tuple[str, Kind]] = [("contexts", "number"), *((_raters(count), "number") for count in known)]
     yield table(f"Difference found with 80 % power, {first.quality} on {first.dataset}", heads, "", (
-        (str(count), *(f"{cells[count].detectable:.3f}" for cells in known.values()))
+        (str(count), *(_difference(cells[count]) for cells in known.values()))
         for count in sorted(row.contexts for row in groups[first.raters])))
     if len(known) < len(groups):
         yield "other numbers of raters: unknown, since the reliability of the ratings is not"
@@ -100,6 +100,11 @@ def _lines(rows: Sequence[Power]) -> Iterator[str]:
              f"more than {MOST:,} with {_raters(count)}" for count in known)
     yield (f"{first.first} and {first.second} differ by {abs(first.difference):.3f}; these data find that with a power "
            f"of {100 * first.power:.0f} %. Contexts for 80 %: {', '.join(needs)}")
+
+
+def _difference(row: Power) -> str:
+    """Format a detectable difference; a dash for one that correlations seldom have."""
+    return "–" if row.between == "columns" and row.detectable >= 1 else f"{row.detectable:.3f}"
 
 
 def _raters(count: float) -> str:
