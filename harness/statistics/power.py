@@ -37,7 +37,7 @@ SURE = 30
 """Non-centrality from which on the power is 1; beyond, and in the lower tail earlier, scipy has no values."""
 
 SPREAD = 1.7
-"""Variance of a difference of correlations times the number of items: the median over real ratings, 1.66, rounded up."""
+"""Variance of a difference of correlations, times the number of items: the median over real ratings is 1.66."""
 
 
 @dataclass(frozen=True, slots=True)
