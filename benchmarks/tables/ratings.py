@@ -291,6 +291,10 @@ def _report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequen
     yield from (f"  {remark}" for remark in remarks)
     if votes <= rated:
         yield "  one vote per item: reliability cannot be estimated"
+        names = [quality.name for quality in dataset.card.qualities]
+        if len(names) > 1 and len({quality.scale for quality in dataset.card.qualities}) == 1:
+            listed = ", ".join((*names[:3], *(["..."] if len(names) > 3 else [])))
+            yield f"  if {listed} are raters of one quality, name the columns rater_{names[0]}, ..."
     first = dataset.items[0]
     spoken = " | ".join(f"{turn.speaker}: {turn.text[:SHOWN]}{'...' if len(turn.text) > SHOWN else ''}"
                         for turn in first.utterances[-3:])

@@ -162,10 +162,12 @@ def _without(index: Index, answer: Answer) -> str:
 
 def firmness(places: Sequence[Firmness]) -> str:
     """State how little must be removed before another metric leads a board, and the columns tied with the first."""
-    *others, last = [f"{'' if place.unit == 'datasets' else 'at most '}{place.removed:,} of {place.of:,} {place.unit}"
-                     for place in places if place.removed] or [""]
+    removed = [place for place in places if place.removed]
+    *others, last = [f"{place.removed:,} of {place.of:,} {place.unit}" for place in removed] or [""]
     listed = " or ".join(filter(None, (", ".join(others), last)))
-    lead = f"Another metric would lead without {listed}." if last else "No removal tried puts another metric first."
+    bounds = " or ".join(place.unit for place in removed if place.unit != "datasets" and place.removed != 1)
+    lead = (f"Another metric would lead without {listed}{f'; fewer {bounds} may be enough' if bounds else ''}." if last
+            else "No removal tried puts another metric first.")
     return f"{lead} {_tied(places[0].tied)}" if places else ""
 
 

@@ -55,7 +55,8 @@ def test_page_and_terminal_say_how_firm_a_first_place_is(results: Results) -> No
               for board in (question.name, question.id.group) for among in ("all", "unfitted")
               for unit, removed in removals.items()]
     shown = replace(results, firmness=places)
-    sentence = "Another metric would lead without at most 12 of 9,000 contexts or at most 1,400 of 9,000 votes."
+    sentence = ("Another metric would lead without 12 of 9,000 contexts or 1,400 of 9,000 votes; "
+                "fewer contexts or votes may be enough.")
     assert f"{sentence} Tied with it: y." in " ".join(summary(shown).split())
     (page, *_) = front.build(shown)
     assert all(text in str(page) for text in (sentence, "tied with 1 column"))
