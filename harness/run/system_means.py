@@ -16,7 +16,7 @@ from harness.run.correlate import TargetData
 from harness.run.plan import Plan
 from harness.run.run import run_with_data
 from harness.run.workspace import Workspace
-from harness.statistics.panel import Vector, codes
+from harness.statistics.panel import Codes, Vector, codes
 from harness.statistics.pooled import ALPHA
 from harness.statistics.prediction import means
 
@@ -84,23 +84,23 @@ def of_target(target: TargetData, systems: Sequence[str], column: str = "", by: 
     with np.errstate(invalid="ignore", divide="ignore"):
         times = ((ratings_high - ratings_low) / (high - low)) ** 2
     names = list(dict.fromkeys(labels))
-    for index, name in enumerate(names):
-        rows = system == index
-        rated = int(np.isfinite(human[rows]).sum())
-        note = _note(human[rows], scores[rows], len(set(target.units[rows & np.isfinite(human)].tolist())))
-        without = note.startswith(NONE)
-        ends = [math.nan if without else float(vector[index])
+    notes = [_note(human[system == index], scores[system == index], target.units[system == index])
+             for index in range(len(names))]
+    for index, (name, note) in enumerate(zip(names, notes, strict=True)):
+        rated = int(np.isfinite(human[system == index]).sum())
+        ends = [math.nan if note.startswith(NONE) else float(vector[index])
                 for vector in (low, high, ratings_low, ratings_high, rated * times)]
         better = tuple(other for place, other in enumerate(names)
-                       if p[index, place] < ALPHA and predicted.values[index] > predicted.values[place])
-        yield SystemMean(target.dataset, quality.name, metric, column or columns[0], name, int(rows.sum()), rated,
+                       if p[index, place] < ALPHA and predicted.values[index] > predicted.values[place]
+                       and not (note.startswith(NONE) or notes[place].startswith(NONE)))
+        yield SystemMean(target.dataset, quality.name, metric, column or columns[0], name, labels.count(name), rated,
                          float(predicted.values[index]), ends[0], ends[1], float(alone.values[index]), ends[2], ends[3],
                          ends[4], better, note)
 
 
-def _note(human: Vector, scores: Vector, contexts: int) -> str:
+def _note(human: Vector, scores: Vector, units: Codes) -> str:
     """Return why a system has no interval, or why its estimate is that of its ratings alone."""
-    ratings, scored = human[np.isfinite(human)], np.isfinite(scores)
+    ratings, contexts = human[np.isfinite(human)], len(np.unique(units[np.isfinite(human)]))
     if not ratings.size:
         return f"{NONE}: no item has a rating"
     if np.ptp(ratings) == 0:
@@ -108,7 +108,7 @@ def _note(human: Vector, scores: Vector, contexts: int) -> str:
         return f"{NONE}: {which} is {ratings[0]:g}"
     if contexts < FEWEST:
         return f"{NONE}: ratings in {contexts} context{'s' * (contexts > 1)}, {FEWEST} are needed"
-    if (lacking := int((~scored).sum())):
+    if lacking := int(np.isnan(scores).sum()):
         return f"{lacking} item{'s' * (lacking > 1)} without a score left out"
     if ratings.size == human.size:
         return "every item is rated: the same as ratings alone"

@@ -11,7 +11,8 @@ The slope b is within systems and shared by them, so it takes few ratings of eac
 ratings: k is 1 + r / Σ n, or 2 for one system whose items share no contexts, and 1 for ratings alone, where w is 0. The
 quantile t has n² / Σ n_context² - k degrees of freedom, fewer if contexts differ in size. Since b is a slope, scores
 need not be on the rating scale. For one system whose items share no contexts, mean, weight and Σ u² are those of
-`ppi-python`, except that the weight is not limited to 0 to 1.
+`ppi-python`, except that the weight is not limited to 0 to 1. Where scores follow the ratings of items but not those of
+whole contexts, they may raise the error; then w is 0.
 
 The ends are those of Wilson (1927) for ratings of two values, and extend his variance to other bounded scales: means
 near an end of the scale have a skewed distribution, on which a symmetric interval covers too little. With fewer than
@@ -98,9 +99,11 @@ def means(human: Vector, scores: Vector | None, system: Codes, unit: Codes,
     with np.errstate(invalid="ignore", divide="ignore"):
         mean, f_mean = y_unit.sum(axis=0) / n, f_unit.sum(axis=0) / n
         g_mean = g_unit.sum(axis=0) / np.maximum(others, 1)
+        apart = (y_unit - n_unit * mean) / n
+        along = (g_unit - others_unit * g_mean) / np.maximum(others, 1) - (f_unit - n_unit * f_mean) / n
         weight = _slope(y, x, system, rated) * others / (n + others)
-        parts = ((y_unit - n_unit * mean - weight * (f_unit - n_unit * f_mean)) / n
-                 + weight * (g_unit - others_unit * g_mean) / np.maximum(others, 1))
+        weight *= ((apart + weight * along) ** 2).sum(axis=0) <= (apart**2).sum(axis=0)
+        parts = apart + weight * along
         k = 1 + (weight != 0) * contexts / n.sum()
         factors = np.where(contexts > k, contexts / (contexts - k), np.nan)
         freedom = n**2 / (n_unit**2).sum(axis=0) - k

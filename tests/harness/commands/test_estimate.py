@@ -72,6 +72,13 @@ def test_hard_cases_get_one_line(rating: Callable[[int, str, int], object], syst
     assert line in invoke("estimate", "--dataset", path, "--metric", "length").out.splitlines()
 
 
+def test_systems_without_interval_are_not_compared(tmp_path: Path, invoke: Invoke) -> None:
+    path = table(tmp_path / "mine.csv",
+                 lambda context, system, words: 9 if system == "a" else rated(context, system, words))
+    rows = map(json.loads, invoke("estimate", "--dataset", path, "--metric", "length", "--json").out.splitlines())
+    assert all(row["better_than"] == [] for row in rows if row["system"] == "a")
+
+
 def test_constant_scores_give_ratings_alone(tmp_path: Path, invoke: Invoke) -> None:
     path = table(tmp_path / "mine.csv", rated)
     printed = invoke("estimate", "--dataset", path, "--metric", "turns").out  # two in each item

@@ -98,6 +98,20 @@ def test_useless_scores_cost_little() -> None:
     assert np.divide(*np.mean(widths, axis=0)) < 1.03
 
 
+def test_scores_that_mislead_about_contexts_are_not_used() -> None:
+    """Scores follow ratings within contexts, which all have nearly the same mean rating, and differ between them."""
+    rng, widths = np.random.default_rng(7), []
+    for _ in range(100):
+        unit, within = np.arange(300) // 10, rng.normal(size=(30, 10))
+        within -= within.mean(axis=1, keepdims=True)
+        human, scores = 3 + within.ravel(), within.ravel() + 0.5 * np.repeat(rng.normal(size=30), 10)
+        human += 0.1 * np.repeat(rng.normal(size=30), 10)
+        human[100:] = np.nan
+        ends = [means(human, values, np.zeros(300, dtype=np.int64), unit).intervals for values in (scores, None)]
+        widths.append([high[0] - low[0] for low, high in ends])
+    assert np.divide(*np.mean(widths, axis=0)) < 1.03
+
+
 def test_equal_systems_seldom_differ_and_unequal_do() -> None:
     rng, false, right = np.random.default_rng(4), 0, 0
     for _ in range(400):
