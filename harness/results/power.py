@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -15,10 +15,12 @@ from harness.errors import BadConfig
 from harness.results.item_scores import labels
 from harness.results.pooled import Pool
 from harness.results.rows import Results, Target
-from harness.statistics.panel import Array, codes
+from harness.statistics.panel import Array, Codes, codes
 from harness.statistics.power import Contrasts, detectable, of_columns, of_systems, shows
 
 Between = Literal["columns", "systems"]
+Sides: TypeAlias = tuple[list[str], list[str], Codes, Callable[[], Contrasts]]
+"""The names and groups of columns or systems, the context of each rated item, and a function that contrasts them."""
 TIMES = (0.25, 0.5, 1, 2, 4)
 """Contexts and raters of the table, as multiples of those of the data."""
 
@@ -57,11 +59,13 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
     pool = pool or Pool.of(results)
     entry, reliability = pool.entries[target[0]], pool.reliability.get(target, math.nan)
     votes = entry.votes / entry.ratings if entry.votes else 1.0
-    names, groups, items, size, contrasts = (_columns(results, pool, target) if between == "columns" else
-                                             _systems(pool, target, reliability))
+    names, groups, unit, make = (_columns(results, pool, target) if between == "columns" else
+                                 _systems(pool, target, reliability))
+    items, size = len(unit), len(np.unique(unit))
     if len(names) < 2 or size < 2:
         raise BadConfig(f"{target[0]}, {target[1]}: power takes two {between} and two contexts, and there are "
                         f"{len(names)} and {size}")
+    contrasts = make()
     if unknown := next((name for name in pair if name not in names), None):
         raise BadConfig(f"{target[0]}, {target[1]} has no {between[:-1]} {unknown!r}; {nearest(unknown, names)}")
     order = np.argsort(-contrasts.values, kind="stable").tolist()
@@ -84,8 +88,8 @@ def shown(results: Results, target: Target, pool: Pool) -> str:
     return ""
 
 
-def _columns(results: Results, pool: Pool, target: Target) -> tuple[list[str], list[str], int, int, Contrasts]:
-    """Return the columns that score every rated item, their metrics, and the numbers of items and contexts."""
+def _columns(results: Results, pool: Pool, target: Target) -> Sides:
+    """Return the columns that score every rated item, with their metrics as groups."""
     controls = {entry.name for entry in results.metrics if entry.family == "control"}
     keys = [key for key, values in pool.columns.items() if target in values]
     data = pool.target_scores(target, keys)
@@ -94,19 +98,18 @@ def _columns(results: Results, pool: Pool, target: Target) -> tuple[list[str], l
     keys, scores = [key for key, known in zip(keys, whole, strict=True) if known], data.scores[whole][:, rated]
     unit = np.arange(len(data.human)) if data.context is None else data.context
     groups = ["control" if metric in controls else metric for metric, _ in keys]
-    return (labels(keys), groups, int(rated.sum()), len(np.unique(unit[rated])),
-            of_columns(data.human[rated], scores, unit[rated]))
+    return labels(keys), groups, unit[rated], lambda: of_columns(data.human[rated], scores, unit[rated])
 
 
-def _systems(pool: Pool, target: Target, reliability: float) -> tuple[list[str], list[str], int, int, Contrasts]:
-    """Return the systems with a rated item, and the numbers of items and contexts."""
+def _systems(pool: Pool, target: Target, reliability: float) -> Sides:
+    """Return the systems with a rated item, each its own group."""
     points = pool.points[target[0]]
     human = points.human[target[1]]
     rows = np.isfinite(human) & (np.array(points.systems) != "")
     unit = (points.contexts if points.conversations is None else points.conversations)[rows]
     names = [points.systems[row] for row in np.flatnonzero(rows)]
     listed = list(dict.fromkeys(names))
-    return (listed, listed, len(names), len(np.unique(unit)), of_systems(human[rows], codes(names), unit, reliability))
+    return listed, listed, unit, lambda: of_systems(human[rows], codes(names), unit, reliability)
 
 
 def _typical(spread: Array, groups: Sequence[str]) -> tuple[int, int]:
