@@ -13,15 +13,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import get_args
 
-from benchmarks.errors import nearest
 from harness import own
 from harness.commands._arguments import RESULTS, add
 from harness.commands._output import table
+from harness.commands.report import targets
 from harness.errors import BadConfig
 from harness.results import files
 from harness.results.pooled import Pool
 from harness.results.power import Between, Power, power
-from harness.results.rows import Target
 from harness.statistics.power import MOST
 from leaderboard.blocks.tables import Kind
 
@@ -47,8 +46,11 @@ def run(args: argparse.Namespace) -> int:
     if any(count < 2 for count in args.contexts) or any(not 0 < count < math.inf for count in args.raters):
         raise BadConfig("--contexts should be 2 or more, --raters above 0")
     results = files.read(args.out)
-    pool = Pool.of(results)
-    for target in _targets(pool, args):
+    pool, wanted = Pool.of(results), targets(results, tuple(map(own.name_of, args.dataset)), args.quality)
+    chosen = [target for target in pool.targets() if target in wanted]
+    if not chosen:
+        raise BadConfig("no quality of this selection has three ratings that are not all equal")
+    for target in chosen:
         try:
             rows = list(power(results, target, args.between, args.pair, args.contexts, args.raters, pool))
         except BadConfig as error:
@@ -61,25 +63,6 @@ def run(args: argparse.Namespace) -> int:
         else:
             print("\n".join(_lines(rows) if args.dataset else (f"{rows[0].dataset}, {rows[0].quality}: {rows[0]}",)))
     return 0
-
-
-def _targets(pool: Pool, args: argparse.Namespace) -> list[Target]:
-    """Return the targets with the named datasets and qualities that have at least three different ratings."""
-    names = tuple(map(own.name_of, args.dataset))
-    if unknown := next((name for name in names if name not in pool.entries), None):
-        raise BadConfig(f"the results have no dataset {unknown!r}; {nearest(unknown, pool.entries)} (`harness run "
-                        f"--dataset {args.dataset[names.index(unknown)]}` adds it)")
-    wanted = {name.casefold() for name in args.quality}
-    dimensions = {(entry.name, quality.name): quality.dimension
-                  for entry in pool.entries.values() for quality in entry.qualities}
-    if missing := wanted - {name for (_, quality), dimension in dimensions.items()
-                            for name in (quality.casefold(), dimension)}:
-        raise BadConfig(f"the results have no quality {min(missing)!r}")
-    chosen = [target for target in pool.targets(datasets=names)
-              if not wanted or wanted & {target[1].casefold(), dimensions[target]}]
-    if not chosen:
-        raise BadConfig("no quality of this selection has three ratings that are not all equal")
-    return chosen
 
 
 def _lines(rows: Sequence[Power]) -> Iterator[str]:

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     statistic, level = plain_name(args.statistic or "spearman"), args.level or "items"
     default_test = "perm-both" if args.clusters == "wmt" or (
         level == "items" and statistic in ("spearman", "pearson")) else "bootstrap"
-    chosen = Selection(results, _targets(results, tuple(map(own.name_of, args.dataset)), args.quality),
+    chosen = Selection(results, targets(results, tuple(map(own.name_of, args.dataset)), args.quality),
                        _columns(results, args.metric), statistic if level == "items" else f"{statistic} {level}",
                        args.test or default_test, args.clusters or "every", args.draws)
     if chosen.rule == "wmt" and chosen.test != "perm-both":
@@ -148,7 +148,7 @@ def _latex(results: Results, board: str) -> None:
     print(latex.write(boards[name], name), end="")
 
 
-def _targets(results: Results, datasets: Sequence[str], names: Sequence[str]) -> frozenset[tuple[str, str]]:
+def targets(results: Results, datasets: Sequence[str], names: Sequence[str]) -> frozenset[tuple[str, str]]:
     """Return the selected targets, qualities by name or dimension; none means all."""
     qualities = {name.casefold() for name in names}
     aliases = {(entry.name, quality.name): {quality.name.casefold(), quality.dimension}
