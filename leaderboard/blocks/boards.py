@@ -170,7 +170,8 @@ def _incomplete(row: RankingRow, why: str) -> Cell:
     over = f"{row.covered} of {plural(row.targets, 'target')}"
     if row.rank is None:
         return Cell(cells.MISSING, title=why, small=over)
-    return cells.number_cell(row.value)._replace(small=f"rank {row.rank} over {over}", title=FITTED)
+    return cells.number_cell(row.value)._replace(small=f"over {row.covered}/{row.targets}",
+                                                 title=f"rank {row.rank} over {over}: {FITTED}")
 
 
 def letters(board: Board) -> list[ExtraColumn]:

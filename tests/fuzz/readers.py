@@ -262,7 +262,7 @@ def _read_memo(folder: Path, content: bytes) -> None:
 
 
 def _read_answers(folder: Path, content: bytes) -> None:
-    archive = answers.AnswerArchive(folder, "prompt", "model")
+    archive = answers.AnswerArchive(folder, "prompt", "model", "")
     (archive.folder / "k").mkdir(parents=True)
     (archive.folder / "k" / f"k-{digest(content)}.json").write_bytes(content)
     answer = archive.get("k/k.json")

@@ -101,12 +101,12 @@ def test_a_broken_plug_in_fails_alone(plug_in: Callable[[str, str], None], capsy
     for name, value, part in (
             ("gone", "no_such_module_anywhere:X", "ModuleNotFoundError"), ("gone", "math:pi", "holds no class"),
             ("gone", "math:nothing", "AttributeError"), ("other", f"{__name__}:Mine", "its card is named 'mine'"),
-            ("gone", "fractions:Fraction", "no dataclass")):
+            ("gone", "fractions:Fraction", "has no card")):
         plug_in(name, value)
         with pytest.raises(BrokenPlugin, match=part):
             registry.choose(name)
     assert main(["list", "metrics"]) == 0
-    assert "no dataclass" in capsys.readouterr().out
+    assert "has no card" in capsys.readouterr().out
 
 
 def test_a_metric_with_a_paper_has_an_oracle_or_departures() -> None:

@@ -73,12 +73,12 @@ def test_items_keep_their_language_wherever_they_go(tmp_path: Path, home: Path, 
 
 def test_the_language_is_declared_and_never_guessed(tmp_path: Path, home: Path, invoke: Invoke) -> None:
     assert ("look at this: 5 items are mostly in letters that are not Latin, and of the language en; name another by "
-            "language (cha.jsonl, line 1;") in invoke("check", written(tmp_path, "cha", "")).out
+            "language (cha.jsonl, row 1;") in invoke("check", written(tmp_path, "cha", "")).out
     row = {"item": "1", "context": "a", "response": "b", "overall": 1, "language": "Spanish"}
     for path, message in (
         (written(tmp_path, "cha", "Chinese"),
          "language: should be the code of a language, such as en or zh, is 'Chinese'"),
         (card(tmp_path, "bad", [row]),
-         "bad.jsonl, line 1: record 1, field 'language': should be a code such as en or zh, not 'Spanish'"),
+         "bad.jsonl, row 1: field 'language': should be a code such as en or zh, not 'Spanish'"),
     ):
         assert message in invoke("check", path, status=2).err
