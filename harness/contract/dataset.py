@@ -68,7 +68,8 @@ def remarks(dataset: Dataset, places: Mapping[str, str]) -> Iterator[str]:
             count = _count(len(lacking), "item has no vote", "items have no vote")
             yield f"{quality.name}: {count} on it, and votes on others{which(lacking)}"
         votes = [rating.votes for rating in dataset.ratings if rating.quality == quality.name and rating.votes]
-        if quality.low == quality.high or len({sum(values) / len(values) for values in votes}) == 1:
+        constant = len({sum(values) / len(values) for values in votes}) == 1
+        if constant or (quality.low is not None and quality.low == quality.high):
             yield f"{quality.name}: every item has the same rating, so nothing can correlate with it"
         if all(len(values) == 1 for values in votes):
             yield f"{quality.name}: one vote per item, so the agreement of raters is not known"

@@ -92,6 +92,8 @@ def _columns(results: Results, pool: Pool, target: Target) -> Sides:
     """Return the columns that score every rated item, with their metrics as groups."""
     controls = {entry.name for entry in results.metrics if entry.family == "control"}
     keys = [key for key, values in pool.columns.items() if target in values]
+    if not keys:
+        raise BadConfig(f"no column has a correlation on {target[1]} of {target[0]}")
     data = pool.target_scores(target, keys)
     rated = np.isfinite(data.human)
     whole = [bool(np.isfinite(scores[rated]).all()) for scores in data.scores]

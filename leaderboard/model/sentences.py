@@ -101,8 +101,9 @@ def _decided(index: Index, question: Question, column: Column) -> str:
     replaces = ""
     if tested:
         yes = sum(row.replaces for row in tested)
-        replaces = (f" It may replace a rater on {yes or 'none'} of {plural(len(tested), 'quality', 'qualities')} with "
-                    f"several votes (ε = {tested[0].epsilon:g}).")
+        where = "the one quality" if len(tested) == 1 else f"{yes or 'any'} of {len(tested)} qualities"
+        replaces = (f" It may {'' if yes else 'not '}replace a rater on {where} with several votes "
+                    f"(ε = {tested[0].epsilon:g}).")
     if not worths:
         return replaces
     worth = float(weights([row.dataset for row in worths], question.rules[0]) @ list(worths.values()))

@@ -1,6 +1,7 @@
 """`harness power` on the results of a run: fields, selections, and one line for hard cases."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -49,3 +50,12 @@ def test_text_names_the_difference_and_its_needs(suite_run: SuiteRun, invoke: In
 def test_wrong_selections_are_refused(flags: str, part: str, suite_run: SuiteRun, invoke: Invoke) -> None:
     (line,) = invoke("power", "--out", suite_run.out, *flags.split(), status=2).err.splitlines()
     assert part in line
+
+
+def test_a_run_whose_only_column_is_constant_has_pages(tmp_path: Path, invoke: Invoke) -> None:
+    rows = "".join(f"question {number},the same words,{number % 5 + 1}\n" for number in range(30))
+    (tmp_path / "mine.csv").write_text("context,response,overall\n" + rows)
+    invoke("run", "--dataset", tmp_path / "mine.csv", "--metric", "length", "--home", tmp_path / "home", "--out",
+           tmp_path / "out")
+    assert (tmp_path / "out" / "site" / "index.html").exists()
+    assert "no column has a correlation" in invoke("power", "--out", tmp_path / "out").err
