@@ -61,7 +61,7 @@ def test_this_machine_is_reachable(tmp_path: Path) -> None:
 
 @pytest.mark.network
 def test_tests_marked_network_are_not_guarded() -> None:
-    """Nothing is sent by connecting a datagram socket."""
+    """Connecting a datagram socket sends nothing."""
     assert os.environ[OPEN]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         answer = os.strerror(client.connect_ex(("192.0.2.1", 53)))  # the machine itself may have no network

@@ -66,7 +66,7 @@ def sample(trial: Trial) -> str:
 
 
 def output(trial: Trial) -> str:
-    """Nothing is written to standard output, which belongs to the harness."""
+    """The metric writes nothing to standard output, which belongs to the harness."""
     dataset, _ = trial.first
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         trial.metric.score(dataset.items, trial.models)

@@ -35,7 +35,7 @@ BLOCK = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class TargetScores:
-    """One quality of a dataset: ratings (n,) and scores (metrics, n) of its items, NaN where missing.
+    """Ratings (n,) and scores (metrics, n) of the items of a dataset on a quality; NaN where missing.
 
     `context` numbers the context of each item; with it, whole contexts are drawn instead of items.
     """

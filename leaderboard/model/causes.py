@@ -47,7 +47,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """All differences between two runs, by dataset, by metric, for every score and for the run as a whole."""
+    """Differences between two runs: by dataset, by metric, of every score, and of the run as a whole."""
 
     datasets: Mapping[str, tuple[Cause, ...]]
     metrics: Mapping[str, tuple[Cause, ...]]

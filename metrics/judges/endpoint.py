@@ -47,7 +47,7 @@ HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "Us
 
 
 class Again(Exception):
-    """One attempt failed; `after` is the delay that the server asks for, `status` its answer, 0 for none."""
+    """An attempt failed; `after` is the delay that the server asks for, `status` its answer, 0 for none."""
 
     def __init__(self, message: str, after: float = 0.0, status: int = 0) -> None:
         super().__init__(message)

@@ -111,7 +111,7 @@ def test_every_card_is_complete_and_its_sources_have_converters() -> None:
 
 
 def test_sizes_and_qualities_agree_with_print() -> None:
-    """One of the challenge's two papers prints the size, level and qualities of each card."""
+    """The challenge's two papers print the size, level and qualities of each card."""
     printed = defaultdict(list)
     with (ROOT / "harness" / "published" / "datasets.csv").open(newline="") as stream:
         for row in csv.DictReader(stream):

@@ -46,7 +46,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 def test_a_damaged_part_is_scored_again(tmp_path: Path, undisturbed: Reports, invoke: Invoke,
                                         monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of four parts of a metric that raises once, three are stored; one of them is damaged."""
+    """A metric that raises once has stored three of four parts; damage one of them."""
     does = "if items[0].id == 'persona-zhao_00016' and times('raised') < 1:\n    raise OSError('busy')"
     argv, out = [*ARGV, "--metric", metric(tmp_path, "toy", does)], tmp_path / "out"
     expected = undisturbed(*argv)  # scores the dataset as one part, and so does not raise

@@ -111,7 +111,7 @@ class Training:
 
     @property
     def key(self) -> list[Any]:
-        """Everything on which an accuracy depends, except the seed of its training."""
+        """Return the key of an accuracy: all that it depends on except the seed of its training."""
         file = corpora.path(self.part.corpus, self.models.home)
         digest = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
         return [REVISION, self.label, self.metric.card.revision, self.part.corpus, self.part.split, self.kind,

@@ -1,4 +1,4 @@
-"""What is asked of a run: settings, samples of whole contexts, one dataset at a time, and the models of its entries."""
+"""The plan of a run: settings, samples of whole contexts, one dataset at a time, and the models of its entries."""
 
 import dataclasses
 import gc
@@ -33,7 +33,7 @@ from tools.commands import grown
 
 
 def items(contexts: int, *, shared: bool) -> list[Item]:
-    """Each context with one answer of every system, or every context with two of one system, system by system."""
+    """Return contexts with a reply of every system if `shared`, else with two replies of one system."""
     rows = ([(number, system) for number in range(contexts) for system in "abc"] if shared else
             [(number, "abc"[number * 3 // contexts]) for number in range(contexts) for _ in range(2)])
     return [dataclasses.replace(make_item(f"i_{index}", f"r{index}", context=(str(number),)), system=system)

@@ -33,7 +33,7 @@ def test_an_incomplete_row_has_no_value() -> None:
 
 
 def test_borda_by_hand() -> None:
-    """Of two complete rows x beats y twice and ties once; z lacks a cell, so nobody wins against it."""
+    """Row x beats y twice and ties once; z lacks a value, so comparisons with it do not count."""
     rows = {"x": CELLS, "y": {**CELLS, ("a", "q1"): 0.0, ("a", "q2"): 0.2}, "z": {("b", "q1"): 1.0}}
     assert borda(rows, CELLS) == pytest.approx({"x": 2.5, "y": 0.5, "z": math.nan}, nan_ok=True)
 

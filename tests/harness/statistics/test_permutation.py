@@ -131,7 +131,7 @@ def test_identical_metrics_tie_and_constant_ones_have_no_p() -> None:
 
 
 def test_contexts_are_swapped_together() -> None:
-    """Each draw of one context is the observed difference or its reverse, both as extreme."""
+    """With one context, every draw is as extreme as the observed difference."""
     rng = seeded(3)
     human, scores = rng.normal(size=40), rng.normal(size=(2, 40))
     whole, single, default = (all_pairs(human, scores, draws=200, rng=seeded(5), context=context).p[0, 1]

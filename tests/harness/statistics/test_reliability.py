@@ -1,4 +1,4 @@
-"""What people can reach, by hand and by simulation."""
+"""Reliability of ratings, by hand and by simulation."""
 
 from itertools import permutations
 

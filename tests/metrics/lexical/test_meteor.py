@@ -57,7 +57,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Models:
 
 
 class Named:
-    """What NLTK asks of a synset and of its lemmas."""
+    """A synset or lemma with the methods that NLTK calls."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
@@ -72,13 +72,13 @@ class Named:
 
 
 class Thesaurus:
-    """What NLTK's METEOR asks of WordNet, answered from ours: the alignment is under test, not the reading."""
+    """Our WordNet with the method that NLTK's METEOR calls, to test the alignment alone."""
 
     def __init__(self, models: Models) -> None:
         self.wordnet = WordNet(models.resource("wordnet").path)
 
     def synsets(self, word: str) -> list[Named]:
-        """A synset for each synonym."""
+        """Return a synset for each synonym."""
         return [Named([name]) for name in self.wordnet.synonyms(word)]
 
 

@@ -180,7 +180,7 @@ def roomy(tmp_path_factory: pytest.TempPathFactory) -> Models:
 
 
 def loss(models: Models, text: str, last: str = "") -> float:
-    """What transformers gives for the text, of all tokens or of the last part's alone."""
+    """Return the loss by transformers, over all tokens of the text or over those of its last part."""
     model = models.lm()
     return -negative_loss(model, numbers(model, text) if last else [], numbers(model, last or text))
 

@@ -81,7 +81,7 @@ AFTER = ["Tell me more!", "", "That makes no sense!", "a", "That's really boring
 
 
 def means(model: LanguageModel, befores: list[str], afters: list[str]) -> np.ndarray[Any, Any]:
-    """What `after_each` should give, pair by pair."""
+    """Return the expected result of `after_each`, pair by pair."""
     return np.array([[negative_loss(model, numbers(model, before) or [0], numbers(model, after)) if after else np.nan
                       for after in afters] for before in befores])
 
