@@ -98,6 +98,14 @@ class Adaptive(Protocol):
         """Return the class to use with these options."""
 
 
+@runtime_checkable
+class Narrowing(Protocol):
+    """A metric that scores only some qualities of a dataset, each in a column of its own."""
+
+    def about(self, dimensions: Sequence[str]) -> Metric:
+        """Return the metric for a dataset with these qualities."""
+
+
 class Trained:
     """Base class of metrics with trained weights; the options decide which.
 

@@ -29,8 +29,8 @@ ENDINGS = ("", *(f":{way}" for way in AGGREGATIONS if way != "mean"))
 
 
 def key(metric: Metric, dataset: Dataset, models: Models) -> str:
-    """Return the store key of scores: the signature, and for a composition the dataset and its qualities."""
-    signed = signature(metric, models)
+    """Return the store key of scores: the signature on the dataset, for a composition with its name and qualities."""
+    signed = signature(score.about(metric, dataset), models)
     if not isinstance(metric, Composite):
         return signed
     return "|".join((signed, f"on={'+'.join(same_dialogues(dataset.card))}", *sorted(_dimensions(dataset.card))))

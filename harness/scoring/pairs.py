@@ -63,7 +63,7 @@ def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: Sco
     stored = store.stored(dataset.fingerprint)
     planned: dict[str, Pair] = {}
     for part in composites.parts(chosen):
-        key = signed(part.metric, models)
+        key = signed(score.about(part.metric, dataset), models)
         if (not key or key in planned or key in known or (stored(key) and not rescore)
                 or score.unmet(part.metric, dataset)):
             continue

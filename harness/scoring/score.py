@@ -24,7 +24,7 @@ from harness.errors import BadScores
 from metrics.column import of_aggregate, of_quality, split_quality
 from metrics.composition import Composite
 from metrics.errors import CannotScore
-from metrics.metric import Column, Metric, checkpoints
+from metrics.metric import Column, Metric, Narrowing, checkpoints
 from metrics.models.reading import READING
 from metrics.models.service import Models
 
@@ -64,6 +64,7 @@ def score(metric: Metric, dataset: Dataset, models: Models) -> Scores:
 
 def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     """Score every item of a dataset or a part of one, even if none has what the metric needs."""
+    metric = about(metric, dataset)
     turn_by_turn = by_turn(metric, dataset)
     items = tuple(turn for item in dataset.items for turn in turns(item)) if turn_by_turn else dataset.items
     models.requested.clear()
@@ -77,6 +78,12 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     if turn_by_turn:
         columns = aggregated(columns, dataset.items)
     return Scores(tuple(item.id for item in dataset.items), columns, seconds, standalone, today())
+
+
+def about(metric: Metric, dataset: Dataset) -> Metric:
+    """Return the metric as it scores this dataset: a judge with the questions about its qualities only."""
+    dimensions = tuple(quality.dimension for quality in dataset.card.qualities)
+    return metric.about(dimensions) if isinstance(metric, Narrowing) else metric
 
 
 def today() -> str:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from benchmarks.dataset import Item
 from metrics.errors import BadOption, CannotScore
 from metrics.judges import prompt as prompts
-from metrics.judges.prompt import JudgedQuality, Prompt
+from metrics.judges.prompt import JudgedQuality, Prompted
 from metrics.metric import Columns, MetricCard
 from metrics.models.causal import Asked, LanguageModel
 from metrics.models.service import Models
@@ -33,11 +33,10 @@ YES, NO = ("Yes", " Yes", "yes", " yes"), ("No", " No", "no", " no")
 
 
 @dataclass(frozen=True, slots=True)
-class LocalJudge:
+class LocalJudge(Prompted):
     """Ratings by a language model: expected values over the answers on the prompt's scales."""
 
     card: ClassVar[MetricCard]
-    prompt: ClassVar[Prompt]
     lm: str = ""
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
@@ -47,7 +46,7 @@ class LocalJudge:
             answers = [*model.tokens_among(YES), *model.tokens_among(NO)]
         else:
             answers = sorted({str(value) for quality in self.prompt.qualities for value in _digits(quality)})
-        rows = [row for row, item in enumerate(items) if all(getattr(item, need) for need in self.prompt.needs)]
+        rows = [row for row, item in enumerate(items) if self.takes(item)]
         questions = [self._questions(items[row], model) for row in rows]
         table = np.full((len(self.prompt.qualities), len(items)), np.nan)
         for row, logits in zip(rows, model.answers(questions, answers), strict=True):

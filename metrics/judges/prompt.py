@@ -7,7 +7,11 @@
     needs                      what an item must have: context, references, facts
     samples, temperature, max_tokens, logprobs         defaults of the options of the same name
     [request]                  further fields of the request, as the server wants them
-    [[qualities]]              name, low, high, description, steps
+    [[qualities]]              name, low, high, description, steps, rates
+
+`rates` lists the qualities of datasets that a question is about. Then each of these has a column NAME@QUALITY, only the
+questions about a dataset's qualities are put, and the first question, which is always put, gives the plain column: the
+score for every quality that no question rates.
 
 A template holds {context}, {response}, {dialogue}, {references} and {facts} of the item, and {qualities} and {form} of
 all qualities, or {quality}, {description}, {steps}, {low} and {high} of one. Fields are replaced once, so braces in the
@@ -20,10 +24,11 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +36,9 @@ import numpy.typing as npt
 from benchmarks.dataset import Item, Level, Utterance
 from benchmarks.errors import nearest
 from benchmarks.formats import records
+from metrics.column import of_quality
 from metrics.errors import BadOption, CannotScore, MissingResource, UnknownMetric
-from metrics.metric import NEEDS, Columns, is_name
+from metrics.metric import NEEDS, Columns, Metric, is_name, options, variant
 
 SHIPPED = Path(__file__).parent / "prompts"
 OF_ITEMS = ("context", "response", "dialogue", "references", "facts")
@@ -53,6 +59,7 @@ class JudgedQuality:
     high: float
     description: str = ""
     steps: str = ""
+    rates: tuple[str, ...] = ()
 
     def takes(self, value: float) -> bool:
         return self.low <= value <= self.high
@@ -85,14 +92,48 @@ class Prompt:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """NAME, and NAME-QUALITY for each of several qualities."""
-        several = len(self.qualities) > 1
+        """NAME, and NAME-QUALITY for each of several qualities, unless they rate those of the datasets."""
+        several = len(self.qualities) > 1 and not self.rates
         return (self.name, *(f"{self.name}-{quality.name}" for quality in self.qualities if several))
+
+    @property
+    def rates(self) -> tuple[str, ...]:
+        """The qualities of datasets that a question is about."""
+        return tuple(dimension for quality in self.qualities for dimension in quality.rates)
+
+    def about(self, dimensions: Iterable[str]) -> Prompt:
+        """Return the prompt with the first question and those about these qualities."""
+        first, *others = self.qualities
+        chosen = (first, *(quality for quality in others if not set(dimensions).isdisjoint(quality.rates)))
+        return replace(self, qualities=chosen, digest="+".join((self.digest, *(quality.name for quality in chosen))))
 
     @property
     def rounds(self) -> tuple[tuple[JudgedQuality, ...], ...]:
         """Qualities of each call: all together, or one each."""
         return (self.qualities,) if self.answer == "json" else tuple((quality,) for quality in self.qualities)
+
+
+class Prompted:
+    """Base class of judges, which are frozen dataclasses: each class has one prompt."""
+
+    __slots__ = ()
+    prompt: ClassVar[Prompt]
+
+    def takes(self, item: Item) -> bool:
+        """Return True if the item has what the prompt needs."""
+        return all(getattr(item, need) for need in self.prompt.needs)
+
+    def about(self, dimensions: Sequence[str]) -> Any:
+        """Return the judge with only the questions about these qualities, if its questions rate qualities."""
+        if not self.prompt.rates:
+            return self
+        judge: Any = self
+        return _narrowed(judge.__class__, self.prompt.about(dimensions))(**options(judge))
+
+
+@functools.cache
+def _narrowed(kind: Any, prompt: Prompt) -> type[Metric]:
+    return variant(kind, prompt=prompt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +203,8 @@ def _check(prompt: Prompt, where: str) -> None:
             raise BadOption(f"{where}: {quality.name}: low should be below high; more is better")
     if not 0 < len({quality.name for quality in prompt.qualities}) == len(prompt.qualities):
         raise BadOption(f"{where}: has no [[qualities]], or two of one name")
+    if repeated := [dimension for dimension, times in Counter(prompt.rates).items() if times > 1]:
+        raise BadOption(f"{where}: two questions rate {repeated[0]!r}")
     if prompt.answer == "yes" and not prompt.logprobs:
         raise BadOption(f"{where}: answer = \"yes\" is read off probabilities: write logprobs = true")
     if not prompt.levels:
@@ -217,9 +260,14 @@ def _plain(text: str) -> str:
 
 
 def columns(prompt: Prompt, table: npt.NDArray[np.float64]) -> Columns:
-    """Return the columns of a table (qualities, items); the plain column is the mean, scaled to 0..1."""
-    if len(table) == 1:
-        return {prompt.name: table[0]}
+    """Return the columns of a table (qualities, items); the plain column is the mean, scaled to 0..1.
+
+    If the questions rate qualities of datasets, the plain column is the first question's.
+    """
+    if len(table) == 1 or prompt.rates:
+        by_quality = {of_quality(prompt.name, dimension): row
+                      for quality, row in zip(prompt.qualities, table, strict=True) for dimension in quality.rates}
+        return {prompt.name: table[0], **by_quality}
     low, high = np.array([(quality.low, quality.high) for quality in prompt.qualities]).T[:, :, None]
     mean = ((table - low) / (high - low)).mean(axis=0)
     return dict(zip(prompt.columns, (mean, *table), strict=True))

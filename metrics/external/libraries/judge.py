@@ -29,7 +29,7 @@ from metrics.judges import endpoint, prompt
 from metrics.judges.answer import ReadScore
 from metrics.judges.archive import AnswerArchive
 from metrics.judges.local import LocalJudge
-from metrics.judges.prompt import JudgedQuality, Prompt, Question
+from metrics.judges.prompt import JudgedQuality, Prompted, Question
 from metrics.judges.sampling import Reading, Sampler, SamplingOptions, Usage
 from metrics.metric import Columns, Metric, MetricCard, variant
 from metrics.models.service import Models
@@ -42,11 +42,10 @@ BOUNDS = {"samples": (1, 1000), "tries": (1, 100), "concurrency": (1, 256), "max
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class Judge(Prompted):
     """The answers of a model to a prompt, on the prompt's scales."""
 
     card: ClassVar[MetricCard]
-    prompt: ClassVar[Prompt]
     model: str = ""
     lm: str = ""
     samples: int = 1
@@ -83,7 +82,7 @@ class Judge:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return a score per quality, on its scale, and their mean; NaN where the judge gave none."""
-        questions = {row: prompt.questions(self.prompt, item) for row, item in enumerate(items) if self._has(item)}
+        questions = {row: prompt.questions(self.prompt, item) for row, item in enumerate(items) if self.takes(item)}
         distinct = list(dict.fromkeys(itertools.chain.from_iterable(questions.values())))
         readings = dict(zip(distinct, self.read(distinct, models), strict=True))
         table = np.full((len(self.prompt.qualities), len(items)), np.nan)
@@ -114,9 +113,6 @@ class Judge:
                                   "for one on this machine, [model=NAME] for one behind an endpoint")
         server = hashlib.sha256(endpoint.url_of(self.url).encode()).hexdigest()[:6]
         return (f"prompt={self.prompt.name}@{self.prompt.digest}", f"server={server}")
-
-    def _has(self, item: Item) -> bool:
-        return all(getattr(item, need) for need in self.prompt.needs)
 
     def _body(self) -> dict[str, Any]:
         """Return the body of every request without its question."""
