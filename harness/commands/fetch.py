@@ -2,6 +2,7 @@
 
     harness fetch --split recent
     harness fetch fed-turn smollm2-135m
+    harness fetch panel
 """
 
 from __future__ import annotations
@@ -22,13 +23,17 @@ from benchmarks.storage.fetch import LARGE, RESOURCES, fetch, fetch_resource, ne
 from benchmarks.storage.resources import path
 from harness.commands._arguments import add
 from harness.errors import BadConfig
+from harness.scoring import composites
+from metrics import registry as metrics
 from metrics.errors import MissingResource
+from metrics.metric import options
 from metrics.models import catalogue, checkpoint, hub
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME",
-                        help="dataset, model, wordnet or conceptnet (see `harness list`); `models` for all models "
+                        help="dataset, model, wordnet or conceptnet (see `harness list`); panel for the models "
+                             "that this metric names; `models` for all models "
                              "whose terms need no acceptance; ORG/REPO for trained weights on the hub")
     parser.add_argument("--all", action="store_true",
                         help="all missing public datasets and resources except ConceptNet; continues after a failure")
@@ -51,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
     if [bool(args.names), args.all, bool(args.split)].count(True) != 1:
         raise BadConfig("give names, --all or --split SPLIT")
     models = catalogue.cards()
-    wanted = [name for name, card in models.items() if not card.terms] if args.names == ["models"] else args.names
+    wanted = [name for name, card in models.items() if not card.terms] if args.names == ["models"] else [
+        part for name in args.names for part in _models_of(name)]
     known = (*models, *RESOURCES, *datasets.names())
     if unknown := next((name for name in wanted if name not in known and "/" not in name), None):
         raise BadConfig(f"unknown dataset, model or resource {unknown!r}; {nearest(unknown, known)}")
@@ -84,6 +90,15 @@ def _fetch_all(names: Iterable[str], home: Path, fetch_one: Callable[[str, Path]
     print(f"{len(wanted) - len(failed)} fetched into {home}"
           + (f"; {len(failed)} failed: {', '.join(failed)}" if failed else ""))
     return failed
+
+
+def _models_of(name: str) -> list[str]:
+    """Return the models that the options of a metric or of its inputs name; `name` itself if there are none."""
+    if name not in metrics.names():
+        return [name]
+    parts = [part.metric for part in composites.parts([metrics.choose(name)])]
+    named = (str(options(part)[kind]).partition("+")[0] for part in parts for kind in part.card.models)
+    return list(dict.fromkeys(filter(None, named))) or [name]
 
 
 def _missing(home: Path, split: Split | None) -> list[str]:

@@ -62,7 +62,8 @@ def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: Sco
     items = tuple(item.id for item in dataset.items)
     stored = store.stored(dataset.fingerprint)
     planned: dict[str, Pair] = {}
-    for part in composites.parts(chosen):
+    complete = (pick for pick in chosen if all(signed(part.metric, models) for part in composites.parts([pick])))
+    for part in composites.parts(complete):  # no input of a composition that lacks another
         key = signed(score.about(part.metric, dataset), models)
         if (not key or key in planned or key in known or (stored(key) and not rescore)
                 or score.unmet(part.metric, dataset)):

@@ -24,7 +24,7 @@ LEFT_OUT = ("speed", "network off", "direction")  # tiny models agree with nobod
 """Checks of `harness check` that measure, or need the whole process."""
 ITEMS = 12
 """Items of each sample, enough for batches of 7."""
-FEW = {name: f"{name}[inputs=deb+cosine]" for name in ("regression", "weighted", "rank-average")}
+FEW = {name: f"{name}[inputs=deb+cosine]" for name in ("regression", "weighted", "rank-average", "panel")}
 """Two inputs are as good as twenty."""
 
 

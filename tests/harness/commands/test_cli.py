@@ -17,6 +17,7 @@ from harness.commands._arguments import separated
 from harness.commands._output import write_site
 from metrics import registry
 from metrics.metric import MetricCard
+from metrics.models import catalogue
 from tests.conftest import Invoke
 from tests.suite_run import SuiteRun
 
@@ -159,3 +160,12 @@ def test_names_are_split_at_commas_outside_brackets(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     Path("a,b.csv").touch()
     assert separated("a,b.csv") == ["a,b.csv"]
+
+
+def test_fetch_takes_the_models_that_a_metric_names(home: Path, monkeypatch: pytest.MonkeyPatch,
+                                                    capsys: pytest.CaptureFixture[str]) -> None:
+    fetched: list[str] = []
+    monkeypatch.setattr(catalogue, "fetch", lambda card, home, accepted: fetched.append(card.name) or "")
+    assert main(["fetch", "panel", "smollm2-135m", "--home", str(home)]) == 0
+    assert fetched == ["qwen2.5-coder-1.5b", "smollm2-135m", "all-mpnet-base-v2"]
+    assert main(["fetch", "bleu", "--home", str(home)]) == 2

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks import registry as datasets
 from harness.cli import main
 from harness.results import files
 from metrics import registry
@@ -183,3 +184,27 @@ def test_a_local_judge_gives_the_mean_of_its_scale(home: Path, tmp_path: Path,
         registry.choose(f"judge:g-eval[lm={file},url=http://localhost:1]")
     with pytest.raises(MissingResource, match=r"judge:g-eval\[lm=NAME\]"):
         registry.choose("judge:g-eval").metric.score(items, models)
+
+
+def test_a_local_judge_answers_for_each_quality_of_a_dataset(home: Path, tmp_path: Path) -> None:
+    """As if each question were read alone."""
+    file, prompt = tiny.gguf(tmp_path / "tiny.gguf"), tmp_path / "brief.toml"
+    asked = (("all", "good", "overall"), ("form", "right", "grammar"), ("safe", "safe", "safety"))
+    head = 'title = "Brief"\nanswer = "yes"\nlogprobs = true\nturn = "{response}\\n\\n{description}?"\n'
+    prompt.write_text(head + "".join(
+        f'[[qualities]]\nname = "{name}"\nlow = 0\nhigh = 1\ndescription = "{question}"\nrates = ["{rated}"]\n'
+        for name, question, rated in asked))
+    judge = f"judge:{prompt}[lm={file}]"
+    assert main(["run", "--dataset", "dailydialog-zhao", "--data", "sample", "--limit", "12", "--draws", "0", "--home",
+                 str(home), "--metric", judge, "--out", str(tmp_path / "out")]) == 0
+    (path,) = (tmp_path / "out" / "scores").rglob("judge-*.parquet")
+    table = pq.ParquetFile(path).read()
+    assert table.column_names == ["item", "score:brief", "score:brief@overall", "score:brief@grammar"]
+    rows = files.read(tmp_path / "out" / "report").correlations
+    values = {row.quality: row.value for row in rows if row.statistic == "spearman"}
+    assert values["content"] != values["grammar"]
+    model, sample = Models(home).lm(str(file)), datasets.sample(datasets.card("dailydialog-zhao"))
+    texts = [model.conversation([{"role": "user", "content": f"{item.response.text}\n\nright?"}])
+             for item in sample.items[:12] if item.response]
+    alone = [model.answers([((text,), ())], ("Yes", "No"))[0][0] for text in texts]
+    np.testing.assert_allclose(table.column("score:brief@grammar"), [yes - no for yes, no in alone], atol=1e-4)

@@ -5,12 +5,14 @@ from math import log
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from benchmarks import registry
 from benchmarks.dataset import Item, Utterance
 from metrics.errors import BadOption, CannotScore, MetricError, MissingResource, UnknownMetric
 from metrics.judges.answer import Answer, received, scores
-from metrics.judges.prompt import JudgedQuality, Question, find, names, questions, read
+from metrics.judges.prompt import JudgedQuality, Question, columns, find, names, questions, read
 from metrics.registry import choose
 from tests.conftest import ROOT, make_item
 
@@ -28,7 +30,7 @@ KIND, CLEAR = JudgedQuality("kind", 1, 5), JudgedQuality("clear", 0, 10)
 
 
 def test_shipped_prompts_ask_for_every_quality() -> None:
-    assert names() == ("g-eval", "llm-eval", "relevance")
+    assert names() == ("g-eval", "llm-eval", "quality", "relevance")
     item = make_item("a", "tea please", "coffee please")
     (one,) = questions(find("llm-eval"), item)
     assert [quality.name for quality in one.qualities] == ["appropriateness", "content", "grammar", "relevance"]
@@ -39,6 +41,25 @@ def test_shipped_prompts_ask_for_every_quality() -> None:
     four = questions(find("g-eval"), item)
     assert [len(question.qualities) for question in four] == [1, 1, 1, 1]
     assert all("tea please" in question.user and "coffee" not in question.user for question in four)
+
+
+def test_every_quality_of_every_dataset_has_a_question() -> None:
+    known = {quality.dimension for card in registry.built_in().values() for quality in card.qualities}
+    assert known == set(find("quality").rates)
+
+
+def test_only_the_questions_about_given_qualities_are_asked() -> None:
+    prompt = find("quality").about(("safety", "grammar", "language usage", "a quality of mine"))
+    assert [quality.name for quality in prompt.qualities] == ["overall", "fluency", "safety"]
+    assert prompt.digest != find("quality").digest
+    asked = questions(prompt, make_item("a", "tea please"))
+    (beginning,) = {question.user.partition("Does the reply")[0] for question in asked}
+    assert "tea please" in beginning, "what the questions share comes first"
+    scored = columns(prompt, np.array([[1.0], [2.0], [3.0]]))
+    assert {name: values[0] for name, values in scored.items() if name in (
+        "quality", "quality@win-rate", "quality@grammar", "quality@fluency", "quality@safety")} == {
+        "quality": 1, "quality@win-rate": 1, "quality@grammar": 2, "quality@fluency": 2, "quality@safety": 3}
+    assert "quality@relevance" not in scored
 
 
 def test_text_of_a_dialogue_stays_text_and_empty_fields_are_left_out() -> None:
@@ -72,6 +93,7 @@ def test_a_bad_file_is_refused_with_its_name_and_problem(tmp_path: Path) -> None
         ('name = "kindness"', 'name = "so kind"', "small letters"),
         ("[[qualities]]", "[qualities]", "qualities: should be a list"),
         ("[[qualities]]", "[request]\nmodel = 'x'\n[[qualities]]", "request.model"),
+        ("high = 5", "high = 5\nrates = ['warmth', 'warmth']", "two questions rate 'warmth'"),
         ("[[qualities]]", "needs = ['contexts']\n[[qualities]]", "is 'contexts'"),
         ("title", "title =", "line 2"),
     ):
