@@ -72,7 +72,7 @@ class Handler(BaseHTTPRequestHandler):
             times = server.times[asked]
             server.times[asked] += 1
             server.bodies.append(body)
-            server.headers.append({**self.headers, "path": self.path})
+            server.headers.append({**{name.title(): value for name, value in self.headers.items()}, "path": self.path})
             server.arrivals.append(time.monotonic())
             server.now += 1
             server.peak = max(server.peak, server.now)
@@ -121,6 +121,15 @@ class Handler(BaseHTTPRequestHandler):
     def _chatty(self, body: dict[str, Any]) -> None:
         found = json.dumps({name: f"{value:g}/5" for name, value in self._scores(body).items()})
         self._send(self._json(f"Sure! Here you are:\n```json\n{found}\n```\nTell me if I can help with 2 more."))
+
+    def _picky(self, body: dict[str, Any], *fields: str) -> None:
+        """Refuse fields by name, and max_tokens where another name is wanted."""
+        unknown = [name for name in body if name in fields[:1] or name == "max_tokens"]
+        if unknown:
+            words = f"Unsupported: {' '.join(unknown)}; known: {' '.join(name for name in fields if name not in body)}"
+            self._send(json.dumps({"error": {"message": words}}).encode(), 400)
+        else:
+            self._well(body)
 
     def _beyond(self, body: dict[str, Any]) -> None:
         self._send(self._json(json.dumps(dict.fromkeys(self._scores(body), 9)) if self._scores(body) else "9"))

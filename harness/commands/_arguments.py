@@ -53,6 +53,9 @@ FLAGS = {
     "gpus SHARE": "GPUs per worker of a Ray cluster, such as 1 or 0.25 (default: none)",
     "timeout SECONDS": "time limit of one part, for --executor ray (default: none)",
     "memory SIZE": "memory limit of one worker, such as 4GiB or 800MiB, for --executor ray (default: none)",
+    "price IN,OUT": "price of a million tokens of a judge's prompts and answers, such as 0.15,0.6 (default: unknown)",
+    "max-cost AMOUNT": "stop before judges cost more than this, at --price (default: no limit)",
+    "max-requests N": "stop before judges have sent more requests than this (default: no limit)",
     "store URL": "where to store scores: a folder or s3://... (default: OUT/scores)",
     "out DIR": "folder for scores, report and site (default: ./results)",
     "dry-run": "print the plan and exit",
@@ -66,6 +69,7 @@ RESULTS: dict[str, Any] = {"default": Path("results"), "help": "results of a run
 SEPARATED = ("metric", "with", "dataset")
 """Flags whose value may list several names, separated by commas."""
 MODELS = ("encoder", "lm", "vectors", "device", "precision", "batch-tokens", "offline")
+LIMITS = ("price", "max-cost", "max-requests")
 WORKERS = ("executor", "address", "gpus", "timeout", "memory")
 
 

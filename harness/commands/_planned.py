@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 from benchmarks.dataset import Dataset
 from benchmarks.errors import BadStore
@@ -15,6 +18,8 @@ from harness.scoring.progress import duration
 from leaderboard.model.index import plural
 from metrics.composition import Composite
 from metrics.errors import MissingResource
+from metrics.external.libraries.judge import Judge
+from metrics.judges.spending import Estimate
 from metrics.registry import Chosen
 
 
@@ -50,6 +55,21 @@ def lines(plan: Plan, work: Workspace) -> Iterator[str]:
         yield f"not measured by an earlier run here: {', '.join(unmeasured)}"
     if seconds:
         yield f"estimated in all, by one worker: {duration(seconds)}{', plus the others' * bool(unmeasured)}"
+
+
+def requests(plan: Plan, work: Workspace) -> Iterator[str]:
+    """Describe the requests that each judge behind an endpoint will send, stored answers left out."""
+    judges = {part.label for part in composites.parts(plan.chosen) if isinstance(part.metric, Judge)}
+    estimates = defaultdict[str, Estimate](Estimate)
+    for card in plan.cards if judges else ():
+        with contextlib.suppress(BadStore):  # reported when the run comes to it
+            dataset = load(card, work.home, plan.selection)
+            for pair in to_score(plan, work, dataset) if dataset else ():
+                if dataset and pair.label in judges:
+                    judge: Any = score.about(pair.chosen.metric, dataset)
+                    estimates[pair.label] += judge.estimate(score.read_items(judge, dataset), work.models)
+    for label, estimate in estimates.items():
+        yield f"{label}: {estimate.line(work.models.choice)}"
 
 
 def _state(plan: Plan, work: Workspace, dataset: Dataset, chosen: Chosen) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.commands import _planned
-from harness.commands._arguments import MODELS, WORKERS, add
+from harness.commands._arguments import LIMITS, MODELS, WORKERS, add
 from harness.commands._output import print_correlations, with_exhibits, write_site
 from harness.errors import BadReport
 from harness.results import files
@@ -37,7 +37,7 @@ from metrics.metric import checkpoints
 def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "all", "metric", "with", "dataset", "columns", "scale", "quality", "split", "language", "data",
         "aggregate", "limit", "sample", "ratings", "seed", "draws", "permutations", "epsilon", "statistic", "level",
-        "examples", *MODELS, *WORKERS, "store", "out", "dry-run", "rescore", "reuse", "json")
+        "examples", *MODELS, *LIMITS, *WORKERS, "store", "out", "dry-run", "rescore", "reuse", "json")
     parser.add_argument("--config", type=Path, metavar="FILE",
                         help="TOML file with a table [run]; flags take precedence")
 
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     requested = settings(args)
     plan, work = prepare(requested)
     if requested.dry_run:
-        print("\n".join(_planned.lines(plan, work)))
+        print("\n".join([*_planned.lines(plan, work), *_planned.requests(plan, work)]))
         return 0
     affecting = {field.name: getattr(requested, field.name) for field in dataclasses.fields(requested)
                  if field.name not in UNSAID - {"store"}}
@@ -87,6 +87,8 @@ def run(args: argparse.Namespace) -> int:
 
 def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     (requested.out / LOG).unlink(missing_ok=True)
+    for line in _planned.requests(plan, work):
+        print(line, file=sys.stderr)
     if not (requested.out / "site" / "index.html").exists():
         _first_board(plan, work, requested)
     results = run_plan(plan, work)

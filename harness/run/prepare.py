@@ -16,10 +16,11 @@ from harness.run.plan import Plan, Selection
 from harness.run.settings import Settings, additional_statistics, command_line, home_folder
 from harness.run.workspace import Workspace, bytes_of, open_workspace
 from metrics import registry
+from metrics.judges import spending
 from metrics.models.service import Choice
 
 UNSAID = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "gpus", "store", "timeout",
-          "memory"}
+          "memory", "price", "max_cost", "max_requests"}
 """Settings that change no number; the command in the results omits them."""
 
 
@@ -75,6 +76,10 @@ def check(requested: Settings) -> None:
              f"--address {requested.address}: is the address of a Ray cluster, and is for --executor ray"),
             ((requested.timeout or requested.memory) and not ray,
              "--timeout and --memory are for --executor ray: one process cannot stop what it is scoring"),
+            (requested.max_cost < 0 or requested.max_requests < 0, "--max-cost and --max-requests should be 0 or more"),
+            (requested.max_cost and not requested.price, "--max-cost needs a price of tokens: --price 0.15,0.6"),
+            ((requested.max_cost or requested.max_requests) and ray,
+             "--max-cost and --max-requests are for one process: workers of --executor ray do not share a count"),
             (not re.fullmatch(r"local|ray(:([1-9]\d{0,2}|10[01]\d|102[0-4]))?", requested.executor),
              f"--executor {requested.executor!r:.40}: should be local, ray, or ray:N for N workers (at most 1024)")):
         if wrong:
@@ -86,7 +91,9 @@ def choice(requested: Settings) -> Choice:
     return Choice(
         encoder=requested.encoder, lm=requested.lm, vectors=requested.vectors, device=requested.device,
         precision=requested.precision, batch_tokens=requested.batch_tokens,
-        download=not (requested.offline or requested.dry_run))
+        download=not (requested.offline or requested.dry_run),
+        price=spending.parsed(requested.price) if requested.price else (0.0, 0.0), max_cost=requested.max_cost,
+        max_requests=requested.max_requests)
 
 
 def command(requested: Settings) -> str:

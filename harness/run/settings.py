@@ -60,6 +60,9 @@ class Settings:
     gpus: float = 0.0
     store: str = ""
     timeout: float = 0.0
+    price: str = ""
+    max_cost: float = 0.0
+    max_requests: int = 0
     memory: str = ""
     out: Path = Path("results")
     dry_run: bool = False

@@ -65,8 +65,7 @@ def score(metric: Metric, dataset: Dataset, models: Models) -> Scores:
 def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     """Score every item of a dataset or a part of one, even if none has what the metric needs."""
     metric = about(metric, dataset)
-    turn_by_turn = by_turn(metric, dataset)
-    items = tuple(turn for item in dataset.items for turn in turns(item)) if turn_by_turn else dataset.items
+    items = read_items(metric, dataset)
     models.requested.clear()
     models.memory.begin()
     excluded, start = READING.excluded, time.perf_counter()
@@ -75,7 +74,7 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     seconds = time.perf_counter() - start
     standalone = max(0.0, seconds - (READING.excluded - excluded))
     _check_models(metric, models)
-    if turn_by_turn:
+    if by_turn(metric, dataset):
         columns = aggregated(columns, dataset.items)
     return Scores(tuple(item.id for item in dataset.items), columns, seconds, standalone, today())
 
@@ -110,6 +109,13 @@ def _inputs(metric: Metric) -> list[Metric]:
 def by_turn(metric: Metric, dataset: Dataset) -> bool:
     """Return True if the metric scores whole dialogues turn by turn."""
     return dataset.card.level == "dialogue" and "dialogue" not in metric.card.levels
+
+
+def read_items(metric: Metric, dataset: Dataset) -> tuple[Item, ...]:
+    """Return the items that the metric reads: those of the dataset, or the turns of its dialogues."""
+    if by_turn(metric, dataset):
+        return tuple(turn for item in dataset.items for turn in turns(item))
+    return dataset.items
 
 
 def turns(dialogue: Item) -> list[Item]:

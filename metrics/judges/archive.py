@@ -40,6 +40,10 @@ class AnswerArchive:
         with self._errors():
             return self._store.get(key, _answer)
 
+    def has(self, key: str) -> bool:
+        with self._errors():
+            return bool(self._store.names(key))
+
     def put(self, key: str, answer: Answer) -> None:
         with self._errors():
             self._store.put(key, json.dumps(dataclasses.asdict(answer), separators=(",", ":")).encode())

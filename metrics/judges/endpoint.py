@@ -1,24 +1,25 @@
-"""An endpoint with OpenAI's chat completions API: one request, one answer, and every way in which it can fail.
+"""An endpoint with OpenAI's chat completions API, asked through the `openai` package: one request, one answer.
 
     Again       this attempt failed: 408, 425, 429, 5xx, no answer in time, a cut connection, garbage
     Refused     the server will not answer this request: 400, 413, 422
     NoAnswer    no request will be answered: an untrusted certificate, 401, 403, 404, a redirect
 
-Each request has its own connection, through the proxy of HTTPS_PROXY or HTTP_PROXY unless the server is on this
-machine. The key is sent in one header to the named host only, and removed from what the server sends back.
+The package's own retries are off: sampling.py retries, since a delay that a server asks for holds for all requests and
+every request counts towards the run's limits. Proxies are those of the environment, unless the server is on this
+machine. The key goes to the named host only, and is removed from what the server sends back.
 """
 
 from __future__ import annotations
 
 import contextlib
 import email.utils
-import http
 import json
 import math
 import os
 import re
 import socket
 import ssl
+import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -31,8 +32,7 @@ from benchmarks.redaction import is_secret
 from metrics.errors import BadOption, MissingResource, NoAnswer
 from metrics.judges.answer import Answer, received
 
-URL_FROM, KEY_FROM = "OPENAI_BASE_URL", "OPENAI_API_KEY"
-"""Environment variables read if no option names url or key."""
+OPENAI = "https://api.openai.com/v1"
 LARGEST = 4 << 20
 """Maximum bytes of an answer."""
 HIDDEN = 8
@@ -42,8 +42,8 @@ TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 52
 REFUSALS = {400, 413, 422}
 LOCAL = {"localhost", "127.0.0.1", "::1"}
 PRINTABLE = re.compile(r"[!-~]*")
-HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "dialogue-harness",
-           "Accept-Encoding": "identity", "Connection": "close"}
+OPTIONAL = ("response_format", "top_logprobs", "logprobs", "seed")
+"""Fields that are left out if the server refuses them by name."""
 
 
 class Again(Exception):
@@ -59,7 +59,7 @@ class Refused(Exception):
 
 
 def address(url: str) -> SplitResult:
-    """Return the URL of the chat completions; BadOption, without repeating it, if it may hold a secret."""
+    """Return the parts of a URL; BadOption, without repeating it, if it may hold a secret."""
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -70,69 +70,139 @@ def address(url: str) -> SplitResult:
             or any(is_secret(name.replace("-", "_"), "") for name, _ in parse_qsl(parts.query)):
         raise BadOption("judge: the url should be http:// or https://, a host and a path such as /v1; it holds no "
                         "user, password or key, which a variable has: key_from=NAME")
-    return parts._replace(path=parts.path.rstrip("/") + "/chat/completions")
+    return parts
 
 
 def url_of(url: str) -> str:
-    """Return the address of an option, else of the environment."""
-    return (url or os.environ.get(URL_FROM, "")).rstrip("/")
+    """Return the address of an option, else of the environment, else OpenAI's if its key is in the environment."""
+    named = url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("AZURE_OPENAI_ENDPOINT")
+    return (named or (OPENAI if os.environ.get("OPENAI_API_KEY") else "")).rstrip("/")
 
 
 def find(url: str, key_from: str, timeout: float) -> Endpoint:
     """Return the endpoint of the options or of the environment, with its key."""
+    azure = not (url or os.environ.get("OPENAI_BASE_URL")) and bool(os.environ.get("AZURE_OPENAI_ENDPOINT"))
     url = url_of(url)
     if not url:
-        raise MissingResource(f"no endpoint is named: judge:PROMPT[model=...,url=http://localhost:8000/v1], or set "
-                              f"{URL_FROM}")
-    where, variable = address(url), key_from or KEY_FROM
+        raise MissingResource("no endpoint is named: judge:PROMPT[model=...,url=http://localhost:8000/v1], or set "
+                              "OPENAI_BASE_URL or OPENAI_API_KEY")
+    where, variable = address(url), key_from or ("AZURE_OPENAI_API_KEY" if azure else "OPENAI_API_KEY")
     key = os.environ.get(variable, "").strip()
     if key_from and not key:
         raise MissingResource(f"no key is in the environment variable {variable}")
     if not PRINTABLE.fullmatch(key):  # refused here, since an error of the client would repeat the key
         raise MissingResource(f"the key in {variable} holds characters that no header takes")
     if not (key_from or where.scheme == "https" or where.hostname in LOCAL):
-        key = ""  # it would cross the network unencrypted, to a host that was perhaps never meant to have it
-    return Endpoint(where, key, timeout, variable)
+        key, azure = "", False  # it would cross the network unencrypted, perhaps to a host not meant to have it
+    return Endpoint(where, key, timeout, variable, azure=azure)
 
 
 class Endpoint:
     """A server; `ask` may be called from several threads."""
 
-    def __init__(self, where: SplitResult, key: str, timeout: float, variable: str = KEY_FROM) -> None:
-        self.url, self.name, self.timeout, self.variable = where.geturl(), where.netloc, timeout, variable
-        self._key, self._ended = key, False
-        self._sockets: WeakSet[socket.socket] = WeakSet()
-        near = where.hostname in LOCAL  # no proxy, but certificates as SSL_CERT_FILE says
-        self._client = httpx2.Client(headers=self.headers(), timeout=timeout, trust_env=not near,
-                                     verify=ssl.create_default_context() if near else True,
-                                     limits=httpx2.Limits(max_keepalive_connections=0))
-
-    def headers(self) -> dict[str, str]:
-        return HEADERS | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
+    def __init__(self, where: SplitResult, key: str, timeout: float, variable: str, *, azure: bool = False) -> None:
+        try:
+            import openai
+        except ImportError:
+            raise MissingResource("the package openai is not installed; the extra [judges] brings it: "
+                                  "pip install 'dialogue-harness[judges]'") from None
+        self.name, self.timeout, self.variable, self.key = where.netloc, timeout, variable, key
+        self._package, self._http = openai, _Client(timeout, near=where.hostname in LOCAL)
+        self._unsent = {} if key or azure else {"Authorization": openai.omit}
+        self._renamed: dict[str, str | None] = {}
+        settings = {"timeout": timeout, "max_retries": 0, "http_client": self._http,
+                    "default_query": dict(parse_qsl(where.query))}
+        url = where._replace(query="").geturl()
+        try:
+            self._client = openai.AzureOpenAI(azure_endpoint=url, api_key=key or None, **settings) if azure else \
+                openai.OpenAI(base_url=url, api_key=key or "none", **settings)
+        except (openai.OpenAIError, ValueError) as error:
+            raise MissingResource(f"{self.name}: {error}") from None
 
     def ask(self, body: Mapping[str, Any]) -> Answer:
         """Return the answer to a request, or raise Again, Refused or NoAnswer."""
-        status, headers, text = self._exchange(json.dumps(body).encode())
+        sent = {name: value for field, value in body.items() if (name := self._renamed.get(field, field))}
+        try:
+            response = self._client.post("/chat/completions", body=sent, cast_to=httpx2.Response,
+                                         options={"headers": self._unsent})
+        except self._package.APITimeoutError:
+            raise Again(f"{self.name}: no whole answer in {self.timeout:g} s") from None
+        except self._package.APIStatusError as error:
+            if error.status_code in REFUSALS and self._leave_out(sent, error.response.text):
+                return self.ask(body)
+            raise self._failure(error) from None
+        except (self._package.APIConnectionError, OSError, ValueError) as error:
+            if untrusted := _untrusted(error):
+                raise NoAnswer(f"{self.name}: its certificate is not trusted ({untrusted})") from None
+            reason = " ".join(str(error.__cause__ or error).split())[:120] or type(error).__name__
+            raise Again(f"{self.name}: {reason}") from None
+        try:
+            return received(response.json())
+        except (ValueError, RecursionError):
+            raise Again(f"{self.name}: the answer is no chat completion") from None
+
+    def _failure(self, error: Any) -> Exception:
+        status, response = error.status_code, error.response
+        words = _words(error.message.partition(" - ")[2] or response.text)
         message = f"HTTP {status} from {self.name}"
-        if status == http.HTTPStatus.OK:
-            try:
-                return received(json.loads(text))
-            except (ValueError, RecursionError):
-                raise Again(f"{self.name}: the answer is no chat completion") from None
         if status in TRANSIENT:
-            raise Again(message, _seconds(headers.get("Retry-After")), status)
+            return Again(message, _seconds(response.headers.get("Retry-After")), status)
         if status in REFUSALS:
-            raise Refused(message + _words(text))
+            return Refused(message + words)
         if 300 <= status < 400:
-            raise NoAnswer(f"{message}: redirects are not followed; give the final address as url")
+            return NoAnswer(f"{message}: redirects are not followed; give the final address as url")
         if status in {401, 403}:  # the server's message can hold parts of the key
-            sent = f"the key in {self.variable}" if self._key else f"no key was sent; it would be in {self.variable}"
-            raise NoAnswer(f"{message}: not allowed ({sent})")
-        raise NoAnswer(f"{message}{_words(text)}; is the model's name right, and does the url end as the server "
-                       "wants, in /v1?")
+            sent = f"the key in {self.variable}" if self.key else f"no key was sent; it would be in {self.variable}"
+            return NoAnswer(f"{message}: not allowed ({sent})")
+        return NoAnswer(f"{message}{words}; is the model's name right, and does the url end as the server wants, in "
+                        "/v1?")
+
+    def _leave_out(self, sent: Mapping[str, Any], message: str) -> bool:
+        """Leave out optional fields that a refusal names from now on; return False if it names none that was sent."""
+        fields: dict[str, str | None] = {name: None for name in OPTIONAL if name in sent and name in message}
+        if "max_tokens" in sent and "max_completion_tokens" in message:  # OpenAI's reasoning models
+            fields["max_tokens"] = "max_completion_tokens"
+        for name, other in fields.items():
+            if self._renamed.setdefault(name, other) is None:
+                sys.stderr.write(f"{self.name} takes no {name}; requests leave it out\n")
+        return bool(fields)
 
     def cut(self) -> None:
         """Cut every connection; threads that wait on one get an error."""
+        self._http.cut()
+
+
+class _Client(httpx2.Client):
+    """A client that bounds the time and size of an answer and removes the key from it."""
+
+    def __init__(self, timeout: float, *, near: bool) -> None:
+        super().__init__(timeout=timeout, trust_env=not near,  # no proxy, but certificates as SSL_CERT_FILE says
+                         verify=ssl.create_default_context() if near else True,
+                         limits=httpx2.Limits(max_keepalive_connections=0))
+        self._seconds, self._ended = timeout, False
+        self._sockets: WeakSet[socket.socket] = WeakSet()
+
+    def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        request.extensions["trace"] = self._trace
+        content, end = bytearray(), time.monotonic() + self._seconds
+        response = super().send(request, **options | {"stream": True})
+        with contextlib.closing(response):
+            for piece in response.iter_bytes():
+                content += piece
+                if len(content) > LARGEST:
+                    raise httpx2.ReadError(f"an answer of more than {LARGEST >> 20} MiB")
+                if time.monotonic() > end:  # a slow trickle of bytes outlasts the client's timeout
+                    raise httpx2.ReadTimeout("no whole answer")
+        text = content.decode(errors="replace")
+        key = request.headers.get("api-key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if len(key) >= HIDDEN:
+            with contextlib.suppress(ValueError, RecursionError):
+                text = json.dumps(json.loads(text), ensure_ascii=False)  # undoes the server's escapes
+            text = text.replace(key, "[key]")
+        after = {name: value for name, value in response.headers.items() if name.casefold() == "retry-after"}
+        return httpx2.Response(response.status_code, headers=after, text=text, request=request)
+
+    def cut(self) -> None:
         self._ended = True
         for connection in list(self._sockets):
             with contextlib.suppress(OSError):  # closed already
@@ -145,39 +215,10 @@ class Endpoint:
             if self._ended:
                 self.cut()
 
-    def _exchange(self, body: bytes) -> tuple[int, httpx2.Headers, str]:
-        """Send a request and read the answer within time and size; return it without the key."""
-        content, end = bytearray(), time.monotonic() + self.timeout
-        try:
-            with self._client.stream("POST", self.url, content=body, extensions={"trace": self._trace}) as response:
-                for piece in response.iter_raw():  # nothing is decompressed
-                    content += piece
-                    if len(content) > LARGEST:
-                        raise Again(f"{self.name}: an answer of more than {LARGEST >> 20} MiB")
-                    if time.monotonic() > end:  # a slow trickle of bytes outlasts the client's timeout
-                        raise httpx2.ReadTimeout("no whole answer")
-        except httpx2.TimeoutException:
-            raise Again(f"{self.name}: no whole answer in {self.timeout:g} s") from None
-        except (httpx2.HTTPError, OSError, ValueError) as error:
-            if untrusted := _untrusted(error):
-                raise NoAnswer(f"{self.name}: its certificate is not trusted ({untrusted})") from None
-            raise Again(f"{self.name}: {' '.join(str(error).split())[:120] or type(error).__name__}") from None
-        text = content.decode(errors="replace")
-        if len(self._key) >= HIDDEN:
-            with contextlib.suppress(ValueError, RecursionError):
-                text = json.dumps(json.loads(text), ensure_ascii=False)  # undoes the server's escapes
-            text = text.replace(self._key, "[key]")
-        return response.status_code, response.headers, text
 
-
-def _words(text: str) -> str:
+def _words(message: str) -> str:
     """Return a server's error message in one short line."""
-    with contextlib.suppress(ValueError, RecursionError):
-        value = json.loads(text)
-        for name in ("error", "message"):
-            value = value.get(name, value) if isinstance(value, dict) else value
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    plain = "".join(character for character in " ".join(text.split()) if character.isprintable())
+    plain = "".join(character for character in " ".join(message.split()) if character.isprintable())
     return f": {plain:.160}" if plain else ""
 
 

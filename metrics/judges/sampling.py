@@ -20,13 +20,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from metrics.errors import MetricError, NoAnswer, Unreadable
 from metrics.judges.answer import Answer, ReadScore, scores
 from metrics.judges.archive import AnswerArchive, answer_key
 from metrics.judges.endpoint import Again, Endpoint, Refused
 from metrics.judges.prompt import Question
+from metrics.judges.spending import Estimate, LimitReached, Spending, cost, estimate
 
 Reading = dict[str, ReadScore]
 """Scores of one sample by quality."""
@@ -86,8 +87,8 @@ class Sampler:
     """Sends one judge's questions; `connect` is called for the first answer that is not stored."""
 
     def __init__(self, options: SamplingOptions, archive: AnswerArchive, connect: Callable[[], Endpoint], usage: Usage,
-                 ) -> None:
-        self.options, self.archive, self.usage = options, archive, usage
+                 spending: Spending) -> None:
+        self.options, self.archive, self.usage, self.spending = options, archive, usage, spending
         self._connect = connect
         self._endpoint: Endpoint | None = None
         self._lock, self._stop = threading.Lock(), threading.Event()
@@ -107,8 +108,8 @@ class Sampler:
                 self._wait(futures)
             except BaseException as error:
                 self._stop.set()
-                if self._endpoint is not None:
-                    self._endpoint.cut()
+                if self._endpoint is not None and not isinstance(self._cause or error, LimitReached):
+                    self._endpoint.cut()  # at a limit, the answers on their way are paid for and stored
                 pool.shutdown(cancel_futures=True)
                 raise self._cause or error from None
         if self._unanswered:
@@ -120,6 +121,13 @@ class Sampler:
             raise Unreadable(self._unreadable)
         results = iter(future.result() for future in futures)
         return [[next(results) for _ in samples] for _ in questions]
+
+    def estimate(self, questions: Sequence[Question]) -> Estimate:
+        """Estimate the requests without a stored answer, if each question is answered at once."""
+        bodies = ((self._body(question, sample, 0), sample) for question in questions
+                  for sample in range(self.options.samples))
+        return sum((estimate(body) for body, sample in bodies if not self.archive.has(answer_key(body, sample, 0))),
+                   Estimate())
 
     def _wait(self, futures: Sequence[Future[Reading]]) -> None:
         """Wait for all threads, printing progress; raise the first exception."""
@@ -162,9 +170,7 @@ class Sampler:
             self._give_up(error)
 
     def _answer(self, question: Question, sample: int, attempt: int) -> Answer:
-        body = {**self.options.body, "messages": question.messages}
-        if body.get("temperature"):  # else every sample is the likeliest answer, whatever the seed
-            body["seed"] = self.options.seed * 1_000_000 + sample * 1000 + attempt
+        body = self._body(question, sample, attempt)
         key = answer_key(body, sample, attempt)
         answer = self.archive.get(key)
         if answer is not None:
@@ -175,6 +181,12 @@ class Sampler:
         self.archive.put(key, answer)
         return answer
 
+    def _body(self, question: Question, sample: int, attempt: int) -> dict[str, Any]:
+        body = {**self.options.body, "messages": question.messages}
+        if body.get("temperature"):  # else every sample is the likeliest answer, whatever the seed
+            body["seed"] = self.options.seed * 1_000_000 + sample * 1000 + attempt
+        return body
+
     def _send(self, body: Mapping[str, Any]) -> Answer:
         """Send a request with retries; Again if none succeeds."""
         failures: list[Again] = []
@@ -184,15 +196,28 @@ class Sampler:
             with self._lock:
                 self._endpoint = self._endpoint or self._connect()
             self._rest(self._quiet_until - time.monotonic())
+            try:
+                reserved = self.spending.reserve(body)
+            except LimitReached as error:
+                self._give_up(error)
             self.usage.count(sent=1)
+            spent = reserved  # a server may charge for an answer that never came
             try:
                 answer = self._endpoint.ask(body)
+                guess = estimate(body)
+                spent = cost(self.spending.choice, answer.prompt or guess.prompt, answer.completion or guess.completion)
             except Again as error:
+                spent *= not error.status
                 failures.append(error)
                 self._count_failed(error)
+            except Refused:
+                spent = 0.0
+                raise
             else:
                 self._failed_in_a_row = 0
                 return answer
+            finally:
+                self.spending.settle(reserved, spent)
         if all(failure.status == 500 for failure in failures):  # the server works, but not for this request
             raise Refused(str(failures[-1]))
         raise failures[-1]
@@ -210,7 +235,7 @@ class Sampler:
         if gone:
             self._give_up(NoAnswer(f"{self._failed_in_a_row} requests in a row failed ({error}); {CONTINUE}"))
 
-    def _give_up(self, error: MetricError) -> None:
+    def _give_up(self, error: MetricError) -> NoReturn:
         """Stop all threads with this error."""
         self._cause = self._cause or error
         self._stop.set()

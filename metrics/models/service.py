@@ -44,7 +44,10 @@ Loaded = TypeVar("Loaded")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The models of a run, for metrics that name none, and how to run them."""
+    """The models of a run, for metrics that name none, and how to run them.
+
+    `price` is that of a million tokens of prompts and of answers; the limits on judges' requests are 0 for none.
+    """
 
     encoder: str = ""
     lm: str = ""
@@ -53,6 +56,9 @@ class Choice:
     precision: str = "auto"
     batch_tokens: int | None = None
     download: bool = False
+    price: tuple[float, float] = (0.0, 0.0)
+    max_cost: float = 0.0
+    max_requests: int = 0
 
 
 @dataclass

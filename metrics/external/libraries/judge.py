@@ -25,12 +25,13 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.errors import BadOption, MissingResource
-from metrics.judges import endpoint, prompt
+from metrics.judges import endpoint, prompt, spending
 from metrics.judges.answer import ReadScore
 from metrics.judges.archive import AnswerArchive
 from metrics.judges.local import LocalJudge
 from metrics.judges.prompt import JudgedQuality, Prompted, Question
 from metrics.judges.sampling import Reading, Sampler, SamplingOptions, Usage
+from metrics.judges.spending import Estimate
 from metrics.metric import Columns, Metric, MetricCard, variant
 from metrics.models.service import Models
 from metrics.paths import label
@@ -82,8 +83,8 @@ class Judge(Prompted):
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return a score per quality, on its scale, and their mean; NaN where the judge gave none."""
-        questions = {row: prompt.questions(self.prompt, item) for row, item in enumerate(items) if self.takes(item)}
-        distinct = list(dict.fromkeys(itertools.chain.from_iterable(questions.values())))
+        questions = self.questions(items)
+        distinct = _distinct(questions)
         readings = dict(zip(distinct, self.read(distinct, models), strict=True))
         table = np.full((len(self.prompt.qualities), len(items)), np.nan)
         for row, asked in questions.items():
@@ -92,19 +93,31 @@ class Judge(Prompted):
                     table[self.prompt.qualities.index(quality), row] = _mean(quality, readings[question])
         return prompt.columns(self.prompt, table)
 
+    def questions(self, items: Sequence[Item]) -> dict[int, tuple[Question, ...]]:
+        """Return the questions about each item that has what the prompt needs, by its position."""
+        return {row: prompt.questions(self.prompt, item) for row, item in enumerate(items) if self.takes(item)}
+
+    def estimate(self, items: Sequence[Item], models: Models) -> Estimate:
+        """Estimate the requests that scoring these items would send."""
+        return self._sampler(models).estimate(_distinct(self.questions(items)))
+
     def read(self, questions: Sequence[Question], models: Models) -> list[list[Reading]]:
         """Return the scores of every sample of every question; the usage is printed."""
-        self.depends(models)
-        usage = Usage(self.card.name, self.model)
-        archive = AnswerArchive(models.home, f"{self.prompt.name}-{self.prompt.digest}", self.model,
-                                endpoint.url_of(self.url))
-        options = SamplingOptions(self._body(), self.samples, self.tries, self.concurrency, self.seed)
+        sampler = self._sampler(models)
+        usage = sampler.usage
         try:
-            return Sampler(options, archive, lambda: endpoint.find(self.url, self.key_from, self.timeout),
-                           usage).readings(questions)
+            return sampler.readings(questions)
         finally:
             if usage.counts["sent"] or usage.counts["stored"]:
                 sys.stderr.write(usage.line() + "\n")
+
+    def _sampler(self, models: Models) -> Sampler:
+        self.depends(models)
+        digest = self.prompt.digest.partition("+")[0]  # the same for every choice of the prompt's questions
+        archive = AnswerArchive(models.home, f"{self.prompt.name}-{digest}", self.model, endpoint.url_of(self.url))
+        options = SamplingOptions(self._body(), self.samples, self.tries, self.concurrency, self.seed)
+        return Sampler(options, archive, lambda: endpoint.find(self.url, self.key_from, self.timeout),
+                       Usage(self.card.name, self.model), spending.of_run(models))
 
     def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
         """Return the prompt with its digest, and the digest of the server's address."""
@@ -116,12 +129,20 @@ class Judge(Prompted):
 
     def _body(self) -> dict[str, Any]:
         """Return the body of every request without its question."""
-        body: dict[str, Any] = {**json.loads(self.prompt.request), "model": self.model, "temperature": self.temperature}
+        body: dict[str, Any] = {"response_format": self._schema()} if getattr(self, "structured", False) else {}
+        body |= {**json.loads(self.prompt.request), "model": self.model, "temperature": self.temperature}
         if self.max_tokens:
             body["max_tokens"] = self.max_tokens
         if self.logprobs:
             body |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
         return body
+
+    def _schema(self) -> dict[str, Any]:
+        """Return the form of an answer: an object with a number per quality."""
+        names = [quality.name for quality in self.prompt.qualities]
+        schema = {"type": "object", "properties": {name: {"type": "number"} for name in names}, "required": names,
+                  "additionalProperties": False}
+        return {"type": "json_schema", "json_schema": {"name": self.prompt.name, "strict": True, "schema": schema}}
 
 
 def metric_class(name: str) -> type[Metric]:
@@ -133,7 +154,14 @@ def metric_class(name: str) -> type[Metric]:
         notes="Asked over the network: the dialogues are sent to the endpoint that is named.",
         unsigned=("lm", "url", "key_from", "concurrency", "timeout"))
     defaults = (("samples", int), ("temperature", float), ("max_tokens", int), ("logprobs", bool))
-    return variant(Judge, [(name, type_, getattr(chosen, name)) for name, type_ in defaults], card=card, prompt=chosen)
+    options = [(name, type_, getattr(chosen, name)) for name, type_ in defaults]
+    if chosen.answer == "json":
+        options.append(("structured", bool, True))
+    return variant(Judge, options, card=card, prompt=chosen)
+
+
+def _distinct(questions: Mapping[int, tuple[Question, ...]]) -> list[Question]:
+    return list(dict.fromkeys(itertools.chain.from_iterable(questions.values())))
 
 
 def _mean(quality: JudgedQuality, samples: Sequence[Mapping[str, ReadScore]]) -> float:

@@ -1,5 +1,6 @@
 """A judge against a real server on loopback that misbehaves: retries, refusals, waits, and stored answers."""
 
+import sys
 import threading
 import time
 from email.utils import formatdate
@@ -13,8 +14,9 @@ from benchmarks.dataset import Item
 from metrics.errors import BadOption, MissingResource, Unreadable
 from metrics.judges import endpoint, sampling
 from metrics.judges.prompt import find, questions
+from metrics.judges.spending import LimitReached, of_run
 from metrics.metric import signature
-from metrics.models.service import Models
+from metrics.models.service import Choice, Models
 from metrics.registry import choose
 from tests.conftest import make_item
 from tests.judge_server import Server, expected, serving, well
@@ -143,7 +145,7 @@ def test_waits_double_or_follow_the_server_up_to_a_bound(monkeypatch: pytest.Mon
         assert low <= endpoint._seconds(value) <= high, value
     monkeypatch.setattr(sampling, "FIRST_WAIT", 1.0)
     none: Any = None
-    sampler, same = (sampling.Sampler(sampling.SamplingOptions({}, seed=3), none, none, none) for _ in range(2))
+    sampler, same = (sampling.Sampler(sampling.SamplingOptions({}, seed=3), none, none, none, none) for _ in range(2))
     waits = [sampler.back_off(attempt, 0.0) for attempt in range(1, 12)]
     assert all(0.5 * min(60, 2.0**number) <= wait <= min(60, 2.0**number) for number, wait in enumerate(waits))
     assert waits == [same.back_off(attempt, 0.0) for attempt in range(1, 12)]
@@ -234,3 +236,64 @@ def test_an_interrupt_ends_soon_and_answers_are_stored(home: Path, monkeypatch: 
         sent = len(server.bodies)
         assert right(judged(server, home, some), some)
         assert len(server.bodies) - sent == 8
+
+
+def test_fields_that_a_server_refuses_by_name_are_left_out(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(lambda times: "picky response_format max_completion_tokens") as server:
+        some = items(3)
+        assert right(judged(server, home, some, concurrency=1), some)
+        assert [sorted(body.keys() & {"response_format", "max_tokens", "max_completion_tokens"})
+                for body in server.bodies] == [["max_tokens", "response_format"], *[["max_completion_tokens"]] * 3]
+    assert "takes no response_format" in capsys.readouterr().err
+
+
+def test_the_form_of_an_object_is_requested(home: Path) -> None:
+    with serving() as server:
+        judged(server, home, items(1))
+        judged(server, home, items(1), structured="false")
+        judged(server, home, items(1), prompt="g-eval")
+    schema, *others = (body.get("response_format") for body in server.bodies)
+    assert schema["json_schema"]["schema"]["required"] == ["appropriateness", "content", "grammar", "relevance"]
+    assert others == [None] * 5
+
+
+def test_a_limit_is_never_passed_and_the_next_run_continues(tmp_path: Path) -> None:
+    """A million tokens of prompts cost 1, of answers 10: 100 + 10 tokens are 0.0002."""
+    some, price = items(12), {"price": (1.0, 10.0)}
+    for limits, most, spent in (({"max_requests": 5}, 5, 0.001), ({"max_cost": 0.002}, 8, 0.002)):
+        models = Models(tmp_path / min(limits), Choice(**price, **limits))  # type: ignore[arg-type]
+        with serving() as server:
+            judge = choose(f"judge:llm-eval[model=toy,url={server.url},concurrency=2]").metric
+            with pytest.raises(LimitReached, match="would be passed"):
+                judge.score(some, models)
+            sent = len(server.bodies)
+            assert 1 < sent <= most
+            assert of_run(models).cost == pytest.approx(0.0002 * sent)
+            assert of_run(models).cost <= spent
+            assert judge.estimate(some, models).requests == 12 - sent  # type: ignore[attr-defined]
+            assert right(judge.score(some, Models(models.home)), some)
+            assert len(server.bodies) == 12, "nothing is paid twice"
+
+
+def test_azure_and_openai_are_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "OPENAI_API_VERSION"):
+        monkeypatch.delenv(name, raising=False)
+    body = {"model": "toy", "messages": [{"role": "user", "content": "Rate: hello"}]}
+    with serving() as server:
+        monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url.removesuffix("/v1"))
+        with pytest.raises(MissingResource):  # no version
+            endpoint.find("", "", 1.0)
+        monkeypatch.setenv("OPENAI_API_VERSION", "2026-01")
+        monkeypatch.setenv("AZURE_OPENAI_API_KEY", "azure-key-1")
+        endpoint.find("", "", 1.0).ask(body)
+    assert server.headers[0]["Api-Key"] == "azure-key-1"
+    assert server.headers[0]["path"] == "/openai/deployments/toy/chat/completions?api-version=2026-01"
+    monkeypatch.delenv("AZURE_OPENAI_ENDPOINT")
+    monkeypatch.setenv("OPENAI_API_KEY", "openai-key")
+    assert endpoint.find("", "", 1.0).name == "api.openai.com"
+
+
+def test_without_the_package_a_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(MissingResource, match=r"\[judges\]"):
+        endpoint.find("http://localhost:1/v1", "", 1.0)

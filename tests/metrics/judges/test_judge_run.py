@@ -106,7 +106,7 @@ def test_a_key_is_sent_unencrypted_only_if_key_from_is_given(monkeypatch: pytest
     monkeypatch.setenv("MY_KEY", KEY)
 
     def sent(url: str, key_from: str = "") -> bool:
-        return "Authorization" in endpoint.find(url, key_from, 1.0).headers()
+        return bool(endpoint.find(url, key_from, 1.0).key)
 
     assert sent("https://example.org/v1")
     assert sent("http://localhost:8000/v1")
@@ -132,6 +132,24 @@ def test_an_unreadable_answer_is_printed(capsys: pytest.CaptureFixture[str]) -> 
         asked = ["judge", "try", f"judge:llm-eval[model=toy,url={server.url}]", "--dataset", "topical-usr"]
         assert main(asked) == 1
     assert 'the last was "As a language' in capsys.readouterr().out
+
+
+def test_a_run_says_what_it_will_send_and_stops_at_a_limit(tmp_path: Path, home: Path,
+                                                           capsys: pytest.CaptureFixture[str]) -> None:
+    with serving() as server:
+        limited = command(server, tmp_path, "--price", "1,10", "--max-requests", "7")
+        assert main([*limited, "--dry-run"]) == 0
+        assert "20 requests, about" in capsys.readouterr().out
+        assert not server.bodies
+        assert main(limited) == 1
+        printed = capsys.readouterr().err
+        assert "more than --max-requests may allow" in printed
+        assert "--max-requests 7 would be passed" in printed
+        assert len(server.bodies) == 7
+        assert main(command(server, tmp_path)) == 0
+        assert len(server.bodies) == 20
+    for flags in (["--price", "cheap"], ["--max-cost", "1"], ["--max-requests", "-1"]):
+        assert main(command(server, tmp_path, *flags)) == 2
 
 
 def test_another_server_is_asked_anew(tmp_path: Path, home: Path) -> None:

@@ -1,0 +1,116 @@
+"""Requests, tokens and money of a run's judges, counted before they are spent.
+
+Tokens are estimated at four bytes each until the server reports them. A request is reserved at an upper bound (two
+bytes per token of the prompt, an answer of `max_tokens`), so that a limit on money is not passed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from metrics.errors import BadOption, NoAnswer
+from metrics.models.service import Choice, Models
+
+MILLION = 1e6
+ENVELOPE = 10
+"""Tokens that a chat template adds to a request."""
+
+
+class LimitReached(NoAnswer):
+    """Another request would pass a limit of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Requests without a stored answer, with their tokens: about `prompt`, at most `completion`."""
+
+    requests: int = 0
+    prompt: int = 0
+    completion: int = 0
+
+    def __add__(self, other: Estimate) -> Estimate:
+        return Estimate(self.requests + other.requests, self.prompt + other.prompt, self.completion + other.completion)
+
+    def line(self, choice: Choice) -> str:
+        """Describe the requests, their price if it is known, and the limits that they would pass."""
+        low, high = (cost(choice, self.prompt, tokens) for tokens in (0, self.completion))
+        text = (f"{self.requests:,} requests, about {self.prompt:,} tokens of prompts and at most {self.completion:,} "
+                f"of answers")
+        if any(choice.price):
+            text += f", {low:,.4g} to {high:,.4g} at {choice.price[0]:g} and {choice.price[1]:g} per million tokens"
+        passed = [flag for flag, most, value in (("--max-requests", choice.max_requests, self.requests),
+                                                 ("--max-cost", choice.max_cost, high)) if 0 < most < value]
+        return text + f"; more than {' and '.join(passed)} may allow" * bool(passed)
+
+
+def estimate(body: Mapping[str, Any]) -> Estimate:
+    """Estimate the tokens of one request."""
+    return Estimate(1, round(_bytes(body) / 4) + ENVELOPE, body.get("max_tokens", 0))
+
+
+def _bytes(body: Mapping[str, Any]) -> int:
+    return sum(len(message["content"].encode()) for message in body["messages"])
+
+
+def cost(choice: Choice, prompt: float, completion: float) -> float:
+    """Return the price of some tokens."""
+    return (choice.price[0] * prompt + choice.price[1] * completion) / MILLION
+
+
+class Spending:
+    """What a run has spent; threads and judges share it."""
+
+    def __init__(self, choice: Choice) -> None:
+        self.choice, self.requests, self.cost = choice, 0, 0.0
+        self._reserved, self._settled = 0.0, threading.Condition()
+
+    def reserve(self, body: Mapping[str, Any]) -> float:
+        """Count a request and return the most it can cost; LimitReached if it would pass a limit.
+
+        Near the limit on money a request waits for the price of those that are on their way.
+        """
+        choice = self.choice
+        if choice.max_cost and not body.get("max_tokens"):
+            raise BadOption("--max-cost needs answers of limited length: let the judge have an option max_tokens")
+        most = cost(choice, _bytes(body) / 2 + ENVELOPE, body.get("max_tokens", 0))
+        with self._settled:
+            self._settled.wait_for(lambda: not self._reserved or not self._passes(most + self._reserved))
+            if flag := self._passes(most):
+                raise LimitReached(f"{flag} would be passed after {self.requests} requests"
+                                   f"{f' and {self.cost:.4g}' * any(choice.price)}; answers so far are stored, and the "
+                                   "same command with a higher limit continues")
+            self.requests += 1
+            self._reserved += most
+        return most
+
+    def _passes(self, amount: float) -> str:
+        """Return the limit that another request would pass, if it and those on their way cost an amount."""
+        if 0 < self.choice.max_requests <= self.requests:
+            return f"--max-requests {self.choice.max_requests}"
+        return f"--max-cost {self.choice.max_cost:g}" if 0 < self.choice.max_cost < self.cost + amount else ""
+
+    def settle(self, reserved: float, spent: float) -> None:
+        """Replace a reservation by the money that was spent."""
+        with self._settled:
+            left = self._reserved - reserved
+            self._reserved = left if left > 1e-9 * reserved else 0.0  # no rounding error stays reserved
+            self.cost += spent
+            self._settled.notify_all()
+
+
+def of_run(models: Models) -> Spending:
+    """Return what the run of these models has spent."""
+    return models.once(("spending",), lambda: Spending(models.choice))
+
+
+def parsed(text: str) -> tuple[float, float]:
+    """Return the prices in a text such as `0.15,0.6`."""
+    try:
+        prompt, completion = (float(price) for price in text.split(","))
+    except ValueError:
+        raise BadOption(f"--price {text!r:.40}: should be two numbers, for a million tokens of prompts and of answers, "
+                        "such as 0.15,0.6") from None
+    return prompt, completion
