@@ -13,6 +13,7 @@ from benchmarks import registry as datasets
 from benchmarks.dataset import Item
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
+from harness.scoring.score import about
 from metrics import registry
 from metrics.errors import Unreadable
 from metrics.external.libraries.judge import Judge
@@ -34,10 +35,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if not args.judge.startswith("judge:"):
         raise BadConfig(f"{args.judge}: expected judge:PROMPT[model=NAME]")
-    metric = registry.choose(args.judge).metric
+    dataset = datasets.load(args.of, args.home)
+    metric = about(registry.choose(args.judge).metric, dataset)
     if not isinstance(metric, Judge | LocalJudge):
         raise BadConfig(f"{args.judge} is not a judge")
-    item = _item(datasets.load(args.of, args.home).items, args.item)
+    item = _item(dataset.items, args.item)
     questions = prompt.questions(metric.prompt, item)
     for question in questions:
         for message in question.messages:

@@ -103,9 +103,12 @@ class Prompt:
 
     def about(self, dimensions: Iterable[str]) -> Prompt:
         """Return the prompt with the first question and those about these qualities."""
-        first, *others = self.qualities
-        chosen = (first, *(quality for quality in others if not set(dimensions).isdisjoint(quality.rates)))
-        return replace(self, qualities=chosen, digest="+".join((self.digest, *(quality.name for quality in chosen))))
+        wanted = set(dimensions)
+        first, *others = (replace(quality, rates=tuple(rated for rated in quality.rates if rated in wanted))
+                          for quality in self.qualities)
+        chosen = (first, *(quality for quality in others if quality.rates))
+        identity = repr((self.digest, [quality.rates for quality in chosen]))
+        return replace(self, qualities=chosen, digest=hashlib.sha256(identity.encode()).hexdigest()[:12])
 
     @property
     def rounds(self) -> tuple[tuple[JudgedQuality, ...], ...]:

@@ -217,7 +217,7 @@ def test_a_local_judge_answers_for_each_quality_of_a_dataset(home: Path, tmp_pat
                  str(home), "--metric", judge, "--out", str(tmp_path / "out")]) == 0
     (path,) = (tmp_path / "out" / "scores").rglob("judge-*.parquet")
     table = pq.ParquetFile(path).read()
-    assert table.column_names == ["item", "score:brief", "score:brief@overall", "score:brief@grammar"]
+    assert table.column_names == ["item", "score:brief", "score:brief@grammar"]
     rows = files.read(tmp_path / "out" / "report").correlations
     values = {row.quality: row.value for row in rows if row.statistic == "spearman"}
     assert values["content"] != values["grammar"]
