@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -131,8 +130,7 @@ def by_wmt25(results: Results, wanted: Callable[[str, str], bool], draws: int,
                       for name in names]
             people, rng = target.judged.means, generator(results.run.seed, target.dataset, "")
             panel = Panel(people, people, target.system, target.context, None, target.conversation)
-            tasks += wmt25.tasks(panel, np.vstack([*scores, *_by_chance(target, results.run.seed)]),
-                                 functools.partial(wmt25.draws, number=draws, rng=rng))
+            tasks += wmt25.tasks(panel, np.vstack([*scores, *_by_chance(target, results.run.seed)]), draws, rng)
         if tasks:
             complete = np.isfinite([task.values[:len(names)] for task in tasks]).all(axis=0)
             yield split, kind, names, tasks, wmt25.clusters(tasks, np.flatnonzero(complete).tolist())

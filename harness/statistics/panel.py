@@ -83,6 +83,13 @@ def folds(units: Codes, rng: np.random.Generator, number: int = 5) -> Codes:
     return dealt
 
 
+def centred(rows: Array, group: Codes) -> Array:
+    """Subtract from each row (rows, items) the means of its groups; differences by rounding become 0."""
+    sizes = np.maximum(np.bincount(group), 1)
+    values = np.array([row - (np.bincount(group, weights=row) / sizes)[group] for row in rows])
+    return np.where(np.abs(values) > 1e-12 * np.abs(rows).max(axis=1, keepdims=True, initial=0), values, 0)
+
+
 def undefined(panel: Panel) -> str:
     """Return the reason why no correlation exists on this panel, or an empty string."""
     if panel.n < 3:

@@ -124,7 +124,7 @@ def of_systems(human: Vector, system: Codes, unit: Codes, reliability: float = m
     alone = means(human, None, system, unit)
     size, counts = len(alone.parts), np.bincount(system)
     noise = (1 - reliability) * human.var() * size * (1 / counts[:, None] + 1 / counts)
-    return Contrasts(alone.values, _squares(np.asarray((alone.parts * np.sqrt(alone.factors)).T)) * size, noise=noise)
+    return Contrasts(alone.values, _squares(alone.corrected.T) * size, noise=noise)
 
 
 def shows(items: int, contexts: int, difference: float | None = None, of: str = "correlations") -> str:

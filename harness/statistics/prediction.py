@@ -3,16 +3,17 @@
 With y the ratings and f the scores of n rated items, g the scores of N others (Angelopoulos, Duchi & Zrnic 2023):
 
     mean     ȳ + w (ḡ - f̄),   w = b / (1 + n / N),   b = cov(y, f) / var(f and g)
-    error²   c Σ u²,   u the part of a whole context, or conversation, in the sum of its items'
-             (y - ȳ - w (f - f̄)) / n   or   w (g - ḡ) / N,   c = r / (r - k),   r contexts with ratings
+    error²   Σ (u / h)²,   u the part of a whole context, or conversation, in the sum of its items'
+             (y - ȳ - w (f - f̄)) / n   or   w (g - ḡ) / N,   with the w that the other contexts give
+             h = (1 - n_context / n)^((1 + s) / 2), s the share of this system in all ratings, or 0 where w is 0;
+             CR2 without a slope, CR3 for one system with it (Bell & McCaffrey 2002)
     ends     of the interval: x with (mean - x)² = t² error² (x - low)(high - x) / ((mean - low)(high - mean))
 
-The slope b is within systems and shared by them, so it takes few ratings of each. It costs one degree of freedom of all
-ratings: k is 1 + r / Σ n, or 2 for one system whose items share no contexts, and 1 for ratings alone, where w is 0. The
-quantile t has n² / Σ n_context² - k degrees of freedom, fewer if contexts differ in size. Since b is a slope, scores
-need not be on the rating scale. For one system whose items share no contexts, mean, weight and Σ u² are those of
-`ppi-python`, except that the weight is not limited to 0 to 1. Where scores follow the ratings of items but not those of
-whole contexts, they may raise the error; then w is 0.
+The slope b is within systems and shared by them, so it takes few ratings of each; since it is a slope, scores need not
+be on the rating scale. The quantile t has n² / Σ n_context² - 1 degrees of freedom, fewer if contexts differ in size.
+For one system whose items share no contexts, mean, weight and Σ u² with the w of all are those of `ppi-python`, except
+that the weight is not limited to 0 to 1. Where scores follow the ratings of items but not those of whole contexts, they
+may raise the error; then w is 0.
 
 The ends are those of Wilson (1927) for ratings of two values, and extend his variance to other bounded scales: means
 near an end of the scale have a skewed distribution, on which a symmetric interval covers too little. With fewer than
@@ -26,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from harness.statistics.panel import Array, Codes, Mask, Vector
+from harness.statistics.panel import Array, Codes, Mask, Vector, centred
 from harness.statistics.significance import over_pairs
 
 FEW = 10
@@ -37,20 +38,20 @@ FEW = 10
 class Means:
     """The mean rating of each system; NaN without ratings.
 
-    `parts` (contexts, systems) has the u of each context, `factors` the c of each system.
+    `parts` (contexts, systems) has the u of each context with the weight of all, `corrected` its u / h.
     """
 
     values: Vector
     weights: Vector
     parts: Array
-    factors: Vector
+    corrected: Array
     freedom: Vector
     scale: tuple[float, float] | None
 
     @property
     def intervals(self) -> tuple[Vector, Vector]:
         """Ends of the 95 % intervals; NaN for a system without spread or with too few rated contexts."""
-        error = np.sqrt(self.factors * (self.parts**2).sum(axis=0))
+        error = np.sqrt((self.corrected**2).sum(axis=0))
         reach = np.where(error > 0, scipy.special.stdtrit(self.freedom, 0.975) * error, np.nan)
         if self.scale is None:
             return self.values - reach, self.values + reach
@@ -64,8 +65,7 @@ class Means:
 
     def pairs(self) -> Array:
         """Return p of the difference of every two means, adjusted by Holm over the pairs."""
-        moved = self.parts[:, :, None] - self.parts[:, None]
-        square = np.maximum(self.factors[:, None], self.factors) * (moved**2).sum(axis=0)
+        square = ((self.corrected[:, :, None] - self.corrected[:, None]) ** 2).sum(axis=0)
         freedom = np.minimum(self.freedom[:, None], self.freedom)
         with np.errstate(invalid="ignore", divide="ignore"):
             t = (self.values[:, None] - self.values) / np.sqrt(square)
@@ -95,28 +95,29 @@ def means(human: Vector, scores: Vector | None, system: Codes, unit: Codes,
         return np.asarray(table, dtype=np.float64).reshape(-1, size)
 
     n_unit, y_unit, f_unit, others_unit, g_unit = map(sums, (1.0 * rated, y, rated * x, 1.0 * ~rated, ~rated * x))
-    n, others, contexts = n_unit.sum(axis=0), others_unit.sum(axis=0), (n_unit > 0).sum(axis=0)
+    n, others = n_unit.sum(axis=0), others_unit.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean, f_mean = y_unit.sum(axis=0) / n, f_unit.sum(axis=0) / n
         g_mean = g_unit.sum(axis=0) / np.maximum(others, 1)
         apart = (y_unit - n_unit * mean) / n
         along = (g_unit - others_unit * g_mean) / np.maximum(others, 1) - (f_unit - n_unit * f_mean) / n
-        weight = _slope(y, x, system, rated) * others / (n + others)
-        weight *= ((apart + weight * along) ** 2).sum(axis=0) <= (apart**2).sum(axis=0)
-        parts = apart + weight * along
-        k = 1 + (weight != 0) * contexts / n.sum()
-        factors = np.where(contexts > k, contexts / (contexts - k), np.nan)
-        freedom = n**2 / (n_unit**2).sum(axis=0) - k
-    return Means(centre + mean + weight * (g_mean - f_mean), weight, parts, factors,
+        b, b_without = _slopes(y, x, system, unit, rated)
+        helps = ((apart + b * others / (n + others) * along) ** 2).sum(axis=0) <= (apart**2).sum(axis=0)
+        share = helps * others / (n + others)
+        power = (1 + (b * share != 0) * n / n.sum()) / 2
+        corrected = (apart + b_without[:, None] * share * along) / (1 - n_unit / n) ** power
+        freedom = n**2 / (n_unit**2).sum(axis=0) - 1
+    weight = b * share
+    return Means(centre + mean + weight * (g_mean - f_mean), weight, apart + weight * along, corrected,
                  np.where(freedom > 0, freedom, np.nan), ends if rated.sum() >= FEW else None)
 
 
-def _slope(y: Vector, x: Vector, system: Codes, rated: Mask) -> float:
-    """Return b; 0 where scores do not vary within systems."""
-    def centred(values: Vector, groups: Codes) -> Vector:
-        sizes = np.maximum(np.bincount(groups), 1)
-        return values - (np.bincount(groups, weights=values) / sizes)[groups]
-
-    spread = float(np.square(centred(x, system)).sum()) / max(len(x) - len(np.unique(system)), 1)
-    shared = float(centred(y[rated], system[rated]) @ x[rated]) / max(int(rated.sum()), 1)
-    return shared / spread if spread > 1e-20 * float(x @ x) else 0.0
+def _slopes(y: Vector, x: Vector, system: Codes, unit: Codes, rated: Mask) -> tuple[float, Vector]:
+    """Return b, and b without each context; 0 where scores do not vary within systems."""
+    spread = float(np.square(centred(x[None], system)).sum()) / max(len(x) - len(np.unique(system)), 1)
+    shared, counts = (np.bincount(unit[rated], values, int(unit.max(initial=-1)) + 1) for values in (
+        centred(y[None, rated], system[rated])[0] * x[rated], np.ones(int(rated.sum()))))
+    if not spread > 1e-20 * float(x @ x):
+        return 0.0, np.zeros(len(counts))
+    return (float(shared.sum() / max(counts.sum(), 1) / spread),
+            (shared.sum() - shared) / np.maximum(counts.sum() - counts, 1) / spread)

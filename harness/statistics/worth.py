@@ -19,7 +19,7 @@ import numpy as np
 import scipy
 
 from harness.statistics.influence import PearsonInfluence
-from harness.statistics.panel import Array, Codes, Vector
+from harness.statistics.panel import Array, Codes, Vector, centred
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Worth:
 
 def worth(human: Vector, scores: Array, system: Codes, units: Codes, fold: Codes) -> Worth:
     """Return the worth of scores (columns, items) beside mean ratings; `units` are contexts, `fold` their folds."""
-    ratings, scores = _centred(human[None], system)[0], _centred(scores, system)
+    ratings, scores = centred(human[None], system)[0], centred(scores, system)
     residuals = np.repeat(ratings[None], len(scores), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         for held in np.unique(fold):
@@ -48,10 +48,3 @@ def worth(human: Vector, scores: Array, system: Codes, units: Codes, fold: Codes
         reach = scipy.special.stdtrit(contexts - 1, 0.975) * error
         low, high = (1 / (1 - np.maximum(np.tanh(np.arctanh(r) + side * reach), 0) ** 2) for side in (-1, 1))
     return Worth(value, np.minimum(low, value), np.maximum(high, value))
-
-
-def _centred(rows: Array, system: Codes) -> Array:
-    """Subtract the mean of each system from rows (rows, items); differences by rounding become 0."""
-    sizes = np.maximum(np.bincount(system), 1)
-    centred = np.array([row - (np.bincount(system, weights=row) / sizes)[system] for row in rows])
-    return np.where(np.abs(centred) > 1e-12 * np.abs(rows).max(axis=1, keepdims=True), centred, 0)

@@ -1,6 +1,5 @@
 """WMT25's rule against the rules of mt-metrics-eval's stats.py, restated from their description; false findings."""
 
-import functools
 import math
 from itertools import combinations
 
@@ -44,8 +43,7 @@ def with_ties(human: np.ndarray, metric: np.ndarray) -> float:
 def test_tasks_equal_the_rules_restated(rng: np.random.Generator) -> None:
     human = rng.integers(1, 6, size=(CONTEXTS, SYSTEMS)) + np.arange(SYSTEMS) / 2.0
     metrics = np.array([human + rng.normal(size=human.shape) / 2, rng.normal(size=human.shape), np.zeros(human.shape)])
-    made = {task.kind: task for task in wmt25.tasks(panel(human), metrics.reshape(3, -1), functools.partial(
-        wmt25.draws, number=50, rng=rng))}
+    made = {task.kind: task for task in wmt25.tasks(panel(human), metrics.reshape(3, -1), 50, rng)}
     assert made["ties"].values == pytest.approx([with_ties(human, metric) for metric in metrics])
     assert made["soft"].values[:2] == pytest.approx([soft(human, metric, rng) for metric in metrics[:2]], abs=0.03)
     assert wmt25.mean([*made.values()]) == pytest.approx((made["ties"].values + made["soft"].values) / 2)
@@ -56,8 +54,7 @@ def test_systems_without_shared_contexts_have_no_ties_task(rng: np.random.Genera
     human = rng.normal(size=(30, 3)) + np.array([0, 0, 2])
     metric = human + rng.normal(size=human.shape)
     metric[0, 0] = math.nan
-    (task,) = wmt25.tasks(panel(human, shared=False), metric.reshape(1, -1), functools.partial(
-        wmt25.draws, number=50, rng=rng))
+    (task,) = wmt25.tasks(panel(human, shared=False), metric.reshape(1, -1), 50, rng)
     assert (task.kind, task.values[0] > 0.5) == ("soft", True)
 
 
@@ -67,7 +64,7 @@ def test_about_10_percent_of_equal_metrics_differ(rng: np.random.Generator) -> N
         quality = rng.normal(size=(40, 5)) + 0.3 * rng.normal(size=5)
         people = np.clip(np.round(3 + quality + rng.normal(size=quality.shape) / 2), 1, 5)
         scores = quality + 0.7 * rng.normal(size=(2, *quality.shape))
-        made = wmt25.tasks(panel(people), scores.reshape(2, -1), functools.partial(wmt25.draws, number=100, rng=rng))
+        made = wmt25.tasks(panel(people), scores.reshape(2, -1), 100, rng)
         return max(wmt25.clusters(made, [0, 1])) == 2
 
     with pytest.MonkeyPatch.context() as patch:
