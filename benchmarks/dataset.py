@@ -202,9 +202,15 @@ class Dataset:
         return sum(bool(rating.votes) for rating in self.ratings)
 
 
+LANGUAGE = "the code of a language, not of a country: en, zh (not cn), ja (not jp), ko (not kr)"
+COUNTRIES = frozenset(["cn", "cz", "dk", "gb", "gr", "il", "ir", "jp", "kr", "ua", "us", "vn"])
+"""Codes of countries that are the code of no language."""
+
+
 def is_language(code: str) -> bool:
     """Return True for a language code such as en or zh-Hant."""
-    return re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", code) is not None
+    return (re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", code) is not None
+            and code.partition("-")[0] not in COUNTRIES)
 
 
 def fingerprint(items: Iterable[Item]) -> str:

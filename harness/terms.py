@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from benchmarks.dataset import is_language
+from benchmarks.dataset import LANGUAGE, is_language
 from benchmarks.formats import records
 from benchmarks.formats.records import Rule
 from harness.errors import BadConfig
@@ -22,7 +22,7 @@ NonEmpty = Annotated[str, Rule("a text of one line, 1 to 200 characters",
                                lambda text: text.isprintable() and 0 < len(text) <= 200)]
 Paragraphs = Annotated[str, Rule("a text of at most 2000 characters without control characters", lambda text: (
     len(text) <= 2000 and text.translate({ord(sign): " " for sign in "\t\r\n"}).isprintable()))]
-Language = Annotated[str, Rule("the code of a language, such as en or zh", is_language)]
+Language = Annotated[str, Rule(LANGUAGE, is_language)]
 Count = Annotated[int, Rule("a whole number, 0 or more", lambda number: number >= 0)]
 Number = Annotated[float, Rule("a number up to a million", lambda number: abs(number) <= 1e6)]
 Share = Annotated[float, Rule("a number between 0 and 1", lambda number: 0 < number < 1)]

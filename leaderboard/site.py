@@ -69,6 +69,14 @@ def site(results: Results, before: Results | None = None, bundle: str = "") -> d
             MARKDOWN: markdown.document([page for page in pages if page.markdown], note)}
 
 
+def list_of_phases(title: str, phases: Sequence[str]) -> dict[str, bytes]:
+    """Draw the page that links the phases of a challenge, with the files that it needs."""
+    links = Facts.of(*((name, Cell("results", link=f"{name}/challenge.html")) for name in phases))
+    page = Page(ENTRY, title, title, (Section("phases", "Phases", (links,)),))
+    return {ENTRY: html.html(page, (), ()), STYLE: b"\n".join(_static(".css").values()),
+            "theme.js": _static(".js")["theme.js"]}
+
+
 def _built(results: Results) -> Iterator[Page]:
     """Build all pages by the modules of leaderboard/pages/, by name."""
     for name in sorted(entry.name for entry in pkgutil.iter_modules(modules.__path__)):

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.dataset import (
+    LANGUAGE,
     SYSTEM,
     USER,
     Dataset,
@@ -156,7 +157,7 @@ def _item(record: Record, card: DatasetCard) -> Item:
     system = next((record.text(field) for field in ("model", "model_name") if values.get(field) is not None), None)
     language = values.get("language") or card.language
     if not isinstance(language, str) or not is_language(language):
-        raise record.bad("language", f"should be a code such as en or zh, not {language!r:.60}")
+        raise record.bad("language", f"should be {LANGUAGE}; it is {language!r:.60}")
     return Item(record.id, context, response, tuple(Reference(text.strip()) for text in references if text.strip()),
                 tuple(facts), system, language)
 

@@ -22,6 +22,12 @@ ENDINGS = (".csv", ".tsv", ".jsonl")
 LINE = 1 << 20
 """Maximum characters of a line or field, so that no row needs more memory than a few times its size."""
 SURROGATE = re.compile("[\ud800-\udfff]")
+AS_TEXT = "save it as CSV in UTF-8 (in Excel: Save As, CSV UTF-8)"
+FORMATS = {b"PK\x03\x04": f"is an Excel workbook or an archive; {AS_TEXT}",
+           b"\xd0\xcf\x11\xe0": f"is an old Excel workbook; {AS_TEXT}",
+           b"\xff\xfe": f"is text in UTF-16; {AS_TEXT}", b"\xfe\xff": f"is text in UTF-16; {AS_TEXT}",
+           b"PAR1": "is a Parquet file; save it as CSV", b"\x1f\x8b": "is compressed by gzip; decompress it first"}
+"""Files that are mistaken for tables of text, by their first bytes."""
 CSV_ERRORS = {"unexpected end of data": "a quote opens here that never closes",
               "new-line character seen in unquoted field": "holds a carriage return that ends no line"}
 
@@ -47,8 +53,11 @@ def located(file: str) -> Iterator[None]:
 
 def decoded(content: bytes) -> str:
     """Decode UTF-8, with or without a byte order mark."""
+    if reason := next((text for start, text in FORMATS.items() if content.startswith(start)), ""):
+        raise Unreadable(0, reason)
     if (position := content.find(b"\0")) >= 0:
-        raise Unreadable(content.count(b"\n", 0, position) + 1, "holds a null byte, which no text has")
+        looks = "looks like UTF-16" if position < 2 else "contains a null byte, so it is not text"
+        raise Unreadable(content.count(b"\n", 0, position) + 1, f"{looks}; {AS_TEXT}")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

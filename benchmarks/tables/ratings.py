@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.dataset import (
+    LANGUAGE,
     SYSTEM,
     USER,
     Dataset,
@@ -99,8 +100,7 @@ def _add(read: _Items, where: str, columns: Recognised, row: Mapping[str, Any], 
         return
     item = replace(item, language=str(cells.get("language") or language))
     if not is_language(item.language):
-        raise BadRecord(where, None, columns.roles["language"], f"should be a code such as en or zh, not "
-                                                                f"{item.language!r:.60}")
+        raise BadRecord(where, None, columns.roles["language"], f"should be {LANGUAGE}; it is {item.language!r:.60}")
     read.counts["equal to an earlier row"] += (content := hash(repr(row))) in read.rows
     read.rows.add(content)
     name = _name(read, cells, item, columns, where)

@@ -5,6 +5,7 @@
     targets.csv         the value of every submission on every target, with all digits
     correlation.csv     Spearman between every two submissions
     pairs.parquet       Williams' test of every two submissions on every target
+    announcement.md     a text about the winner, to be edited and posted
     audit.jsonl         the decision about each file with its reason; lines are only added
     report/             the input of the pages
 
@@ -23,6 +24,7 @@ import numpy as np
 
 from benchmarks.storage.files import sweep, write_atomically
 from benchmarks.storage.store import ratings_fingerprint
+from harness.challenge.announcement import announcement
 from harness.challenge.outcome import Outcome
 from harness.challenge.report import report
 from harness.challenge.rulebook import FILE
@@ -40,12 +42,13 @@ def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
     shown, made = exhibit(outcome), report(outcome, out / "statistics")
     tables = {**for_csv(outcome), "targets": _targets(outcome), "correlation": _correlation(outcome)}
     files = {f"{name}.csv": exhibits.csv_of(rows) for name, rows in tables.items()}
-    _put(made, shown, {**files, "pairs.parquet": _pairs(outcome), "audit.jsonl": lengthened(outcome, out)}, out)
+    _put(made, shown, {**files, "pairs.parquet": _pairs(outcome), "audit.jsonl": lengthened(outcome, out),
+                       "announcement.md": announcement(outcome)}, out)
     return made, shown
 
 
 def write_published(made: Results, shown: Exhibit, out: Path) -> None:
-    """Write the tables of a challenge of which only the results are known."""
+    """Write the tables of published results or of receipts."""
     out.mkdir(parents=True, exist_ok=True)
     _put(made, shown, {f"{grid.name.replace(' ', '-').casefold()}.csv": exhibits.csv_of([grid.head, *grid.rows])
                        for grid in shown.grids}, out)

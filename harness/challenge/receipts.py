@@ -2,8 +2,8 @@
 
 `receipts.jsonl` has a line for each received file, with the time in UTC by this machine's clock, the file's sha256 and
 the outcome, and a line for each frozen phase. Lines are only added, and each holds the sha256 of the line before, so
-that changed or missing lines are noticed. With receipts, a ranking takes only received files; of a frozen phase the
-files of that time, by the same rules, ratings and data.
+that changed or missing lines are noticed. With receipts, a ranking takes only received files; in a frozen phase, those
+received before the freeze, under the same rules, ratings and data.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from harness.errors import BadConfig
 FILE = "receipts.jsonl"
 STAGED = ".receiving"
 """Folder of a file that is being checked; hidden from rankings."""
-SHOWN = ("folder", "title", "custom", "ratings", "baselines", "final", "changed", "published")
+SHOWN = ("folder", "title", "custom", "ratings", "baselines", "final", "changed", "published", "blind")
 """Settings that change no rank, and files, whose content is compared instead."""
 
 
@@ -55,8 +55,9 @@ class Log:
         return times if lines else None
 
     def refused(self, phase: str) -> tuple[Refused, ...]:
-        """Return the files that were refused at receipt, with the time."""
-        return tuple(Refused(_refused(line["team"], number), (f"at receipt, {line['time']}: {'; '.join(line['why'])}",))
+        """Return the files that were refused at receipt, with the time; refused team names are not public."""
+        return tuple(Refused(_refused(line["team"], number), (f"at receipt, {line['time']}: {'; '.join(line['why'])}",),
+                             public=_refused(submissions.UNNAMED, number) if line.get("team refused") else "")
                      for number, line in enumerate(self.lines, start=1)
                      if (line["event"], line["phase"]) == ("refused", phase))
 
@@ -79,7 +80,7 @@ def read(folder: Path) -> Log:
         except (ValueError, LookupError, TypeError):
             whole = None
         if not whole:
-            raise BadConfig(f"{path}: line {number}, or the one before it, is not as it was written; restore the file")
+            raise BadConfig(f"{path}: line {number} or the one before it was changed; restore the file")
         lines.append(line)
         last = hashlib.sha256(content).hexdigest()
     return Log(tuple(lines), last)
@@ -95,7 +96,7 @@ def _locked(folder: Path) -> Iterator[None]:
     try:
         lock.touch(exist_ok=False)
     except FileExistsError:
-        raise BadConfig(f"{lock}: another process is receiving; if none is, remove this file") from None
+        raise BadConfig(f"{lock}: another process is receiving a file; if none is, remove this one") from None
     try:
         yield
     finally:
@@ -125,11 +126,11 @@ def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
     with _locked(folder):
         log, rules = read(folder), rulebook.read(folder, phase)
         if log.of("frozen", rules.phase):
-            raise BadConfig(f"{rules.name}: is frozen already")
+            raise BadConfig(f"{rules.name} is already frozen")
         listed = submissions.listed(rules, log.receipts(rules.phase))
         if not any(listed):
-            raise BadConfig(f"nobody has handed in{f' to the phase {rules.phase}' if rules.phase else ''}; to take "
-                            "nothing more, set closes")
+            raise BadConfig(f"no submissions yet{f' in the phase {rules.phase}' if rules.phase else ''}; to stop "
+                            "accepting any, set closes")
         field = ground.prepared(replace(rules, final=True), home)
         taken = {entry.name: entry.sha256 for entry in entries.taken(listed, field, rules).whole.entries}
         _append(folder, log, {"event": "frozen", "time": now.isoformat(timespec="seconds"), "phase": rules.phase,
@@ -148,7 +149,8 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "",
         rules = (_phase_of(phases, log, file, column, home, now.date()) if len(phases) > 1 and not phase else
                  rulebook.read(folder, phase))
         number = 1 + max((line["number"] for line in log.of("received", rules.phase, team)), default=0)
-        reasons = submissions.wrong_team(team, rules.inbox) or tuple(_not_now(rules, log, team, now))
+        unnamed = submissions.wrong_team(team, rules.inbox)
+        reasons = unnamed or tuple(_not_now(rules, log, team, now))
         while not reasons and (rules.inbox / team / str(number)).exists():  # by hand, or by a killed process
             number += 1
         name, digest = f"{team}/{number}", ""
@@ -164,7 +166,8 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "",
         if reasons:
             name = _refused(team, 1 + len(log.lines))
         if not dry:
-            outcome = {"event": "refused", "why": reasons} if reasons else {"event": "received", "number": number}
+            outcome = ({"event": "refused", "why": reasons, **({"team refused": True} if unnamed else {})} if reasons
+                       else {"event": "received", "number": number})
             _append(folder, log, {"time": now.isoformat(timespec="seconds"), "phase": rules.phase, "team": team,
                                   "file": file.name, "sha256": digest, **outcome})
     return f"{name}{f' in {rules.phase}' if rules.phase else ''}", reasons
@@ -179,7 +182,7 @@ def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, hom
               ) -> Rulebook:
     """Return the only phase whose items a file scores; else the only open one, preferably not frozen.
 
-    A file that scores no items is refused by the first of these.
+    The first of these refuses a file that scores no items.
     """
     datasets = {rules.phase: ground.loaded(rules, home) for rules in phases if rules.ready}
     known = scorefile.expected(dataset for group in datasets.values() for dataset in group)
@@ -191,20 +194,20 @@ def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, hom
         candidates = candidates or list(phases[-1:])
         candidates = [rules for rules in candidates if not log.of("frozen", rules.phase)] or candidates[:1]
     if len(candidates) != 1 and scored:
-        raise BadConfig(f"say which phase by --phase: {', '.join(rules.phase for rules in candidates)}")
+        raise BadConfig(f"name the phase with --phase: {', '.join(rules.phase for rules in candidates)}")
     return candidates[0]
 
 
 def _not_now(rules: Rulebook, log: Log, team: str, now: datetime.datetime) -> Iterator[str]:
     if log.of("frozen", rules.phase):
-        yield "came after the phase was frozen"
+        yield "the phase is frozen"
     yield from submissions.wrong_date(now.date(), rules)
     received = log.of("received", rules.phase, team)
     today = sum(_time(line).date() == now.date() for line in received)
     if rules.submissions and len(received) >= rules.submissions:
-        yield f"a team may hand in {rules.submissions}, and {team} has"
+        yield f"{team} has reached the limit of {rules.submissions} submissions"
     elif rules.per_day and today >= rules.per_day:
-        yield f"a team may hand in {rules.per_day} a day (in UTC), and {team} has"
+        yield f"{team} has reached the limit of {rules.per_day} submissions per day (UTC)"
 
 
 def _checked(staged: Path, file: Path, column: str, rules: Rulebook, home: Path, now: datetime.datetime,

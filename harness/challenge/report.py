@@ -2,7 +2,7 @@
 
 It holds no ratings, texts or scores of items. Comparisons are listed for submissions up to NEAR ranks apart; their p
 is adjusted over all pairs. Numbers are rounded to DECIMALS decimals or FIGURES figures, since all digits would help to
-reconstruct ratings.
+reconstruct ratings. A correlation has the decimals that pages show, so that it is rounded only once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from harness.challenge.outcome import Outcome
 from harness.challenge.ranking import readable
-from harness.challenge.tables import DECIMALS, RULES
+from harness.challenge.tables import DECIMALS, RULES, TARGET_DECIMALS
 from harness.results.cache import Cache
 from harness.results.rows import BoardId, Comparisons, Correlation, MetricEntry, RankingRow, Results
 from harness.run import compare, correlate, entries, environment
@@ -47,7 +47,7 @@ def report(outcome: Outcome, cache: Path) -> Results:
                        for field in outcome.ground.fields),
         metrics=tuple(_metrics(outcome)),
         correlations=tuple(replace(row, p=_figures(row.p), **{
-            name: round(getattr(row, name), DECIMALS) for name in ("value", "low", "high", "corrected")})
+            name: round(getattr(row, name), TARGET_DECIMALS) for name in ("value", "low", "high", "corrected")})
             for row in correlations),
         ranking=tuple(_ranking(outcome, correlations)),
         comparisons=tuple(_comparisons(outcome)),

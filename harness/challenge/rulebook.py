@@ -31,7 +31,8 @@ class Settings:
     """The settings of a challenge that a phase may set anew.
 
     `by` divides each dataset into one per language or system; `ratings` is a file, `weights` are of targets, by dataset
-    or dataset|quality; items of the systems in `outliers` do not count.
+    or dataset|quality; items of the systems in `outliers` do not count. Until a `blind` phase is frozen, only
+    its receipts are published.
     """
 
     datasets: tuple[Line, ...] = ()
@@ -55,6 +56,7 @@ class Settings:
     coverage: Literal["whole", "partial"] = "whole"
     public: Share = 0.0
     per_day: Count = 0
+    blind: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +118,7 @@ class Rulebook(Settings):
 
     @property
     def when(self) -> str:
-        return " ".join(f"{word} {day}" for word, day in (("from", self.opens), ("up to", self.closes)) if day)
+        return " ".join(f"{word} {day}" for word, day in (("from", self.opens), ("to", self.closes)) if day)
 
 
 def read(folder: Path, phase: str = "") -> Rulebook:
@@ -124,8 +126,8 @@ def read(folder: Path, phase: str = "") -> Rulebook:
     all_rules = phases(folder)
     names = [rules.phase for rules in all_rules]
     if phase and phase not in names:
-        raise BadConfig(f"{phase!r:.60} is no phase: {', '.join(names)}" if any(names) else
-                        "there are no phases: leave out --phase")
+        raise BadConfig(f"no phase {phase!r:.60}; the phases are {', '.join(names)}" if any(names) else
+                        "the challenge has no phases; omit --phase")
     return all_rules[names.index(phase) if phase else 0]
 
 
@@ -141,7 +143,7 @@ def phases(folder: Path) -> tuple[Rulebook, ...]:
     names = [phase.setdefault("phase", phase.pop("name", "")) for phase in tables]
     values.setdefault("title", folder.resolve().name)
     if wrong := next((name for name in names if not is_name(name) or names.count(name) > 1), None):
-        raise BadConfig(f"{shown}: each [[phase]] has a name of its own, of small letters, digits and hyphens, "
+        raise BadConfig(f"{shown}: each [[phase]] needs a different name of lower-case letters, digits and hyphens, "
                         f"not {wrong!r:.60}")
     return tuple(_rules(folder, shown, values | phase, tuple(  # a phase without datasets has all of them
         dataset for dataset in custom if dataset.card.name in phase.get("datasets", (dataset.card.name,))))
@@ -160,7 +162,7 @@ def _rules(folder: Path, shown: str, values: dict[str, Any], custom: tuple[OwnDa
         "ratings": folder / values["ratings"] if values.get("ratings", Path()) != Path() else None,
         "datasets": tuple(name for name in values.get("datasets", ()) if name not in known)})
     if not (rules.datasets or rules.custom or rules.published):
-        raise BadConfig(f"{shown}: names no data; say datasets = [\"...\"] or give a [[dataset]] of its own")
+        raise BadConfig(f"{shown}: names no data; add datasets = [\"...\"] or a [[dataset]]")
     data = [*rules.datasets, *(dataset.card.name for dataset in rules.custom)]
     if twice := next((name for name in data if data.count(name) > 1), None):
         raise BadConfig(f"{shown}: the dataset {twice!r} is named twice")

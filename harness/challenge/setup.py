@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -26,6 +26,7 @@ from harness.challenge.tables import test_of
 from harness.errors import BadConfig
 from harness.results.exhibits import csv_of
 from harness.scoring.scorer import Scorer
+from harness.statistics import statistic_title
 from harness.statistics.estimates import full_name
 from metrics import registry as metrics
 from metrics.models.service import Choice, Models
@@ -38,8 +39,7 @@ SAMPLES = {"talk-dev": "persona-usr", "talk-test": "topical-usr"}
 PHASE, ELAPSED = datetime.timedelta(28), datetime.timedelta(14)
 """The length of a phase, and the part of the first that has elapsed."""
 
-COUNTS = {"best": "the file with the best value", "last": "the file with the highest number",
-          "primary": "the file whose `submission.toml` says `primary = true`"}
+COUNTS = {"best": "best", "last": "last", "primary": "primary (`primary = true` in `submission.toml`)"}
 
 TEAMS = {"team-a": ("length",), "team-b": ("distinct", "context-overlap"), "team-c": ("repetition",),
          "team-d": ("random",), "team-e": ("length",)}
@@ -50,7 +50,7 @@ BROKEN = "team-e"
 def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
     """Write a new challenge, with an example if requested, or a shipped one's rules; return the names of the files."""
     if (folder / FILE).exists():
-        raise BadConfig(f"{folder}: holds a challenge already ({FILE})")
+        raise BadConfig(f"{folder}: already contains a challenge ({FILE})")
     if (shipped := rulebook.SHIPPED / folder.resolve().name / FILE).is_file():
         _put(folder, {FILE: shipped.read_text(encoding="utf-8")})
         return (FILE,)
@@ -62,11 +62,9 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
              FILE: Template(_shipped(FILE)).substitute(
                  title="".join(sign for sign in title if sign.isprintable() and sign not in '"\\'),
                  opens=opens, closes=opens + PHASE, today=today, end=today + PHASE)}
-    if not (folder / IGNORE).exists():
-        files[IGNORE] = "private/\ndata/talk-test.csv\n"
     _put(folder, files)
     names = [*files, *template(folder, home)]
-    for team, name in _handed_in(folder, home) if example else ():
+    for team, name in _score_files(folder, home) if example else ():
         names.append(name)
         if "/development/" in name:
             receipts.receive(folder, home, folder / name, team, now=now)
@@ -74,16 +72,33 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
 
 
 def template(folder: Path, home: Path) -> tuple[str, ...]:
-    """Write the score templates and the page for participants from the rules; return the names of the files."""
+    """Write the score templates, the page for participants and .gitignore; return the names of the files."""
     phases = rulebook.phases(folder)
     if phases[0].printed_only and not phases[0].custom:
-        raise BadConfig(f"{folder}: published results, for which nothing is handed in")
-    files = _handed_out([(rules, [dataset for dataset in ground.loaded(rules, home) if ground.wanted(rules, dataset)])
-                         for rules in phases])
+        raise BadConfig(f"{folder}: published results accept no submissions")
+    files = _participant_files([
+        (rules, [dataset for dataset in ground.loaded(rules, home) if ground.wanted(rules, dataset)])
+        for rules in phases])
     for old in {*folder.glob("template-*.csv"), folder / TEMPLATE} - {folder / name for name in files}:
         old.unlink(missing_ok=True)
+    files[IGNORE] = "".join(f"{line}\n" for line in _ignored(folder, phases))
     _put(folder, files)
     return tuple(files)
+
+
+def _ignored(folder: Path, phases: Sequence[Rulebook]) -> list[str]:
+    """Return the lines of .gitignore: the organiser's, private files, and the items of phases that have not opened."""
+    def names(paths: Iterable[Path | None]) -> set[str]:
+        return {Path(os.path.relpath(path, folder)).as_posix() for path in paths if path}
+
+    today = datetime.datetime.now(datetime.UTC).date()
+    items = {rules.phase: names(dataset.file for dataset in rules.custom) for rules in phases}
+    public = set[str]().union(*(items[rules.phase] for rules in phases if (rules.opens or today) <= today))
+    hidden = set[str]().union(*items.values()) - public
+    ratings = sorted(name for name in names(rules.ratings for rules in phases) if not name.startswith("private/"))
+    old = (folder / IGNORE).read_text(encoding="utf-8").splitlines() if (folder / IGNORE).is_file() else []
+    kept = [line for line in old if line not in public]
+    return list(dict.fromkeys((*kept, "private/", "ranking/", *ratings, *sorted(hidden))))
 
 
 def _shipped(name: str) -> str:
@@ -110,16 +125,14 @@ def _data() -> Iterator[tuple[str, str]]:
     yield "private/ratings.csv", csv_of(votes).decode()
 
 
-def _handed_out(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, str]:
+def _participant_files(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, str]:
     """Return the page for participants, and the template of every phase."""
     (rules, (first, *_)), *_ = phases
     names = [f"template-{phase.phase}.csv" if phase.phase else TEMPLATE for phase, _ in phases]
     lines = [_phase(*phase, name) for phase, name in zip(phases, names, strict=True)]
     page = Template(_shipped("participants.md")).substitute(
-        title=rules.title, counts=COUNTS[rules.counts], item=first.items[0].id,
-        quality=ground.wanted(rules, first)[0].name, statistic=full_name(rules.statistic, rules.level),
-        rule="weighted mean over all targets" if rules.weights else BY_RULE[rules.rule], test=test_of(rules),
-        phases="\n".join(lines))
+        title=rules.title, item=first.items[0].id, quality=ground.wanted(rules, first)[0].name,
+        test="; or by ".join(dict.fromkeys(test_of(phase) for phase, _ in phases)), phases="\n".join(lines))
     return {"README.md": page} | {
         name: scorefile.template([item.id for dataset in datasets for item in dataset.items], ".csv").decode()
         for (_, datasets), name in zip(phases, names, strict=True)}
@@ -130,17 +143,22 @@ def _phase(rules: Rulebook, datasets: Sequence[Dataset], template: str) -> str:
     names = (f"{(name := dataset.card.name)}{files.get(name, files.get(name.rpartition('-')[0], ''))} "
              f"({', '.join(quality.name for quality in ground.wanted(rules, dataset))})" for dataset in datasets)
     size, phase = sum(len(dataset.items) for dataset in datasets), f"**{rules.phase}**: " if rules.phase else ""
-    parts = [f"- {phase}{', '.join(names)}: {size} items, to be scored in `{template}`"]
+    parts = [f"- {phase}{', '.join(names)}: {size} items, template `{template}`"]
     if rules.when:
-        parts.append(f"{rules.when}, in UTC and these days included")
-    a_day = f", {rules.per_day} a day" if rules.per_day else ""
-    parts.append(f"a team may hand in {rules.submissions or 'any number'}{a_day}")
+        parts.append(f"{rules.when} (UTC, both days included)")
+    a_day = f", {rules.per_day} per day" if rules.per_day else ""
+    parts.append(f"{rules.submissions or 'any number of'} submissions per team{a_day}")
+    parts.append(f"ranked by {statistic_title(full_name(rules.statistic, rules.level))} "
+                 f"({'weighted mean over all targets' if rules.weights else BY_RULE[rules.rule]}), "
+                 f"each team's {COUNTS[rules.counts]} submission")
     if rules.public:
-        parts.append(f"ranked on {100 * rules.public:g} % of the contexts until the phase is frozen, then on the rest")
+        parts.append(f"{100 * rules.public:g} % of the contexts are used until the phase is frozen, then the others")
+    if rules.blind:
+        parts.append("until the phase is frozen, receipts are published without scores")
     return "; ".join(parts)
 
 
-def _handed_in(folder: Path, home: Path) -> Iterator[tuple[str, str]]:
+def _score_files(folder: Path, home: Path) -> Iterator[tuple[str, str]]:
     """Write the score files of the fictional teams, the last one broken; yield team and file."""
     for rules in rulebook.phases(folder):
         (dataset,) = ground.loaded(rules, home)

@@ -21,7 +21,7 @@ from typing import Annotated, TypeAlias
 
 from benchmarks.formats import records
 from benchmarks.formats.records import Rule
-from benchmarks.formats.scorefile import FORMS
+from benchmarks.formats.scorefile import FORMS, ending_of
 from harness import terms
 from harness.challenge.rulebook import FOLDER, Rulebook
 from harness.errors import BadConfig
@@ -31,10 +31,13 @@ ABOUT = "submission.toml"
 TEAM = re.compile(r"[^\W_][\w .-]{0,39}")
 """Begins with a letter or digit, so that no spreadsheet reads a formula, and holds no markup."""
 
+RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+"""Names that Windows reserves for devices, with any ending."""
+
 NUMBER = re.compile(r"[1-9][0-9]{0,5}")
-ALIKE = "looks like {}, the name of another team (case, alphabet, signs between words); rename one of them"
-GONE = "receipts.jsonl lists it, and it is not there: restore it, or leave it so where the team withdrew"
-UNRECEIVED = "has no receipt: hand it in by `harness challenge receive`, before the freeze"
+ALIKE = "the team name looks like {}, which another team has (case, similar letters, punctuation); choose another"
+GONE = "has a receipt but is missing: restore it, unless the team has withdrawn"
+UNRECEIVED = "has no receipt: submit it with `harness challenge receive` before the freeze"
 LIKE_LATIN = str.maketrans("авекмнорстухіјѕһԁԛԝαβεικνορτυχηζγ01ıi",
                            "abekmhopctyxljshdqwabelkvoptuxhzyolll")
 """Cyrillic and Greek letters and digits that look like a Latin letter; i and l are the same."""
@@ -42,6 +45,7 @@ LIKE_LATIN = str.maketrans("авекмнорстухіјѕһԁԛԝαβεικνο
 LARGEST = 1 << 26
 """Maximum bytes of a score file: ten times 18,641 items with eleven qualities."""
 MOST_TEAMS, MOST_FOLDERS, MOST_FILES = 5000, 1000, 20
+UNNAMED = "(team name refused)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A submission; `sha256` and `told`, remarks on its file, are there once that was read."""
+    """A submission; `sha256` and `told`, remarks on its file, are set once the file is read."""
 
     team: str
     number: int
@@ -83,11 +87,12 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A refused submission or folder of a team, with every reason."""
+    """A refused submission or folder of a team, with every reason; `public` is its name on pages, by default `name`."""
 
     name: str
     reasons: tuple[str, ...]
     sha256: str = ""
+    public: str = ""
 
 
 Listed: TypeAlias = tuple[Sequence[Submission], Sequence[Refused]]
@@ -100,7 +105,7 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> Li
     """
     root = rules.inbox
     if root.is_symlink():
-        raise BadConfig(f"{root}: is a link; submissions lie in DIR/{FOLDER}/{'PHASE/' if rules.phase else ''}TEAM/N/")
+        raise BadConfig(f"{root} is a link; put submissions into DIR/{FOLDER}/{'PHASE/' if rules.phase else ''}TEAM/N/")
     teams = _entries_of(root, MOST_TEAMS) if root.is_dir() else []
     if len(teams) > MOST_TEAMS:
         raise BadConfig(f"{root}: more than {MOST_TEAMS} teams")
@@ -108,9 +113,10 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> Li
     results: list[Submission | Refused] = []
     for entry in teams:
         try:
-            reason = (_no_folder(entry, "is no folder; submissions lie in submissions/TEAM/N/")
+            reason = (_no_folder(entry, "is not a folder; submissions belong in submissions/TEAM/N/")
                       or (ALIKE.format(shown(alike[entry.name])) if entry.name in alike else _wrong_name(entry.name)))
-            results += [Refused(shown(entry.name), (reason,))] if reason else _team(Path(entry.path), rules, receipts)
+            results += ([Refused(shown(entry.name), (reason,), public=UNNAMED)] if reason
+                        else _team(Path(entry.path), rules, receipts))
         except OSError as error:
             results.append(Refused(shown(entry.name), (_unreadable(error),)))
     results += [Refused(shown(name), (GONE,)) for name in receipts or () if not os.path.lexists(root / name)]
@@ -123,7 +129,7 @@ def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
 
 
 def shown(name: str) -> str:
-    """Make a foreign name printable and short."""
+    """Make a name from outside printable and short."""
     plain = "".join(sign if sign.isprintable() else sign.encode("unicode_escape", "replace").decode()
                     for sign in name[:80])
     return plain + ("…" if len(name) > 80 else "")
@@ -138,11 +144,11 @@ def wrong_team(name: str, inbox: Path) -> tuple[str, ...]:
 def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
     subject = f"the phase {rules.phase}" if rules.phase else "the challenge"
     if rules.when and date is None:
-        yield f"says in no {ABOUT} on which date it was made"
+        yield f"has no date in {ABOUT}"
     if date and rules.opens and date < rules.opens:
-        yield f"is of {date}, before {subject} opened on {rules.opens}"
+        yield f"is dated {date}, before {subject} opens on {rules.opens}"
     if date and rules.closes and date > rules.closes:
-        yield f"is of {date}, after {subject} closed on {rules.closes}"
+        yield f"is dated {date}, after {subject} closed on {rules.closes}"
 
 
 def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None) -> Submission | Refused:
@@ -170,15 +176,15 @@ def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None
 def _team(folder: Path, rules: Rulebook, receipts: Mapping[str, Receipt] | None) -> Iterator[Submission | Refused]:
     entries = _entries_of(folder, MOST_FOLDERS)
     if len(entries) > MOST_FOLDERS:
-        yield Refused(shown(folder.name), (f"holds more than {MOST_FOLDERS} entries",))
+        yield Refused(shown(folder.name), (f"has more than {MOST_FOLDERS} entries",))
         return
     numbers = []
     for entry in entries:
         archive = entry.name.casefold().endswith((".zip", ".gz", ".tar", ".bz2", ".xz", ".7z"))
-        reason = _no_folder(entry, "is an archive, and none is unpacked: ask for the files" if archive
-                            else "is no folder; a submission is a folder named by a number")
+        reason = _no_folder(entry, "is an archive; archives are not unpacked, so ask for the file itself" if archive
+                            else "is not a folder; a submission is a folder named 1, 2, 3, ...")
         if not (reason or NUMBER.fullmatch(entry.name)):
-            reason = "is no number of a submission: 1, 2, 3, ..."
+            reason = "is not named 1, 2, 3, ..."
         if reason:
             yield Refused(shown(f"{folder.name}/{entry.name}"), (reason,))
         else:
@@ -189,7 +195,7 @@ def _team(folder: Path, rules: Rulebook, receipts: Mapping[str, Receipt] | None)
         if receipts is not None and name not in receipts:
             yield Refused(shown(name), (UNRECEIVED,))
         elif taken == most:
-            yield Refused(shown(name), (f"a team may hand in {most}, and those with the lowest numbers are taken",))
+            yield Refused(shown(name), (f"exceeds the limit of {most} per team; the lowest numbers are accepted",))
         else:
             taken += 1
             yield submission(folder, number, rules, receipts[name] if receipts else None)
@@ -210,7 +216,7 @@ def _entries_of(folder: Path, most: int) -> list[os.DirEntry[str]]:
 def _no_folder(entry: os.DirEntry[str], reason: str) -> str:
     """Return why an entry is no folder; "" if it is one."""
     if entry.is_symlink():
-        return "is a link, which is not followed"
+        return "is a link; links are not followed"
     return "" if entry.is_dir(follow_symlinks=False) else reason
 
 
@@ -226,35 +232,37 @@ def _alike(names: Iterable[str]) -> dict[str, str]:
 
 def _wrong_name(name: str) -> str:
     if not TEAM.fullmatch(name) or not name.isprintable() or name.endswith((" ", ".")):
-        return ("is no name of a team: up to 40 letters, digits, spaces and the signs _ . -, beginning with a letter "
-                "or digit and ending with neither space nor point")
+        return ("a team name has up to 40 letters, digits, spaces, underscores, full stops and hyphens; it begins with "
+                "a letter or digit and does not end with a space or full stop")
     if unicodedata.normalize("NFC", name) != name:
-        return "its name is not in Unicode's composed form (NFC)"
+        return "the team name is not in Unicode's composed form (NFC)"
+    if RESERVED.fullmatch(name):
+        return "Windows reserves this name for a device; choose another team name"
     if registry.is_built_in(name.casefold()):
-        return "is the name of a metric, for which the boards would take the team; choose another"
+        return "the team name is the name of a metric; choose another"
     return ""
 
 
 def _wrong_files(entries: Sequence[os.DirEntry[str]]) -> Iterator[str]:
     if len(entries) > MOST_FILES:
-        yield f"holds more than {MOST_FILES} files; a submission is one score file and submission.toml"
+        yield f"has more than {MOST_FILES} files; a submission is one score file and, optionally, {ABOUT}"
         return
     scores = 0
     for entry in entries:
         status = entry.stat(follow_symlinks=False)
         if entry.is_symlink():
-            yield f"{shown(entry.name)} is a link, which is not followed"
+            yield f"{shown(entry.name)} is a link; links are not followed"
         elif not stat.S_ISREG(status.st_mode):
-            yield f"{shown(entry.name)} is no plain file"
+            yield f"{shown(entry.name)} is not a regular file"
         elif status.st_nlink > 1:
-            yield f"{shown(entry.name)} is a hard link: another name of a file that lies elsewhere"
+            yield f"{shown(entry.name)} is a hard link to a file elsewhere"
         elif not entry.name.isprintable():
-            yield f"{shown(entry.name)} has a name with signs that are no text (in UTF-8) or steer a terminal"
-        elif entry.name != ABOUT and Path(entry.name).suffix.casefold() not in FORMS:
-            yield f"{shown(entry.name)} is no score file ({', '.join(FORMS)})"
+            yield f"{shown(entry.name)} has unprintable characters in its name"
+        elif entry.name != ABOUT and ending_of(Path(entry.name)) not in FORMS:
+            yield f"{shown(entry.name)} is not a score file ({', '.join(FORMS)})"
         elif status.st_size > LARGEST:
-            yield f"{shown(entry.name)} has more than {LARGEST >> 20} MB"
+            yield f"{shown(entry.name)} is larger than {LARGEST >> 20} MB"
         else:
             scores += entry.name != ABOUT
     if scores != 1:
-        yield f"holds {scores or 'no'} score file{'s' if scores else ''}; a submission is one"
+        yield f"has {scores or 'no'} score file{'s' if scores else ''}; a submission has exactly one"

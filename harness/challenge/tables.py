@@ -12,20 +12,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from harness.challenge.outcome import Outcome
 from harness.challenge.ranking import DIGITS, readable
 from harness.challenge.rulebook import Rulebook
-from harness.challenge.submissions import counted
+from harness.challenge.submissions import Refused, counted
 from harness.published.exhibit import printed
 from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid, HeatMap
+from harness.statistics import statistic_title
 from harness.statistics.estimates import full_name
 from harness.statistics.rank_intervals import Rank
 
 RULES = {"dev": "by dataset: mean over datasets of the mean over their qualities",
          "test": "by quality: mean over all qualities of all datasets",
          "borda": "Borda: competitors beaten, summed over all qualities"}
-KINDS = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements",
-         "own": "ratings of the organiser's own"}
-DECIMALS = 4
-"""Decimals of a value; targets.csv has all digits."""
+KINDS = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human ratings",
+         "own": "the organisers' own ratings"}
+DECIMALS, TARGET_DECIMALS = 4, 3
+"""Decimals of a value, and of a correlation on a target; targets.csv has all digits."""
 
 MOST = 30
 """Maximum submissions in the picture of all pairs; correlation.csv has all."""
@@ -49,7 +50,7 @@ def exhibit(outcome: Outcome) -> Exhibit:
 def for_csv(outcome: Outcome) -> dict[str, list[Row]]:
     """Return the rows of each table by its name, the headings first; empty tables have headings only."""
     tables = {"official": _official(outcome), "rules": _rules(outcome), "clusters": _clusters(outcome),
-              "submissions": _submissions(outcome), "refused": _refused(outcome)}
+              "submissions": _submissions(outcome), "refused": refused_rows((*outcome.refused, *outcome.at_receipt))}
     return {name: [tuple(map(_rounded, row)) for row in rows] for name, rows in tables.items()}
 
 
@@ -68,7 +69,7 @@ def official(outcome: Outcome) -> Grid:
             submission = f"{submission}: {name}"
         interval = low if low == high else f"{low} to {high}"
         cells = (team, place, submission, value, interval, *((letters,) if lettered else ()), cluster)
-        rows.append((*map(_shown, cells), *(_shown(target, 3) for target in targets)))
+        rows.append((*map(_shown, cells), *(_shown(target, TARGET_DECIMALS) for target in targets)))
     return Grid("official", f"Official table, {_rule(outcome.rules)}", head, tuple(rows), _data(outcome))
 
 
@@ -76,11 +77,11 @@ def test_of(rules: Rulebook) -> str:
     """Describe the test by which a submission is better, and how clusters follow from it."""
     drawn = rules.level != "items" or rules.statistic not in ("spearman", "pearson")
     wmt = rules.clusters == "wmt"
-    test = "these draws" if drawn else (f"PERM-BOTH over whole contexts, {rules.draws} draws, "
+    test = "these draws" if drawn else (f"PERM-BOTH over whole contexts with {rules.draws} draws, "
                                         f"{'one-sided at 5 %' if wmt else 'adjusted by Holm'}")
-    return f"{test}; " + ("a new cluster begins where any submission of the one above is better" if wmt else
-                          "a cluster is parted from the next where every submission above is better than every one "
-                          "below")
+    return f"{test}; a new cluster begins where " + (
+        "a submission is significantly worse than any in the cluster above" if wmt else
+        "every submission above is significantly better than every one below")
 
 
 def part_of(rules: Rulebook) -> str:
@@ -88,79 +89,79 @@ def part_of(rules: Rulebook) -> str:
     share = f"{100 * rules.public:g} % of the contexts" if rules.public else ""
     if rules.final:
         changed = f" Changed since the freeze: {', '.join(rules.changed)}." if rules.changed else ""
-        return f" Final: frozen{', ranked on all ratings but those of the public ' + share if share else ''}.{changed}"
-    return f" Provisional: ranked on the public ratings, those of {share}." if share else ""
+        rest = f", ranked on all ratings except those of the public {share}" if share else ""
+        return f" Final: the phase is frozen{rest}.{changed}"
+    return f" Provisional: ranked on the public ratings, which are those of {share}." if share else ""
 
 
 def _lead(outcome: Outcome) -> str:
     rules, ground = outcome.rules, outcome.ground
     part = " on the public part" if ground.public and rules.counts == "best" else ""
-    return (f"{_count(len(outcome.chosen), 'team')} with "
-            f"{_count(len(outcome.entries.entries), 'submission')} on "
-            f"{_count(len(ground.fields), 'dataset')} and {_count(len(ground.targets), 'target')}; "
-            f"{counted(outcome.refused, outcome.at_receipt)}. Ranked {_rule(rules)}; of each team its {rules.counts} "
-            f"submission{part} counts.{part_of(rules)} {_winner(outcome)}.")
+    return (f"{count(len(outcome.chosen), 'team')} with "
+            f"{count(len(outcome.entries.entries), 'submission')} on "
+            f"{count(len(ground.fields), 'dataset')} and {count(len(ground.targets), 'target')}; "
+            f"{counted(outcome.refused, outcome.at_receipt)}. Ranked {_rule(rules)}; each team's {rules.counts} "
+            f"submission{part} counts.{part_of(rules)} {winner(outcome)}.")
 
 
-def _count(size: int, noun: str) -> str:
+def count(size: int, noun: str) -> str:
     return f"{size} {noun}{'s' * (size != 1)}"
 
 
-def _winner(outcome: Outcome) -> str:
-    """Return the winner, whether its lead is significant, and its place beside the baselines."""
+def winner(outcome: Outcome) -> str:
+    """State the winner, the test of its lead, and the value of the best baseline."""
     ranks, teams = outcome.ranks[outcome.rules.rule], outcome.teams
     first = [team for team, standing in zip(teams, ranks, strict=True) if standing.rank == 1]
-    text = f"{first[0]} is first" if len(first) == 1 else f"{' and '.join(first)} share the first place"
+    text = f"{first[0]} is first" if len(first) == 1 else f"{' and '.join(first)} share first place"
     if len(first) == 1 < len(teams) and ranks[0].letters:
-        verdict = "does not tell" if set(ranks[0].letters) & set(ranks[1].letters) else "tells"
-        text += f"; {test_of(outcome.rules).partition(';')[0]}, {verdict} it from {teams[1]}, the second"
+        established = "not established" if set(ranks[0].letters) & set(ranks[1].letters) else "established"
+        text += f"; its lead over {teams[1]}, the second, is {established} ({test_of(outcome.rules).partition(';')[0]})"
     baselines = [baseline for baseline in outcome.baselines if math.isfinite(baseline.value)]
     if baselines:
         best = max(baselines, key=lambda baseline: baseline.value)
-        text += (f"; its value is {'above' if ranks[0].value > best.value else 'not above'} that of the best baseline, "
-                 f"{best.name} ({best.value:.{DECIMALS}f}), which no test compares")
+        text += (f". Its value is {'above' if ranks[0].value > best.value else 'not above'} that of the best baseline, "
+                 f"{best.name} ({number(best.value, DECIMALS)}); baselines are not tested")
     return text
 
 
 def _rule(rules: Rulebook) -> str:
     weights = ", ".join(f"{name} {weight:g}" for name, weight in rules.weights.items())
-    return f"by target: weighted mean over all targets ({weights}; 1 else)" if weights else RULES[rules.rule]
+    return f"by target: weighted mean over all targets ({weights}; others 1)" if weights else RULES[rules.rule]
 
 
 def _maps(outcome: Outcome) -> Iterator[HeatMap]:
     chosen, teams = list(outcome.chosen[:MOST]), outcome.teams[:MOST]
     if len(teams) > 1:
         labels = tuple(name if len(name) <= LABEL_LENGTH else name[:LABEL_LENGTH - 1] + "…" for name in teams)
-        caption = ("Spearman between the scores of every two submissions, averaged over datasets: orange is −1, "
-                   "white 0, blue 1. The numbers are in correlation.csv.")
-        yield HeatMap.of("How alike the submissions are", labels, outcome.correlation[chosen][:, chosen], caption)
+        caption = ("Spearman correlation of each pair of submissions, averaged over datasets: orange is −1, white 0, "
+                   "blue 1. The numbers are in correlation.csv.")
+        yield HeatMap.of("Similarity of the submissions", labels, outcome.correlation[chosen][:, chosen], caption)
 
 
 def _remarks(outcome: Outcome) -> Iterator[str]:
     if outcome.rules.draws:
-        yield (f"The 95 % interval of a rank is over {outcome.rules.draws} draws of datasets and of their items. "
-               f"Submissions that share a letter are not told apart by {test_of(outcome.rules)}. The intervals "
-               "say what other datasets and items would bring, the test whether the scores of two submissions may be "
-               "swapped on these: so a team can be first in every draw and not told from the second. A letter need not "
-               "follow the ranks.")
+        yield (f"The 95 % interval of a rank is from {outcome.rules.draws} resamples of datasets and their items. "
+               f"Submissions that share a letter do not differ significantly by {test_of(outcome.rules)}. The "
+               "intervals show how ranks would vary with other datasets and items; the test compares two submissions "
+               "on these items. A team can therefore be first in every resample although its lead is not significant.")
         yield from _undecided(outcome.ranks[outcome.rules.rule])
     if outcome.alike:
         yield f"{'; '.join(outcome.alike)}."
     if outcome.ground.partial:
-        yield f"The private ratings are not complete: {'; '.join(outcome.ground.partial)}."
-    yield ("Equal values share a rank. Baselines stand where their value places them and have no rank. A refused "
-           "submission is left out before anything is computed, so it moves nobody.")
+        yield f"The private ratings are incomplete: {'; '.join(outcome.ground.partial)}."
+    yield ("Equal values share a rank. Baselines are listed by their value, without a rank. Refused submissions are "
+           "left out before anything is computed, so they do not affect other ranks.")
     if outcome.ground.ratings:
-        yield "The ratings are the organiser's: correlations and counts of them are shown, and no rating itself."
+        yield "The ratings are private: only correlations and counts are shown."
 
 
 def _undecided(ranks: Sequence[Rank]) -> Iterator[str]:
     if len(ranks) > 1 and max(standing.cluster for standing in ranks) == 1:
         nobody = len({standing.letters for standing in ranks}) == 1
-        yield (f"{'No two' if nobody else 'Not all'} of the {len(ranks)} teams can be told apart: all are in one "
-               "cluster. The order within it is not established; read the intervals of the ranks.")
+        yield (f"{'No two' if nobody else 'Not all'} of the {len(ranks)} teams differ significantly, so all are in one "
+               "cluster and their order is not established. See the intervals of the ranks.")
     if not readable(ranks):
-        yield "Letters are left out here, being too many to compare; official.csv has them."
+        yield "The letters are too many to show here; official.csv has them."
 
 
 def _rounded(cell: object) -> object:
@@ -177,7 +178,7 @@ def _data(outcome: Outcome) -> str:
     origins = {field.dataset.origin for field in outcome.ground.fields}
     custom = outcome.rules.custom or outcome.rules.ratings
     kind = KINDS["sample" if origins == {"sample"} else "own" if custom else "real"]
-    statistic = full_name(outcome.rules.statistic, outcome.rules.level).capitalize()
+    statistic = statistic_title(full_name(outcome.rules.statistic, outcome.rules.level))
     return f"{kind}; {statistic} on {', '.join(field.name for field in outcome.ground.fields)}"
 
 
@@ -218,13 +219,12 @@ def _submissions(outcome: Outcome) -> Iterator[Row]:
     yield "team", "number", "name", "date", "value", "status", "description"
     for index, (entry, total) in enumerate(zip(outcome.entries.entries, outcome.totals, strict=True)):
         yield (entry.team, entry.number, entry.about.name, entry.about.date or "", total,
-               "counts" if index in outcome.chosen else "taken", entry.about.description)
+               "counts" if index in outcome.chosen else "accepted", entry.about.description)
 
 
-def _refused(outcome: Outcome) -> Iterator[Row]:
+def refused_rows(refused: Iterable[Refused]) -> Iterator[Row]:
     yield "submission", "reasons"
-    for submission in sorted((*outcome.refused, *outcome.at_receipt), key=lambda submission: submission.name):
-        yield submission.name, "; ".join(submission.reasons)
+    yield from sorted((submission.public or submission.name, "; ".join(submission.reasons)) for submission in refused)
 
 
 def _others(outcome: Outcome) -> Iterator[Grid]:
@@ -241,9 +241,9 @@ def _others(outcome: Outcome) -> Iterator[Grid]:
                [(*row[:-2], f"{row[-2]:g}", row[-1]) for row in rows])
     head, *rows = _clusters(outcome)
     if rows and outcome.rules.weights:
-        yield grid("clusters", "The cluster of each team on each target by itself", head, rows)
+        yield grid("clusters", "The cluster of each team on each target", head, rows)
     head, *rows = _submissions(outcome)
-    yield grid("submissions", "All submissions that were taken", (*head[:-1], "what the team says"), rows)
-    head, *rows = _refused(outcome)
+    yield grid("submissions", "All accepted submissions", (*head[:-1], "the team's description"), rows)
+    head, *rows = refused_rows((*outcome.refused, *outcome.at_receipt))
     if rows:
         yield grid("refused", "Refused submissions", head, rows)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import datetime
-import html
 import shlex
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -18,7 +17,18 @@ from pathlib import Path
 from benchmarks.errors import BenchmarkError, nearest
 from benchmarks.formats.scorefile import listed
 from benchmarks.storage.files import write_atomically
-from harness.challenge import entries, ground, outcome, published, ranking, receipts, rulebook, setup, submissions
+from harness.challenge import (
+    announcement,
+    entries,
+    ground,
+    outcome,
+    published,
+    ranking,
+    receipts,
+    rulebook,
+    setup,
+    submissions,
+)
 from harness.challenge import folder as written
 from harness.challenge.ground import Ground
 from harness.commands._output import table, write_site
@@ -32,8 +42,6 @@ from leaderboard.blocks.tables import Kind
 ROWS = 40  # printed rows of a table
 
 WIDTH = 100
-PHASES = ('<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><h1>{title}</h1>'
-          "<ul>{phases}</ul>\n")
 TERMINAL: dict[str, Kind] = {"team": "stub", "rank": "rank", "value": "number", "95 % of the rank": "text",
                              "letters": "text", "cluster": "number"}
 """Columns of the official table that fit in a terminal."""
@@ -81,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     folder = _folder(args.folder)
     if args.action == "template":
         names = setup.template(folder, args.home)
-        print(f"{folder}: rewritten from {folder / 'challenge.toml'}: {', '.join(names)}")
+        print(f"{folder}: written from {folder / 'challenge.toml'}: {', '.join(names)}")
         return 0
     act = {"freeze": _freeze, "validate": _validate, "rank": _rank, "publish": _rank}[args.action]
     refused, faults, phases = 0, dict[str, str](), _phases(folder, args)
@@ -104,8 +112,8 @@ def _freeze(folder: Path, phase: str, args: argparse.Namespace) -> int:
     now = datetime.datetime.now(datetime.UTC)
     count, closes = receipts.freeze(folder, args.home, phase, now), rulebook.read(folder, phase).closes
     if closes and now.date() <= closes:
-        print(f"note: {phase or folder} should have closed on {closes}; it no longer accepts submissions. To undo "
-              f"this, delete the last line of {folder / receipts.FILE}")
+        print(f"note: {phase or folder} was to close on {closes} and no longer accepts submissions. To undo this, "
+              f"delete the last line of {folder / receipts.FILE}")
     print(f"{phase or folder}: {count} submissions frozen; `publish` now makes the final table")
     return 0
 
@@ -165,11 +173,11 @@ def _validate(folder: Path, phase: str, args: argparse.Namespace) -> int:
     accepted = taken.whole.entries
     counting = ranking.chosen_of(rules, ground, taken.whole, values)[-1] if accepted else []
     for index, entry in enumerate(accepted):
-        print(f"{'counts ' if index in counting else 'taken  '}  {entry.name}")
+        print(f"{'counts  ' if index in counting else 'accepted'}  {entry.name}")
         _list(entry.told)
     _refusals(taken.refused)
     _notes(entries.alike(taken.whole))
-    print(f"{len(accepted)} taken, {submissions.counted(taken.refused, taken.at_receipt)}")
+    print(f"{len(accepted)} accepted, {submissions.counted(taken.refused, taken.at_receipt)}")
     return len(taken.refused)
 
 
@@ -177,8 +185,7 @@ def _remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
     if rules.changed:
         yield f"changed since the freeze: {', '.join(rules.changed)}"
     if rules.counts == "last" and rules.submissions:
-        yield (f"the last valid one of a team's first {rules.submissions} submissions counts; later ones are "
-               "refused")
+        yield f"the last valid one of a team's first {rules.submissions} submissions counts; later ones are refused"
     if ground.shared:
         hidden = f", which reveals items hidden by {rules.phase}" if rules.public else ""
         yield f"{len(ground.shared)} items are also in another phase{hidden}: {listed(ground.shared)}"
@@ -189,7 +196,7 @@ def _remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
 
 def _refusals(refused: Iterable[submissions.Refused]) -> None:
     for submission in sorted(refused, key=lambda submission: submission.name):
-        print(f"refused  {submission.name}")
+        print(f"refused   {submission.name}")
         _list(submission.reasons)
 
 
@@ -212,6 +219,10 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
         out = args.out or Path(folder.name)
         report, exhibit = published.drawn(rules)
         written.write_published(report, exhibit, out / "ranking")
+    elif rules.blind and not receipts.read(folder).of("frozen", rules.phase):
+        _, prepared, taken, _ = outcome.validated(folder, args.home, phase)
+        report, exhibit = announcement.receipts(rules, prepared, taken)
+        written.write_published(report, exhibit, out / "ranking" / phase)
     else:
         ranked = outcome.outcome(folder, args.home, phase)
         if ranked.rules.changed and not args.allow_refused:
@@ -224,7 +235,7 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
             _print_official(grid)
         elif grid.name == "winners":
             print("\n".join(f"{board}; {rule}: {first} ({value})" for board, rule, first, value, *_ in grid.rows))
-        elif not ranked:
+        elif rules.printed_only:
             print("\n".join(f"{row[0]}, {row[1]}, {row[2]}: {row[5]} ({row[6]})" for row in grid.rows))
     _refusals(ranked.refused if ranked else ())
     _notes(ranked.alike if ranked else ())
@@ -239,8 +250,8 @@ def _publish(report: Results, folder: Path, phase: str, title: str) -> None:
     write_site(site.site(report), folder / phase)
     if phase:
         drawn = sorted(path.parent.name for path in folder.glob("*/challenge.html"))
-        phases = "".join(f'<li><a href="{name}/challenge.html">{name}</a>' for name in drawn)
-        write_atomically(folder / "index.html", PHASES.format(title=html.escape(title), phases=phases).encode())
+        for name, content in site.list_of_phases(title, drawn).items():
+            write_atomically(folder / name, content)
     print(f"leaderboard: {(folder / phase / 'challenge.html').resolve()}")
 
 

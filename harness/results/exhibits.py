@@ -92,7 +92,7 @@ def markdown(exhibit: Exhibit) -> bytes:
     lines = [f"# {_plain(exhibit.title)}", "", exhibit.lead, ""]
     for grid in exhibit.grids:
         lines += [f"## {grid.caption}", "", _row(grid.head), "|" + " --- |" * len(grid.head), *map(_row, grid.rows), "",
-                  f"On: {grid.data}.", ""]
+                  *((f"Data: {grid.data}.", "") if grid.data else ())]
     return "\n".join([*lines, *(line for remark in exhibit.remarks for line in (remark, ""))]).encode()
 
 

@@ -9,3 +9,8 @@ LEVEL_NAMES = ("items", "within-contexts", "within-systems", "over-systems")
 
 TEST_NAMES = ("perm-both", "williams", "williams-contexts", "steiger", "meng", "bootstrap")
 """Tests of two dependent correlations, in `permutation`, `williams` and `bootstrap`."""
+
+
+def statistic_title(name: str) -> str:
+    """Return the title of a statistic of the results: Spearman, Kendall within contexts, ROC-AUC."""
+    return name.replace("-", " ").capitalize().replace("Roc auc", "ROC-AUC")

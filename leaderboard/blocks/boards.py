@@ -14,13 +14,14 @@ from typing import TypeAlias
 
 from harness.results.item_scores import slug
 from harness.results.rows import DatasetEntry, QualityEntry, RankingRow
+from harness.statistics import statistic_title
 from harness.statistics.rank_intervals import rank
 from leaderboard.blocks import cells
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model import sentences
 from leaderboard.model.boards import RULES, Board, has_interval, rank_interval
 from leaderboard.model.cost import Cost, costs
-from leaderboard.model.index import Column, Index, has_value, plural, statistic_title
+from leaderboard.model.index import Column, Index, has_value, plural
 from leaderboard.model.questions import Question, equals
 
 CONTROL = "length"

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from harness.results.rows import BoardId, RankingRow, Results
-from leaderboard.model.index import Column, once, ordered, split_order, statistic_title
+from harness.statistics import statistic_title
+from leaderboard.model.index import Column, once, ordered, split_order
 
 TITLES = {"dev": "Development", "test": "Test", "recent": "Recent", "own": "Your own", "more": "Further"}
 BOARDS = {f"{split}{part}": f"{title} datasets{words}" for split, title in TITLES.items()

@@ -172,10 +172,6 @@ def split_order(split: str) -> tuple[int, str]:
     return (SPLITS.index(split) if split in SPLITS else len(SPLITS), split)
 
 
-def statistic_title(statistic: str) -> str:
-    return statistic.replace("_", " ").replace("-", " ").capitalize()
-
-
 def plural(count: int, noun: str, nouns: str = "") -> str:
     """Format a number with its noun: 1 dataset, 2 datasets."""
     return f"1 {noun}" if count == 1 else f"{count} {nouns or noun + 's'}"

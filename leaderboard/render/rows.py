@@ -21,7 +21,7 @@ from harness.results.rows import Results
 from leaderboard.model.boards import BOARDS
 from leaderboard.model.changes import changes as compared
 from leaderboard.model.holds_up import means
-from leaderboard.model.index import STATISTIC, ordered, split_order
+from leaderboard.model.index import STATISTIC, make_index, ordered, split_order
 
 Derived: TypeAlias = Callable[[Any], object]
 VERSION = 1
@@ -39,12 +39,12 @@ def ranking(results: Results) -> bytes:
 
 def correlations(results: Results) -> bytes:
     """List the correlations with the properties of their datasets."""
-    entries = {entry.name: entry for entry in results.datasets}
+    index, entries = make_index(results), {entry.name: entry for entry in results.datasets}
     dimensions = {(entry.name, quality.name): quality.dimension
                   for entry in results.datasets for quality in entry.qualities}
     return _csv(
         "dataset split level origin quality dimension metric column statistic models system n value p low high note "
-        "corrected", results.correlations, split=lambda row: entries[row.dataset].split,
+        "corrected", results.correlations, split=lambda row: index.split(entries[row.dataset].split),
         level=lambda row: entries[row.dataset].level, origin=lambda row: entries[row.dataset].kind,
         dimension=lambda row: dimensions.get((row.dataset, row.quality)), **_about_metric(results))
 

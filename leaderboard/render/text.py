@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.results.rows import Results, Skip
+from harness.statistics import statistic_title
 from leaderboard.blocks.boards import average_cells, averages, board_table, cost_cell, dataset_board, letters
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model import sentences
 from leaderboard.model.boards import Board, overall_boards
 from leaderboard.model.cost import costs
 from leaderboard.model.eras import parts
-from leaderboard.model.index import Index, make_index, plural, real_alone, statistic_title
+from leaderboard.model.index import Index, make_index, plural, real_alone
 from leaderboard.model.questions import default, questions
 from leaderboard.model.sentences import by_reason, pairs, why_no_board, without_value
 from leaderboard.render.html import BANNER

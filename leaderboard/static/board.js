@@ -58,7 +58,8 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const asked = () => Numbers.questions.find((question) => question.board === choice.q);
   const link = (column) => make("a", { href: columns[column].path }, columns[column].label);
-  const capitalised = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll(/[-_]/g, " ");
+  const capitalised = (name) =>
+    (name.charAt(0).toUpperCase() + name.slice(1).replaceAll("-", " ")).replace("Roc auc", "ROC-AUC");
 
   /* The answer */
 

@@ -1,4 +1,4 @@
-"""Score files: scores made elsewhere, as CSV or TSV.
+"""Score files: scores made elsewhere, as CSV or TSV, plain or compressed by gzip.
 
     dialogue_id,score
     persona-usr_00000|Natural,0.5        one quality of an item
@@ -26,10 +26,10 @@ from benchmarks.errors import nearest
 from benchmarks.formats.rows import Unreadable
 from benchmarks.formats.scorefile.expected import BAR, EVERY, Expected, expected, key, template
 from benchmarks.formats.scorefile.problems import Problem, counts, describe, listed, printable
-from benchmarks.formats.scorefile.rows import FORMS, ScoreRows, opened, rows
+from benchmarks.formats.scorefile.rows import FORMS, ScoreRows, ending_of, opened, rows
 
 __all__ = ["BAR", "EVERY", "FORMS", "Expected", "Problem", "ScoreFile", "ScoreRows", "Unreadable", "counts",
-           "describe", "expected", "listed", "opened", "printable", "read", "rows", "template"]
+           "describe", "ending_of", "expected", "listed", "opened", "printable", "read", "rows", "template"]
 
 SUGGESTIONS = 20
 """Unknown ids for which the nearest known id is suggested."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import math
 import re
 import stat
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +20,7 @@ IDS = ("dialogue_id", "item", "id")
 """Names of the column of ids, best first."""
 SCORE = "score"
 BLANK = " \t"
+GZIP = b"\x1f\x8b"
 RATINGS = "annotations."
 """Prefix of the columns with human ratings in the organisers' tables of results."""
 LIMIT = 256 << 20
@@ -41,9 +45,14 @@ class ScoreRows:
     broken: tuple[Unreadable, ...] = ()
 
 
+def ending_of(path: Path) -> str:
+    """Return the ending of a score file in small letters, without .gz."""
+    return Path(path.name.casefold().removesuffix(".gz")).suffix
+
+
 def opened(path: Path) -> tuple[str, bytes]:
-    """Return the ending and the content of a plain file of bounded size; Unreadable for anything else."""
-    ending = path.suffix.casefold()
+    """Return the ending and the decompressed content of a file of bounded size; Unreadable for anything else."""
+    ending = ending_of(path)
     if ending not in FORMS:
         raise Unreadable(0, f"has none of the known endings; scores come as {', '.join(FORMS)}")
     try:
@@ -53,9 +62,19 @@ def opened(path: Path) -> tuple[str, bytes]:
         if state.st_size > LIMIT:
             raise Unreadable(0, f"has {state.st_size:,} bytes; at most {LIMIT:,} are read")
         with path.open("rb") as stream:
-            return ending, stream.read(LIMIT)
+            content = stream.read(LIMIT)
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         raise Unreadable(0, f"cannot be opened: {getattr(error, 'strerror', None) or error}") from error
+    if not content.startswith(GZIP):
+        return ending, content
+    try:
+        with gzip.open(io.BytesIO(content)) as stream:
+            content = stream.read(LIMIT + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise Unreadable(0, "is a damaged gzip file; compress it again") from error
+    if len(content) > LIMIT:
+        raise Unreadable(0, f"has more than {LIMIT:,} bytes when decompressed")
+    return ending, content
 
 
 def rows(content: bytes, ending: str, limit: int, column: str = "") -> ScoreRows:

@@ -1,5 +1,6 @@
 """Score files: every form is read alike, and every problem is listed at once with its line."""
 
+import gzip
 import hashlib
 import os
 from pathlib import Path
@@ -29,7 +30,7 @@ def test_every_form_gives_the_same_scores(tmp_path: Path) -> None:
     for name, content in {
         "mine.csv": GOOD, "semicolon.csv": GOOD.replace(",", ";"), "tab.csv": GOOD.replace(",", "\t"),
         "mine.TSV": GOOD.replace(",", "\t"), "windows.csv": GOOD.replace("\n", "\r\n"),
-        "bom.csv": b"\xef\xbb\xbf" + GOOD.encode(),
+        "bom.csv": b"\xef\xbb\xbf" + GOOD.encode(), "mine.csv.gz": gzip.compress(GOOD.encode()),
         "blanks.csv": "\tDialogue_ID , Score\n toy_0 , 0.5\n\ntoy_1,-2 \ntoy_2,1e-3",
         "turned.csv": "score,item\n0.5,toy_0\n-2,toy_1\n1e-3,toy_2\n",
         "more.csv": "id,raw_output,score\ntoy_0,\"{\n\"\"a\"\": 1,\n}\",0.5\ntoy_1,\"=1+1\",-2\ntoy_2,,1e-3\n",
@@ -38,7 +39,8 @@ def test_every_form_gives_the_same_scores(tmp_path: Path) -> None:
         assert [problem for problem in file.problems if not problem.note] == [], name
         assert list(file.scores) == [("toy", EVERY)], name
         np.testing.assert_array_equal(file.scores["toy", EVERY], VALUES, name)
-        assert file.digest == hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+        content = (tmp_path / name).read_bytes()
+        assert file.digest == hashlib.sha256(gzip.decompress(content) if "gz" in name else content).hexdigest()
 
 
 def test_a_score_for_a_quality_precedes_one_for_all(tmp_path: Path) -> None:
@@ -158,6 +160,8 @@ def test_an_unreadable_file_names_line_and_reason(tmp_path: Path) -> None:
         (GOOD + '"toy_0"x,1\n', 5, "is no table"),
         (GOOD + "toy_0,1\rtoy_1,2\n", 5, "carriage return"),
         (GOOD + "toy_0\0,1\n", 5, "null byte"),
+        (b"PK\x03\x04\0", 0, "Excel"), (GOOD.encode("utf-16"), 0, "UTF-16"), (GOOD.encode("utf-16-le"), 1, "UTF-16"),
+        (gzip.compress(GOOD.encode())[:20], 0, "damaged gzip"), (b"PAR1", 0, "Parquet"),
         (GOOD.encode() + "été,1\n".encode("latin-1"), 5, "the byte 0xe9; save the file as UTF-8"),
         (b"\x80\x04\x95", 1, "is not UTF-8: the byte 0x80"),
         (GOOD + "x" * (1 << 20) + ",1\n", 5, "longer than 1,048,576 characters"),
@@ -210,7 +214,7 @@ def test_only_a_plain_file_of_bounded_size_is_opened(tmp_path: Path) -> None:
 
 
 def test_pickles_and_other_forms_are_never_loaded(tmp_path: Path) -> None:
-    for name in ("a.pkl", "a.npz", "a.csv.gz", "a.xlsx", "a.parquet", "csv", *(f"mine{ending}" for ending in FORMS)):
+    for name in ("a.pkl", "a.npz", "a.gz", "a.xlsx", "a.parquet", "csv", *(f"mine{ending}" for ending in FORMS)):
         (tmp_path / name).write_bytes(b"\x80\x04\x8c\x08builtins\x8c\x05print\x93\x8c\x06loaded\x85R.")
         expected = "is not UTF-8" if name.startswith("mine") else "none of the known endings"
         assert expected in refused(tmp_path / name)

@@ -22,23 +22,23 @@ def test_the_walk_through_of_the_tutorial_ends_in_pages(tmp_path: Path, monkeypa
     tutorial = (ROOT / "docs/tutorial-organiser.md").read_text()
     (block,) = re.findall(r"<!-- walk-through -->\n```sh\n(.*?)```", tutorial, re.DOTALL)
     printed = "".join(invoke(*shlex.split(line)[1:]).out for line in block.splitlines())
-    assert "5 taken, 0 refused, 1 more at receipt" in printed
-    assert "note: development should have closed on" in printed
+    assert "5 accepted, 0 refused, 1 more at receipt" in printed
+    assert "note: development was to close on" in printed
     assert "note: second" not in printed
     root = tmp_path / "my-challenge"
     site = root / "site" / "development"
     page = (site / "challenge.html").read_text()
     positions = [page.index(words) for words in ("Official table", "<svg", "under every rule")]
     assert positions == sorted(positions)
-    assert all(words in page for words in ("team-e/refused-6", "Spearman between", "--phase development"))
+    assert all(words in page for words in ("team-e/refused-6", "Spearman correlation of each pair", "--phase development"))
     assert page.count("Official table") == 1
     assert (site / "index.html").read_text() == page, "the official page is the entry page"
     team = (site / "metric" / "team-a.html").read_text()
     assert not any(words in team for words in ("harness run --metric", "nothing but the dialogue", "submit.html",
                                                "test datasets"))
     assert "<dt>Split</dt><dd>development</dd>" in (site / "dataset" / "talk-dev.html").read_text()
-    assert "Final: frozen" in (root / "site" / "test" / "challenge.html").read_text()
-    assert (root / ".gitignore").read_text() == "private/\ndata/talk-test.csv\n"
+    assert "Final: the phase is frozen" in (root / "site" / "test" / "challenge.html").read_text()
+    assert (root / ".gitignore").read_text() == "private/\nranking/\n"
     official = root / "ranking" / "development" / "official.csv"
     before = official.read_bytes()
     invoke("challenge", "rank", "my-challenge", "--phase", "development")
@@ -91,7 +91,7 @@ def test_shipped_rules_rank_own_tables_by_language_and_culture(tmp_path: Path, i
         dataset.file.write_bytes(csv_of([tuple(rows[0]), *(tuple(row.values()) for row in rows)]))
         for team, sign in (("good", 1.0), ("bad", -1.0)):
             submit(root, f"{rules.phase}/{team}", 1, {row["item"]: sign * row[qualities[0]] for row in rows})
-    assert invoke("challenge", "validate", root).out.count("2 taken") == len(rulebook.phases(root))
+    assert invoke("challenge", "validate", root).out.count("2 accepted") == len(rulebook.phases(root))
     invoke("challenge", "publish", root)
     for rules in rulebook.phases(root):
         head, first, second = csv.reader((root / "ranking" / rules.phase / "official.csv").read_text().splitlines())
@@ -127,11 +127,21 @@ def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path, invoke: Inv
         ["talk-dev"], ["talk-test"]]
     assert (first.submissions, second.submissions, second.per_day, second.public) == (20, 5, 3, 0.3)
     assert "talk-test in `data/talk-test.csv` (Natural, Overall)" in (root / "README.md").read_text()
+    ignore = (root / ".gitignore").read_text()
+    path.write_text(path.read_text().replace(f"opens = {second.opens}", "opens = 2999-01-01").replace(
+        f"closes = {second.closes}", "closes = 2999-01-02").replace("ratings.csv", "votes.csv", 1).replace(
+        "private/votes", "votes").replace("# blind", "statistic = 'pearson'\nblind"))
+    (root / ".gitignore").write_text("mine\n" + ignore)
+    invoke("challenge", "template", root)
+    assert (root / ".gitignore").read_text().split() == [
+        "mine", "private/", "ranking/", "votes.csv", "data/talk-test.csv"]
+    assert [words in (root / "README.md").read_text() for words in ("by Spearman", "by Pearson", "without scores")] == [
+        True, True, True]
     commented = [line[2:] for line in path.read_text().splitlines() if line.startswith("# ") and " = " in line]
     path.write_text("\n".join(line for line in commented if "[[" not in line) + "\n" + path.read_text())
     assert rulebook.phases(root)[0].outliers == ("system-a",)
     path.write_text(path.read_text().replace('"test"', '"development"'))
-    with pytest.raises(BadConfig, match="a name of its own"):
+    with pytest.raises(BadConfig, match="needs a different name"):
         rulebook.phases(root)
 
 
@@ -143,8 +153,8 @@ def test_validate_checks_rules_data_and_ratings(tmp_path: Path, invoke: Invoke) 
     ratings, data = root / "private" / "ratings.csv", root / "data" / "second.json"
     before = ratings.read_text()
     for old, new, status, words in (
-            ("item,", "item,", 0, ("first: 40 items, language en; overall: 80 votes on 40 items", "0 taken, 0 refused",
-                                   "note: 40 items are also in another phase: first_000")),
+            ("item,", "item,", 0, ("first: 40 items, language en; overall: 80 votes on 40 items",
+                                   "0 accepted, 0 refused", "note: 40 items are also in another phase: first_000")),
             ("first_000,", "first_0x,", 2, (
                 "line 2", "line 3", "'first_0x' is no item of the datasets first, second; and 1 more")),
             ("_007,overall", "_007,wot", 2, ("no quality of first", "no quality of second", "more like it: line 17")),

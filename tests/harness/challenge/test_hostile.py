@@ -69,23 +69,24 @@ ABOUT = {
     'date = "soon"': "date: should be", "date = 0001-01-01T00:00:00+23:00": "date: should be",
     "date = 0x" + "F" * 60_000: "date: should be", "name = [0x" + "F" * 60_000 + "]": "name: should be"}
 LIKE = "looks like beta, the name of another team"
-TEAMS = {"length": "name of a metric", "Cosine": "name of a metric", "<b>evil": "no name of a team",
-         "=evil": "no name of a team", "e\nvil": "no name of a team", "e" * 100: "no name of a team",
-         "e\u0301vil": "no name of a team", "BETA": LIKE, "be\u0442a": LIKE}
+TEAMS = {"length": "name of a metric", "Cosine": "name of a metric", "<b>evil": "a team name has",
+         "=evil": "a team name has", "e\nvil": "a team name has", "e" * 100: "a team name has",
+         "e\u0301vil": "a team name has", "CON": "Windows reserves", "lpt1.csv": "Windows reserves",
+         "BETA": LIKE, "be\u0442a": LIKE}
 FOLDERS: tuple[tuple[Write, str], ...] = (
     (lambda root: (root / "submissions" / "evil").symlink_to(root / "submissions" / "beta"), "link"),
     (lambda root: evil(root).with_name("2").symlink_to(root / "submissions" / "beta" / "1"), "link"),
     (lambda root: evil(root, "scores.csv").symlink_to(root / "private" / "ratings.csv"), "link"),
-    (lambda root: os.mkfifo(evil(root, "scores.csv")), "no plain file"),
+    (lambda root: os.mkfifo(evil(root, "scores.csv")), "not a regular file"),
     (_archive, "archive"),
     (lambda root: evil(root, "scores.pkl").write_bytes(pickle.dumps(Trap(root / "trapped"))), "no score file"),
     (lambda root: evil(root, "scores.json").write_bytes(pickle.dumps(Trap(root / "trapped"))), ""),
-    (_large, "more than 64 MB"),
+    (_large, "larger than 64 MB"),
     (lambda root: [evil(root, f"{number}.csv").touch() for number in range(30)], "more than 20 files"),
     (_many_folders, "more than 1000"),
     (evil, "no score file"),
-    (lambda root: (valid(root) / "more").mkdir(), "no plain file"),
-    (_not_utf8, "\\udcff.csv has a name"),
+    (lambda root: (valid(root) / "more").mkdir(), "not a regular file"),
+    (_not_utf8, "\\udcff.csv has unprintable characters"),
     (lambda root: os.link(root / "private" / "ratings.csv", evil(root, "scores.csv")), "is a hard link"),
     (lambda root: valid(root, content="first_000,1\n"), "already"),
     (lambda root: valid(root, content="first_000,1e400\n"), "1e400"),

@@ -55,8 +55,8 @@ def test_late_early_undated_and_surplus_files_are_refused(root: Path, home: Path
     _, _, files, _ = outcome.validated(root, home)
     assert [entry.name for entry in files.whole.entries] == ["delta/1", "delta/2"]
     reasons = {refused.name: refused.reasons[0] for refused in files.refused}
-    for name, words in (("delta/3", "after the challenge closed"), ("delta/4", "before the challenge opened"),
-                        ("delta/10", "a team may hand in 4"), ("beta/1", "on which date")):
+    for name, words in (("delta/3", "after the challenge closed"), ("delta/4", "before the challenge opens"),
+                        ("delta/10", "exceeds the limit of 4"), ("beta/1", "on which date")):
         assert words in reasons[name]
 
 
@@ -82,9 +82,9 @@ def test_undecided_tables_say_so(root: Path, home: Path, monkeypatch: pytest.Mon
     results, exhibit = folder.write(outcome.outcome(root, home), root / "ranking")
     assert "letters" not in exhibit.grids[0].head
     assert "95 % of the rank" in exhibit.grids[0].head
-    assert any("No two of the 3 teams can be told apart" in line for line in exhibit.remarks)
+    assert any("No two of the 3 teams differ significantly" in line for line in exhibit.remarks)
     assert {row.letters for row in results.ranking} == {""}
-    assert "is first; PERM-BOTH over whole contexts, 200 draws, adjusted by Holm, does not tell it from" in exhibit.lead
+    assert "is not established (PERM-BOTH over whole contexts with 200 draws, adjusted by Holm)" in exhibit.lead
     assert ",a,1," in (root / "ranking" / "official.csv").read_text()
 
 
@@ -122,7 +122,7 @@ def test_any_statistic_ranks(root: Path, home: Path) -> None:
                                         for target in result.entries.tables]
     first, *_, last = result.ranks["test"]
     assert (first.low, last.high) == (1, 3)
-    assert "Pairwise-accuracy on first, second" in tables.official(result).data
+    assert "Pairwise accuracy on first, second" in tables.official(result).data
     assert {row.statistic for row in report(result, root).ranking if row.low >= 1} == {"pairwise-accuracy"}
 
 
@@ -177,8 +177,8 @@ def test_csv_tables_have_numbers_and_baselines_no_rank(root: Path, home: Path) -
     names = [entry.name for entry in ranked.entries.entries]
     assert float(delta[3]) == round(ranked.totals[names.index("delta/1")], 4) < 0
     official, lead = {row[0]: row for row in tables.official(ranked).rows}, tables.exhibit(ranked).lead
-    assert "alpha is first; PERM-BOTH" in lead
-    assert "its value is above that of the best baseline, length (" in lead
+    assert "alpha is first; its lead over" in lead
+    assert "Its value is above that of the best baseline, length (" in lead
     assert [row[1] for row in official.values() if row[1] != "–"] == ["1", "2", "3", "4"]
     assert official["length (baseline)"][1] == "–"
     assert any("reference" in row[2] for name, row in official.items() if name.startswith("bleu"))
@@ -195,6 +195,9 @@ def test_the_report_ranks_by_the_rule_and_rounds(root: Path, home: Path) -> None
               *(row.delta for rows in results.comparisons for row in rows)]
     assert all(value == round(value, 4) for value in values if np.isfinite(value))
     assert (results.points, results.examples) == ((), ())
+    shown = {row.metric: f"{row.value:.3f}" for row in results.correlations
+             if (row.statistic, row.quality) == ("spearman", "wit")}
+    assert {row[0]: row[-1] for row in tables.official(ranked).rows if row[0] in shown} == shown  # all rounded once
 
 
 def test_invalid_rules_are_refused(root: Path, home: Path) -> None:
@@ -216,7 +219,7 @@ def test_incomplete_ratings_are_refused_unless_accepted(root: Path, home: Path) 
     with pytest.raises(BadConfig, match=r"39 of 40 .* of second .* on 'overall', not second_039; .*: 39 of .* 'wit'"):
         outcome.validated(root, home)
     edit(root, 'coverage = "partial"')
-    assert any("are not complete: 39 of 40" in line for line in tables.exhibit(outcome.outcome(root, home)).remarks)
+    assert any("are incomplete: 39 of 40" in line for line in tables.exhibit(outcome.outcome(root, home)).remarks)
     ratings.write_text("\n".join(line for line in ratings.read_text().splitlines() if ",wit," not in line))
     with pytest.raises(BadConfig, match="'wit': it has 0 rated"):
         outcome.validated(root, home)

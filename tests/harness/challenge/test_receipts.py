@@ -3,6 +3,7 @@
 import datetime
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -73,7 +74,8 @@ def test_files_are_taken_while_phase_and_quota_allow(root: Path, home: Path, sen
     assert send("alpha", "01-05", "") == ("alpha/1 in development", ())
     assert send("alpha", "01-05", "first", 2, column="wit") == ("alpha/2 in development", ())
     for team, day, dataset, reason in (
-            ("alpha", "01-05", "first", "may hand in 2 a day"), ("alpha", "02-10", "second", "before the phase test"),
+            ("alpha", "01-05", "first", "limit of 2 submissions per day"),
+            ("alpha", "02-10", "second", "before the phase test"),
             ("ALPHA", "01-06", "first", "looks like alpha"), ("\u0430lpha", "01-06", "first", "looks like alpha"),
             ("length", "01-06", "first", "name of a metric"),
             ("beta", "02-10", "first", "after the phase development closed")):
@@ -91,7 +93,9 @@ def test_files_are_taken_while_phase_and_quota_allow(root: Path, home: Path, sen
     assert result.ground.targets == (("first", "overall"),)
     assert result.entries.entries[0].told == ()  # items of another phase are ignored
     assert "0 refused, 5 more at receipt" in tables.exhibit(result).lead
-    assert sum("at receipt, 2026-01-0" in str(reasons) for _, reasons in tables.for_csv(result)["refused"][1:]) == 4
+    refused = tables.for_csv(result)["refused"][1:]
+    assert sum("at receipt, 2026-01-0" in str(reasons) for _, reasons in refused) == 4
+    assert not any("ALPHA" in str(name) for name, _ in refused)  # a refused team name is not published
 
 
 def test_other_phases_are_refused_and_a_dry_run_writes_nothing(root: Path, home: Path) -> None:
@@ -101,7 +105,7 @@ def test_other_phases_are_refused_and_a_dry_run_writes_nothing(root: Path, home:
         before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
         name, (reason,) = receipts.receive(root, home, file, "beta", phase="development", now=at("01-06"), dry=dry)
         assert name == "beta/refused-1 in development"
-        assert reason == "unknown: its items are those of the phase test, open from 2026-03-01 up to 2026-03-31"
+        assert reason == "unknown: its items are those of the phase test, open from 2026-03-01 to 2026-03-31"
         assert dry == (before == {path: path.read_bytes() for path in root.rglob("*") if path.is_file()})
 
 
@@ -115,10 +119,10 @@ def test_changed_files_and_logs_are_refused(root: Path, home: Path) -> None:
     _, _, files, _ = outcome.validated(root, home, "test")
     assert [entry.name for entry in files.whole.entries] == ["alpha/1"]
     assert [(refused.name, refused.reasons[0][:17]) for refused in files.refused] == [
-        ("omega/1", "has no receipt: h"), ("gamma/1", "receipts.jsonl li"), ("beta/1", "is not the file t")]
+        ("omega/1", "has no receipt: s"), ("gamma/1", "has a receipt but"), ("beta/1", "is not the file t")]
     log = root / receipts.FILE
     log.write_text(log.read_text().replace("alpha", "omega"))
-    with pytest.raises(BadConfig, match=r"line 2, or the one before it, is not as it was written"):
+    with pytest.raises(BadConfig, match=r"line 2 or the one before it was changed"):
         outcome.validated(root, home, "test")
 
 
@@ -144,16 +148,16 @@ def test_a_freeze_ends_a_phase_and_ranks_the_private_part(root: Path, home: Path
                                   for item, value in scores(0, 1).items()}))
     receipts.receive(root, home, file, "alpha", now=at("03-03"))  # good on the private part only
     receipts.freeze(root, home, "test", at("03-20"))
-    assert "came after the phase was frozen" in send("delta", "03-21", "second")[1]
+    assert "the phase is frozen" in send("delta", "03-21", "second")[1]
     submit(root, "test/delta", 1, dict(list(scores(1, 9).items())[40:]))
     invoke("challenge", "publish", root, status=1)
-    for words in ("Final: frozen", "delta/1", "its best submission on the public part counts"):
+    for words in ("Final: the phase is frozen", "delta/1", "best submission on the public part counts"):
         assert words in page.read_text()
     final = outcome.outcome(root, home, "test")
     assert [entry.name for entry in final.entries.entries] == ["alpha/1", "alpha/2", "beta/1", "gamma/1"]
     assert final.totals[1] == max(final.totals)
     assert "alpha/1" in [entry.name for entry in final.counting.entries]
-    with pytest.raises(BadConfig, match="is frozen already"):
+    with pytest.raises(BadConfig, match="is already frozen"):
         receipts.freeze(root, home, "test", at("03-22"))
     assert send("alpha", "01-20", "first") == ("alpha/1 in development", ())
 
@@ -178,15 +182,15 @@ def test_changes_after_the_freeze_are_named(root: Path, home: Path, invoke: Invo
 def test_the_open_phase_that_is_not_frozen_receives(root: Path, home: Path, send: Send, invoke: Invoke) -> None:
     rules = root / "challenge.toml"
     rules.write_text(rules.read_text().replace("opens = 2026-03-01", "opens = 2026-01-01"))
-    with pytest.raises(BadConfig, match="say which phase by --phase: development, test"):
+    with pytest.raises(BadConfig, match="name the phase with --phase: development, test"):
         send("alpha", "01-05", "")
     name, reasons = send("gamma", "01-05", "no item")
     assert name == "gamma/refused-1 in development"
     assert "items without a score" in "".join(reasons)
-    with pytest.raises(BadConfig, match="nobody has handed in to the phase development"):
+    with pytest.raises(BadConfig, match="no submissions yet in the phase development"):
         receipts.freeze(root, home, "development", at("01-04"))
     assert send("beta", "01-05", "first") == ("beta/1 in development", ())
-    assert "should have closed" not in invoke("challenge", "freeze", root, "--phase", "development").out
+    assert "was to close" not in invoke("challenge", "freeze", root, "--phase", "development").out
     assert send("alpha", "01-05", "") == ("alpha/1 in test", ())
     shutil.rmtree(root / "submissions" / "development")
     printed = invoke("challenge", "rank", root, status=1).out
@@ -199,10 +203,11 @@ def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-def test_the_workflow_receives_files_of_pull_requests(tmp_path: Path, home: Path) -> None:
+def test_the_workflow_receives_files_of_pull_requests(tmp_path: Path, home: Path, invoke: Invoke) -> None:
     root, origin, programs = challenge(tmp_path / "challenge"), tmp_path / "origin", tmp_path / "bin"
     programs.mkdir()
-    for name, line in (("gh", f'{{ echo "$@"; [ "$2" = close ] || cat; }} >>{tmp_path}/gh'),
+    for name, line in (("pip", 'test "$3" = dialogue-harness'),
+                       ("gh", f'{{ echo "$@"; [ "$2" = close ] || cat; }} >>{tmp_path}/gh'),
                        ("harness", f'HARNESS_HOME={home} exec {sys.executable} -m harness "$@"')):
         (programs / name).write_text(f"#!/bin/sh\n{line}\n")
         (programs / name).chmod(0o755)
@@ -218,16 +223,37 @@ def test_the_workflow_receives_files_of_pull_requests(tmp_path: Path, home: Path
         git(root, "commit", "--quiet", "--message", name)
         git(root, "push", "--quiet", "origin", f"HEAD:refs/pull/{number}/head")
     workflow = (ROOT / "harness/challenge/receive.yml").read_text()
-    script = textwrap.dedent(workflow.split("        run: |\n")[1])
+    script = "\n".join((*re.findall("- run: (.*)", workflow), textwrap.dedent(workflow.split("        run: |\n")[1])))
     git(tmp_path, "clone", "--quiet", str(origin), "checkout")
     for number in (1, 2, 3):
         subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path / "checkout", check=True, env={
             **os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "BASE": "main", "NUMBER": str(number),
-            "TEAM": "alpha", "PYTHONPATH": str(ROOT)})
+            "TEAM": "alpha", "HARNESS": "dialogue-harness", "PYTHONPATH": str(ROOT)})
     (line,) = git(origin, "show", "main:receipts.jsonl").splitlines()
     assert (json.loads(line)["event"], json.loads(line)["team"]) == ("received", "alpha")
     assert "first_000" in git(origin, "show", "main:submissions/alpha/1/scores.csv")
     comments = (tmp_path / "gh").read_text()
-    for words in ("received alpha/1", "refused: a submission is one file", "there are no phases"):
+    for words in ("received alpha/1", "refused: a submission adds one file", "has no phases"):
         assert words in comments
     assert comments.count("pr close") == 3
+    shutil.copytree(root / "private", tmp_path / "checkout" / "private")  # the organiser pulls and publishes
+    git(tmp_path / "checkout", "reset", "--quiet", "--hard", "origin/main")
+    invoke("challenge", "publish", tmp_path / "checkout")
+    assert "alpha is first" in (tmp_path / "checkout" / "ranking" / "announcement.md").read_text()
+
+
+def test_a_blind_phase_publishes_receipts_without_scores(root: Path, home: Path, send: Send, invoke: Invoke) -> None:
+    rules = root / "challenge.toml"
+    rules.write_text(rules.read_text().replace("public = 0.25", "public = 0.25\nblind = true"))
+    send("alpha", "03-01", "second")
+    invoke("challenge", "publish", root)
+    published = [*(root / "ranking" / "test").glob("*.*"), *(root / "site" / "test").glob("*.html")]
+    assert {"receipts.csv", "challenge.html"} <= {path.name for path in published}
+    receipt = json.loads((root / receipts.FILE).read_text())
+    assert receipt["sha256"] in (root / "site" / "test" / "challenge.html").read_text()
+    (value,) = outcome.outcome(root, home, "test").totals
+    assert not any(f"{value:.3f}" in path.read_text(errors="ignore") for path in published)
+    receipts.freeze(root, home, "test", at("03-20"))
+    invoke("challenge", "publish", root)
+    assert f"{outcome.outcome(root, home, 'test').totals[0]:.4f}" in (
+        root / "site" / "test" / "challenge.html").read_text()
