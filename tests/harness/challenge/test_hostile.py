@@ -68,7 +68,7 @@ ABOUT = {
     'name = "=1+1"': "name: should be", 'name = "a\\u202eb"': "name: should be", "rank = 1": "has a field 'rank'",
     'date = "soon"': "date: should be", "date = 0001-01-01T00:00:00+23:00": "date: should be",
     "date = 0x" + "F" * 60_000: "date: should be", "name = [0x" + "F" * 60_000 + "]": "name: should be"}
-LIKE = "looks like beta, the name of another team"
+LIKE = "looks like beta, which another team has"
 TEAMS = {"length": "name of a metric", "Cosine": "name of a metric", "<b>evil": "a team name has",
          "=evil": "a team name has", "e\nvil": "a team name has", "e" * 100: "a team name has",
          "e\u0301vil": "a team name has", "CON": "Windows reserves", "lpt1.csv": "Windows reserves",
@@ -79,7 +79,7 @@ FOLDERS: tuple[tuple[Write, str], ...] = (
     (lambda root: evil(root, "scores.csv").symlink_to(root / "private" / "ratings.csv"), "link"),
     (lambda root: os.mkfifo(evil(root, "scores.csv")), "not a regular file"),
     (_archive, "archive"),
-    (lambda root: evil(root, "scores.pkl").write_bytes(pickle.dumps(Trap(root / "trapped"))), "no score file"),
+    (lambda root: evil(root, "scores.pkl").write_bytes(pickle.dumps(Trap(root / "trapped"))), "not a score file"),
     (lambda root: evil(root, "scores.json").write_bytes(pickle.dumps(Trap(root / "trapped"))), ""),
     (_large, "larger than 64 MB"),
     (lambda root: [evil(root, f"{number}.csv").touch() for number in range(30)], "more than 20 files"),
@@ -96,7 +96,7 @@ FOLDERS: tuple[tuple[Write, str], ...] = (
     *((lambda root, about=about: valid(root, about + "\n"), why) for about, why in ABOUT.items()),  # type: ignore[misc]
     *((lambda root, team=team: submit(root, team, 1, scores(1, 1)), why)  # type: ignore[misc]
       for team, why in TEAMS.items()),
-    *((lambda root, number=number: submit(root, "evil", number, scores(1, 1)), "no number")  # type: ignore[misc]
+    *((lambda root, number=number: submit(root, "evil", number, scores(1, 1)), "is not named 1, 2")  # type: ignore[misc]
       for number in ("first", "01", "\u0661")),
 )
 
