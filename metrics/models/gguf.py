@@ -43,6 +43,11 @@ def convert(name: str, file: Path, folder: Path) -> None:
     if network.config.tie_word_embeddings:
         weights.pop("lm_head.weight", None)  # the input embeddings once more
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    write_origin(file, folder)
+
+
+def write_origin(file: Path, folder: Path) -> None:
+    """Write the digests of the original file and of the converted weights, which become readable by all."""
     (folder / "model.safetensors").chmod(0o644)
     origin = {"file": file.name, "sha256": sha256(file), "weights": sha256(folder / "model.safetensors")}
     (folder / ORIGIN).write_text(json.dumps(origin, indent=1) + "\n", encoding="utf-8")
