@@ -21,6 +21,7 @@ from harness.run.prepare import prepare
 from harness.run.settings import settings
 from harness.run.system_means import ALL, By, SystemMean, system_means
 from leaderboard.blocks.tables import Kind
+from leaderboard.render.html import BANNER
 
 HEADS: tuple[tuple[str, Kind], ...] = (
     ("system", "stub"), ("items", "number"), ("rated", "number"), ("mean", "number"), ("95 %", "text"),
@@ -45,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.writelines(map(files.json_line, rows))
     else:
+        if any(row.origin == "sample" for row in rows):
+            print(BANNER)
         for _, group in groupby(rows, key=lambda row: (row.dataset, row.quality)):
             print("\n".join(_lines(sorted(group, key=lambda row: -row.mean))))
     return 0
@@ -71,6 +74,8 @@ def _lines(rows: Sequence[SystemMean]) -> Iterator[str]:
     if first.system != ALL:
         yield ("one system: no difference to test" if len(rows) == 1 else
                f"systems that differ (5 %, adjusted over all pairs): {'; '.join(pairs) or 'none'}")
+        if len(rows) > 1 and sum(len(row.better_than) for row in rows) < math.comb(len(rows), 2):
+            yield "how many ratings would tell the others apart: `harness run`, then `harness power --between systems`"
 
 
 def _number(value: float) -> str:

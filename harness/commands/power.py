@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import get_args
 
 from harness import own
-from harness.commands._arguments import RESULTS, add
+from harness.commands._arguments import RESULTS, add, separated
 from harness.commands._output import table
 from harness.commands.report import targets
 from harness.errors import BadConfig
@@ -32,19 +32,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "quality", default=[])
     parser.add_argument("--between", choices=get_args(Between), default="columns",
                         help="columns: differences of correlations (default); systems: of mean ratings")
-    parser.add_argument("--pair", nargs=2, default=(), metavar="NAME",
+    parser.add_argument("--pair", nargs="+", action="extend", type=separated, default=[], metavar="NAME",
                         help="two columns or systems (default: the leader and the runner-up; the difference that can "
                              "be shown is then that of a typical pair)")
     parser.add_argument("--contexts", type=int, action="append", default=[], metavar="N",
                         help="number of contexts; repeatable (default: a quarter to four times that of the data)")
-    parser.add_argument("--raters", type=float, action="append", default=[], metavar="N",
-                        help="raters per item; repeatable (default: a quarter to four times those of the data)")
+    parser.add_argument("--raters", type=int, action="append", default=[], metavar="N",
+                        help="number of votes on an item, each by another rater; repeatable (default: a quarter "
+                             "to four times that of the data)")
     add(parser, "json", default=False, help="print one JSON object per target and number of contexts and raters")
 
 
 def run(args: argparse.Namespace) -> int:
-    if any(count < 2 for count in args.contexts) or any(not 0 < count < math.inf for count in args.raters):
-        raise BadConfig("--contexts should be 2 or more, --raters above 0")
+    if any(count < 2 for count in args.contexts) or any(count < 1 for count in args.raters):
+        raise BadConfig("--contexts should be 2 or more, --raters 1 or more")
+    pair = [name for names in args.pair for name in names]
+    if len(pair) not in (0, 2):
+        raise BadConfig(f"--pair takes two names, not {len(pair)}")
     results = files.read(args.out)
     pool, wanted = Pool.of(results), targets(results, tuple(map(own.name_of, args.dataset)), args.quality)
     chosen = [target for target in pool.targets() if target in wanted]
@@ -52,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         raise BadConfig("no quality of this selection has three ratings that are not all equal")
     for target in chosen:
         try:
-            rows = list(power(results, target, args.between, args.pair, args.contexts, args.raters, pool))
+            rows = list(power(results, target, args.between, pair, args.contexts, args.raters, pool))
         except BadConfig as error:
             if args.dataset:
                 raise

@@ -72,7 +72,7 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
     leaders = (order[0], next((other for other in order if groups[other] != groups[order[0]]), order[1]))
     first, second = map(names.index, pair) if pair else leaders
     typical = (first, second) if pair else _typical(contrasts.spread, groups)
-    for rating in dict.fromkeys((votes, *(raters or (votes * times for times in TIMES if votes * times >= 1)))):
+    for rating in dict.fromkeys((votes, *(raters or (max(1, round(votes * times)) for times in TIMES if times != 1)))):
         usual, named = (contrasts.pair(*places).at(reliability, rating / votes)
                         for places in (typical, (first, second)))
         needed = named.needed()

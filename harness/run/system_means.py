@@ -35,8 +35,9 @@ By = Literal["system", "all"]
 class SystemMean:
     """The mean rating of a system with its 95 % interval, by ratings and scores and by ratings alone.
 
-    NaN where `note` gives the reason. `worth` is the number of ratings alone that would be as sure, `better_than` the
-    systems with a significantly lower mean, adjusted by Holm over all pairs.
+    NaN where `note` gives the reason. `worth` is the number of ratings that one rating with the scores replaces,
+    `better_than` the systems with a significantly lower mean, adjusted by Holm over all pairs; `origin` is sample or
+    real.
     """
 
     dataset: str
@@ -55,6 +56,7 @@ class SystemMean:
     worth: float
     better_than: tuple[str, ...] = ()
     note: str = ""
+    origin: str = ""
 
 
 def system_means(plan: Plan, work: Workspace, column: str = "", by: By = "system") -> list[SystemMean]:
@@ -66,7 +68,9 @@ def system_means(plan: Plan, work: Workspace, column: str = "", by: By = "system
     for reason in (*(failure.error for failure in results.failures), *(skip.reason for skip in results.skips)):
         raise BadConfig(f"{plan.chosen[0].label} has no scores: {reason}")
     systems = {points.dataset: points.systems for points in results.points}
-    return [row for target in targets for row in of_target(target, systems[target.dataset], column, by)]
+    origins = {entry.name: entry.kind for entry in results.datasets}
+    return [dataclasses.replace(row, origin=origins[target.dataset]) for target in targets
+            for row in of_target(target, systems[target.dataset], column, by)]
 
 
 def of_target(target: TargetData, systems: Sequence[str], column: str = "", by: By = "system") -> Iterator[SystemMean]:
@@ -89,7 +93,7 @@ def of_target(target: TargetData, systems: Sequence[str], column: str = "", by: 
     for index, (name, note) in enumerate(zip(names, notes, strict=True)):
         rated = int(np.isfinite(human[system == index]).sum())
         ends = [math.nan if note.startswith(NONE) else float(vector[index])
-                for vector in (low, high, ratings_low, ratings_high, rated * times)]
+                for vector in (low, high, ratings_low, ratings_high, times)]
         better = tuple(other for place, other in enumerate(names)
                        if p[index, place] < ALPHA and predicted.values[index] > predicted.values[place]
                        and not (note.startswith(NONE) or notes[place].startswith(NONE)))

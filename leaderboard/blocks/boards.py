@@ -132,7 +132,7 @@ def dataset_board(index: Index, entry: DatasetEntry, statistic: str) -> Table:
         extra.append((Heading(quality.name, "number", small=small), shown))
     return replace(board_table(index, board, extra, cells.marked(index.data(), bool(fitted))),
                    anchor=f"correlation-{slug(statistic.replace(' ', '-'))}",
-                   caption=f"{entry.name}: {statistic_title(statistic)}")
+                   caption=f"{entry.name}: {statistic_title(statistic)}, 95 % intervals by formula")
 
 
 def _dataset_ranking(index: Index, entry: DatasetEntry, statistic: str, columns: Sequence[Column]) -> Board:

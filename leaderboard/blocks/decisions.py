@@ -36,7 +36,7 @@ def best(decisions: Mapping[Target, Sequence[Decision]]) -> list[Decision]:
 
 
 def decision_table(index: Index, shown: Sequence[Decision], data: str) -> Table:
-    headings = (Heading("Quality", "stub"), Heading("Metric", "words"),
+    headings = (Heading("Dataset", "stub"), Heading("Quality", "words"), Heading("Metric", "words"),
                 *numeric("Spearman", "Worth", "95 %", "ρ", "Rater", "Constant"), Heading("Replaces", "words"),
                 Heading("First", "words"))
     return Table.of("decisions-table", f"Replacing raters (ε = {shown[0].epsilon:g}) and saving ratings",
@@ -49,7 +49,7 @@ def _cells(index: Index, row: Decision) -> Row:
     correlation, name = index.correlation(target, column), column_cell(index, column)
     verdict = "yes" if row.replaces else "as constant" if row.passes else "no" if math.isfinite(row.rho) else ""
     interval = f"{row.worth_low:.2f}–{row.worth_high:.2f}" if math.isfinite(row.worth) else ""
-    return (Cell(", ".join(target)), fitted_cell(name) if index.is_fitted(column, row.dataset) else name,
+    return (*map(Cell, target), fitted_cell(name) if index.is_fitted(column, row.dataset) else name,
             known_cell(correlation.value if correlation else math.nan), known_cell(row.worth, 2), Cell(interval),
             *map(known_cell, (row.rho, row.rater_rho, row.constant_rho)),
             Cell(verdict, title=f"winning rate {row.winning_rate:.2f}" if verdict else row.note),

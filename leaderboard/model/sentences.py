@@ -43,7 +43,7 @@ def question_text(question: Question, choice: Choice, verdict: str = "") -> str:
     """State the question, and how to read the name of the best column that follows."""
     ratings, size = choice
     size_limit = next((words for limit, _, words in SIZES if limit == size), "")
-    limits = ", ".join(filter(None, ("" if ratings else "without ratings", size_limit)))
+    limits = ", ".join(filter(None, ("" if ratings else "without fitting on ratings", size_limit)))
     return f"For {question.subject}, {limits or 'with no restrictions'}:{f' {verdict}' if verdict else ''}"
 
 
@@ -114,7 +114,8 @@ def _decided(index: Index, question: Question, column: Column) -> str:
 def score(question: Question, row: RankingRow) -> str:
     """State the score and the number of datasets behind it."""
     value = f"{row.value:.2f}".replace("-", "−")
-    return f"Spearman {value}{error(row.error)} over {plural(question.datasets, 'dataset')}"
+    reach = error(row.error)
+    return f"Spearman {value}{reach}{' (95 %, by contexts)' * bool(reach)} over {plural(question.datasets, 'dataset')}"
 
 
 def people(question: Question) -> str:
@@ -179,7 +180,7 @@ def _tied(names: Sequence[str]) -> str:
 
 def _lead(index: Index, answer: Answer) -> str:
     if answer.following is None:
-        return "no other metric has all values"
+        return "no other metric has all values" if len(index.metrics) > 1 else "there is no other metric"
     name, lead = index.labels[answer.following], answer.lead
     if lead is None or not math.isfinite(lead.p):
         return f"its lead over {name}, the next metric, {'is not' if lead is None else 'cannot be'} tested"

@@ -31,8 +31,9 @@ AGREE = ("One rater: one rater’s correlation with the mean of the others; not 
 DISPUTED = 8
 """Columns listed by the raters' agreement."""
 SPREAD = ("Agreed: the third of the items with the smallest standard deviation of the votes; disputed: the third with "
-          "the largest; items with equal deviations stay together. Divergence: mean Jensen-Shannon divergence of a "
-          "score from 0 to 1, read as a probability, and the votes on a quality of two values, in bits.")
+          "the largest; items with equal deviations stay together, so the thirds differ in size. Divergence: mean "
+          "Jensen-Shannon divergence of a score from 0 to 1, read as a probability, and the votes on a quality of two "
+          "values, in bits.")
 EXPLAINED = ("Where people and metrics disagree most. Positions run from 0, the lowest of the dataset, to 1, the "
              "highest. Square: people. Dot: the median of the metrics, without controls and metrics fitted on these "
              "ratings. Strokes: the named metrics. Only the last utterances of longer dialogues are shown.")

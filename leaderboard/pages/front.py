@@ -47,7 +47,7 @@ def _page(part: Part, choices: tuple[Cell, ...]) -> Page:
                     Section("metrics", "Board", (_board(index, all_questions, first, shown), Prose(READ))),
                     Section("answers", "All answers", (_answers(index, all_questions),))]
         if picture := cost_picture(index, first, shown):
-            title = f"Correlation against cost: {first.subject}, without ratings"
+            title = f"Correlation against cost: {first.subject}, without fitting on ratings"
             sections.append(Section("costs", title, (picture,)))
     return Page(path=part.path, title="Which metric should I use?", label=part.era.title if part.suffix else BOARD,
                 sections=tuple(sections), group=BOARD if part.suffix else "", choices=choices,

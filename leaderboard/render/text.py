@@ -31,6 +31,8 @@ SHORT = {"dev": "by dataset", "test": "by quality"}
 """Headings of the averages that fit in 110 columns."""
 
 MOST_LETTERS = 12
+SHORTEST = 8
+"""Width below which no name is cut."""
 FEW_DATASETS, FEW_QUALITIES = 3, 5  # smaller results are printed in full
 
 
@@ -68,7 +70,10 @@ def text(table: Table, width: int = WIDTH) -> str:
     texts = [list(map(_text, row)) for row in rows]
     sizes = [max(map(_width, column)) for column in zip(*texts, strict=True)]
     stub = next((position for position, heading in enumerate(table.headings) if heading.kind == "stub"), 0)
-    sizes[stub] = max(8, min(sizes[stub], width - sum(sizes) + sizes[stub] - 2 * (len(sizes) - 1)))
+    sizes[stub] = max(SHORTEST, sizes[stub])
+    names = [stub, *(position for position, heading in enumerate(table.headings) if heading.kind == "words")]
+    while sum(sizes) + 2 * (len(sizes) - 1) > width and max(sizes[name] for name in names) > SHORTEST:
+        sizes[max(names, key=lambda name: sizes[name])] -= 1
     head, *lines = [_cut(line, width, "") for row, cells in zip(rows, texts, strict=True)
                     for line in _lines(row, cells, sizes, table.headings, stub)]
     title = textwrap.fill(plain(f"{table.caption}. {f'Data: {table.data}.' if table.data else ''}"), width,

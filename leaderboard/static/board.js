@@ -68,7 +68,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const answer = Ranking.ofRun(choice) ? question.answers[`${Number(choice.ratings)}${choice.models}`] : null;
     const best = answer ? answer.column : shown[0];
     const [, , size] = Numbers.sizes.find(([key]) => key === choice.models);
-    const limits = [choice.ratings ? "" : "without ratings", size].filter(Boolean).join(", ") || "with no restrictions";
+    const limits = [choice.ratings ? "" : "without fitting on ratings", size].filter(Boolean).join(", ")
+      || "with no restrictions";
     const control = best !== undefined && columns[best].control;
     const positive = best === undefined || ranks[best][3] > 0;
     const untestedVerdict = positive ? control && "no metric beats" : "no metric agrees with people; the best is";

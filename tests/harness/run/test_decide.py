@@ -122,7 +122,7 @@ def test_report_prints_decisions_as_table_and_json(suite_run: SuiteRun, invoke: 
     assert "ε = 0.1" in table
     assert f"{len(lines) - 20} more rows" in table
     columns = {line.split()[2] for line in invoke("report", *out, "--decide", *wanted).out.splitlines()
-               if line.startswith("persona-usr, Overall ")}
+               if line.startswith("persona-usr  Overall ")}
     assert columns == {row["column"] for row in some}
 
 

@@ -26,9 +26,10 @@ def test_dataset_page_lists_the_best_columns_of_each_quality(results: Results) -
     page = next(page for page in dataset.build(made) if page.label == "fed-turn")
     rows = table(page, "decisions-table").rows
     assert len(rows) == ROWS // 2 + 2
-    assert [[cell.text for cell in row] for row in rows[:2]] == [
-        ["fed-turn, Interesting", "bleu2", "0.200", "1.20", "1.10–1.30", "0.800", "0.700", "0.600", "as constant", ""],
-        ["fed-turn, Interesting", "bleu1", "0.100", "1.10", "1.00–1.20", "0.800", "0.700", "0.600", "yes", ""]]
+    assert {row[0].text for row in rows} == {"fed-turn"}
+    assert [[cell.text for cell in row[1:]] for row in rows[:2]] == [
+        ["Interesting", "bleu2", "0.200", "1.20", "1.10–1.30", "0.800", "0.700", "0.600", "as constant", ""],
+        ["Interesting", "bleu1", "0.100", "1.10", "1.00–1.20", "0.800", "0.700", "0.600", "yes", ""]]
     assert "ε = 0.2" in table(page, "decisions-table").caption
 
 

@@ -68,8 +68,8 @@ def test_leading_control_is_not_recommended(results: Results) -> None:
     (page,) = front.build(made)
     (ask,) = (block for block in page.sections[0].blocks if isinstance(block, Ask))
     assert f"{ask.question} {ask.best.text} ({ask.about})" == (
-        "For chatbots up to 2021, overall quality, without ratings: no metric beats length (a control, which does not "
-        "judge quality, no model)")
+        "For chatbots up to 2021, overall quality, without fitting on ratings: no metric beats length (a control, "
+        "which does not judge quality, no model)")
     assert row(table(page, "answers-table"), "overall")["Without ratings"].small == "no metric beats this control"
 
 
