@@ -13,6 +13,9 @@ from leaderboard.blocks.decisions import EXPLAINED, best, by_target, decision_ta
 from leaderboard.model.index import make_index, plural
 from leaderboard.render.text import WIDTH, plain, text
 
+WIDE = 130
+"""Width of the table, which has three columns of names."""
+
 
 def selected(chosen: Selection) -> list[Decision]:
     """Return the selected decisions by target, the best columns first."""
@@ -31,7 +34,7 @@ def decided(chosen: Selection) -> Iterator[str]:
     for kind in dict.fromkeys(kinds[row.dataset] for row in rows):
         of_kind = [row for row in rows if kinds[row.dataset] == kind]
         shown = best(by_target(index, of_kind))
-        yield text(decision_table(index, shown, DATA[kind]))
+        yield text(decision_table(index, shown, DATA[kind]), WIDE)
         if more := len(of_kind) - len(shown):
             yield f"{plural(more, 'more row')}: --dataset, --quality and --metric select, --json prints all.\n"
         yield from (f"{limit}\n" for limit in limits(shown))
