@@ -1,8 +1,7 @@
 """`harness fetch NAME...|models|--all|--split SPLIT`: Download datasets, models, resources or corpora.
 
     harness fetch --split recent
-    harness fetch fed-turn smollm2-135m
-    harness fetch panel
+    harness fetch fed-turn panel
 """
 
 from __future__ import annotations
