@@ -128,7 +128,7 @@ class Endpoint:
         except self._package.APITimeoutError:
             raise Again(f"{self.name}: no whole answer in {self.timeout:g} s") from None
         except self._package.APIStatusError as error:
-            if error.status_code in REFUSALS and self._leave_out(sent, error.response.text):
+            if error.status_code in {*REFUSALS, 500} and self._leave_out(sent, error.response.text):
                 return self.ask(body)
             raise self._failure(error) from None
         except (self._package.APIConnectionError, OSError, ValueError) as error:

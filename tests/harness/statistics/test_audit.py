@@ -1,0 +1,78 @@
+"""The card of simulated judges: a fair one is rarely accused, and one with a bias is caught by the check of that bias."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from harness.statistics import audit
+from harness.statistics.audit import Check, Evidence
+
+CONTEXTS, SYSTEMS, REPETITIONS = 60, 2, 200
+
+
+def evidence(rng: np.random.Generator, *, skill: float = 0.6, long: float = 0.0, first: float = 0.0, own: float = 0.0,
+             unread: float = 0.0) -> Evidence:
+    """Return the evidence of a judge of 120 replies, 60 contexts with two systems' each.
+
+    Three people vote from 1 to 5. A judge reads quality with an error; biases are in standard deviations of its scores:
+    of a standard deviation of length, and of a reply of its family. `first` is the share of pairs that it decides by
+    position. The appended sentence is half a standard deviation of length; replies that are better are longer (.3).
+    """
+    n = CONTEXTS * SYSTEMS
+    contexts = np.repeat(np.arange(CONTEXTS), SYSTEMS)
+    quality = np.sqrt(0.2) * rng.normal(size=CONTEXTS)[contexts] + np.sqrt(0.8) * rng.normal(size=n)
+    length = 0.3 * quality + np.sqrt(1 - 0.3**2) * rng.normal(size=n)
+    votes = np.clip(np.round(3 + quality[:, None] + 0.8 * rng.normal(size=(n, 3))), 1, 5) / 4 - 0.25
+    mine = np.arange(n) % SYSTEMS == 0
+    view = skill * quality + np.sqrt(1 - skill**2) * rng.normal(size=n) + long * length + own * mine
+    view /= view.std()
+
+    def answer(bias: float = 0.0, noise: float = 0.6) -> np.ndarray:
+        """Return answers from 1 to 5, as the mean over their probabilities, from 0 to 1."""
+        return np.clip(0.5 + 0.2 * (view + bias + noise * rng.normal(size=n)), 0, 1)
+
+    scores = answer(noise=0.1)
+    scores[rng.random(n) < unread] = np.nan
+    left, right = view[::2], view[1::2]
+    orders = [np.where(rng.random(CONTEXTS) < first, 1.0, left + 0.6 * rng.normal(size=CONTEXTS) > right),
+              np.where(rng.random(CONTEXTS) < first, 1.0, right + 0.6 * rng.normal(size=CONTEXTS) > left)]
+    return Evidence(scores, votes.mean(axis=1), (votes**2).mean(axis=1), length, contexts, answer(noise=0.2), answer(),
+                    answer(), answer(0.5 * long, noise=0.2), mine, np.mean(orders, axis=0), np.arange(CONTEXTS))
+
+
+def at_random(rng: np.random.Generator) -> Evidence:
+    """Return the evidence of a judge whose every answer is drawn anew."""
+    fair = evidence(rng)
+    drawn = (rng.random(len(fair.scores)) for _ in range(5))
+    return Evidence(next(drawn), fair.ratings, fair.squares, fair.words, fair.contexts, *drawn, fair.own,
+                    rng.integers(0, 3, CONTEXTS) / 2, fair.pairs)
+
+
+def flagged(*judges: Evidence) -> Counter[str]:
+    """Return how often each check was flagged; `any` counts cards with one."""
+    counts: Counter[str] = Counter()
+    for number, judge in enumerate(judges):
+        names = [check.name for check in audit.card(judge, np.random.default_rng(number)) if check.flagged]
+        counts.update(names + ["any"] * bool(names))
+    return counts
+
+
+def test_a_fair_judge_is_accused_at_most_one_time_in_twenty() -> None:
+    rng = np.random.default_rng(1)
+    assert flagged(*(evidence(rng) for _ in range(REPETITIONS)))["any"] <= 0.05 * REPETITIONS
+
+
+@pytest.mark.parametrize(("bias", "name"), [
+    ({"long": 1.0}, "verbosity"), ({"long": 1.0}, "length"), ({"first": 0.5}, "position"), ({"own": 1.0}, "family"),
+    ({"unread": 0.1}, "unread")])
+def test_a_biased_judge_is_caught(bias: dict[str, float], name: str) -> None:
+    """Power of at least .9 over 100 judges."""
+    rng = np.random.default_rng(2)
+    assert flagged(*(evidence(rng, **bias) for _ in range(100)))[name] >= 90
+
+
+def test_a_judge_at_random_repeats_nothing_and_agrees_with_nobody() -> None:
+    rng = np.random.default_rng(3)
+    counts = flagged(*(at_random(rng) for _ in range(100)))
+    assert min(counts[name] for name in ("retest", "options", "paraphrase", "agreement", "kappa")) >= 90
