@@ -118,6 +118,11 @@ class Handler(BaseHTTPRequestHandler):
             text += " " + json.dumps(dict(self.headers))
         self._send(self._json(text))
 
+    def _first(self, body: dict[str, Any]) -> None:
+        """Prefer the first of two replies."""
+        user = body["messages"][-1]["content"]
+        self._send(self._json("1" if "two replies" in user else f"{expected(user, '', 1, 5):g}"))
+
     def _chatty(self, body: dict[str, Any]) -> None:
         found = json.dumps({name: f"{value:g}/5" for name, value in self._scores(body).items()})
         self._send(self._json(f"Sure! Here you are:\n```json\n{found}\n```\nTell me if I can help with 2 more."))

@@ -1,19 +1,30 @@
-"""`harness judge try JUDGE`: Try the prompt of a judge on an item.
+"""`harness judge ACTION`: Try the prompt of a judge, audit a judge, read its answers.
 
     harness judge try "judge:relevance[lm=smollm2-135m]" --dataset fed-turn
-    harness judge try "judge:llm-eval[model=any]" --dataset topical-usr --dry
+    harness judge audit relevance --lm smollm2-135m --dataset topical-usr
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchmarks import registry as datasets
 from benchmarks.dataset import Item
 from benchmarks.errors import nearest
+from benchmarks.storage.files import write_atomically
+from harness import own
+from harness.commands import _answers
+from harness.commands._arguments import LIMITS, add
+from harness.commands.study import carry_out
 from harness.errors import BadConfig
+from harness.results import files
+from harness.run.plan import Selection
+from harness.run.prepare import choice
+from harness.run.settings import command_line, settings
 from harness.scoring.score import about
+from harness.studies import StudyRequest
 from metrics import registry
 from metrics.errors import Unreadable
 from metrics.external.libraries.judge import Judge
@@ -21,6 +32,9 @@ from metrics.judges import prompt
 from metrics.judges.local import LocalJudge
 from metrics.judges.prompt import Prompt, Question
 from metrics.models.service import Models
+
+DRAWS = 1000
+"""Bootstrap resamples of an audit."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,9 +44,55 @@ def configure(parser: argparse.ArgumentParser) -> None:
     trial.add_argument("--dataset", required=True, dest="of", metavar="NAME", help="dataset of the item")
     trial.add_argument("--item", metavar="ID", help="id of the item (default: the first)")
     trial.add_argument("--dry", action="store_true", help="show the prompt without sending it")
+    card = actions.add_parser("audit", help="check a judge for bias and for agreement with people; prints and writes "
+                              "a card")
+    card.add_argument("prompt", help="prompt: its name or file, or judge:PROMPT[...]")
+    card.add_argument("--lm", metavar="NAME", help="the judge: a model on this machine")
+    card.add_argument("--model", metavar="NAME", help="the judge: a model behind an endpoint")
+    card.add_argument("--url", help="address of the endpoint (default: the environment's)")
+    add(card, "dataset", required=True)
+    add(card, "quality", default=[], help="quality to compare with (default: the prompt's)")
+    add(card, "data", default="auto")
+    add(card, "sample", default=100, help="at most N items, as whole contexts (default: 100)")
+    add(card, "seed", default=0)
+    add(card, "device", "offline", *LIMITS)
+    add(card, "out", default=Path("results"), help="folder of the card, studies/judges (default: ./results)")
+    view = actions.add_parser("view", help="write a local page with prompt, answers and score of every item")
+    view.add_argument("results", type=Path, nargs="?", default=Path("results"), help="results of a run (default: "
+                      "./results)")
+    view.add_argument("--url", default="", help="address of the endpoint (default: the environment's)")
 
 
 def run(args: argparse.Namespace) -> int:
+    return {"try": _try, "audit": _audit, "view": _view}[args.action](args)
+
+
+def _view(args: argparse.Namespace) -> int:
+    content, items = _answers.page(files.read(args.results), args.home, args.url)
+    if not items:
+        raise BadConfig(f"{args.results}: these results have no judge; `harness run --metric judge:...` makes some")
+    path = args.results / "judge-answers.html"
+    write_atomically(path, content)
+    print(f"answers about {items} items: {path.resolve()}")
+    return 0
+
+
+def _audit(args: argparse.Namespace) -> int:
+    judge = args.prompt if args.prompt.startswith("judge:") else f"judge:{args.prompt}"
+    named = ",".join(f"{option}={value}" for option in ("lm", "model", "url") if (value := getattr(args, option)))
+    judge += f"[{named}]" if named else ""
+    args.lm = ""  # the judge's, not the run's
+    args.dataset = own.import_paths(args.dataset, args.home)
+    selection = Selection(metrics=(judge,), datasets=tuple(args.dataset), qualities=tuple(args.quality),
+                          sample=args.sample, seed=args.seed, data=args.data)
+    repeat = command_line("judge", "audit", registry.without_folders(judge), flags={
+        "dataset": args.dataset, "sample": args.sample, "seed": args.seed,
+        **({"quality": args.quality} if args.quality else {})})
+    request = StudyRequest(selection, args.home, args.out, DRAWS, choice=choice(settings(args)))
+    return carry_out("judges", request, repeat)
+
+
+def _try(args: argparse.Namespace) -> int:
     if not args.judge.startswith("judge:"):
         raise BadConfig(f"{args.judge}: expected judge:PROMPT[model=NAME]")
     dataset = datasets.load(args.of, args.home)

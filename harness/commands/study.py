@@ -51,15 +51,19 @@ def run(args: argparse.Namespace) -> int:
     if refused := [REPEATED[name] for name in CHOOSING if getattr(args, name) and name not in study.FLAGS]:
         supported = ", ".join(f"--{REPEATED[name]}" for name in CHOOSING if name in study.FLAGS)
         raise BadConfig(f"{args.study} does not support --{refused[0]}, only {supported}")
-    request = _request(args)
+    return carry_out(args.study, _request(args), command(args))
+
+
+def carry_out(name: str, request: StudyRequest, repeat: str) -> int:
+    """Run a study, print and store it with the command that repeats it; return 1 if a metric crashed, else 0."""
     with request.workspace.progress.stage("studying"):
-        findings = study.study(request)
-    folder = request.out / "studies" / args.study
+        findings = load(name).study(request)
+    folder = request.out / "studies" / name
     folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)
-    contents = files(args.study, command(args), findings)
-    for name, content in contents.items():
-        write_atomically(folder / name, content)
+    contents = files(name, repeat, findings)
+    for file, content in contents.items():
+        write_atomically(folder / file, content)
     _print(findings)
     for failure in findings.failures:
         print(f"failed: {failure}", file=sys.stderr)

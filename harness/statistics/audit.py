@@ -11,7 +11,7 @@ simulation: docs/judges.md has their error rates.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -70,7 +70,7 @@ class Evidence:
     longer: Vector | None = None
     own: Mask | None = None
     first: Vector | None = None
-    pairs: Codes | None = None
+    pairs: Vector | None = None
 
 
 def card(evidence: Evidence, rng: np.random.Generator, draws: int = 400) -> list[Check]:
@@ -98,7 +98,7 @@ def card(evidence: Evidence, rng: np.random.Generator, draws: int = 400) -> list
         add("position", lambda weights, first: mean(weights, first - 0.5), evidence.first,
             weights=resampled(evidence.pairs, rng, draws))
     if evidence.own is not None and 0 < evidence.own.sum() < len(scores):
-        add("family", preference, scores, ratings, evidence.own)
+        add("family", preference, scores, ratings, evidence.own.astype(float))
     unread = (~np.isfinite(scores)).astype(float)
     low, high = wilson(unread.mean(), len(unread))
     checks.append(Check("unread", float(unread.mean()), low, high, *RULES["unread"], len(unread)))
@@ -108,7 +108,7 @@ def card(evidence: Evidence, rng: np.random.Generator, draws: int = 400) -> list
     return checks
 
 
-def resampled(groups: Codes, rng: np.random.Generator, draws: int) -> Array:
+def resampled(groups: Codes | Vector, rng: np.random.Generator, draws: int) -> Array:
     """Return weights of items (draws + 1, items): all 1, then counts of drawn groups."""
     _, codes = np.unique(groups, return_inverse=True)
     counts = rng.multinomial(codes.max() + 1, np.full(codes.max() + 1, 1 / (codes.max() + 1)), size=draws)
@@ -166,6 +166,17 @@ def kappa(weights: Array, scores: Vector, ratings: Vector, squares: Vector) -> V
     common = mean(weights, scores * scores) + mean(weights, squares)
     observed = common - 2 * mean(weights, scores * ratings)
     return 1 - observed / (common - 2 * mean(weights, scores) * mean(weights, ratings))
+
+
+def kappa_of_votes(votes: Sequence[Vector]) -> float:
+    """Return κ between two votes on an item, over all pairs of votes; NaN if no item has two."""
+    several = [row for row in votes if len(row) > 1]
+    if not several:
+        return math.nan
+    weights = np.ones((1, len(several)))
+    ratings, squares = (np.array([(row**power).mean() for row in several]) for power in (1, 2))
+    within = np.array([2 * row.var(ddof=1) for row in several])
+    return float((1 - mean(weights, within) / (2 * mean(weights, squares) - 2 * mean(weights, ratings) ** 2))[0])
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:

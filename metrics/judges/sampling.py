@@ -129,6 +129,12 @@ class Sampler:
         return sum((estimate(body) for body, sample in bodies if not self.archive.has(answer_key(body, sample, 0))),
                    Estimate())
 
+    def stored(self, question: Question) -> list[Answer]:
+        """Return the stored answers to a question."""
+        keys = (answer_key(self._body(question, sample, attempt), sample, attempt)
+                for sample in range(self.options.samples) for attempt in range(self.options.tries))
+        return [answer for key in keys if (answer := self.archive.get(key)) is not None]
+
     def _wait(self, futures: Sequence[Future[Reading]]) -> None:
         """Wait for all threads, printing progress; raise the first exception."""
         waiting = set(futures)
@@ -201,10 +207,11 @@ class Sampler:
             except LimitReached as error:
                 self._give_up(error)
             self.usage.count(sent=1)
-            spent = reserved  # a server may charge for an answer that never came
+            tokens, spent = 0, reserved  # a server may charge for an answer that never came
             try:
                 answer = self._endpoint.ask(body)
                 guess = estimate(body)
+                tokens = answer.prompt + answer.completion
                 spent = cost(self.spending.choice, answer.prompt or guess.prompt, answer.completion or guess.completion)
             except Again as error:
                 spent *= not error.status
@@ -217,7 +224,7 @@ class Sampler:
                 self._failed_in_a_row = 0
                 return answer
             finally:
-                self.spending.settle(reserved, spent)
+                self.spending.settle(reserved, spent, tokens)
         if all(failure.status == 500 for failure in failures):  # the server works, but not for this request
             raise Refused(str(failures[-1]))
         raise failures[-1]

@@ -64,7 +64,7 @@ class Spending:
     """What a run has spent; threads and judges share it."""
 
     def __init__(self, choice: Choice) -> None:
-        self.choice, self.requests, self.cost = choice, 0, 0.0
+        self.choice, self.requests, self.tokens, self.cost = choice, 0, 0, 0.0
         self._reserved, self._settled = 0.0, threading.Condition()
 
     def reserve(self, body: Mapping[str, Any]) -> float:
@@ -92,9 +92,15 @@ class Spending:
             return f"--max-requests {self.choice.max_requests}"
         return f"--max-cost {self.choice.max_cost:g}" if 0 < self.choice.max_cost < self.cost + amount else ""
 
-    def settle(self, reserved: float, spent: float) -> None:
+    def line(self) -> str:
+        """Describe what was spent so far."""
+        tokens = f"{self.requests:,} requests and {self.tokens:,} tokens were sent and received"
+        return tokens + f" for {self.cost:,.4g}" * any(self.choice.price)
+
+    def settle(self, reserved: float, spent: float, tokens: int = 0) -> None:
         """Replace a reservation by the money that was spent."""
         with self._settled:
+            self.tokens += tokens
             left = self._reserved - reserved
             self._reserved = left if left > 1e-9 * reserved else 0.0  # no rounding error stays reserved
             self.cost += spent

@@ -1,123 +1,264 @@
-"""Sensitivity of a language model's judgements to its size, the order of the answers, the wording and the length.
+"""An audit of judges: does a judge repeat itself, does anything but quality move its scores, do people agree with it?
 
-Each model is asked the same question, whether the reply is relevant and consistent, in three ways: as shipped
-(`judge:relevance`), with its two answers in the other order, and in other words; the text before the question is read
-once. If judgements change with the wording of the question, their correlation says less about the model; if the
-correlation disappears with length held constant, the model only measures length.
+The judge is asked the same question about the same items under other conditions: again, with its options in the other
+order (or its scale reversed), in other words, about replies with a neutral sentence at the end, and about pairs of
+replies to one context in both orders. A correlation with people says little about any of this. The figures and their
+limits are those of harness/statistics/audit.py.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Iterator, Sequence
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from benchmarks.dataset import Dataset, Item, Quality, Reference, Utterance
 from harness.errors import BadConfig
 from harness.results.exhibits import number
-from harness.results.rows import Grid, HeatMap, Results
-from harness.run.correlate import TargetData
-from harness.statistics.estimates import estimate
-from harness.statistics.panel import panel
+from harness.results.rows import Grid
+from harness.run.correlate import judged
+from harness.statistics import audit
+from harness.statistics.audit import Check, Evidence
+from harness.statistics.panel import Codes, Vector
 from harness.studies import Findings, StudyRequest
-from metrics.models import catalogue
+from metrics.column import of_quality
+from metrics.errors import MetricError
+from metrics.external.libraries.judge import Judge
+from metrics.judges import prompt as prompts
+from metrics.judges import spending
+from metrics.judges.local import LocalJudge
+from metrics.judges.prompt import Prompt
+from metrics.judges.spending import Estimate
+from metrics.metric import Metric, options, variant
+from metrics.models.service import Models
 
-TITLE = "Sensitivity of a language model's judgements"
-FLAGS = ("dataset", "quality", "split")
-PROMPT = Path(__file__).with_name("three-ways.toml")
-SHIPPED = "as-shipped"
-WAYS = {SHIPPED: "as shipped", "no-or-yes": "answers swapped", "other-words": "other words"}
+TITLE = "Audit of judges"
+FLAGS = ("metric", "dataset", "quality", "split")
+PAIRS = prompts.read("pairs", Path(__file__).with_name("pairs.toml").read_bytes(), "pairs.toml")
+NEUTRAL = " That is what I wanted to say about this."
+REVERSED = "Here the scale is reversed: the lowest number is the best rating, the highest number the worst."
+WORDS = {"conversation": "dialogue", "conversations": "dialogues", "reply": "response", "replies": "responses",
+         "judge": "assess", "judged": "assessed", "relevant": "related", "whole": "integer", "steps": "stages"}
+"""Other words for those of a prompt."""
 
-HEAD = ("model", "question", "s / 1,000", "ρ", "ρ, length held", "ρ with length", "ρ with shipped")
-FIGURES = ("agreement", "partial", "length", "shipped")
+SENTENCES = {
+    "retest": ("asked again", "two answers to the same question correlate only {value}"),
+    "options": ("options or scale reversed", "scores correlate only {value} with those of the usual order"),
+    "paraphrase": ("other words", "scores correlate only {value} with those of the shipped words"),
+    "verbosity": ("neutral sentence appended", "a neutral sentence moves scores by {value} standard deviations"),
+    "length": ("length at equal ratings", "among equally rated replies, scores correlate {value} with length"),
+    "position": ("first of two replies", "the first of two replies wins {value} more often than half of the time"),
+    "family": ("its own family", "replies of its family score {value} standard deviations above their ratings"),
+    "unread": ("without a score", "a share of {value} of the questions was refused or got no readable answer"),
+    "agreement": ("correlation with people", "a correlation with people ({value}) is not established"),
+    "kappa": ("weighted kappa with votes", "agreement with votes beyond chance (kappa {value}) is not established"),
+    "offset": ("mean difference to people", "scores differ from ratings by {value} of the scale in the mean")}
+"""Title of each check, and its sentence where it is flagged."""
+SIGNS = {"at least": "≥ {}", "at most": "≤ {}", "within": "± {}", "proved above": "> {}, proved"}
+
+Conditions: TypeAlias = dict[str, tuple[Any, list[Item]]]
+"""Judges and items of each condition."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """The correlations of one model's answers to one question on one target."""
+class AuditedCheck:
+    """One check of one judge on one quality of a dataset."""
 
+    judge: str
     dataset: str
     quality: str
-    model: str
-    way: str
+    check: str
+    value: float
+    low: float
+    high: float
+    limit: float
     items: int
-    agreement: float
-    partial: float
-    length: float
-    shipped: float
+    flagged: bool
 
 
 def study(request: StudyRequest) -> Findings:
-    """Ask every model of `--lm` (a list separated by commas) in three ways."""
-    models = [name for name in (request.choice.lm if request.choice else "").split(",") if name]
-    if not request.choice or not models:
-        raise BadConfig("no model to judge: pass --lm smollm2-135m, or several models separated by commas")
-    judges = tuple(f"judge:{PROMPT}[lm={model}]" for model in models)
-    results, targets, failures = dataclasses.replace(
-        request, selection=dataclasses.replace(request.selection, metrics=judges),
-        choice=dataclasses.replace(request.choice, lm="")).scored("judges")
-    skips = (f"{skip.metric} on {skip.dataset}: {skip.reason}" for skip in results.skips if "lm=" in skip.metric)
-    if not targets:
-        raise BadConfig("nothing to study: no requested dataset has ratings that differ")
-    return findings([judgement for target in targets for judgement in _judgements(target, models)], models,
-                    {model: _seconds(results, model) for model in models}, (*failures, *skips))
+    """Audit every judge of `--metric` on every dataset."""
+    rows: list[AuditedCheck] = []
+    grids, remarks, failures = [], [], []
+    for chosen in request.plan.chosen:
+        if not isinstance(chosen.metric, Judge | LocalJudge):
+            raise BadConfig(f"{chosen.label} is not a judge; name one: --metric judge:PROMPT[lm=NAME] or [model=NAME]")
+        for dataset in request.datasets():
+            try:
+                quality, checks, remark = audited(chosen.metric, dataset, request)
+            except MetricError as error:
+                failures.append(f"{chosen.label} on {dataset.card.name}: {error}")
+                continue
+            rows += [AuditedCheck(chosen.label, dataset.card.name, quality.name, check.name, check.value, check.low,
+                                  check.high, check.limit, check.items, check.flagged) for check in checks]
+            grids.append(Grid(f"{chosen.label} on {dataset.card.name}", f"{chosen.label}: {quality.name}",
+                              ("check", "value", "95 %", "limit", "verdict"), tuple(map(_line, checks)),
+                              f"{dataset.card.name}, {dataset.kind} data, {len(dataset.items)} items"))
+            remarks += [f"Look at this: {SENTENCES[check.name][1].format(value=number(check.value))}."
+                        for check in checks if check.flagged]
+            remarks.append(f"{chosen.label} on {dataset.card.name}: {remark}")
+    if not rows and not failures:
+        raise BadConfig("nothing to audit: no requested dataset is here")
+    return Findings(tuple(grids), (*remarks, LIMITS), {"check": [dataclasses.asdict(row) for row in rows]},
+                    failures=tuple(failures))
 
 
-def _judgements(target: TargetData, models: Sequence[str]) -> Iterator[Judgement]:
-    words = np.full(target.scores.shape[1], np.nan) if target.words is None else target.words.astype(float)
-    rows = {column: row for row, (_, column) in enumerate(target.names)}
-    for model in models:
-        by_way = {way: row for way in WAYS if (row := rows.get(f"{PROMPT.stem}-{way}[lm={model}]")) is not None}
-        for way, row in by_way.items():
-            people, answers = target.panel(row), target.scores[row]
-            yield Judgement(target.dataset, target.quality, model, way, people.n, estimate(people, "spearman").value,
-                            estimate(people, "partial").value, _spearman(answers, words),
-                            _spearman(answers, target.scores[by_way[SHIPPED]]))
+LIMITS = ("A check says \"look at this\" if its interval lies wholly beyond the limit (for \"proved\", not wholly "
+          "above). docs/judges.md says how often a fair judge is accused and a biased one caught.")
 
 
-def _spearman(scores: np.ndarray, others: np.ndarray) -> float:
-    groups = np.zeros(len(scores), dtype=np.intp)
-    return estimate(panel(scores, others, groups, groups), "spearman").value
+def _line(check: Check) -> tuple[str, ...]:
+    return (SENTENCES[check.name][0], number(check.value), f"{number(check.low)} to {number(check.high)}",
+            SIGNS[check.rule].format(number(check.limit)), "look at this" if check.flagged else "within")
 
 
-def _seconds(results: Results, model: str) -> float:
-    """Return the seconds that all questions on 1,000 items take."""
-    timed = [row for row in results.timings if f"lm={model}]" in row.metric]
-    items = sum(row.items for row in timed)
-    return 1000 * sum(row.seconds for row in timed) / items if items else math.nan
+def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest) -> tuple[Quality, list[Check], str]:
+    """Return the quality, the checks of a judge on a dataset, and a remark about its cost and the votes."""
+    models, rng = request.workspace.models, np.random.default_rng(request.selection.seed)
+    quality = _quality(metric.prompt, request.plan.qualities(dataset.card))
+    metric = metric.about([quality.dimension])
+    (people,) = judged(dataset, [quality])
+    low = quality.low if quality.low is not None else float(np.nanmin(people.means))
+    high = quality.high if quality.high is not None else float(np.nanmax(people.means))
+    items = [item for item, mean in zip(dataset.items, people.means, strict=True) if np.isfinite(mean)]
+    votes = [(np.array(row) - low) / (high - low) for row in people.votes if row]
+    contexts = np.unique([_text(item.context) for item in items], return_inverse=True)[1]
+    conditions = _conditions(metric, items, _pairs(items, contexts, rng), dataset.card.language)
+    if isinstance(metric, Judge):
+        requests = sum((judge.estimate(asked, models) for judge, asked in conditions.values()), Estimate())
+        sys.stderr.write(f"{metric.card.name}: {requests.line(models.choice)}\n")
+    start = time.monotonic()
+    answers = {name: _answers(judge, asked, quality, models) for name, (judge, asked) in conditions.items()}
+    seconds = time.monotonic() - start
+    family, systems = _family(metric), [(item.system or "").casefold() for item in items]
+    own = np.array([family in system for system in systems])
+    words = [len((item.response.text if item.response else _text(item.context)).split()) for item in items]
+    evidence = Evidence(
+        ratings=np.array([row.mean() for row in votes]), squares=np.array([(row**2).mean() for row in votes]),
+        words=np.array(words, dtype=float), contexts=contexts, own=own if own.any() else None,
+        **_evidence(metric.prompt, answers))
+    asked = sum(len(texts) for _, texts in conditions.values())
+    cost = spending.of_run(models).line() if isinstance(metric, Judge) else "nothing is drawn, so it repeats itself"
+    return quality, audit.card(evidence, rng, request.draws), (
+        f"{asked} questions in {seconds:.0f} s; {cost}. Weighted kappa of people's single votes with each other: "
+        f"{number(audit.kappa_of_votes(votes))}.")
 
 
-def findings(judgements: Sequence[Judgement], models: Sequence[str], seconds: dict[str, float],
-             failures: tuple[str, ...] = ()) -> Findings:
-    """Build the table and the heat map; means are over the targets of a dataset, then over datasets."""
-    cells = [(model, way) for model in models for way in WAYS]
-    means = np.array([_mean([row for row in judgements if (row.model, row.way) == cell]) for cell in cells])
-    lines = tuple((model, WAYS[way], number(seconds[model], 0), *map(number, mean))
-                  for (model, way), mean in zip(cells, means, strict=True))
-    labels = tuple(f"{model}, {WAYS[way]}" for model, way in cells)
-    square = np.full((len(labels) + 3, len(labels) + 3), np.nan)
-    square[:len(labels), len(labels):] = means[:, :3]
-    heat = HeatMap.of("Judgements, ratings, ratings with length held constant, and length",
-                      (*labels, "people", "people, length held", "length"), np.fmax(square, square.T),
-                      f"Mean Spearman correlations of {len(labels)} judgements; the numbers are in judgement.csv.")
-    known = catalogue.cards()
-    parameters = ", ".join(f"{model} {known[model].parameters / 1e6:,.0f} M" if model in known else f"{model} unknown"
-                           for model in models)
-    return Findings(
-        tables=(Grid("judges", "Sensitivity of judgements", HEAD, lines,
-                     f"mean over {', '.join(sorted({row.dataset for row in judgements}))}"),),
-        remarks=(("ρ: Spearman's with the mean ratings, over items; mean over the qualities of a dataset, then over "
-                  "datasets. length held: partial correlation given the number of words. with shipped: with the "
-                  "answers of the same model to the shipped question. s / 1,000: seconds for 1,000 items, all three "
-                  f"questions. Parameters: {parameters}."),),
-        objects={"judgement": [dataclasses.asdict(row) for row in judgements]}, maps=(heat,), failures=failures)
+def _quality(prompt: Prompt, qualities: Sequence[Quality]) -> Quality:
+    """Return the first quality that the prompt asks about, else overall quality, else the dataset's first."""
+    for names in ({quality.name for quality in prompt.qualities}, {"overall"}):
+        for quality in qualities:
+            if names & {quality.dimension, quality.name.casefold()}:
+                return quality
+    return qualities[0]
 
 
-def _mean(rows: Sequence[Judgement]) -> list[float]:
-    datasets = dict.fromkeys(row.dataset for row in rows)
-    means = [np.nanmean([[getattr(row, name) for name in FIGURES] for row in rows if row.dataset == dataset], axis=0)
-             for dataset in datasets]
-    return [float(mean) for mean in np.mean(means, axis=0)] if means else [math.nan] * len(FIGURES)
+def _conditions(metric: Any, items: Sequence[Item], pairs: Sequence[tuple[Item, Item]], language: str) -> Conditions:
+    """Return the judge and the items of every condition that can be tried."""
+    prompt = metric.prompt
+    conditions: Conditions = {"scores": (metric, list(items))}
+    for name, changed in (("options", _swapped(prompt)), ("paraphrase", _reworded(prompt))):
+        if changed != prompt:
+            conditions[name] = _asking(metric, changed), list(items)
+    if isinstance(metric, Judge):
+        conditions["again"] = dataclasses.replace(metric, samples=2 * metric.samples), list(items)
+    if language == "en" and all(item.response for item in items):
+        conditions["longer"] = metric, [dataclasses.replace(item, response=dataclasses.replace(
+            item.response, text=item.response.text.rstrip() + NEUTRAL)) for item in items if item.response]
+    if pairs:
+        criterion = prompt.qualities[-1].description.strip() or prompt.qualities[-1].name
+        chooser = _asking(metric, dataclasses.replace(PAIRS, qualities=(
+            dataclasses.replace(PAIRS.qualities[0], description=criterion),)))
+        conditions |= {name: (chooser, [_both(*pair[::step]) for pair in pairs])
+                       for name, step in (("first", 1), ("second", -1))}
+    return conditions
+
+
+def _asking(metric: Any, prompt: Prompt) -> Any:
+    return variant(type(metric), prompt=prompt)(**options(metric))
+
+
+def _with_texts(prompt: Prompt, change: Callable[[str], str]) -> Prompt:
+    """Return a prompt with every text changed but its names."""
+    qualities = tuple(dataclasses.replace(quality, description=change(quality.description), steps=change(quality.steps))
+                      for quality in prompt.qualities)
+    return dataclasses.replace(prompt, qualities=qualities, system=change(prompt.system), turn=change(prompt.turn),
+                               dialogue=change(prompt.dialogue))
+
+
+def _swapped(prompt: Prompt) -> Prompt:
+    """Return the prompt with "No or Yes", or with its scale reversed."""
+    if prompt.answer == "yes":
+        return _with_texts(prompt, lambda text: text.replace("Yes or No", "No or Yes"))
+    turn, dialogue = (text and f"{REVERSED}\n\n{text}" for text in (prompt.turn, prompt.dialogue))
+    return dataclasses.replace(prompt, turn=turn, dialogue=dialogue)
+
+
+def _reworded(prompt: Prompt) -> Prompt:
+    """Return the prompt in other words; the names of fields are left alone."""
+    return _with_texts(prompt, lambda text: re.sub(
+        r"\{[a-z_]+\}|[A-Za-z]+", lambda word: WORDS.get(word[0], word[0]), text))
+
+
+def _pairs(items: Sequence[Item], contexts: Codes, rng: np.random.Generator) -> list[tuple[Item, Item]]:
+    """Return two different replies to each context that has them, in a drawn order."""
+    pairs = []
+    for context in np.unique(contexts):
+        replies = {item.response.text.strip(): item for item, of in zip(items, contexts, strict=True)
+                   if of == context and item.response and item.response.text.strip()}
+        if len(replies) > 1:
+            first, second = rng.choice(len(replies), 2, replace=False)
+            pairs.append((list(replies.values())[first], list(replies.values())[second]))
+    return pairs
+
+
+def _both(first: Item, second: Item) -> Item:
+    """Return an item with two replies, for the question which one is better."""
+    replies = tuple(Reference(item.response.text) for item in (first, second) if item.response)
+    return dataclasses.replace(first, references=replies)
+
+
+def _answers(judge: Metric, items: Sequence[Item], quality: Quality, models: Models) -> Vector:
+    """Return the judge's column about a quality, on its own scale."""
+    columns = judge.score(items, models)
+    name = next(iter(columns))
+    return columns.get(of_quality(name, quality.dimension), columns[name])
+
+
+def _evidence(prompt: Prompt, answers: Mapping[str, Vector]) -> dict[str, Any]:
+    """Return the evidence in answers, on a scale of 0 to 1."""
+    low, high = prompt.qualities[0].low, prompt.qualities[0].high
+
+    def scaled(values: Vector) -> Vector:
+        if prompt.answer == "yes":
+            return 1 / (1 + np.exp(-values))
+        return values if len(prompt.qualities) > 1 else (values - low) / (high - low)
+
+    evidence = {name: scaled(values) for name, values in answers.items() if name not in {"again", "first", "second"}}
+    if prompt.answer != "yes" and "options" in evidence:
+        evidence["options"] = 1 - evidence["options"]
+    if "again" in answers:  # the mean of twice as many samples, of which half are those of the scores
+        evidence["again"] = scaled(2 * answers["again"] - answers["scores"])
+    if "first" in answers:  # answers from 1, the first reply, to 2
+        orders = np.array([answers["first"], answers["second"]])
+        choices = np.where(np.isfinite(orders), (orders < 1.5) + 0.5 * (orders == 1.5), np.nan)
+        evidence |= {"first": choices.mean(axis=0), "pairs": np.arange(float(orders.shape[1]))}
+    return evidence
+
+
+def _family(metric: Judge | LocalJudge) -> str:
+    """Return the first letters of the model's name, such as gpt, qwen or llama."""
+    model = (metric.lm or metric.model) if isinstance(metric, Judge) else metric.lm
+    letters = re.search("[a-z]{3,}", model.rpartition("/")[2].casefold())
+    return letters[0] if letters else model.casefold()
+
+
+def _text(turns: Sequence[Utterance]) -> str:
+    return " ".join(turn.text for turn in turns)

@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks.dataset import Item
 from metrics.errors import BadOption, MissingResource
 from metrics.judges import endpoint, prompt, spending
-from metrics.judges.answer import ReadScore
+from metrics.judges.answer import Answer, ReadScore
 from metrics.judges.archive import AnswerArchive
 from metrics.judges.local import LocalJudge
 from metrics.judges.prompt import JudgedQuality, Prompted, Question
@@ -101,6 +101,10 @@ class Judge(Prompted):
         """Estimate the requests that scoring these items would send."""
         return self._sampler(models).estimate(_distinct(self.questions(items)))
 
+    def stored(self, question: Question, models: Models) -> list[Answer]:
+        """Return the stored answers to a question."""
+        return self._sampler(models).stored(question)
+
     def read(self, questions: Sequence[Question], models: Models) -> list[list[Reading]]:
         """Return the scores of every sample of every question; the usage is printed."""
         sampler = self._sampler(models)
@@ -129,7 +133,8 @@ class Judge(Prompted):
 
     def _body(self) -> dict[str, Any]:
         """Return the body of every request without its question."""
-        body: dict[str, Any] = {"response_format": self._schema()} if getattr(self, "structured", False) else {}
+        structured = self.prompt.answer == "json" and getattr(self, "structured", False)
+        body: dict[str, Any] = {"response_format": self._schema()} if structured else {}
         body |= {**json.loads(self.prompt.request), "model": self.model, "temperature": self.temperature}
         if self.max_tokens:
             body["max_tokens"] = self.max_tokens

@@ -1,4 +1,4 @@
-"""The card of simulated judges: a fair one is rarely accused, and one with a bias is caught by the check of that bias."""
+"""Cards of simulated judges: a fair one is rarely accused, and a biased one is caught by the check of its bias."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness.statistics import audit
-from harness.statistics.audit import Check, Evidence
+from harness.statistics.audit import Evidence
 
 CONTEXTS, SYSTEMS, REPETITIONS = 60, 2, 200
 

@@ -1,7 +1,6 @@
 """The small studies: numbers by hand, print beside them, and end to end on the sample."""
 
 import csv
-import math
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,37 +11,43 @@ from benchmarks.dataset import Quality
 from harness.results.rows import DatasetEntry
 from harness.run.correlate import Judged, TargetData
 from harness.run.plan import Selection
-from harness.studies import StudyRequest, judges, mme_crs
-from harness.studies.judges import WAYS, Judgement
+from harness.studies import StudyRequest, mme_crs
 from harness.studies.mme_crs import COLUMNS, measured
 from metrics.models import gguf
 from tests import tiny
 from tests.conftest import Invoke
+from tests.judge_server import serving
 
 
-def test_means_are_over_qualities_then_over_datasets() -> None:
-    rows = [Judgement(dataset, quality, "small", way, 9, agreement, agreement / 2, 0.1, 1.0)
-            for dataset, quality, agreement in (("a", "x", 0.1), ("a", "y", 0.3), ("b", "x", 0.6)) for way in WAYS]
-    findings = judges.findings(rows, ["small"], {"small": 12.0})
-    assert findings.tables[0].rows[0] == ("small", "as shipped", "12", "0.40", "0.20", "0.10", "1.00")
-    assert len(findings.objects["judgement"]) == 9
-    assert findings.maps[0].values[0][3:] == pytest.approx((0.4, 0.2, 0.1))
-    absent = judges.findings([], ["smollm2-135m"], {"smollm2-135m": math.nan})
-    assert absent.tables[0].rows[0][2:4] == ("–", "–")
-    assert "smollm2-135m 135 M" in absent.remarks[0]
+def test_an_audit_finds_a_judge_that_prefers_the_first_reply(home: Path, tmp_path: Path, invoke: Invoke) -> None:
+    with serving(lambda times: "first") as server:
+        printed = invoke("judge", "audit", "g-eval", "--model", "toy", "--url", server.url,
+                         "--dataset", "convai2-grade", "--sample", "40", "--price", "1,1", "--out", tmp_path)
+    with (tmp_path / "studies" / "judges" / "check.csv").open() as stream:
+        rows = {row["check"]: row for row in csv.DictReader(stream)}
+    assert (rows["position"]["value"], rows["position"]["flagged"]) == ("0.5", "True")
+    assert float(rows["retest"]["value"]) == pytest.approx(1)
+    assert float(rows["paraphrase"]["value"]) < 0.9, "the toy answers by the text of the question"
+    assert rows["unread"]["flagged"] == "False"
+    assert "requests, about" in printed.err
+    assert "the first of two replies wins" in printed.out
 
 
-def test_a_model_is_asked_in_three_ways(home: Path, tmp_path: Path, invoke: Invoke) -> None:
+def test_only_judges_are_audited(home: Path, tmp_path: Path, invoke: Invoke) -> None:
+    for argv in (["study", "judges", "--metric", "length"], ["judge", "audit", "g-eval[model=toy"]):
+        invoke(*argv, "--dataset", "convai2-grade", "--out", tmp_path, status=2)
+
+
+def test_a_local_judge_is_audited(home: Path, tmp_path: Path, invoke: Invoke) -> None:
     folder = home / "models" / "tiny"
     folder.mkdir(parents=True)
     gguf.convert("tiny", tiny.gguf(tmp_path / "tiny.gguf", length=8192), folder)
-    argv = ["study", "judges", "--dataset", "convai2-grade", "--limit", "12", "--out", tmp_path / "out"]
-    assert "no model to judge" in invoke(*argv, status=2).err
-    invoke(*argv, "--lm", "tiny")
-    with (tmp_path / "out" / "studies" / "judges" / "judgement.csv").open() as stream:
-        rows = list(csv.DictReader(stream))
-    assert {row["way"] for row in rows} == set(WAYS)
-    assert all(float(row["shipped"]) == pytest.approx(1) for row in rows if row["way"] == "as-shipped")
+    invoke("judge", "audit", "relevance", "--lm", "tiny", "--dataset", "convai2-grade", "--sample", "6",
+           "--out", tmp_path)
+    with (tmp_path / "studies" / "judges" / "check.csv").open() as stream:
+        rows = {row["check"]: row for row in csv.DictReader(stream)}
+    assert {"options", "paraphrase", "verbosity", "length", "position", "agreement", "kappa"} <= rows.keys()
+    assert "retest" not in rows, "it reads probabilities"
 
 
 UP, DOWN = [0.0, 1.0, 2.0, 3.0], [3.0, 2.0, 1.0, 0.0]

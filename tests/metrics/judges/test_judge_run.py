@@ -172,6 +172,22 @@ def test_a_judge_without_answers_has_failed(tmp_path: Path, home: Path) -> None:
     assert files.read(tmp_path / "dead" / "report").failures
 
 
+def test_answers_are_shown_escaped_and_on_this_machine_only(tmp_path: Path, home: Path,
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+    assert main(["run", "--metric", "length", "--dataset", "dailydialog-gupta", "--out", str(tmp_path / "none")]) == 0
+    assert main(["judge", "view", str(tmp_path / "none")]) == 2
+    with serving(lambda times: "chatty") as server:
+        assert main(command(server, tmp_path)) == 0
+        assert main(["judge", "view", str(tmp_path), "--url", server.url]) == 0
+    page = (tmp_path / "judge-answers.html").read_text()
+    assert page.count("<h3>") == 20
+    assert "Tell me if I can help" in page
+    assert "&lt;reply&gt;" in page
+    assert "<reply>" not in page
+    assert main(["publish", "--out", str(tmp_path), "--site", str(tmp_path / "public")]) == 0
+    assert b"Tell me if I can help" not in everything(tmp_path / "public")
+
+
 def test_a_local_judge_gives_the_mean_of_its_scale(home: Path, tmp_path: Path,
                                                    capsys: pytest.CaptureFixture[str]) -> None:
     """By hand from the likelihoods of the digits."""
