@@ -12,7 +12,7 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
 from harness.errors import BadConfig, BadReport
-from harness.results import files, rows
+from harness.results import decision_rows, files, rows
 from harness.results.item_scores import labels
 from harness.results.pooled import Pool
 from harness.results.rows import ColumnKey, DatasetEntry, RankingRow, Target
@@ -52,15 +52,15 @@ class Results:
 
     def decisions(self) -> pandas.DataFrame:
         """Return, for every column on every quality, if it may replace a rater and how many ratings it is worth."""
-        return self._with_places(frame(self.rows.decisions, rows.Decision))
+        return self._with_places(frame(self.rows.decisions, decision_rows.Decision))
 
     def firmness(self) -> pandas.DataFrame:
         """Return the fewest datasets, contexts and votes without which another metric leads a board."""
-        return frame(self.rows.firmness, rows.Firmness).astype({"removed": "Int64"})
+        return frame(self.rows.firmness, decision_rows.Firmness).astype({"removed": "Int64"})
 
     def disagreement(self) -> pandas.DataFrame:
         """Return the correlation of every column on every quality by the spread of the raters' votes."""
-        return self._with_places(frame(self.rows.disagreement, rows.Disagreement))
+        return self._with_places(frame(self.rows.disagreement, decision_rows.Disagreement))
 
     def leads(self, first: str = "", second: str = "", *, board: str = "", dimension: str = "",
               datasets: Sequence[str] = ()) -> pandas.DataFrame:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from harness.commands._comparisons import Selection
 from harness.commands._output import DATA
 from harness.errors import BadConfig
-from harness.results.rows import Decision
+from harness.results.decision_rows import Decision
 from leaderboard.blocks.decisions import EXPLAINED, best, by_target, decision_table, limits
 from leaderboard.model.index import make_index, plural
 from leaderboard.render.text import WIDTH, plain, text

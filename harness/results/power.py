@@ -81,11 +81,11 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
                         detectable(usual.spread, count), named.difference, named.power(count), needed)
 
 
-def shown(results: Results, target: Target, pool: Pool) -> str:
-    """Say what difference of correlations a target can show; empty with fewer than two columns or contexts."""
+def shown(results: Results, target: Target, pool: Pool) -> list[Power]:
+    """Return the power of a target for differences of correlations; empty with fewer than two columns or contexts."""
     with contextlib.suppress(BadConfig):
-        return str(next(power(results, target, pool=pool)))
-    return ""
+        return list(power(results, target, pool=pool))
+    return []
 
 
 def _columns(results: Results, pool: Pool, target: Target) -> Sides:

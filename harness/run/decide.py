@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 import numpy as np
 
 from harness.results.cache import Cache, digest
-from harness.results.rows import ColumnKey, Decision
+from harness.results.decision_rows import Decision
+from harness.results.rows import ColumnKey
 from harness.run.compare import by_rater, generator
 from harness.run.correlate import TargetData
 from harness.statistics.panel import Array, Codes, alike, folds, undefined

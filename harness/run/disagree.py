@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from harness.results.rows import Disagreement, VoteCount
+from harness.results.decision_rows import Disagreement, VoteCount
 from harness.run.correlate import TargetData
 from harness.run.intervals import STATISTIC
 from harness.statistics.disagreement import by_third, divergences, parts, spread

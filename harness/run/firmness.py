@@ -9,8 +9,9 @@ from itertools import chain
 import numpy as np
 
 from harness.results.cache import Cache, digest
+from harness.results.decision_rows import Firmness
 from harness.results.item_scores import labels
-from harness.results.rows import BoardId, ColumnKey, Firmness, RankingRow, Target
+from harness.results.rows import BoardId, ColumnKey, RankingRow, Target
 from harness.run.compare import generator
 from harness.run.correlate import Judged, TargetData
 from harness.run.intervals import STATISTIC

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from harness.results.rows import Decision
+from harness.results.decision_rows import Decision
 from leaderboard.blocks.cells import column_cell, fitted_cell, known_cell, marked
 from leaderboard.blocks.tables import Cell, Heading, Row, Table, numeric
 from leaderboard.model.index import Index, Target, plural

@@ -6,7 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from harness.results.rows import Example, VoteCount
+from harness.results.decision_rows import VoteCount
+from harness.results.power import Power
+from harness.results.rows import Example
 from leaderboard.blocks.tables import Block, Cell, Facts, Picture
 from leaderboard.model import sentences
 from leaderboard.model.cost import costs
@@ -19,7 +21,7 @@ NEAR = (90, 13)
 """Names closer than this, across and up, would overlap and are only in the caption."""
 CHEAPEST = 0.01
 """Smaller costs are drawn here."""
-STRIP, EDGE = 400, 12
+STRIP, EDGE, LOW = 400, 12, 140
 NAMES, LINE, MEANS = 230, 22, 12
 """Width of the names and height of a line of the picture of means; its best columns of each era."""
 
@@ -101,6 +103,35 @@ def means_picture(index: Index, means: Mapping[Column, tuple[Mean, Mean]]) -> Pi
         f'M{NAMES} {floor}H{RIGHT}"/>{ticks}{"".join(rows)}</svg>', text,
         "Mean Spearman correlation, with its 95 % interval over sources. Square: chatbots up to 2021. Dot: today’s "
         "models. A mark without an interval is of one source.")
+
+
+def power_picture(rows: Sequence[Power]) -> Picture:
+    """Draw the difference found with 80 % power against contexts, a line for the fewest, the data's and most raters."""
+    data, known = rows[0], sorted({row.raters for row in rows if row.detectable < 1})
+    lines = {raters: sorted((row for row in rows if row.raters == raters and row.detectable < 1),
+                            key=lambda row: row.contexts)
+             for raters in known if raters in (known[0], data.raters, known[-1])}
+    shown = [row for line in lines.values() for row in line]
+    contexts = sorted({row.contexts for row in shown} or {1})
+    top = math.ceil(max((row.detectable for row in shown), default=1) * 10) / 10
+
+    def at(row: Power) -> str:
+        share = math.log(row.contexts / contexts[0]) / max(math.log(contexts[-1] / contexts[0]), 1e-9)
+        return f"{LEFT + (STRIP - 2 * LEFT) * share:.1f} {LOW - (LOW - TOP) * row.detectable / top:.1f}"
+
+    paths = "".join(f'<path class="strokes" fill="none" d="M{"L".join(map(at, line))}"/>' for line in lines.values())
+    own = f'<path class="people-mark" d="M{at(data)}m-4-4h8v8h-8z"/>' if data in shown else ""
+    ticks = "".join(f'<text x="{at(row).split()[0]}" y="{LOW + 14}" class="m">{row.contexts}</text>'
+                    for row in lines.get(data.raters, ()))
+    heights = "".join(f'<text x="{LEFT - 6}" y="{LOW - (LOW - TOP) * step / 10 / top + 3:.1f}" class="e">{step / 10:g}'
+                      "</text>" for step in range(round(top * 10) + 1))
+    listed = ", ".join(f"{raters:.3g}" for raters in lines)
+    text = (f"Difference of correlations that is found with 80 % power, by the number of contexts: {data.quality}, "
+            f"{data.detectable:.2f} with the {data.contexts} contexts of the data (square). Raters per item, from the "
+            f"highest line to the lowest: {listed}")
+    return Picture(f'<svg class="plot places" viewBox="0 0 {STRIP} {LOW + 20}" role="img" aria-label="{escape(text)}">'
+                   f'<path class="axis" d="M{LEFT} {TOP}V{LOW}H{STRIP - LEFT}"/>{paths}{own}{ticks}{heights}</svg>',
+                   text, f"{text}.")
 
 
 def vote_picture(counts: Sequence[VoteCount], label: str) -> Picture:

@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
+from harness.results.decision_rows import Firmness
 from harness.results.item_scores import slug
-from harness.results.rows import BoardId, Correlation, DatasetEntry, Firmness, QualityEntry, Results, fitted
+from harness.results.rows import BoardId, Correlation, DatasetEntry, QualityEntry, Results, fitted
 from harness.results.rows import Target as Target
 
 Column: TypeAlias = tuple[str, str]

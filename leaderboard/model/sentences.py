@@ -6,7 +6,8 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from harness.results.rows import Firmness, RankingRow, Results, Skip
+from harness.results.decision_rows import Firmness
+from harness.results.rows import RankingRow, Results, Skip
 from harness.statistics.pooled import weights
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import STATISTIC, Column, Index, plural

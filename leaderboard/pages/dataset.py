@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.results.pooled import Pool
-from harness.results.power import shown
+from harness.results.power import Power, shown
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results
 from leaderboard.blocks.boards import CONTROL, dataset_board
 from leaderboard.blocks.cells import column_cell, known_cell, lead_marks, leaders, missing
 from leaderboard.blocks.decisions import EXPLAINED as DECISIONS
 from leaderboard.blocks.decisions import best, by_target, decision_table, limits
-from leaderboard.blocks.pictures import example_blocks, vote_picture
+from leaderboard.blocks.pictures import example_blocks, power_picture, vote_picture
 from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Row, Section, Table, numeric
 from leaderboard.model.index import ONE_RATER, Index, main_quality, make_index
 from leaderboard.model.questions import LIMIT, rater_limit
@@ -46,21 +46,21 @@ def build(results: Results) -> tuple[Page, ...]:
 
 def _page(index: Index, entry: DatasetEntry, points: ItemScores | None, pool: Pool) -> Page:
     split = "development" if (name := index.split(entry.split)) == "dev" else name
-    systems = _systems(index, entry, points) if points else ()
+    systems, main = _systems(index, entry, points) if points else (), main_quality(entry)
+    powers = shown(index.results, (entry.name, main.name), pool) if main and points else []
     return Page(
         path=index.dataset_paths[entry.name], title=entry.title or entry.name, label=entry.name,
         detail=", ".join(filter(None, (split, entry.level, f"{entry.items} items"))),
         sections=(Section("card", "The dataset",
-                          (_facts(index, entry, split, points, pool), _qualities(index, entry), Prose(AGREE))),
+                          (_facts(entry, split, points, powers), _qualities(index, entry), Prose(AGREE),
+                           *((power_picture(powers),) if powers else ()))),
                   Section("correlation", "Leading metrics", _leading(index, entry)), *_decisions(index, entry),
                   *((Section("systems", "Mean rating of each system", systems),) if systems else ()),
                   *_disagreement(index, entry), *_examples(index, entry)),
         group="Datasets", order=1)
 
 
-def _facts(index: Index, entry: DatasetEntry, split: str, points: ItemScores | None, pool: Pool) -> Facts:
-    main = main_quality(entry)
-    shows = shown(index.results, (entry.name, main.name), pool) if main and points else ""
+def _facts(entry: DatasetEntry, split: str, points: ItemScores | None, powers: Sequence[Power]) -> Facts:
     systems = len({name for name in points.systems if name}) if points is not None else 0
     return Facts.of(
         ("Name", entry.name),
@@ -68,7 +68,7 @@ def _facts(index: Index, entry: DatasetEntry, split: str, points: ItemScores | N
         ("Split", split), ("Level", entry.level), ("Language", entry.language),
         ("Origin", entry.origin),
         ("Items", f"{entry.items}, {entry.contexts} contexts" if entry.contexts else str(entry.items)),
-        ("Power", f"{shows} ({main.name})" if main and shows else ""),
+        ("Power", f"{powers[0]} ({powers[0].quality})" if powers else ""),
         ("Rated", f"{entry.ratings} pairs of an item and a quality"), ("Votes", str(entry.votes or "")),
         ("Systems", TWO if systems == 2 else str(systems or "")), ("Has", ", ".join(entry.has)),
         ("Licence", entry.licence), ("Citation", entry.citation), ("Notes", entry.notes),

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.dataset import Quality
 from harness.results.cache import Cache
-from harness.results.rows import Decision
+from harness.results.decision_rows import Decision
 from harness.run import decide
 from harness.run.correlate import Judged, TargetData
 from harness.statistics.permutation import all_pairs_by_permutation

@@ -3,13 +3,16 @@
 import math
 from dataclasses import replace
 
-from harness.results.rows import Decision, Results
+from harness.results.decision_rows import Decision
+from harness.results.rows import Results
 from leaderboard.blocks.decisions import ROWS
+from leaderboard.blocks.tables import Picture
 from leaderboard.model.index import make_index
 from leaderboard.model.questions import PLAIN, answers, default, questions
 from leaderboard.model.sentences import evidence
 from leaderboard.pages import dataset
 from tests.leaderboard.conftest import CELLS, table
+from tests.suite_run import SuiteRun
 
 
 def decision(target: tuple[str, str], column: str, worth: float, **fields: object) -> Decision:
@@ -45,3 +48,10 @@ def test_the_answer_says_where_a_rater_is_replaced_and_the_worth(results: Result
     text = evidence(make_index(made), question, answer)
     assert "replace a rater on 2 of 3 qualities with several votes (ε = 0.2)" in text
     assert "worth 1.40 ratings" in text
+
+
+def test_dataset_page_draws_its_power_by_contexts(suite_run: SuiteRun) -> None:
+    page = next(page for page in dataset.build(suite_run.results) if page.label == "persona-usr")
+    (picture,) = (block for block in page.sections[0].blocks if isinstance(block, Picture))
+    assert "80 % power" in picture.text
+    assert picture.svg.count('class="strokes"') > 1

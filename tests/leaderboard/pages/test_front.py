@@ -10,8 +10,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from harness.results.decision_rows import Firmness
 from harness.results.pooled import Pool
-from harness.results.rows import Correlation, Example, Firmness, ItemScores, Results, Timing
+from harness.results.rows import Correlation, Example, ItemScores, Results, Timing
 from leaderboard.blocks.boards import cost_cell
 from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask
