@@ -33,9 +33,6 @@ from metrics.judges.local import LocalJudge
 from metrics.judges.prompt import Prompt, Question
 from metrics.models.service import Models
 
-DRAWS = 1000
-"""Bootstrap resamples of an audit."""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
@@ -86,9 +83,8 @@ def _audit(args: argparse.Namespace) -> int:
     selection = Selection(metrics=(judge,), datasets=tuple(args.dataset), qualities=tuple(args.quality),
                           sample=args.sample, seed=args.seed, data=args.data)
     repeat = command_line("judge", "audit", registry.without_folders(judge), flags={
-        "dataset": args.dataset, "sample": args.sample, "seed": args.seed,
-        **({"quality": args.quality} if args.quality else {})})
-    request = StudyRequest(selection, args.home, args.out, DRAWS, choice=choice(settings(args)))
+        "dataset": args.dataset, "quality": args.quality, "sample": args.sample, "seed": args.seed})
+    request = StudyRequest(selection, args.home, args.out, choice=choice(settings(args)))
     return carry_out("judges", request, repeat)
 
 

@@ -108,6 +108,7 @@ class Endpoint:
                                   "pip install 'dialogue-harness[judges]'") from None
         self.name, self.timeout, self.variable, self.key = where.netloc, timeout, variable, key
         self._package, self._http = openai, _Client(timeout, near=where.hostname in LOCAL)
+        self.cut = self._http.cut
         self._unsent = {} if key or azure else {"Authorization": openai.omit}
         self._renamed: dict[str, str | None] = {}
         settings = {"timeout": timeout, "max_retries": 0, "http_client": self._http,
@@ -167,10 +168,6 @@ class Endpoint:
                 sys.stderr.write(f"{self.name} takes no {name}; requests leave it out\n")
         return bool(fields)
 
-    def cut(self) -> None:
-        """Cut every connection; threads that wait on one get an error."""
-        self._http.cut()
-
 
 class _Client(httpx2.Client):
     """A client that bounds the time and size of an answer and removes the key from it."""
@@ -203,6 +200,7 @@ class _Client(httpx2.Client):
         return httpx2.Response(response.status_code, headers=after, text=text, request=request)
 
     def cut(self) -> None:
+        """Cut every connection; threads that wait on one get an error."""
         self._ended = True
         for connection in list(self._sockets):
             with contextlib.suppress(OSError):  # closed already

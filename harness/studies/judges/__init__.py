@@ -13,7 +13,6 @@ import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -67,25 +66,9 @@ Conditions: TypeAlias = dict[str, tuple[Any, list[Item]]]
 """Judges and items of each condition."""
 
 
-@dataclass(frozen=True, slots=True)
-class AuditedCheck:
-    """One check of one judge on one quality of a dataset."""
-
-    judge: str
-    dataset: str
-    quality: str
-    check: str
-    value: float
-    low: float
-    high: float
-    limit: float
-    items: int
-    flagged: bool
-
-
 def study(request: StudyRequest) -> Findings:
     """Audit every judge of `--metric` on every dataset."""
-    rows: list[AuditedCheck] = []
+    rows: list[dict[str, object]] = []
     grids, remarks, failures = [], [], []
     for chosen in request.plan.chosen:
         if not isinstance(chosen.metric, Judge | LocalJudge):
@@ -96,8 +79,8 @@ def study(request: StudyRequest) -> Findings:
             except MetricError as error:
                 failures.append(f"{chosen.label} on {dataset.card.name}: {error}")
                 continue
-            rows += [AuditedCheck(chosen.label, dataset.card.name, quality.name, check.name, check.value, check.low,
-                                  check.high, check.limit, check.items, check.flagged) for check in checks]
+            rows += [{"judge": chosen.label, "dataset": dataset.card.name, "quality": quality.name,
+                      **dataclasses.asdict(check), "flagged": check.flagged} for check in checks]
             grids.append(Grid(f"{chosen.label} on {dataset.card.name}", f"{chosen.label}: {quality.name}",
                               ("check", "value", "95 %", "limit", "verdict"), tuple(map(_line, checks)),
                               f"{dataset.card.name}, {dataset.kind} data, {len(dataset.items)} items"))
@@ -106,7 +89,7 @@ def study(request: StudyRequest) -> Findings:
             remarks.append(f"{chosen.label} on {dataset.card.name}: {remark}")
     if not rows and not failures:
         raise BadConfig("nothing to audit: no requested dataset is here")
-    return Findings(tuple(grids), (*remarks, LIMITS), {"check": [dataclasses.asdict(row) for row in rows]},
+    return Findings(tuple(grids), (*remarks, LIMITS), {"check": rows},
                     failures=tuple(failures))
 
 
@@ -132,7 +115,8 @@ def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest)
     contexts = np.unique([_text(item.context) for item in items], return_inverse=True)[1]
     conditions = _conditions(metric, items, _pairs(items, contexts, rng), dataset.card.language)
     if isinstance(metric, Judge):
-        requests = sum((judge.estimate(asked, models) for judge, asked in conditions.values()), Estimate())
+        others = (condition for name, condition in conditions.items() if name != "scores")  # "again" holds them
+        requests = sum((judge.estimate(asked, models) for judge, asked in others), Estimate())
         sys.stderr.write(f"{metric.card.name}: {requests.line(models.choice)}\n")
     start = time.monotonic()
     answers = {name: _answers(judge, asked, quality, models) for name, (judge, asked) in conditions.items()}
@@ -234,12 +218,12 @@ def _answers(judge: Metric, items: Sequence[Item], quality: Quality, models: Mod
 
 def _evidence(prompt: Prompt, answers: Mapping[str, Vector]) -> dict[str, Any]:
     """Return the evidence in answers, on a scale of 0 to 1."""
-    low, high = prompt.qualities[0].low, prompt.qualities[0].high
+    low, high = prompt.qualities[-1].low, prompt.qualities[-1].high
 
     def scaled(values: Vector) -> Vector:
         if prompt.answer == "yes":
             return 1 / (1 + np.exp(-values))
-        return values if len(prompt.qualities) > 1 else (values - low) / (high - low)
+        return values if len(prompt.qualities) > 1 and not prompt.rates else (values - low) / (high - low)
 
     evidence = {name: scaled(values) for name, values in answers.items() if name not in {"again", "first", "second"}}
     if prompt.answer != "yes" and "options" in evidence:

@@ -24,7 +24,7 @@ def test_an_audit_finds_a_judge_that_prefers_the_first_reply(home: Path, tmp_pat
         printed = invoke("judge", "audit", "g-eval", "--model", "toy", "--url", server.url,
                          "--dataset", "convai2-grade", "--sample", "40", "--price", "1,1", "--out", tmp_path)
     with (tmp_path / "studies" / "judges" / "check.csv").open() as stream:
-        rows = {row["check"]: row for row in csv.DictReader(stream)}
+        rows = {row["name"]: row for row in csv.DictReader(stream)}
     assert (rows["position"]["value"], rows["position"]["flagged"]) == ("0.5", "True")
     assert float(rows["retest"]["value"]) == pytest.approx(1)
     assert float(rows["paraphrase"]["value"]) < 0.9, "the toy answers by the text of the question"
@@ -45,7 +45,7 @@ def test_a_local_judge_is_audited(home: Path, tmp_path: Path, invoke: Invoke) ->
     invoke("judge", "audit", "relevance", "--lm", "tiny", "--dataset", "convai2-grade", "--sample", "6",
            "--out", tmp_path)
     with (tmp_path / "studies" / "judges" / "check.csv").open() as stream:
-        rows = {row["check"]: row for row in csv.DictReader(stream)}
+        rows = {row["name"]: row for row in csv.DictReader(stream)}
     assert {"options", "paraphrase", "verbosity", "length", "position", "agreement", "kappa"} <= rows.keys()
     assert "retest" not in rows, "it reads probabilities"
 

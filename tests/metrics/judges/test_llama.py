@@ -1,23 +1,21 @@
-"""A judge behind a real server: the one of llama-cpp-python, as docs/judges.md starts it, named by HARNESS_LLAMA."""
+"""A real server: that of llama-cpp-python, started as docs/judges.md says, with its address in HARNESS_LLAMA."""
 
 import os
-from pathlib import Path
 
-import numpy as np
 import pytest
 
-from metrics.models.service import Models
-from metrics.registry import choose
-from tests.conftest import make_item
+from metrics.judges import endpoint
 
 SERVER = os.environ.get("HARNESS_LLAMA", "")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not SERVER, reason="HARNESS_LLAMA names no server")
-def test_a_real_server_gives_probabilities_once(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    items = [make_item(name, name, context=("What do you like?",)) for name in ("I like green tea.", "seven of the")]
-    for expected in ("2 requests", "0 requests"):
-        judge = choose(f"judge:relevance[model=any,url={SERVER},concurrency=1,timeout=600]").metric
-        assert np.isfinite(judge.score(items, Models(home))["relevance"]).all()
-        assert expected in capsys.readouterr().err
+def test_a_real_server_gives_probabilities_of_digits() -> None:
+    """The server knows no json_schema, so that it is asked without."""
+    schema = {"type": "json_schema", "json_schema": {"name": "sum", "schema": {"type": "object"}}}
+    answer = endpoint.find(SERVER, "", 600.0).ask({
+        "model": "any", "max_tokens": 12, "temperature": 0, "logprobs": True, "top_logprobs": 5,
+        "response_format": schema, "messages": [{"role": "user", "content": "What is 2 + 2?"}]})
+    assert answer.prompt > 0
+    assert any(alternatives for _, _, alternatives in answer.tokens), answer.text
