@@ -202,7 +202,7 @@ class Dataset:
         return sum(bool(rating.votes) for rating in self.ratings)
 
 
-LANGUAGE = "the code of a language, not of a country: en, zh (not cn), ja (not jp), ko (not kr)"
+LANGUAGE = "a language code such as en, zh (not cn), ja (not jp) or ko (not kr)"
 COUNTRIES = frozenset(["cn", "cz", "dk", "gb", "gr", "il", "ir", "jp", "kr", "ua", "us", "vn"])
 """Codes of countries that are the code of no language."""
 

@@ -3,8 +3,9 @@
 A built-in metric is a file in a family's folder, or a package there with a `metric.py`; its name is the file's name
 with hyphens. Installed packages add metrics by entry points in the group `harness.metrics`.
 
-A metric is requested as `NAME` or `NAME[option=value,...]`. Two further kinds of name are not listed: `PREFIX:NAME`
-(`judge:PROMPT`, see metrics/external/libraries) and the path of a file or folder (metrics/external/files.py).
+A metric is requested as `NAME` or `NAME[option=value,...]`, or as `TITLE=NAME[...]` with a title for people. Two
+further kinds of name are not listed: `PREFIX:NAME` (`judge:PROMPT`, see metrics/external/libraries) and the path of a
+file or folder (metrics/external/files.py).
 """
 
 from __future__ import annotations
@@ -27,15 +28,17 @@ from metrics.errors import BadOption, BrokenPlugin, MetricError, UnknownMetric
 from metrics.metric import GROUP, Adaptive, Metric, MetricCard, Trained, as_metric, class_in
 
 FAMILIES = ("lexical", "embedding", "likelihood", "control", "composite", "trained", "graph")
+TITLED = re.compile(r"([^=\[:/\\]+)=(.+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A metric with its options; `suffix` shows the options that differ from their defaults."""
+    """A metric with its options; `suffix` shows those that differ from their defaults, `title` is for people."""
 
     metric: Metric
     suffix: str = ""
     requested: str = ""
+    title: str = ""
 
     @property
     def label(self) -> str:
@@ -101,17 +104,26 @@ def shadowing() -> tuple[str, ...]:
 
 def without_folders(requested: str) -> str:
     """Return the name of a metric without this machine's folders: ./my_metric.py for /home/me/my_metric.py."""
+    title, requested = titled(requested)
     name, options = split(requested)
     prefix, _, path = name.partition(":")
     if is_path(name):
         name = paths.HERE + paths.last(name)
     elif prefix == "scores" and path.casefold().endswith((".csv", ".tsv")):
         name = f"scores:{paths.HERE}{paths.last(path)}"
-    return paths.bare(f"{name}[{options}]" if options else name, paths.HERE)
+    bare = paths.bare(f"{name}[{options}]" if options else name, paths.HERE)
+    return f"{title}={bare}" if title else bare
+
+
+def titled(requested: str) -> tuple[str, str]:
+    """Split `TITLE=METRIC` into title and metric; the title is empty if there is none."""
+    parts = TITLED.fullmatch(requested)
+    return (parts[1].strip(), parts[2].strip()) if parts else ("", requested)
 
 
 def choose(requested: str, **defaults: Any) -> Chosen:
     """Return the metric for `NAME` or `NAME[option=value,...]`; `defaults` reach the options of that name."""
+    title, requested = titled(requested)
     name, text = split(requested)
     kind = _kind(name)
     values = option_values(kind, name, requested, text)
@@ -124,7 +136,7 @@ def choose(requested: str, **defaults: Any) -> Chosen:
                if value != usual[key] and key not in kind.card.unsigned]
     suffix = f"[{paths.bare(','.join(changed))}]" if changed else ""
     arguments = {key: value for key, value in defaults.items() if key in usual} | values
-    return Chosen(kind(**arguments), suffix, requested)
+    return Chosen(kind(**arguments), suffix, requested, title)
 
 
 def split(requested: str) -> tuple[str, str]:

@@ -105,7 +105,7 @@ class MetricEntry:
     `system` compares it to its paper's system, `departures` lists differences, `fitted_on` is "", dialogues or ratings.
     `models` names the models that it reads, `pretrained_on` their corpora as far as known, `parameters` counts the
     parameters of all its networks. `learned_on` names the datasets on whose ratings its weights were fitted, `source`
-    the bundle that its scores are from, if not from this run.
+    the bundle that its scores are from, if not from this run, `named` the title that the run was asked for.
     """
 
     KEY: ClassVar = ("name",)
@@ -127,6 +127,7 @@ class MetricEntry:
     parameters: int = 0
     pretrained_on: tuple[str, ...] = ()
     source: str = ""
+    named: str = ""
 
     @property
     def badge(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -68,15 +69,16 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
         trained_on=_trained_on(chosen.metric, models), signature=signed, models=_models(chosen.metric, models),
         learned_on=composites.learned_on(chosen.metric, models), system=card.system, departures=card.departures,
         fitted_on=_fitted_on(chosen.metric), parameters=_parameters(chosen.metric, models),
-        pretrained_on=_pretrained_on(chosen.metric, models),
+        pretrained_on=_pretrained_on(chosen.metric, models), named=chosen.title,
     )
 
 
 def metric_entries(plan: Plan, models: Models) -> list[MetricEntry]:
     """Return the metrics of a run and of the bundle that it reuses, by name."""
-    reused = plan.reused.metrics
+    reused, named = plan.reused.metrics, {chosen.label: chosen.title for chosen in plan.chosen}
     scored = [metric_entry(chosen, models) for chosen in plan.chosen if chosen.label not in reused]
-    return sorted([*scored, *reused.values()], key=lambda entry: entry.name)
+    kept = [dataclasses.replace(entry, named=named.get(name) or entry.named) for name, entry in reused.items()]
+    return sorted([*scored, *kept], key=lambda entry: entry.name)
 
 
 def judges(plan: Plan, fitted: Collection[str]) -> set[str]:

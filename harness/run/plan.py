@@ -147,13 +147,19 @@ def _choose(selection: Selection) -> tuple[tuple[Chosen, ...], tuple[tuple[str, 
                 raise
             broken.append((name, str(error)))
             continue
-        metric, source = pick.metric.card.name, metrics.split(name)[0]
+        metric, source = pick.metric.card.name, metrics.split(metrics.titled(name)[1])[0]
         source = str(Path(source).expanduser().resolve()) if metrics.is_path(source) else source
         if sources.setdefault(metric, source) != source:
             raise BadConfig(f"two different metrics are named {metric!r}, {name} is one of them; rename one of them")
         if chosen.setdefault(pick.label, pick).metric != pick.metric:
             raise BadConfig(f"{name}: another metric of this run is called {pick.label!r} as well; rename the "
                             "folder or file that it reads")
+        if pick.title:
+            chosen[pick.label] = pick
+    taken = Counter(title for pick in chosen.values() for title in {pick.title, pick.label})
+    if clash := next((pick for pick in chosen.values() if pick.title and taken[pick.title] > 1), None):
+        raise BadConfig(f"{clash.title}={clash.label}: another metric of this run is called {clash.title!r}; choose "
+                        "another title")
     return tuple(chosen[label] for label in sorted(chosen)), tuple(broken)
 
 

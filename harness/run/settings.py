@@ -71,13 +71,17 @@ class Settings:
 
 
 def settings(args: argparse.Namespace) -> Settings:
-    """Merge flags with the config file that they name; names are sorted."""
-    values = _from_file(args.config) if getattr(args, "config", None) else {}
+    """Merge flags with the config file that they name, and use its titles of metrics; names are sorted."""
+    values, titles = _from_file(args.config) if getattr(args, "config", None) else ({}, {})
     for field in dataclasses.fields(Settings):
         value = getattr(args, field.name, None)
         if value is not None:
             values[field.name] = tuple(value) if isinstance(value, list) else value
+    called = {metric: f"{title}={metric}" for title, metric in titles.items()}
+    called |= {title: called[metric] for title, metric in titles.items()}
     for name, value in values.items():
+        if name in ("metric", "with_"):
+            value = tuple(called.get(metric, metric) for metric in value)
         values[name] = tuple(sorted(set(value))) if isinstance(value, tuple) else value
     return Settings(**values)
 
@@ -111,18 +115,23 @@ def home_folder(home: Path | None) -> Path:
     return platformdirs.user_data_path("dialogue-harness", appauthor=False)
 
 
-def _from_file(path: Path) -> dict[str, Any]:
-    """Return what the table [run] of a config file sets; paths are relative to the file, a list may be one text."""
+def _from_file(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the settings in the table [run] of a config file and the metrics by title in its table [names].
+
+    Paths are relative to the file; a list may be one text.
+    """
     with records.refused_as(BadConfig):
         table = records.toml(str(path), path.read_bytes())
-        if table.keys() - {"run"}:
-            raise BadConfig(f"{path}: settings should be in the table [run]")
+        if table.keys() - {"run", "names"}:
+            raise BadConfig(f"{path}: settings should be in the table [run], titles of metrics in [names]")
+        titles = records.value_of(dict[str, str], table.get("names", {}), f"{path}: [names]")
         run = records.mapping(f"{path}: [run]", table.get("run", {}))
         values = {"with_" if name == "with" else name.replace("-", "_"): value for name, value in run.items()}
         lists = {field.name for field in dataclasses.fields(Settings) if isinstance(field.default, tuple)}
         values |= {name: [values[name]] for name in lists & values.keys() if isinstance(values[name], str)}
         values = records.fields_of(Settings, values, f"{path}: [run]")
-    return {name: path.parent / expanded(value) if isinstance(value, Path) else value for name, value in values.items()}
+    return {name: path.parent / expanded(value) if isinstance(value, Path) else value
+            for name, value in values.items()}, titles
 
 
 def command_line(*words: str, flags: Mapping[str, object]) -> str:

@@ -56,8 +56,9 @@ def fitted_cell(cell: Cell) -> Cell:
 
 
 def column_cell(index: Index, column: Column) -> Cell:
-    """Name a column, with a link to the page of its metric."""
-    return Cell(index.labels.get(column, column[1]), link=index.metric_paths.get(column[0], ""))
+    """Name a column, with its full name on hover and a link to the page of its metric."""
+    title, name = (shown.get(column, column[1]) for shown in (index.labels, index.names))
+    return Cell(title, title=name if name != title else "", link=index.metric_paths.get(column[0], ""))
 
 
 def metric_cell(index: Index, column: Column) -> Cell:
@@ -65,7 +66,7 @@ def metric_cell(index: Index, column: Column) -> Cell:
     cell, entry = column_cell(index, column), index.metrics.get(column[0])
     models = ", ".join(entry.models) if entry else ""
     return cell._replace(model="; ".join(filter(None, (
-        "" if f"={models}" in cell.text else models, index.badges.get(column[0], "")))))
+        "" if f"={models}" in index.names.get(column, "") else models, index.badges.get(column[0], "")))))
 
 
 def dataset_cell(index: Index, name: str) -> Cell:

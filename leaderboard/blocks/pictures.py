@@ -10,7 +10,7 @@ from harness.results.decision_rows import VoteCount
 from harness.results.power import Power
 from harness.results.rows import Example
 from leaderboard.blocks.tables import Block, Cell, Facts, Picture
-from leaderboard.model import sentences
+from leaderboard.model import sentences, titles
 from leaderboard.model.cost import costs
 from leaderboard.model.holds_up import Mean
 from leaderboard.model.index import Column, Index
@@ -53,7 +53,8 @@ def cost_picture(index: Index, question: Question, columns: Sequence[Column]) ->
                       for step in range(round(bottom * 10), round(top * 10) + 1))
     circles = "".join(f'<circle class="own" cx="{across(seconds)}" cy="{up(-value)}" r="4"/>'
                       for seconds, value, _ in points)
-    labels = [(across(seconds) + 7, up(-value) - 6, index.labels[column][:24]) for seconds, value, column in front]
+    labels = [(across(seconds) + 7, up(-value) - 6, titles.cut(index.labels[column], 24))
+              for seconds, value, column in front]
     names = "".join(f'<text x="{x}" y="{y}" class="n">{escape(name)}</text>' for rank, (x, y, name) in enumerate(labels)
                     if not any(abs(x - other_x) < NEAR[0] and abs(y - other_y) < NEAR[1]
                                for other_x, other_y, _ in labels[rank + 1:]))
@@ -89,7 +90,8 @@ def means_picture(index: Index, means: Mapping[Column, tuple[Mean, Mean]]) -> Pi
     rows = []
     for number, (column, (then, now)) in enumerate(shown.items()):
         line = TOP + LINE * number + LINE / 2
-        rows.append(f'<text x="{NAMES - 8}" y="{line + 4}" class="n e">{escape(index.labels[column][:34])}</text>'
+        name = escape(titles.cut(index.labels[column], 34))
+        rows.append(f'<text x="{NAMES - 8}" y="{line + 4}" class="n e">{name}</text>'
                     f'{span(then, line - 4, "axis")}{span(now, line + 4, "strokes")}'
                     f'<path class="people-mark" d="M{across(then.value)} {line - 4}m-3.5-3.5h7v7h-7z"/>'
                     f'<circle class="own" cx="{across(now.value)}" cy="{line + 4}" r="4"/>')

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
@@ -16,6 +16,7 @@ from harness.results.decision_rows import Firmness
 from harness.results.item_scores import slug
 from harness.results.rows import BoardId, Correlation, DatasetEntry, QualityEntry, Results, fitted
 from harness.results.rows import Target as Target
+from leaderboard.model import titles
 
 Column: TypeAlias = tuple[str, str]
 """A metric and one of its columns."""
@@ -43,7 +44,10 @@ class Index:
         self.badges = {entry.name: entry.badge for entry in results.metrics}
         self.dataset_paths = {entry.name: f"dataset/{slug(entry.name)}.html" for entry in results.datasets}
         self.metric_paths = {entry.name: f"metric/{slug(entry.name)}.html" for entry in results.metrics}
-        self.labels = _labels(results)
+        self.names = titles.names(results)
+        self.labels = titles.titles(self.names, results.metrics)
+        self.titles = {entry.name: entry.named or titles.short(entry.name) for entry in results.metrics}
+        self.titles |= {name: title for column, title in self.labels.items() for name in (column[1], "/".join(column))}
         self.correlations = {(row.dataset, row.quality, row.metric, row.column, row.statistic): row
                              for row in results.correlations}
         self.columns: dict[str, set[Column]] = defaultdict(set)  # with a correlation row, by dataset
@@ -57,7 +61,8 @@ class Index:
         self.fitted = fitted(results.metrics, results.datasets)
         self.firmness: dict[tuple[str, str, str], list[Firmness]] = defaultdict(list)  # by board, rule, among
         for place in results.firmness:
-            self.firmness[place.board, place.rule, place.among].append(place)
+            self.firmness[place.board, place.rule, place.among].append(
+                replace(place, tied=tuple(self.titles.get(name, name) for name in place.tied)))
         self._problems: dict[tuple[str, str], set[str]] = defaultdict(set)
         for skip in results.skips:
             self._problems[skip.dataset, skip.metric].add(f"skipped: {skip.reason}")
@@ -176,24 +181,3 @@ def split_order(split: str) -> tuple[int, str]:
 def plural(count: int, noun: str, nouns: str = "") -> str:
     """Format a number with its noun: 1 dataset, 2 datasets."""
     return f"1 {noun}" if count == 1 else f"{count} {nouns or noun + 's'}"
-
-
-def _labels(results: Results) -> dict[Column, str]:
-    """Label columns by their name if it identifies the metric, else with the metric before it.
-
-    Options appear once: `judge:relevance[lm=NAME]`, `deep-am-fm[lm=NAME] / am`.
-    """
-    columns = {(row.metric, row.column) for rows in (results.correlations, results.ranking) for row in rows}
-    columns |= {(entry.name, name) for entry in results.metrics for name in entry.columns}
-    shared = Counter(name for _, name in columns)
-    return {(metric, name): _label(metric, name, unique=shared[name] == 1) for metric, name in sorted(columns)}
-
-
-def _label(metric: str, name: str, *, unique: bool) -> str:
-    base, bracket, options = metric.partition("[")
-    source, colon, short = base.rpartition(":")
-    if name == metric:
-        return metric
-    if source + colon + name == metric or (unique and name.startswith(short)):
-        return source + colon + name
-    return f"{metric} / {name.removesuffix(bracket + options)}"

@@ -100,8 +100,9 @@ def _script(name: str, content: object) -> bytes:
 
 def _column(index: Index, column: Column) -> dict[str, Any]:
     cost = costs(index.results).get(column) or Cost("", fitted=False, seconds=math.nan)
-    return {"label": visible(index.labels[column]), "path": index.metric_paths.get(column[0], ""),
-            "metric": visible(column[0]), "badge": visible(index.badges.get(column[0], "")),
+    return {"label": visible(index.labels[column]), "name": visible(index.names[column]),
+            "path": index.metric_paths.get(column[0], ""), "metric": visible(column[0]),
+            "badge": visible(index.badges.get(column[0], "")),
             "family": visible(cost.family), "fitted": cost.fitted,
             "parameters": cost.parameters if math.isfinite(cost.size) else None, "control": is_control(index, column)}
 

@@ -57,9 +57,9 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   const asked = () => Numbers.questions.find((question) => question.board === choice.q);
-  const link = (column) => make("a", { href: columns[column].path }, columns[column].label);
+  const link = (column) => make("a", { href: columns[column].path, title: columns[column].name }, columns[column].label);
   const capitalised = (name) =>
-    (name.charAt(0).toUpperCase() + name.slice(1).replaceAll("-", " ")).replace("Roc auc", "ROC-AUC");
+    (name.charAt(0).toUpperCase() + name.slice(1).replaceAll(/[-_]/g, " ")).replace("Roc auc", "ROC-AUC");
 
   /* The answer */
 
@@ -91,14 +91,6 @@ document.addEventListener("DOMContentLoaded", () => {
   const ROWS = 12;
   const across = (value) => Math.round(1000 * (Math.min(Math.max(value, -0.1), 1) + 0.1) / 1.1);
 
-  /* Shorten a name: models without "encoder=" or "lm=", and only the end of long options, where columns differ. */
-  function shortened(label) {
-    const name = label.replace(/([[,])(encoder|lm)=/g, "$1");
-    const [metric, ...options] = name.split("[");
-    const left = 24 - metric.length;
-    return options.length && name.length > 26 && left > 4 ? `${metric}[…${options.join("[").slice(-left)}` : name;
-  }
-
   function svg(tag, attributes, ...children) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -126,8 +118,8 @@ document.addEventListener("DOMContentLoaded", () => {
       return [svg("path", { class: "span", d: `M${across(value - half)} ${y}H${across(value + half)}` }),
         svg("path", { class: "dot", d: `M${across(value)} ${y}h0` })];
     };
-    const name = (column) => make("li", { title: columns[column].label },
-      make("a", { href: columns[column].path }, shortened(columns[column].label)));
+    const name = (column) => make("li", { title: columns[column].name },
+      make("a", { href: columns[column].path }, columns[column].label));
     document.querySelector("figure.dots").replaceChildren(
       make("ol", { className: "names" }, ...first.map(name)),
       svg("svg", { class: "dots-plot", viewBox: `0 0 1000 ${10 * ROWS}`, preserveAspectRatio: "none", role: "img",
@@ -206,8 +198,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const find = choice.find.toLowerCase();
     lines.sort((first, second) => (order.get(first.column) ?? 1e6) - (order.get(second.column) ?? 1e6));
     for (const { row, column } of lines) {
-      const { label, path, metric, badge, family } = columns[column];
-      const matches = [label, path, metric, badge, family].join(" ").toLowerCase().includes(find);
+      const { label, name, path, metric, badge, family } = columns[column];
+      const matches = [label, name, path, metric, badge, family].join(" ").toLowerCase().includes(find);
       row.hidden = find ? !matches || !Ranking.isAllowed(choice, column) : !order.has(column);
       row.querySelector(".more").setAttribute("aria-expanded", String(choice.open === label));
     }
@@ -240,7 +232,8 @@ document.addEventListener("DOMContentLoaded", () => {
       .map(([label, , other]) => `${label} ${three(ranks[other] && ranks[other][3])}`);
     const terms = [
       ["Against the next", next === undefined ? "this is the last" : Compare.sentence(question, column, next)],
-      ["On each dataset", values.join(" · ")], ["Its other columns", others.join(" · ")]];
+      ["On each dataset", values.join(" · ")], ["Its other columns", others.join(" · ")],
+      ["To run it", `harness run --metric "${columns[column].metric}"`]];
     const list = make("dl", {}, ...terms.filter(([, text]) => text)
       .map(([term, text]) => make("div", {}, make("dt", {}, term), make("dd", {}, text))));
     if (Numbers.worst) addWorstReply(columns[column].metric, list);

@@ -160,12 +160,12 @@ def test_incomplete_or_empty_results_still_make_a_site(results: Results) -> None
     assert "No ranking" in summary(EMPTY)
 
 
-def test_label_has_its_options_once(results: Results) -> None:
+def test_name_has_its_options_once(results: Results) -> None:
     named = {("judge:fit[lm=x]", "fit[lm=x]"): "judge:fit[lm=x]",
              ("judge:fit[lm=x]", "fit-tone[lm=x]"): "judge:fit-tone[lm=x]",
              ("am-fm[lm=x]", "am-fm[lm=x]"): "am-fm[lm=x]", ("am-fm[lm=x]", "am[lm=x]"): "am-fm[lm=x] / am"}
     rows = tuple(replace(results.correlations[0], metric=metric, column=column) for metric, column in named)
-    assert make_index(replace(results, correlations=rows)).labels.items() >= named.items()
+    assert make_index(replace(results, correlations=rows)).names.items() >= named.items()
 
 
 @pytest.fixture(scope="module")

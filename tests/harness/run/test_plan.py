@@ -149,3 +149,19 @@ def test_metrics_without_weights_for_the_encoder_are_named(tiny_encoder: Path, t
     chosen = [metrics.choose(name) for name in ("deb", "length", "cosine", "mme-crs", "rank-average[inputs=length]")]
     assert untrained(chosen, Models(tmp_path, Choice(encoder=str(tiny_encoder)))) == ("deb", "mme-crs")
     assert untrained(chosen, Models(tmp_path)) == ()
+
+
+def test_titles_come_from_config_and_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text('[run]\nmetric = ["mix", "bleu"]\n[names]\nmix = "rank-average[inputs=length+distinct]"\n')
+    requested = parsed("--config", str(file), "--with", "short=length")
+    assert requested.metric == ("bleu", "mix=rank-average[inputs=length+distinct]")
+    made = plan.make(Selection(metrics=requested.metric, beside=requested.with_), Draws())
+    assert {pick.label: pick.title for pick in made.chosen} == {
+        "bleu": "", "length": "short", "rank-average[inputs=length+distinct]": "mix"}
+
+
+@pytest.mark.parametrize("metrics", [("bleu=length", "bleu"), ("a=length", "a=distinct")])
+def test_two_metrics_with_one_title_are_refused(metrics: tuple[str, ...]) -> None:
+    with pytest.raises(BadConfig, match="another title"):
+        plan.make(Selection(metrics=metrics), Draws())

@@ -108,13 +108,13 @@ def test_scripts_have_every_rank(full: Results) -> None:
         assert entry["board"] == question.name
         ranked = {column[1]: row for column, row in question.ranked.items()}
         for column, values in zip(data["columns"], entry["ranks"], strict=True):
-            row = ranked.get(column["label"])
+            row = ranked.get(column["name"])
             assert values == (row and [row.rank, row.low, row.high, round(row.value, 6), 0.0392])
 
 
 def test_scripts_have_every_comparison(full: Results) -> None:
     data, name = script_data(full), "persona-usr"
-    pairs = list(combinations([column["label"] for column in data["columns"]], 2))
+    pairs = list(combinations([column["name"] for column in data["columns"]], 2))
     (comparisons,) = (rows for rows in full.comparisons if (rows.dataset, rows.quality, rows.statistic) == (
         name, "Overall", "spearman"))
     targets = [(data["datasets"][target["dataset"]], target["quality"]) for target in data["targets"]]

@@ -1,0 +1,78 @@
+"""Short unique titles of columns, for people; files and commands use the full names.
+
+    rank-average[inputs=deb+judge:relevance[lm=qwen2.5]]     rank-average (deb + judge:relevance)
+    cosine[encoder=all-mpnet-base-v2]                        cosine (all-mpnet-base-v2)
+    the same, run as --metric "big cosine=cosine[...]"       big cosine
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from harness.results.rows import ColumnKey, MetricEntry, Results
+
+OBVIOUS = ("encoder", "lm", "model", "inputs", "url")
+"""Options whose values do not need their names."""
+LONGEST = 40
+INPUTS = 3
+"""The most inputs that a title lists; of more it names the first ones."""
+
+
+def names(results: Results) -> dict[ColumnKey, str]:
+    """Return the full name of each column, with the metric before it unless it identifies the metric.
+
+    Options appear once: `judge:relevance[lm=NAME]`, `deep-am-fm[lm=NAME] / am`.
+    """
+    columns = {(row.metric, row.column) for rows in (results.correlations, results.ranking) for row in rows}
+    columns |= {(entry.name, name) for entry in results.metrics for name in entry.columns}
+    shared = Counter(name for _, name in columns)
+    return {(metric, name): _name(metric, name, unique=shared[name] == 1) for metric, name in sorted(columns)}
+
+
+def _name(metric: str, name: str, *, unique: bool) -> str:
+    base, bracket, options = metric.partition("[")
+    source, colon, short = base.rpartition(":")
+    if name == metric:
+        return metric
+    if source + colon + name == metric or (unique and name.startswith(short)):
+        return source + colon + name
+    return f"{metric} / {name.removesuffix(bracket + options)}"
+
+
+def titles(names: Mapping[ColumnKey, str], metrics: Iterable[MetricEntry]) -> dict[ColumnKey, str]:
+    """Return a title for each column: that of its metric in the run, else the shortest that no other column has."""
+    named = {(entry.name, column): entry.named + f" / {column.partition('[')[0]}" * bool(number)
+             for entry in metrics if entry.named for number, column in enumerate(entry.columns)}
+    shown = {column: named.get(column) or cut(short(name), LONGEST) for column, name in names.items()}
+    for longer in (short, str):
+        used = Counter(shown.values())
+        shown = {column: title if used[title] == 1 else longer(names[column]) for column, title in shown.items()}
+    return shown
+
+
+def short(name: str) -> str:
+    """Shorten the options in a name."""
+    head, bracket, rest = name.partition("[")
+    options, closing, tail = rest.rpartition("]")
+    values = [_value(*option.partition("=")[::2]) for option in re.split(r",(?![^\[]*\])", options)]
+    return f"{head} ({', '.join(values)}){tail}" if bracket and closing else name
+
+
+def _value(option: str, value: str) -> str:
+    """Return the value of an option without its own options, of a model without its folder, of an address the host."""
+    plain = re.sub(r"\[[^\[\]]*\]", "", re.sub(r"https?://([^/]*).*", r"\1", value))
+    if option == "inputs":
+        inputs = plain.split("+")
+        listed = inputs if len(inputs) <= INPUTS else [*inputs[:INPUTS - 1], f"{len(inputs) - INPUTS + 1} more"]
+        return " + ".join(listed).strip()
+    if option in ("encoder", "lm"):
+        plain = plain.rpartition("/")[2].partition("@")[0]
+    return plain if option in OBVIOUS else f"{option}={plain}"
+
+
+def cut(text: str, width: int) -> str:
+    """Shorten a long text in the middle, since names of columns differ at both ends."""
+    left, right = (width - 1) - (width - 1) // 2, (width - 1) // 2
+    return text if len(text) <= width else f"{text[:left]}…{text[len(text) - right:]}"
