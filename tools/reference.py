@@ -208,7 +208,7 @@ def quality(quality: Quality) -> str:
 def results() -> Iterator[str]:
     yield from ("# Results", "", paragraphs(files.__doc__), "")
     kinds: list[type[Any]] = [kind for kind in vars(rows).values() if isinstance(kind, type)
-                              and dataclasses.is_dataclass(kind) and kind.__module__ == rows.__name__]
+                              and dataclasses.is_dataclass(kind) and kind.__module__.startswith("harness.results.")]
     for kind in [rows.Results, *(kind for kind in kinds if kind is not rows.Results)]:
         fields = ", ".join(f"`{field.name}` {plain(str(field.type))}" for field in dataclasses.fields(kind))
         yield from (f"## {kind.__name__}", "", inspect.getdoc(kind) or "", "", f"{fields}.", "")
