@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import numpy as np
 
@@ -50,6 +51,11 @@ class Judged:
     def rated(self) -> int:
         """Number of items with votes."""
         return int(np.isfinite(self.means).sum())
+
+    @property
+    def table(self) -> Array:
+        """Votes (most votes of an item, items), those of an item from the top, with NaN after the last."""
+        return np.array([*zip_longest(*self.votes, fillvalue=math.nan)], dtype=np.float64).reshape(-1, len(self.votes))
 
     @property
     def usable(self) -> bool:

@@ -14,12 +14,10 @@ from harness.results.rows import ColumnKey
 from harness.run.compare import by_rater, generator
 from harness.run.correlate import TargetData
 from harness.statistics.panel import Array, Codes, alike, folds, undefined
-from harness.statistics.permutation import below_draws
-from harness.statistics.pooled import ALPHA, all_pairs
-from harness.statistics.rank_intervals import TargetScores, correlations
+from harness.statistics.pooled import ALPHA, behind, contributions
+from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.reliability import SINGLE
 from harness.statistics.replacement import LEAST, HeldOut, on_scale, replacement
-from harness.statistics.significance import holm
 from harness.statistics.worth import worth
 
 DRAWS = 2000
@@ -55,11 +53,7 @@ def _votes(target: TargetData) -> tuple[Array, bool]:
     known = np.isfinite(table)
     if ((known & (known.sum(axis=0) > 1)).sum(axis=1) >= LEAST).sum() > 1:
         return table, False
-    votes = target.judged.votes
-    table = np.full((max(map(len, votes), default=0), len(votes)), np.nan)
-    for item, values in enumerate(votes):
-        table[:len(values), item] = values
-    return table, True
+    return target.judged.table, True
 
 
 def _numbers(target: TargetData, votes: Array, fold: Codes, epsilon: float, columns: Sequence[int], *,
@@ -88,14 +82,12 @@ def _tied_first(target: TargetData, seed: int, cache: Cache, fitted: Collection[
     The test is PERM-BOTH to first order, as of leads over several targets, with p by Holm over the other columns.
     """
     scores = TargetScores(target.dataset, target.judged.means, target.scores, target.units)
-    ((values,),) = correlations([scores])
+    values, sums = contributions(scores, "spearman", int(target.units.max()) + 1, {})
     order = [row for row in np.argsort(-values, kind="stable").tolist()
              if np.isfinite(values[row]) and target.names[row][0] not in fitted]
 
     def drawn() -> list[float]:
-        ordered = dataclasses.replace(scores, scores=target.scores[order])
-        (tests,) = all_pairs([ordered], np.ones((1, 1)), generator(seed, *target.key), DRAWS, leads=1)
-        return list(holm(below_draws(tests, DRAWS)[0, 1:]).tolist())
+        return list(behind(values[order], sums[order], generator(seed, *target.key), DRAWS).tolist())
 
     if not order:
         return set()

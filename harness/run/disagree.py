@@ -10,15 +10,15 @@ from harness.results.decision_rows import Disagreement, VoteCount
 from harness.run.correlate import TargetData
 from harness.run.intervals import STATISTIC
 from harness.statistics.disagreement import by_third, divergences, parts, spread
-from harness.statistics.firmness import Votes
+from harness.statistics.panel import Array
 
 FIFTHS, VALUES = 5, 7
 """Parts of the scores, and the most values of votes that are not put into ranges."""
 
 
-def disagreement(target: TargetData, votes: Votes) -> Iterator[Disagreement]:
+def disagreement(target: TargetData, votes: Array) -> Iterator[Disagreement]:
     """Yield each column on thirds of the raters' spread, with its divergence from the votes; none without either."""
-    spreads = spread(votes, len(target.judged.means))
+    spreads = spread(votes)
     apart = divergences(votes, target.scores).tolist()
     if not np.isfinite([*spreads, *apart]).any():
         return
@@ -28,21 +28,23 @@ def disagreement(target: TargetData, votes: Votes) -> Iterator[Disagreement]:
         yield Disagreement(*target.key, *name, *values, *items, divergence)  # type: ignore[call-arg]  # lists of three
 
 
-def vote_counts(target: TargetData, votes: Votes, fitted: Collection[tuple[str, str]]) -> Iterator[VoteCount]:
+def vote_counts(target: TargetData, votes: Array, fitted: Collection[tuple[str, str]]) -> Iterator[VoteCount]:
     """Yield the votes by fifth of the scores of the column with the highest correlation that was not fitted on them."""
     values = target.values(STATISTIC, "items")
     unseen = [index for index, (metric, _) in enumerate(target.names) if (metric, target.dataset) not in fitted]
     if values is None or not np.isfinite(values[unseen]).any():
         return
     best = unseen[int(np.nanargmax(values[unseen]))]
-    scores, ratings = target.scores[best], votes.values
+    scores, known = target.scores[best], np.isfinite(votes)
+    ratings = votes[known]
     if len(np.unique(ratings)) > VALUES:  # middles of equal ranges
         edges = np.linspace(ratings.min(), ratings.max(), FIFTHS + 1)
         ratings = ((edges[1:] + edges[:-1]) / 2)[np.searchsorted(edges[1:-1], ratings, side="right")]
     fifth = parts(np.where(np.isfinite(target.judged.means), scores, np.nan), FIFTHS)
+    of_vote = np.broadcast_to(fifth, votes.shape)[known]
     for number in range(FIFTHS):
         within = scores[fifth == number]
         for rating in np.unique(ratings).tolist() if len(within) else ():
-            count = int(((fifth[votes.items] == number) & (ratings == rating)).sum())
+            count = int(((of_vote == number) & (ratings == rating)).sum())
             yield VoteCount(*target.key, *target.names[best], number + 1, float(within.min()), float(within.max()),
                             rating, count)

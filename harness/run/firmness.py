@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from harness.results.decision_rows import Firmness
 from harness.results.item_scores import labels
 from harness.results.rows import BoardId, ColumnKey, RankingRow, Target
 from harness.run.compare import generator
-from harness.run.correlate import Judged, TargetData
+from harness.run.correlate import TargetData
 from harness.run.intervals import STATISTIC
 from harness.statistics import firmness
 from harness.statistics.influence import Influence
@@ -24,23 +23,17 @@ from harness.statistics.rank_intervals import TargetScores
 UNITS = ("datasets", "contexts", "votes")
 
 
-def votes(judged: Judged) -> firmness.Votes:
-    """Return the votes of a quality as arrays."""
-    return firmness.Votes(np.fromiter(chain.from_iterable(judged.votes), dtype=np.float64),
-                          np.repeat(np.arange(len(judged.votes)), list(map(len, judged.votes))))
-
-
 class FirstPlaces:
     """All targets with their votes, from which the first places of many boards are judged."""
 
-    def __init__(self, targets: Sequence[TargetData], every: Mapping[Target, firmness.Votes],
+    def __init__(self, targets: Sequence[TargetData], every: Mapping[Target, Array],
                  fitted: Collection[str], seed: int, cache: Cache) -> None:
         self._votes, self._fitted, self._seed, self._cache = every, fitted, seed, cache
         self._prepared: dict[str, dict[tuple[tuple[int, ...], bytes], Influence]] = {}
         self._contributions = functools.cache(self._contributed)
         self._targets = {target.key: target for target in targets}
-        self._digests = {key: digest(target.judged.means, target.scores, target.units, every[key].values,
-                                     every[key].items) for key, target in self._targets.items()}
+        self._digests = {key: digest(target.judged.means, target.scores, target.units, every[key])
+                         for key, target in self._targets.items()}
 
     def firmness(self, board: BoardId, origin: str, cells: Collection[Target], ranked: Sequence[RankingRow],
                  ) -> Iterator[Firmness]:
@@ -75,7 +68,8 @@ class FirstPlaces:
         tied = [name for name, value in zip(names[1:], p.tolist(), strict=True) if not value < ALPHA]
         rivals = [index for index, column in enumerate(columns) if column[0] != columns[0][0]]
         every = [self._votes[key] for key in keys]
-        of = [len(datasets), sum(table.shape[1] for table in sums), sum(len(table.values) for table in every)]
+        of = [len(datasets), sum(table.shape[1] for table in sums),
+              int(sum(np.isfinite(table).sum() for table in every))]
         removals: list[firmness.Removal | None] = [None, None, None]
         if rivals:
             board = firmness.Board(targets, values, weight, rivals)

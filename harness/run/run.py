@@ -23,7 +23,7 @@ from harness.run.rank import boards, ranking, unseen
 from harness.run.scores import Scored, Scoring
 from harness.run.workspace import Workspace
 from harness.scoring.lease import exclusive
-from harness.statistics.firmness import Votes
+from harness.statistics.panel import Array
 
 EVERY = "every metric"
 """Stands for the metric where a whole dataset was skipped or failed."""
@@ -36,7 +36,7 @@ class Collected:
     tables: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in TABLES})
     counted: defaultdict[tuple[str, str], set[Target]] = field(default_factory=lambda: defaultdict(set))
     data: list[TargetData] = field(default_factory=list)
-    votes: dict[Target, Votes] = field(default_factory=dict)
+    votes: dict[Target, Array] = field(default_factory=dict)
 
 
 def run(plan: Plan, work: Workspace) -> Results:
@@ -105,7 +105,7 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
             tables["correlations"] += correlate.correlations(target, [statistic], cache=cache)
         tables["comparisons"] += compare.comparisons(target, draws, cache) if cache else ()
         tables["reliability"] += agreement
-        collected.votes[target.key] = firmness.votes(target.judged)
+        collected.votes[target.key] = target.judged.table
         if cache:
             tables["decisions"] += decide.decisions(target, draws.epsilon, draws.seed, cache,
                                                     learned_here if dataset.kind == "real" else ())

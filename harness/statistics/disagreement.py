@@ -16,16 +16,13 @@ import numpy as np
 import scipy
 
 from harness.statistics.coefficients import spearmans_where_known
-from harness.statistics.firmness import Votes
 from harness.statistics.panel import Array, Codes, Vector
 
 
-def spread(votes: Votes, items: int) -> Vector:
-    """Return the standard deviation of the votes on each item; NaN below two votes."""
-    counts, sums = np.bincount(votes.items, minlength=items), np.bincount(votes.items, votes.values, items)
-    means = sums / np.maximum(counts, 1)
-    squares = np.bincount(votes.items, (votes.values - means[votes.items]) ** 2, items)
-    return np.where(counts > 1, np.sqrt(squares / np.maximum(counts, 1)).round(12), math.nan)
+def spread(votes: Array) -> Vector:
+    """Return the standard deviation of the votes (votes, items) on each item; NaN below two votes."""
+    deviations = np.ma.masked_invalid(votes).std(axis=0).filled(math.nan).round(12)
+    return np.where(np.isfinite(votes).sum(axis=0) > 1, deviations, math.nan)
 
 
 def parts(values: Vector, number: int) -> Codes:
@@ -42,14 +39,14 @@ def by_third(human: Vector, scores: Array, spreads: Vector) -> Array:
                             for number in range(3)])
 
 
-def divergences(votes: Votes, scores: Array) -> Vector:
+def divergences(votes: Array, scores: Array) -> Vector:
     """Return the mean divergence of each column; NaN for votes of more than two values, or scores beyond 0 and 1."""
     values = np.full(len(scores), math.nan)
-    levels = np.unique(votes.values)
+    levels = np.unique(votes[np.isfinite(votes)])
     if len(levels) != 2:
         return values
-    counts = np.bincount(votes.items, minlength=scores.shape[1])
-    share = np.bincount(votes.items, votes.values == levels[1], scores.shape[1]) / np.maximum(counts, 1)
+    counts = np.isfinite(votes).sum(axis=0)
+    share = (votes == levels[1]).sum(axis=0) / np.maximum(counts, 1)
     for column, row in enumerate(scores):
         rows = np.isfinite(row) & (counts > 0)
         if rows.any() and row[rows].min() >= 0 and row[rows].max() <= 1:

@@ -14,6 +14,7 @@ choice may be smaller. The CLOSEST rivals, by the number that the first order pr
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -28,14 +29,6 @@ from harness.statistics.ranks import ranks
 CLOSEST = 3
 EQUAL = 1e-12
 """Means that are closer are equal."""
-
-
-@dataclass(frozen=True, slots=True)
-class Votes:
-    """All votes on a target, and the item of each."""
-
-    values: Vector
-    items: Codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +86,21 @@ def contexts(board: Board, sums: Sequence[Array]) -> tuple[Removal | None, Seque
     return _greedy(board, table[:1] - table[board.rivals], board.rivals, without)
 
 
-def votes(board: Board, every: Sequence[Votes], rivals: Sequence[int]) -> Removal | None:
-    """Return the votes to remove, numbered over the targets, by their effect on the lead over some rivals."""
-    starts = np.cumsum([0, *(len(table.values) for table in every)])
-    effects = np.hstack([weight * _effects(target, table, [0, *rivals]) for weight, target, table in zip(
-        board.weight, board.targets, every, strict=True)])
+def votes(board: Board, tables: Sequence[Array], rivals: Sequence[int]) -> Removal | None:
+    """Return the votes to remove, numbered by target and item, by their effect on the lead over some rivals.
+
+    `tables` (votes, items) has the votes on each target, NaN if missing.
+    """
+    items = [np.nonzero(np.isfinite(table.T))[0] for table in tables]
+    values = [table.T[np.isfinite(table.T)] for table in tables]
+    starts = np.cumsum([0, *map(len, values)])
+    effects = np.hstack([weight * _effects(target, votes_on, rated, [0, *rivals])
+                         for weight, target, votes_on, rated in zip(board.weight, board.targets, values, items,
+                                                                    strict=True)])
 
     def without(units: Codes) -> dict[int, Vector]:
         parts = np.split(np.sort(units), np.searchsorted(np.sort(units), starts[1:-1]))
-        return {index: _without(board.targets[index].human, every[index], part - starts[index])
+        return {index: _without(board.targets[index].human, values[index], items[index], part - starts[index])
                 for index, part in enumerate(parts) if len(part)}
 
     return _greedy(board, effects[1:] - effects[:1], rivals, without)[0]
@@ -135,46 +134,37 @@ def _greedy(board: Board, effects: Array, rivals: Sequence[int], without: Callab
 
 def _first(true: Callable[[int], bool], guess: int, limit: int) -> int:
     """Return the smallest number up to a limit for which a condition becomes true, by bisection; 0 if none does."""
-    low, high = 0, min(max(guess, 1), limit)
-    while high > low and not true(high):
-        low, high = high, min(limit, high + max(1, high // 4))
-    if high <= low:
-        return 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if true(middle) else (middle, high)
-    return high
+    high = min(max(guess, 1), limit)
+    while high < limit and not true(high):
+        high = min(limit, high + max(1, high // 4))
+    first = bisect_left(range(1, high + 1), True, key=true) + 1
+    return first if first <= high else 0
 
 
 def _context(target: TargetScores) -> Codes:
     return np.arange(len(target.human)) if target.context is None else target.context
 
 
-def _without(human: Vector, every: Votes, removed: Codes) -> Vector:
+def _without(human: Vector, values: Vector, items: Codes, removed: Codes) -> Vector:
     """Return the mean ratings without some votes; NaN for an item that has none left."""
-    items = np.unique(every.items[removed])
-    kept = np.ones(len(every.values), dtype=np.bool_)
-    kept[removed] = False
-    counts = np.bincount(every.items[kept], minlength=len(human))[items]
-    sums = np.bincount(every.items[kept], every.values[kept], len(human))[items]
-    changed = human.copy()
-    changed[items] = np.divide(sums, counts, out=np.full(len(items), math.nan), where=counts > 0)
-    return changed
+    rest, rest_values = np.delete(items, removed), np.delete(values, removed)
+    counts, sums = np.bincount(rest, minlength=len(human)), np.bincount(rest, rest_values, len(human))
+    means = np.divide(sums, counts, out=np.full(len(human), math.nan), where=counts > 0)
+    return np.where(np.isin(np.arange(len(human)), items[removed]), means, human)
 
 
-def _effects(target: TargetScores, every: Votes, columns: Iterable[int]) -> Array:
+def _effects(target: TargetScores, values: Vector, items: Codes, columns: Iterable[int]) -> Array:
     """Return the change of each correlation if a vote is removed, to first order (columns, votes)."""
-    counts = np.bincount(every.items, minlength=len(target.human))
-    sums = np.bincount(every.items, every.values, len(target.human))
-    left = counts[every.items] - 1
-    after = np.divide(sums[every.items] - every.values, left, out=np.zeros(len(left)), where=left > 0)
-    before = target.human[every.items]
+    counts, sums = np.bincount(items, minlength=len(target.human)), np.bincount(items, values, len(target.human))
+    left = counts[items] - 1
+    after = np.divide(sums[items] - values, left, out=np.zeros(len(left)), where=left > 0)
+    before = target.human[items]
 
     def of_column(scores: Vector) -> Vector:
         known = np.isfinite(scores) & np.isfinite(target.human)
         h, z = (ranks(side[known]) - (known.sum() + 1) / 2 for side in (target.human, scores))
         (rho,), (influence,) = SpearmanInfluence(scores[None, known]).of(target.human[known])
-        order, row = np.argsort(target.human[known], kind="stable"), np.cumsum(known)[every.items] - 1
+        order, row = np.argsort(target.human[known], kind="stable"), np.cumsum(known)[items] - 1
         ratings = target.human[known][order]
         old, new = ([np.searchsorted(ratings, x, side) for side in ("left", "right")] for x in (before, after))
 
@@ -184,6 +174,6 @@ def _effects(target: TargetScores, every: Votes, columns: Iterable[int]) -> Arra
             return np.asarray((side[row] * (sum(new) - sum(old)) - passed) / 2)
 
         moved = change(z) / math.sqrt((h @ h) * (z @ z)) - rho * change(h) / (h @ h)
-        return np.where(known[every.items], np.where(left > 0, moved, -influence[row]), 0.0)
+        return np.where(known[items], np.where(left > 0, moved, -influence[row]), 0.0)
 
     return np.array([of_column(target.scores[column]) for column in columns])

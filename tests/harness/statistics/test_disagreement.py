@@ -7,12 +7,12 @@ import pytest
 from scipy.spatial.distance import jensenshannon
 
 from harness.statistics.disagreement import by_third, divergences, parts, spread
-from harness.statistics.firmness import Votes
 
 
 def test_spread_is_that_of_the_votes_on_an_item() -> None:
-    votes = Votes(np.array([1.0, 3, 5, 2, 2, 4]), np.array([0, 0, 2, 1, 1, 0]))
-    assert spread(votes, 4) == pytest.approx([np.std([1, 3, 4]), 0, math.nan, math.nan], nan_ok=True)
+    missing = math.nan
+    votes = np.array([[1, 2, 5, missing], [3, 2, missing, missing], [4, missing, missing, missing]])
+    assert spread(votes) == pytest.approx([np.std([1, 3, 4]), 0, math.nan, math.nan], nan_ok=True)
 
 
 def test_equal_values_stay_in_one_part() -> None:
@@ -25,19 +25,18 @@ def test_equal_values_stay_in_one_part() -> None:
 def test_a_metric_that_fails_on_disputed_items(rng: np.random.Generator) -> None:
     quality, noise = rng.normal(size=900), np.repeat([0.1, 0.5, 2.0], 300)
     votes = quality[:, None] + noise[:, None] * rng.normal(size=(900, 4))
-    table = Votes(votes.ravel(), np.repeat(np.arange(900), 4))
     scores = np.array([quality, np.where(noise > 1, rng.normal(size=900), quality), np.full(900, math.nan)])
-    values = by_third(votes.mean(axis=1), scores, spread(table, 900))
+    values = by_third(votes.mean(axis=1), scores, spread(votes.T))
     assert values[0, 0] > values[0, 1] > values[0, 2] > 0.4
     assert abs(values[1, 2]) < 0.2 < values[1, 1]
     assert np.isnan(values[2]).all()
 
 
 def test_divergence_equals_scipys(rng: np.random.Generator) -> None:
-    votes = Votes(rng.integers(2, size=40).astype(float), np.repeat(np.arange(10), 4))
-    share = votes.values.reshape(10, 4).mean(axis=1)
+    votes = rng.integers(2, size=(4, 10)).astype(float)
+    share = votes.mean(axis=0)
     score = rng.uniform(size=10)
     expected = np.mean([jensenshannon([1 - s, s], [1 - q, q], base=2) ** 2 for s, q in zip(score, share, strict=True)])
     values = divergences(votes, np.array([score, share, score + 1]))
     assert values == pytest.approx([expected, 0, math.nan], nan_ok=True)
-    assert np.isnan(divergences(Votes(np.arange(3.0), np.arange(3)), np.array([[0.1, 0.2, 0.3]]))).all()
+    assert np.isnan(divergences(np.arange(3.0)[None], np.array([[0.1, 0.2, 0.3]]))).all()

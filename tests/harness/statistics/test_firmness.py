@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness.statistics import firmness
-from harness.statistics.firmness import Board, Votes
+from harness.statistics.firmness import Board
 from harness.statistics.influence import Influence
 from harness.statistics.panel import Array
 from harness.statistics.pooled import contributions
@@ -16,7 +16,7 @@ from harness.statistics.rank_intervals import TargetScores
 COLUMNS = 4
 
 
-def made(rng: np.random.Generator, contexts: int, each: int, lead: float) -> tuple[Board, Array, Votes]:
+def made(rng: np.random.Generator, contexts: int, each: int, lead: float) -> tuple[Board, Array, Array]:
     """Return a board of one dataset, the contributions of its contexts, and three votes per item."""
     size = contexts * each
     quality = rng.normal(size=size)
@@ -28,7 +28,7 @@ def made(rng: np.random.Generator, contexts: int, each: int, lead: float) -> tup
     best = np.argsort(-values)
     board = Board([TargetScores("a", target.human, scores[best], target.context)], values[None, best], np.ones(1),
                   range(1, COLUMNS))
-    return board, sums[best], Votes(votes.ravel(), np.repeat(np.arange(size), 3))
+    return board, sums[best], votes.T
 
 
 def leads(board: Board, human: Array) -> bool:
@@ -68,11 +68,11 @@ def test_votes_are_removed_until_another_leads(rng: np.random.Generator) -> None
         board, _, every = made(rng, 30, 2, 0.2)
         removal = firmness.votes(board, [every], range(1, COLUMNS))
         assert removal is not None
-        kept = np.delete(np.arange(len(every.values)), removal.units)
-        ratings = [every.values[kept][every.items[kept] == item] for item in range(60)]
+        kept = np.delete(np.arange(every.size), removal.units)  # three votes per item, item by item
+        ratings = [every.T.ravel()[kept][kept // 3 == item] for item in range(60)]
         assert not leads(board, np.array([votes.mean() if len(votes) else math.nan for votes in ratings]))
     alone, _, _ = made(rng, 30, 2, 0.2)
-    single = Votes(alone.targets[0].human, np.arange(60))  # an item without its only vote counts no more
+    single = alone.targets[0].human[None]  # an item without its only vote counts no more
     removal = firmness.votes(alone, [single], range(1, COLUMNS))
     assert removal is not None
     assert not leads(alone, np.where(np.isin(np.arange(60), removal.units), np.nan, alone.targets[0].human))
