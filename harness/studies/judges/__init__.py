@@ -53,7 +53,7 @@ SENTENCES = {
     "paraphrase": ("other words", "scores correlate only {value} with those of the shipped words"),
     "verbosity": ("neutral sentence appended", "a neutral sentence moves scores by {value} standard deviations"),
     "length": ("length at equal ratings", "among equally rated replies, scores correlate {value} with length"),
-    "position": ("first of two replies", "the first of two replies wins {value} more often than half of the time"),
+    "position": ("first of two replies", "the share of pairs that the first reply wins lies {value} above one half"),
     "family": ("its own family", "replies of its family score {value} standard deviations above their ratings"),
     "unread": ("without a score", "a share of {value} of the questions was refused or got no readable answer"),
     "agreement": ("correlation with people", "a correlation with people ({value}) is not established"),
@@ -157,7 +157,8 @@ def _conditions(metric: Any, items: Sequence[Item], pairs: Sequence[tuple[Item, 
         conditions["longer"] = metric, [dataclasses.replace(item, response=dataclasses.replace(
             item.response, text=item.response.text.rstrip() + NEUTRAL)) for item in items if item.response]
     if pairs:
-        criterion = prompt.qualities[-1].description.strip() or prompt.qualities[-1].name
+        last, several = prompt.qualities[-1], len(prompt.qualities) > 1 and not prompt.rates
+        criterion = "all things considered" if several else last.description.strip() or last.name
         chooser = _asking(metric, dataclasses.replace(PAIRS, qualities=(
             dataclasses.replace(PAIRS.qualities[0], description=criterion),)))
         conditions |= {name: (chooser, [_both(*pair[::step]) for pair in pairs])

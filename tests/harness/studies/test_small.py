@@ -30,7 +30,7 @@ def test_an_audit_finds_a_judge_that_prefers_the_first_reply(home: Path, tmp_pat
     assert float(rows["paraphrase"]["value"]) < 0.9, "the toy answers by the text of the question"
     assert rows["unread"]["flagged"] == "False"
     assert "requests, about" in printed.err
-    assert "the first of two replies wins" in printed.out
+    assert "pairs that the first reply wins" in printed.out
 
 
 def test_only_judges_are_audited(home: Path, tmp_path: Path, invoke: Invoke) -> None:
