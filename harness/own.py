@@ -190,7 +190,7 @@ def _inline(values: Mapping[str, Any]) -> str:
 def card_text(table: ratings.Table, name: str, file: str) -> str:
     """Return a card under which a table is read as it was read without one."""
     read = table.columns
-    card = replace(table.dataset.card, name=name, qualities=tuple(
+    card = replace(table.dataset.card, name=name, title=name.replace("-", " ").capitalize(), qualities=tuple(
         replace(quality, dimension=private_dimension(quality.name, name)) for quality in table.dataset.card.qualities))
     columns = {{"context": "prompt" if read.single else "history"}.get(role, role): column
                for role, column in read.roles.items()}
@@ -303,10 +303,25 @@ def find(name: str, folder: Path) -> Path | None:
 def import_card(path: Path, home: Path) -> tuple[Dataset, tuple[str, ...]]:
     """Import a card and its file into the home, and register the dataset."""
     dataset, remarks = read_card(path).scaled()
-    if store.save_own(dataset, home):
-        sys.stderr.write(f"{dataset.card.name}: replaced in the home by the current content of {path}\n")
-    registry.know(home)
+    _store(dataset, home, str(path))
     return dataset, remarks
+
+
+def _store(dataset: Dataset, home: Path, source: str) -> None:
+    """Store a dataset in the home and register it; say if it replaces another, or if one has the same items."""
+    name = dataset.card.name
+    alike = [card.name for card in store.own_cards(home) if card.name != name
+             and (stored := store.note(home, card.name)) and stored.items == dataset.fingerprint]
+    is_new = store.note(home, name) is None
+    if store.save_own(dataset, home):
+        sys.stderr.write(f"{name}: replaced in the home by the current content of {source}\n")
+    elif is_new:
+        sys.stderr.write(f"{name}: stored; `harness run --all` includes it from now on. To remove it, delete "
+                         f"{name}.json and {name}.card.json in {home / 'datasets'}\n")
+    if alike:
+        sys.stderr.write(f"{name}: has the same items as {', '.join(alike)}; boards of your own data average over "
+                         f"both unless you name one by --dataset\n")
+    registry.know(home)
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,12 +351,8 @@ def import_table(source: sheet.Sheet, home: Path, reading: Reading) -> Dataset:
     name = table.dataset.card.name
     if name in registry.built_in():
         raise BadConfig(f"{source.file}: the project has a dataset {name!r}; choose another name")
-    stored = "" if store.note(home, name) else (
-        f"  stored as {name!r}: `harness run --all` includes it from now on; to remove it, delete {name}.json and "
-        f"{name}.card.json in {home / 'datasets'}\n")
-    sys.stderr.write("\n".join(table.report) + "\n" + stored)
-    store.save_own(table.dataset, home)
-    registry.know(home)
+    sys.stderr.write("\n".join(table.report) + "\n")
+    _store(table.dataset, home, source.file)
     return table.dataset
 
 

@@ -123,7 +123,7 @@ def make(selection: Selection, draws: Draws | None = None, *, examples: int = 0,
         if name.casefold() not in known:
             raise BadConfig(f"no quality {name!r} in these datasets; {nearest(name, known)}")
     cards = [card for card in cards if _matching(card.qualities, selection.qualities)]
-    chosen, broken = _choose(selection)
+    chosen, broken = choose(selection.metrics, selection.beside, selection.seed)
     return Plan(selection, tuple(cards), chosen, broken, draws or Draws(), examples, rescore, ratings, command)
 
 
@@ -134,16 +134,17 @@ def _in(card: DatasetCard, selection: Selection) -> bool:
     return not selection.languages or card.language in selection.languages
 
 
-def _choose(selection: Selection) -> tuple[tuple[Chosen, ...], tuple[tuple[str, str], ...]]:
+def choose(names: Sequence[str], beside: Sequence[str], seed: int,
+           ) -> tuple[tuple[Chosen, ...], tuple[tuple[str, str], ...]]:
     """Return the named metrics, else all, and the plug-ins that cannot be loaded with the reason."""
     chosen: dict[str, Chosen] = {}
     sources: dict[str, str] = {}
     broken = []
-    for name in (*(selection.metrics or metrics.names()), *selection.beside):
+    for name in (*(names or metrics.names()), *beside):
         try:
-            pick = metrics.choose(name, seed=selection.seed)
+            pick = metrics.choose(name, seed=seed)
         except BrokenPlugin as error:
-            if name in (*selection.metrics, *selection.beside):
+            if name in (*names, *beside):
                 raise
             broken.append((name, str(error)))
             continue

@@ -34,6 +34,7 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
                        epsilon=requested.epsilon)
     home = home_folder(requested.home)
     datasets.know(home)
+    plan.choose(requested.metric, requested.with_, requested.seed)  # refuses wrong names before a table is stored
     requested = dataclasses.replace(requested, dataset=tuple(sorted(
         own.import_paths(requested.dataset, home, own.Reading(requested.columns, requested.scale)))))
     selection = Selection(

@@ -180,10 +180,13 @@ class LanguageModel:
 
     def _pairs(self, pairs: Sequence[tuple[Before, str]], longest: int) -> list[Vectors]:
         afters = self._cut([after for _, after in pairs])
-        groups = _grouped(self._starts([before for before, _ in pairs], list(map(len, afters)), longest))
-        read = self._read([Following(list(start), small_trees([afters[index] for index in indices]))
-                           for start, indices in groups.items()])
-        return _in_order(groups, read)
+        starts = list(self._starts([before for before, _ in pairs], list(map(len, afters)), longest))
+        chains = _chained(starts, afters)
+        read = self._read([Following(starts[first], small_trees(
+            [starts[index][len(starts[first]):] + afters[index] for index in (first, *others)]))
+            for first, *others in chains])
+        likelihoods = _in_order(dict(enumerate(chains)), read)
+        return [values[len(values) - len(after):].copy() for values, after in zip(likelihoods, afters, strict=True)]
 
     def _means(self, befores: Sequence[Before], continuations: Sequence[str], longest: int) -> list[Vectors]:
         afters = self._cut(continuations)
@@ -229,6 +232,22 @@ class LanguageModel:
         readers = [Reader(network, device, self.tokenizer.pad, self._in_pieces)
                    for network, device in networks.workers(self.networks, self.machine)]
         return batches.run([unit.size for unit in units], [on(reader) for reader in readers])
+
+
+def _chained(starts: Sequence[list[int]], afters: Sequence[list[int]]) -> list[list[int]]:
+    """Return the indices of texts to read in one row: equal starts, or starts that go on where a continuation ends.
+
+    The turns of a dialogue, each after all before it, are such a chain, so that the dialogue is read once.
+    """
+    chains: list[list[int]] = []
+    for index in sorted(range(len(starts)), key=lambda index: (starts[index], index)):
+        last = chains[-1][-1] if chains else index
+        whole = starts[last] + afters[last]
+        if chains and (starts[index] == starts[last] or starts[index][:len(whole)] == whole):
+            chains[-1].append(index)
+        else:
+            chains.append([index])
+    return chains
 
 
 def _grouped(starts: Iterable[list[int]]) -> dict[tuple[int, ...], list[int]]:

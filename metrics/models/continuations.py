@@ -28,8 +28,8 @@ NEAR, ROUNDINGS = 0.01, 16
 TREES = 16
 """Most trees behind one reading of a text."""
 
-TREE = 128
-"""Most tokens in the continuations of one tree."""
+TREE = 256
+"""Most tokens in the continuations of one tree, beginnings shared with the one before not counted."""
 
 PIECES = "pieces"
 """The name of `attend` in transformers."""
@@ -60,12 +60,22 @@ class Following:
 def small_trees(afters: Sequence[list[int]]) -> list[list[list[int]]]:
     """Return trees of neighbouring continuations; small ones, since each tree attends to all of itself."""
     trees: list[list[list[int]]] = []
+    size = 0
     for after in afters:
-        if trees and sum(map(len, trees[-1])) + len(after) <= TREE:
+        added = len(after) - (_shared(trees[-1][-1], after) if trees else 0)
+        if trees and size + added <= TREE:
             trees[-1].append(after)
+            size += added
         else:
             trees.append([after])
+            size = len(after)
     return trees
+
+
+def _shared(first: list[int], second: list[int]) -> int:
+    """Return the number of tokens with which two texts begin alike."""
+    return next((index for index, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]),
+                min(len(first), len(second)))
 
 
 @dataclass(frozen=True, slots=True)

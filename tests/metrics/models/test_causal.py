@@ -54,6 +54,17 @@ def test_the_mean_is_minus_the_loss_of_transformers(model: LanguageModel) -> Non
     assert [values.size for values in model.log_likelihoods([("", ""), (CONTEXT, ""), ("", "a")])] == [0, 0, 1]
 
 
+def test_turns_of_a_dialogue_read_in_one_row_have_the_same_likelihoods(home: Path, tiny_lm: Path) -> None:
+    said = ("hello there", " what do you like?", " I like tea.", " so do I", " is it good?", " it is, I like it")
+    pairs = [("".join(said[:count]), said[count]) for count in range(1, len(said))]
+    expected = [fresh(home, tiny_lm).log_likelihoods([pair])[0] for pair in pairs]
+    model = fresh(home, tiny_lm)
+    chains = causal._chained(*([numbers(model, pair[side]) for pair in pairs] for side in (0, 1)))
+    assert len(chains) == 1
+    for values, wanted in zip(model.log_likelihoods(pairs), expected, strict=True):
+        np.testing.assert_allclose(values, wanted, **CLOSE)
+
+
 def test_batches_order_and_devices_change_nothing(home: Path, tiny_lm: Path) -> None:
     expected = fresh(home, tiny_lm).log_likelihoods(PAIRS)
     for choice in ({"batch_tokens": 1}, {"batch_tokens": 10_000}, {"device": "cpu,cpu", "batch_tokens": 60}):
