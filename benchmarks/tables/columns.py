@@ -17,39 +17,14 @@ from typing import Any
 from benchmarks.dataset import Level
 from benchmarks.errors import BadRecord, nearest
 from benchmarks.tables.sheet import Sheet
-from benchmarks.tables.votes import MISSING, Scale, elements, likely_order, scale_of
+from benchmarks.tables.votes import MISSING, NAMED, Scale, elements, likely_order, scale_of
 
-NAMES: dict[str, tuple[str, ...]] = {
-    "item": ("item", "item id", "id", "example id", "instance id", "sample id", "dialogue id", "dialog id",
-             "conversation id", "task id", "turn id", "response id", "uid", "guid"),
-    "response": ("response", "reply", "answer", "output", "completion", "generation", "model response", "bot response",
-                 "system response", "model output", "generated response", "generated text", "prediction", "candidate"),
-    "context": ("context", "history", "dialogue history", "dialog history", "conversation history", "messages",
-                "prompt", "user prompt", "question", "query", "input", "instruction", "user message", "message",
-                "user", "post"),
-    "dialogue": ("dialogue", "dialog", "conversation", "transcript", "chat"),
-    "system": ("system", "model", "bot", "chatbot", "model name", "model id", "system name", "system id", "llm",
-               "agent"),
-    "reference": ("reference", "references", "gold", "gold response", "gold answer", "ground truth", "target",
-                  "expected answer", "reference answer", "reference response", "human response"),
-    "fact": ("fact", "facts", "knowledge", "document", "documents", "passage", "passages", "evidence", "persona",
-             "grounding", "retrieved documents", "source document"),
-    "annotator": ("annotator", "annotator id", "rater", "rater id", "worker", "worker id", "coder", "evaluator",
-                  "judge id", "assessor", "participant", "participant id", "user id", "reviewer"),
-    "quality": ("quality", "dimension", "criterion", "criteria", "aspect", "attribute", "question name"),
-    "rating": ("rating", "score", "vote", "value", "label", "judgement", "judgment", "annotation", "grade"),
-    "language": ("language", "lang"),
-}
+NAMES: dict[str, tuple[str, ...]] = {role: tuple(names) for role, names in NAMED["roles"].items()}
 """Usual column names for each role, the most specific first."""
-WHOLE = {"prompt", "user prompt", "question", "query", "input", "instruction", "user message", "message", "user",
-         "post"}
-"""Names of contexts that are a single turn, even if they have several lines."""
 UNRATED = re.compile(r"\b(time(stamp)?|date|duration|seconds?|minutes|latency|cost|price|tokens?|length|words|chars|"
                      r"seed|index|turn|round|batch|hit|assignment|bleu|rouge|meteor|bert ?score|perplexity|ppl|unnamed|"
-                     r"column \d+|row|number|age|confidence)\b")
+                     r"column \d+|row|number|age|confidence|comments?|notes?|remarks?)\b")
 """Names of numeric columns that do not hold ratings."""
-RATER = {"rater", "annotator", "judge", "worker", "coder", "evaluator", "human", "expert", "assessor", "reviewer",
-         "person", "anno", "ann"}
 STATED = "as stated"
 """Reason for leaving out a column that the user ignores."""
 FIRST = "first"
@@ -159,7 +134,7 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
     else:
         for role in {"quality", "rating"} & roles.keys():  # one without the other is an ordinary column
             column = roles.pop(role)
-            if role == "rating" and not qualities and (scale := scale_of(profiles[column].values, scales)):
+            if not qualities and (scale := scale_of(profiles[column].values, scales)):
                 votes.insert(0, Votes(column, column, scale))
             else:
                 other[column] = "text without a role"
@@ -175,7 +150,8 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
                                               f"{labels}. Name one by --columns rating=COLUMN")
     left_out |= {name: why for name, why in other.items() if name not in roles.values()}
     context = next((name for name in stated if name != "context" and _role(name) == "context"), roles.get("context"))
-    return Recognised(roles, tuple(votes), _spelled(context or "") in WHOLE, bool(qualities), left_out, tuple(remarks))
+    single = _spelled(context or "") in NAMED["single"]
+    return Recognised(roles, tuple(votes), single, bool(qualities), left_out, tuple(remarks))
 
 
 def _stated(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
@@ -278,7 +254,8 @@ def _votes(columns: Sequence[str], profiles: Mapping[str, _Profile], scales: Seq
     for name in columns:
         profile, scale = profiles[name], scale_of(profiles[name].values, scales)
         if scale is None:
-            few = len(profile.values) <= min(10, profile.filled / 2) and max(map(len, profile.values)) <= LABEL
+            few = (len(profile.values) <= min(10, profile.filled / 2) and max(map(len, profile.values)) <= LABEL
+                   and not UNRATED.search(_spelled(name)))
             other[name] = _unordered(profile.values) if few and len(profile.values) > 1 else "text without a role"
         elif UNRATED.search(_spelled(name)):
             other[name] = "its name is not that of a rating"
@@ -317,7 +294,7 @@ def _quality_and_rater(column: str) -> tuple[str, str, bool]:
         return matched[1], matched[2], False
     words = _words(column)
     for place, word in enumerate(words):
-        if (stem := re.fullmatch(r"([a-z]+?)(\d*)", word)) and stem[1] in RATER:
+        if (stem := re.fullmatch(r"([a-z]+?)(\d*)", word)) and stem[1] in NAMED["raters"]:
             rest = words[place + 1:]
             rater, rest = (stem[2], rest) if stem[2] else (rest[0] if rest else "", rest[1:])
             return " ".join((*words[:place], *rest)) or "rating", rater, bool(rater)

@@ -25,18 +25,17 @@ from benchmarks.dataset import (
 from benchmarks.errors import BadRecord, raise_if_any
 from benchmarks.tables.columns import Recognised, StatedQuality, recognise
 from benchmarks.tables.sheet import Sheet
-from benchmarks.tables.votes import elements
+from benchmarks.tables.votes import NAMED, elements
 
-SPEAKERS = {"user": USER, "human": USER, "usr": USER, "customer": USER, "person": USER, "student": USER, "q": USER,
-            "question": USER, "a": USER, "speaker 1": USER, "system": SYSTEM, "assistant": SYSTEM, "bot": SYSTEM,
-            "model": SYSTEM, "ai": SYSTEM, "agent": SYSTEM, "chatbot": SYSTEM, "gpt": SYSTEM, "tutor": SYSTEM,
-            "answer": SYSTEM, "b": SYSTEM, "speaker 2": SYSTEM}
+SPEAKERS = {name: side for side, names in NAMED["speakers"].items() for name in names}
 MARK = re.compile(rf"^\s*({'|'.join(sorted(SPEAKERS, key=len, reverse=True))})\s*[:：]\s*",
                   re.IGNORECASE | re.MULTILINE)
-NAMED = re.compile(r"\s*([^:：]{1,30})[:：](?!//)\s*(.*)")
+SPOKEN = re.compile(r"\s*([^:：]{1,30})[:：](?!//)\s*(.*)")
 """A line of a dialogue with the name of its speaker."""
-SHOWN = 60
-"""Characters of a text shown in a report line."""
+TIME = re.compile(r"^\s*\[?\d{1,2}:\d\d(:\d\d)?(\s*[ap]m)?\]?\s*-?\s+(?=\D)", re.IGNORECASE | re.MULTILINE)
+"""The time in front of a turn."""
+SHOWN, FIRST = 60, 6
+"""Characters of a text in a report line, and last turns of the first item."""
 OUTLYING = 2.0
 """A single vote is reported if without it the range of the votes would be less than 1/OUTLYING."""
 
@@ -192,12 +191,12 @@ def turns(cell: Any, *, one: bool = False, last: str = USER) -> tuple[Utterance,
 
 def _spoken(text: str, level: str) -> tuple[Utterance, ...]:
     """Return the turns of a text with the speakers in front of them, in a dialogue by any name; else nothing."""
-    text = _unescaped(text)
+    text = TIME.sub("", _unescaped(text))
     if MARK.match(text):
         pieces = MARK.split(text)[1:]
         spoken = [(mark, said) for mark, said in zip(pieces[::2], pieces[1::2], strict=True)]
     else:
-        named = [NAMED.fullmatch(line) for line in text.splitlines() if line.strip()]
+        named = [SPOKEN.fullmatch(line) for line in text.splitlines() if line.strip()]
         if level == "turn" or not all(named):
             return ()
         spoken = [(line[1], line[2]) for line in named if line]
@@ -292,13 +291,13 @@ def _report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequen
     if votes <= rated:
         yield "  one vote per item: reliability cannot be estimated"
         names = [quality.name for quality in dataset.card.qualities]
-        if len(names) > 1 and len({quality.scale for quality in dataset.card.qualities}) == 1:
+        if len(names) > 1:
             listed = ", ".join((*names[:3], *(["..."] if len(names) > 3 else [])))
             yield f"  if {listed} are raters of one quality, name the columns rater_{names[0]}, ..."
     first = dataset.items[0]
     spoken = " | ".join(f"{turn.speaker}: {turn.text[:SHOWN]}{'...' if len(turn.text) > SHOWN else ''}"
-                        for turn in first.utterances[-3:])
-    yield f"  first item {'... | ' if len(first.utterances) > 3 else ''}{spoken}"
+                        for turn in first.utterances[-FIRST:])
+    yield f"  first item {'... | ' if len(first.utterances) > FIRST else ''}{spoken}"
 
 
 def _plural(count: int, noun: str) -> str:

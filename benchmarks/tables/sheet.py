@@ -35,6 +35,8 @@ FIELD = 1 << 24
 """Longest cell, in characters."""
 LABEL = 40
 """Characters of a name in a second header line, at most."""
+CODES = '{"ImportId"'
+"""Beginning of the line of codes that Qualtrics writes below the header."""
 PROBLEMS = 10
 """Largest number of problems in a message."""
 
@@ -245,9 +247,12 @@ def _header(file: str, head: Sequence[Row]) -> tuple[int, tuple[str, ...], list[
         raise BadRecord(file, None, "", "holds no rows")
     width = Counter(sum(map(bool, row)) for _, row in filled).most_common(1)[0][0]
     start = next((index for index, (_, row) in enumerate(filled) if sum(map(bool, row)) >= max(2, width / 2)), 0)
+    coded = next((index for index, (_, row) in enumerate(filled) if row[0].startswith(CODES)), 0)
+    start = coded - 1 if coded else start
     line, names = filled[start]
     remarks = [f"line {number} stands above the header and is passed over" for number, _ in filled[:start]]
-    below = [row for _, row in filled[start + 1:]]
+    line = filled[coded][0] if coded else line
+    below = [row for _, row in filled[max(start, coded) + 1:]]
     if _is_second_header(names, below):
         line, names = filled[start + 1][0], _merged(names, below[0])
         remarks.append("the header has two lines")

@@ -1,6 +1,7 @@
 """Votes as people write them in cells: numbers, fractions of a scale, and ordered labels.
 
     4    4.5    4,5    4/5    80 %    4 - good    (4) good        the number
+    ★★★★    ★★★★☆                                                 the number of stars
     yes, no; true, false; bad ... excellent; ...                  the position in the scale, from 0
     empty, N/A, none, ?, -                                        no vote
 """
@@ -11,33 +12,21 @@ import contextlib
 import json
 import math
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import Any
 
 from benchmarks.dataset import Quality
 from benchmarks.formats.official import LARGEST
 
-MISSING = {"", "n/a", "na", "nan", "none", "null", "-", "--", "–", "—", "?", "#n/a", "missing", "n.a."}
+NAMED: dict[str, Any] = tomllib.loads((files(__package__) / "names.toml").read_text(encoding="utf-8"))
+"""Usual names of columns and speakers, and known labels."""
+MISSING = frozenset(NAMED["missing"])
 NUMBER = re.compile(r"\(?\s*([+-]?\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?:/\s*\d+|%)?\s*\)?(?:\s*[-–:=.(]?\s*[^\W\d_].*)?",
                     re.IGNORECASE | re.DOTALL)
-SCALES: tuple[tuple[str, ...], ...] = (
-    ("no", "yes"), ("false", "true"), ("n", "y"), ("fail", "pass"), ("bad", "good"), ("unsafe", "safe"),
-    ("incorrect", "correct"), ("wrong", "right"), ("irrelevant", "relevant"), ("reject", "accept"),
-    ("no", "partly", "yes"), ("no", "partially", "yes"), ("no", "somewhat", "yes"), ("no", "to some extent", "yes"),
-    ("no", "maybe", "yes"), ("no", "unsure", "yes"), ("low", "medium", "high"), ("bad", "ok", "good"),
-    ("bad", "okay", "good"), ("poor", "fair", "good"), ("negative", "neutral", "positive"),
-    ("no", "mostly no", "mostly yes", "yes"), ("none", "some", "much"), ("bad", "poor", "fair", "good", "excellent"),
-    ("very poor", "poor", "fair", "good", "very good"), ("poor", "fair", "good", "very good", "excellent"),
-    ("very bad", "bad", "neutral", "good", "very good"), ("terrible", "bad", "okay", "good", "excellent"),
-    ("never", "rarely", "sometimes", "often", "always"), ("very low", "low", "medium", "high", "very high"),
-    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
-    ("strongly disagree", "disagree", "neither agree nor disagree", "agree", "strongly agree"),
-    ("not at all", "slightly", "moderately", "very", "extremely"),
-)
-"""Scales of labels, lowest first; the first that holds all labels of a column is taken."""
-
-
+SCALES = tuple(map(tuple, NAMED["scales"]))
 STRAY = 0.1
 """Largest share of non-numeric cells in a column that still counts as numeric."""
 
@@ -86,7 +75,10 @@ def number(cell: Any) -> float:
     """Return the number that a cell contains or starts with, or NaN."""
     if isinstance(cell, int | float) and not isinstance(cell, bool):
         return float(cell) if math.isfinite(cell) else math.nan
-    matched = NUMBER.fullmatch(str(cell).strip())
+    text = str(cell).strip()
+    if text and not text.strip("★☆⭐"):
+        return float(len(text) - text.count("☆"))
+    matched = NUMBER.fullmatch(text)
     return float(matched[1].replace(",", ".")) if matched else math.nan
 
 

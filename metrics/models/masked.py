@@ -2,8 +2,9 @@
 
 Each token is masked in turn and predicted from the others (pseudo-log-likelihood, Salazar et al. 2020), after a
 context or alone; only tokens of the text itself are masked. In a text of more than `copies` tokens several are masked
-at a time, `copies` tokens apart, so that it is read `copies` times and the cost grows with the length, not its square
-(docs/metrics.md compares the two).
+at a time, `copies` tokens apart, so that it is read `copies` times. By default a text is read 2 to 8 times, more than
+twice only if no more than `READ` tokens are read with its context, so that the cost grows with the length and not with
+its square (docs/metrics.md compares them).
 
 All likelihoods are natural logarithms. A text that is too long loses its end, a context its beginning
 (tokens.py). Weights are the checkpoint `mlm` (metrics/training/backbones), merged into a copy of the encoder.
@@ -32,8 +33,15 @@ from metrics.text.words import reply
 if TYPE_CHECKING:
     from metrics.models.adapters import Adapted
 
-COPIES = 8
-"""Default limit of masked copies of a text; one token in eight is then masked, close to the share in training."""
+BY_LENGTH = 0
+"""Read short texts more often than long ones."""
+FEWEST, MOST, READ = 2, 8, 64
+"""Masked copies of a text by length, and the tokens of all copies where there are more than the fewest; of eight
+copies, one token in eight is masked, close to the share in training."""
+
+BOUNDED = ("Long replies are read twice, half of their tokens masked at a time, shorter ones up to eight times within "
+           f"{READ} tokens.")
+"""The departure of metrics that use these likelihoods."""
 
 Pair = tuple[str, str]
 Copy = tuple[int, int]
@@ -62,13 +70,13 @@ class MaskedModel:
             body = networks.loaded("AutoModel", self.encoder.weights, machine).to(machine.devices[0])
             return networks.placed(Merged(self._head, body, self.mask), machine)
 
-    def log_likelihoods(self, pairs: Sequence[Pair], copies: int = COPIES) -> list[Vectors]:
+    def log_likelihoods(self, pairs: Sequence[Pair], copies: int = BY_LENGTH) -> list[Vectors]:
         """Return log p of every token of each second text given the rest of it and the first text, if any: (tokens,).
 
         Fewer `copies` are faster and less exact.
         """
-        if copies < 1:
-            raise BadOption(f"copies={copies}: a text is read once or more often")
+        if copies < 0:
+            raise BadOption(f"copies={copies}: a text is read once or more often, or by its length (copies=0)")
         key = (self.encoder.weights.identity, self._weights, "masked", copies)
         return self._memory.through(key, pairs, lambda missing: self._read(self._tokenized(missing), copies))
 
@@ -88,24 +96,25 @@ class MaskedModel:
 
     def _read(self, texts: Sequence[Tokenized], copies: int) -> list[Vectors]:
         """Return log p of every own token of each text; every copy is a row of a batch."""
-        rows = [(text, first) for text, tokens in enumerate(texts)
-                for first in range(min(copies, len(tokens.positions)))]
-        forwards = [self._on(*worker, texts, rows, copies)
+        counts = [copies or max(FEWEST, min(MOST, READ // len(tokens.ids))) for tokens in texts]
+        rows = [(text, first) for text, (tokens, count) in enumerate(zip(texts, counts, strict=True))
+                for first in range(min(count, len(tokens.positions)))]
+        forwards = [self._on(*worker, texts, rows, counts)
                     for worker in networks.workers(self.networks, self.encoder.machine)]
         lengths = [len(texts[text].ids) for text, _ in rows]
         likelihoods = [np.empty(len(tokens.positions), np.float32) for tokens in texts]
         for (text, first), values in zip(rows, self._batches.run(lengths, forwards), strict=True):
-            likelihoods[text][first::copies] = values
+            likelihoods[text][first::counts[text]] = values
         return likelihoods
 
     def _on(self, network: Any, device: str, texts: Sequence[Tokenized], rows: Sequence[Copy],
-            copies: int) -> Forward[Vectors]:
+            copies: Sequence[int]) -> Forward[Vectors]:
         import torch
 
         def forward(batch: Positions) -> list[Vectors]:
             chosen = [rows[position] for position in batch]
             inputs = padded([texts[text] for text, _ in chosen], self.encoder.tokenizer.pad)
-            places = [np.asarray(texts[text].positions[first::copies]) for text, first in chosen]
+            places = [np.asarray(texts[text].positions[first::copies[text]]) for text, first in chosen]
             inputs["rows"] = np.repeat(np.arange(len(chosen)), list(map(len, places)))
             inputs["places"] = np.concatenate(places)
             masked = inputs["rows"], inputs["places"]
@@ -130,7 +139,7 @@ def mask_of(encoder: Encoder) -> int:
 
 
 def log_likelihoods(items: Sequence[Item], model: MaskedModel, context: Literal["none", "last"] = "none",
-                    copies: int = COPIES) -> list[Vectors]:
+                    copies: int = BY_LENGTH) -> list[Vectors]:
     """Return log p of every token of each response, alone or after the last utterance of its context, if any."""
     before = [item.context[-1].text.strip() if context == "last" and item.context else "" for item in items]
     return model.log_likelihoods([(said, reply(item).strip()) for said, item in zip(before, items, strict=True)],

@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models.masked import COPIES, log_likelihoods
+from metrics.models.masked import BOUNDED, BY_LENGTH, log_likelihoods
 from metrics.models.service import Models
 
 
@@ -29,11 +29,11 @@ class Specificity:
         models=("encoder",), checkpoints=("mlm",), paper="https://arxiv.org/abs/2206.09403",
         trained_on="dialogues of DailyDialog, EmpatheticDialogues, PersonaChat, Topical-Chat, Wizard of Wikipedia",
         notes="sm-ll and sm-ppl rise with specificity, sm-nce falls.",
-        system="same method, smaller model", fitted_on="dialogues", departures=(
+        system="same method, smaller model", fitted_on="dialogues", revision=2, departures=(
             ("The masked model is the encoder with adapters of 0.8 MB, not a SimCSE trained on DailyDialog; "
-             "tokens are masked, not words."),))
+             "tokens are masked, not words."), BOUNDED))
     encoder: str = ""
-    copies: int = COPIES
+    copies: int = BY_LENGTH
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """LL from 0 up, NCE at most 0, PPL from 1 up; NaN for a response without a token."""

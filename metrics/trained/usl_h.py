@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.metric import Column, Columns, MetricCard
-from metrics.models.masked import log_likelihoods
+from metrics.models.masked import BOUNDED, log_likelihoods
 from metrics.models.readings import pairs, responses
 from metrics.models.service import Models
 from metrics.training.examples import FIVE, following, some_replies, whole_or_broken
@@ -42,9 +42,9 @@ class UslH(Trainable):
         models=("encoder",), checkpoints=("usl-h-vup", "usl-h-nup", "mlm"), paper="https://aclanthology.org/2020.coling-main.368",
         trained_on=", ".join(FIVE),
         notes="usl-h and usl-h-nup need a context; usl-h-mlm rises with what is specific, and with length.",
-        system="another method", fitted_on="dialogues", departures=(
+        system="another method", fitted_on="dialogues", revision=2, departures=(
             "Heads on a frozen encoder, not a fine-tuned BERT; five corpora in place of DailyDialog.",
-            "Quartiles are those of held-out replies of the training, not of the dataset scored."))
+            "Quartiles are those of held-out replies of the training, not of the dataset scored.", BOUNDED))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(FIVE, steps=1_000, rate=2e-3, losses=("retrieval", "contrast"), parts={
             "vup": {"architecture": "utterance-head", "losses": ("labelled",)},

@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models.masked import mean_log_likelihoods
+from metrics.models.masked import BOUNDED, mean_log_likelihoods
 from metrics.models.readings import Pair, pairs, responses, spoken
 from metrics.models.service import Models
 from metrics.training.examples import FIVE, WHOLE, Contrast, following
@@ -46,10 +46,10 @@ class UsrMetric(Trainable):
         models=("encoder",), checkpoints=("usr-dr-c", "usr-dr-f", "usr-regression", "mlm"), paper="https://aclanthology.org/2020.acl-main.64",
         trained_on=", ".join(FIVE),
         notes="All but usr-mlm need a context; usr-dr-f needs facts, and usr takes it in where there are some.",
-        system="another method", fitted_on="dialogues", departures=(
+        system="another method", fitted_on="dialogues", revision=2, departures=(
             "Heads on a frozen encoder, not a RoBERTa fine-tuned on the target corpus.",
             "The regression tells true replies from false ones; the paper fits it to human ratings.",
-            "Retrieval finds the own reply in a batch, with the encoder's cosine as a feature."))
+            "Retrieval finds the own reply in a batch, with the encoder's cosine as a feature.", BOUNDED))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(FIVE, steps=1_000, rate=2e-3, network={"turns": 3}, losses=("retrieval",), parts={
             "dr-c": {"architecture": "match"}, "dr-f": {"architecture": "fact-match", "network": {}},

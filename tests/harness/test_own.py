@@ -171,6 +171,22 @@ def test_import_stores_a_table_and_says_how_to_remove_it(tmp_path: Path, home: P
     assert "no column holds ratings" in invoke("import", tmp_path / "talks.csv", status=2).err
 
 
+def test_a_table_says_what_it_replaces_and_what_it_repeats(tmp_path: Path, home: Path, invoke: Invoke) -> None:
+    rows = lines("question,answer,fun", "Hi,Yo,1", "Ho,Ye,2", "Q,A,3")
+    for name, content in (("tea", rows), ("tea", rows.replace("Yo,1", "Yo,3")), ("copy", rows)):
+        (tmp_path / f"{name}.csv").write_text(content)
+        printed = invoke("import", tmp_path / f"{name}.csv").err
+    assert "same items as tea" in printed
+    (tmp_path / "tea.csv").write_text(rows)
+    assert "tea: replaced" in invoke("import", tmp_path / "tea.csv").err
+
+
+def test_a_wrong_metric_is_refused_before_a_table_is_stored(tmp_path: Path, home: Path, invoke: Invoke) -> None:
+    (tmp_path / "tea.csv").write_text(lines("question,answer,fun", "Hi,Yo,1", "Ho,Ye,2", "Q,A,3"))
+    invoke("run", "--dataset", tmp_path / "tea.csv", "--metric", "lenght", status=2)
+    assert not (home / "datasets" / "tea.json").exists()
+
+
 def test_a_column_that_the_card_names_is_not_a_role(tmp_path: Path) -> None:
     content = "item,response,quality,score,overall\n1,Yo,3,1,5\n2,Hm,1,2,4\n"
     qualities = '[{name = "good", columns = ["quality"]}, "overall"]'

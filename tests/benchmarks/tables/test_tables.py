@@ -133,6 +133,19 @@ CASES = {
     "votes in a list": Case("t.json", json.dumps([{"reply": "Yo", "fun": [1, 2]}, {"reply": "Ye", "fun": [3, 3]}]),
                             {"fun": [[1, 2], [3, 3]]}),
     "an object of columns": Case("t.json", json.dumps({"response": ["Yo", "Ye"], "fun": [1, 2]}), {"fun": [[1], [2]]}),
+    "an export of Qualtrics": Case(
+        "t.csv", lines("ResponseId,Q1,Q2", "Response ID,Model response,How helpful?",
+                       '"{""ImportId"":""_recordId""}","{""ImportId"":""QID1""}","{""ImportId"":""QID2""}"',
+                       "R1,Yo,1", "R2,Ye,2", "R3,Ya,3"),
+        {"How helpful?": [[1], [2], [3]]}, {"item": "Response ID", "response": "Model response"}),
+    "stars and thumbs": Case("t.csv", lines("reply,stars,up", "Yo,★★,👍", "Ye,★★★★☆,👎", "Ya,★,👍"),
+                             {"stars": [[2], [4], [1]], "up": [[1], [0], [1]]}),
+    "a time in front of each turn": Case(
+        "t.csv", lines("chat,fun", '"[10:01] User: Hi\n[10:02] Bot: Yo",1', '"10:03:10 User: Ho\n10:04:00 Bot: Ye",2'),
+        {"fun": [[1], [2]]}, report=("first item user: Hi | system: Yo",)),
+    "a rating called quality, and comments of one word": Case(
+        "t.csv", lines("question,answer,quality,comments", "Hi,Yo,1,ok", "Ho,Ye,2,good", "Ha,Ya,3,ok", "Hu,Yu,1,ok"),
+        {"quality": [[1], [2], [3], [1]]}, report=("left out   comments",)),
     "true and false": Case("t.jsonl", lines(*(json.dumps({"reply": f"Yo {n}", "safe": bool(n % 2)}) for n in range(4))),
                            {"safe": [[0], [1], [0], [1]]}),
 }

@@ -77,8 +77,14 @@ def test_a_long_text_is_read_as_often_as_copies(model: MaskedModel) -> None:
                                           with_kwargs=True)
     model.log_likelihoods([("", "a b c d e f g h i j")], 4)
     assert sum(rows) == 4
-    with pytest.raises(BadOption, match="copies=0"):
-        model.log_likelihoods([("", text)], 0)
+    with pytest.raises(BadOption, match="copies=-1"):
+        model.log_likelihoods([("", text)], -1)
+
+
+def test_long_texts_are_read_twice_by_default_and_short_ones_token_by_token(model: MaskedModel) -> None:
+    for text, copies in (("i like tea", 64), ("a b c d e f g " * 12, 2)):
+        by_length, fixed = (model.log_likelihoods([("", text)], *option)[0] for option in ((), (copies,)))
+        np.testing.assert_allclose(by_length, fixed, atol=1e-5)
 
 
 def test_means_are_over_tokens_after_the_last_utterance(model: MaskedModel) -> None:
