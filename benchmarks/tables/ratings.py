@@ -27,7 +27,7 @@ from benchmarks.tables.columns import Recognised, StatedQuality, recognise
 from benchmarks.tables.sheet import Sheet
 from benchmarks.tables.votes import NAMED, elements
 
-SPEAKERS = {name: side for side, names in NAMED["speakers"].items() for name in names}
+SPEAKERS: dict[str, str] = {name: side for side, names in NAMED["speakers"].items() for name in names}
 MARK = re.compile(rf"^\s*({'|'.join(sorted(SPEAKERS, key=len, reverse=True))})\s*[:：]\s*",
                   re.IGNORECASE | re.MULTILINE)
 SPOKEN = re.compile(r"\s*([^:：]{1,30})[:：](?!//)\s*(.*)")
