@@ -101,8 +101,7 @@ def _development(comparison: PublishedComparison) -> Grid:
     complete = [row for row in comparison.rows if row.complete]
     best = [row for index, row in enumerate(complete) if index < MOST_COLUMNS or row.column in CONTROLS
             or measured.plain(row.column) == measured.plain("Deep AM-FM")]
-    rows = [(row.mean, f"{row.column} ({', '.join(row.models)})" if row.models else row.column, "this run", row.sets)
-            for row in best]
+    rows = [(row.mean, row.column, "this run", row.sets) for row in best]
     rows += [(row.mean, row.column, "challenge, as printed", row.sets) for row in comparison.challenge]
     rows.sort(key=lambda row: (-row[0], (row[1], row[2])))
     return Grid("dev-here", "This run beside the challenge: development datasets",

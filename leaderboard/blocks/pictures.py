@@ -5,17 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
+from typing import NamedTuple
 
 from harness.results.decision_rows import VoteCount
 from harness.results.power import Power
 from harness.results.rows import Example
-from leaderboard.blocks.tables import Block, Cell, Facts, Picture
+from leaderboard.blocks import cells
+from leaderboard.blocks.tables import Block, Cell, Dots, Facts, Picture
 from leaderboard.model import sentences, titles
 from leaderboard.model.cost import costs
 from leaderboard.model.holds_up import Mean
 from leaderboard.model.index import Column, Index
 from leaderboard.model.questions import Question
 
+RATERS = {"rater": "one rater against the others", "limit": "limit from rater noise"}
+"""Marks of a picture of dots, and their meanings."""
+INTERVALS = "Spearman correlation with 95 % intervals, which treat items as independent."
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, FLOOR = 720, 300, 44, 620, 14, 262
 NEAR = (90, 13)
 """Names closer than this, across and up, would overlap and are only in the caption."""
@@ -24,6 +29,48 @@ CHEAPEST = 0.01
 STRIP, EDGE, LOW = 400, 12, 140
 NAMES, LINE, MEANS = 230, 22, 12
 """Width of the names and height of a line of the picture of means; its best columns of each era."""
+
+
+class Dot(NamedTuple):
+    """A line of a picture of dots: a value with its interval, and another value beside it, NaN if unknown.
+
+    A printed value, which is not from this run, is drawn as a square.
+    """
+
+    name: Cell
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    other: float = math.nan
+    printed: bool = False
+
+
+def dots_picture(lines: Sequence[Dot], caption: str, keys: Mapping[str, str],
+                 marks: Mapping[str, tuple[float, float]]) -> Dots:
+    """Draw correlations as dots on one axis, over the known marks, each from its low to its high end."""
+    numbers = [number for line in lines for number in (line.value, line.low, line.other) if math.isfinite(number)]
+    low = -0.1 if min(numbers, default=0.0) >= -0.1 else -0.5
+    height = 10 * len(lines)
+
+    def across(value: float) -> int:
+        return round(1000 * (min(max(value, low), 1.0) - low) / (1 - low))
+
+    known = {"zero": (0.0, 0.0), **{kind: ends for kind, ends in marks.items() if math.isfinite(ends[0])}}
+    parts = [f'<path class="{kind}" d="M{across(start)} 0H{across(end)}V{height}H{across(start)}z"/>'
+             for kind, (start, end) in known.items()]
+    for number, line in enumerate(lines):
+        y = 10 * number + 5
+        parts += [f'<path class="{kind}" d="M{across(start)} {y}H{across(end)}"/>' for kind, start, end in (
+            ("span", line.low, line.high), ("printed" if line.printed else "dot", line.value, line.value),
+            ("other", line.other, line.other)) if math.isfinite(start)]
+    values = tuple(cells.number(line.value, 2) for line in lines)
+    text = f"{caption} {'; '.join(f'{line.name.text} {value}' for line, value in zip(lines, values, strict=True))}"
+    ticks = tuple(f"{step / 5:g}".replace("-", "−") for step in range(0 if low == -0.1 else -2, 6))
+    return Dots(
+        f'<svg class="dots-plot" viewBox="0 0 1000 {height}" preserveAspectRatio="none" role="img" '
+        f'aria-label="{escape(text)}">{"".join(parts)}</svg>', text, caption,
+        tuple(line.name for line in lines), values, ticks,
+        tuple((kind, words) for kind, words in keys.items() if kind not in marks or kind in known))
 
 
 def cost_picture(index: Index, question: Question, columns: Sequence[Column]) -> Picture | None:

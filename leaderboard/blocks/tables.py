@@ -121,6 +121,19 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
+class Dots(Picture):
+    """A picture of dots on one axis: `svg` is drawn between the names and the values of its lines.
+
+    `keys` are the classes of its marks with their meanings.
+    """
+
+    names: tuple[Cell, ...] = ()
+    values: tuple[str, ...] = ()
+    ticks: tuple[str, ...] = ()
+    keys: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """The question of the front page and its answer; scripts add the choices and a picture of the best."""
 

@@ -16,14 +16,22 @@ from leaderboard.blocks.boards import CONTROL, dataset_board
 from leaderboard.blocks.cells import column_cell, known_cell, lead_marks, leaders, missing
 from leaderboard.blocks.decisions import EXPLAINED as DECISIONS
 from leaderboard.blocks.decisions import best, by_target, decision_table, limits
-from leaderboard.blocks.pictures import example_blocks, power_picture, vote_picture
+from leaderboard.blocks.pictures import (
+    INTERVALS,
+    RATERS,
+    Dot,
+    dots_picture,
+    example_blocks,
+    power_picture,
+    vote_picture,
+)
 from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Row, Section, Table, numeric
-from leaderboard.model.index import ONE_RATER, Index, main_quality, make_index
-from leaderboard.model.questions import LIMIT, rater_limit
+from leaderboard.model.index import ONE_RATER, Column, Index, main_quality, make_index
+from leaderboard.model.questions import LIMIT, equals, rater_limit
 
 TWO = "2 only: a metric that merely tells the two apart may still correlate with people"
-ROWS = 20
-"""Listed columns; the downloads have all of them."""
+BEST, ROWS = 12, 20
+"""Drawn and listed columns; the downloads have all of them."""
 
 AGREE = ("One rater: one rater’s correlation with the mean of the others; not an upper bound. Reliability: of the mean "
          "of all votes, from split halves. Limit: its square root, roughly the highest correlation that an errorless "
@@ -51,13 +59,34 @@ def _page(index: Index, entry: DatasetEntry, points: ItemScores | None, pool: Po
     return Page(
         path=index.dataset_paths[entry.name], title=entry.title or entry.name, label=entry.name,
         detail=", ".join(filter(None, (split, entry.level, f"{entry.items} items"))),
-        sections=(Section("card", "The dataset",
+        sections=(*_best(index, entry), Section("card", "The dataset",
                           (_facts(entry, split, points, powers), _qualities(index, entry), Prose(AGREE),
                            *((power_picture(powers),) if powers else ()))),
                   Section("correlation", "Leading metrics", _leading(index, entry)), *_decisions(index, entry),
                   *((Section("systems", "Mean rating of each system", systems),) if systems else ()),
                   *_disagreement(index, entry), *_examples(index, entry)),
         group="Datasets", order=1)
+
+
+def _best(index: Index, entry: DatasetEntry) -> Iterator[Section]:
+    """Draw the best column of each metric on the main quality, between raters and the length of the reply."""
+    quality = main_quality(entry)
+    target = (entry.name, quality.name if quality else "")
+    columns: dict[str, Column] = {}
+    for column in sorted(index.columns[entry.name], key=lambda column: -np.nan_to_num(
+            index.value(target, column), nan=-math.inf)):
+        alike = equals(index.results).get(column, frozenset())
+        if math.isfinite(index.value(target, column)) and not alike & set(columns.values()):
+            columns.setdefault(column[0], column)
+    rows = [(column, row) for column in list(columns.values())[:BEST] if (row := index.correlation(target, column))]
+    one_rater, limit = (index.rater_agreement(target, method) for method in (ONE_RATER, LIMIT))
+    length = index.correlation(target, columns[CONTROL]) if CONTROL in columns else None
+    if rows:
+        yield Section("best", f"The best metrics: {target[1]}", (dots_picture(
+            [Dot(column_cell(index, column), row.value, row.low, row.high) for column, row in rows],
+            INTERVALS, {**RATERS, "length": "length of the reply"}, {
+                "rater": (one_rater, one_rater), "limit": (rater_limit(limit), rater_limit(limit)),
+                "length": (length.low, length.high) if length else (math.nan, math.nan)}),))
 
 
 def _facts(entry: DatasetEntry, split: str, points: ItemScores | None, powers: Sequence[Power]) -> Facts:

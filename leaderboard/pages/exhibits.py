@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from harness.results import heat_maps
 from harness.results.item_scores import slug
 from harness.results.rows import Exhibit, Grid, Results
-from leaderboard.blocks.tables import Cell, Heading, Page, Picture, Prose, Section, Table
+from leaderboard.blocks.cells import column_cell
+from leaderboard.blocks.pictures import Dot, dots_picture
+from leaderboard.blocks.tables import Cell, Dots, Heading, Page, Picture, Prose, Section, Table
+from leaderboard.model.index import Index, make_index
 
 NUMBER = re.compile(r"[−-]?\d+(\.\d+)?(e[−-]?\d+)?")
 """The number at the beginning of a cell: 0.31 ± 0.02, 88.3 %, 12 of 54."""
 SAMPLE, REAL = re.compile(r"\bsample\b"), re.compile(r"\breal\b")
+
+BESIDE_PRINT = ("metric or team", "whose")
+THIS_RUN, PRINTED = "this run", "challenge, as printed"
+"""The first columns of tables that mix this run with printed numbers, and the two kinds of rows."""
 
 LONG = 60
 """Longer tables are folded."""
 
 
 def build(results: Results) -> tuple[Page, ...]:
-    challenges = [Page(path="challenge.html", title=exhibit.title, label="Challenge", lead=exhibit.lead, order=5,
-                       sections=sections(exhibit)) for exhibit in results.exhibits if exhibit.kind == "challenge"]
+    index = make_index(results)
+    challenges = [Page("challenge.html", exhibit.title, "Challenge", sections(exhibit, index), exhibit.lead, order=5)
+                  for exhibit in results.exhibits if exhibit.kind == "challenge"]
     studies = sorted((_without_sample(exhibit, results) for exhibit in results.exhibits if exhibit.kind == "study"),
                      key=lambda exhibit: exhibit.name)
     return (*challenges[:1],
             *(Page(path=f"study/{slug(exhibit.name)}.html", title=exhibit.title or exhibit.name, label=exhibit.name,
-                   lead=exhibit.lead, detail=exhibit.title, sections=sections(exhibit), group="Studies", order=6,
+                   lead=exhibit.lead, detail=exhibit.title, sections=sections(exhibit, index), group="Studies", order=6,
                    markdown=False) for exhibit in studies if exhibit.grids))
 
 
@@ -38,15 +46,11 @@ def _without_sample(exhibit: Exhibit, results: Results) -> Exhibit:
     return exhibit if len(grids) == len(exhibit.grids) else replace(exhibit, grids=grids, maps=())
 
 
-def sections(exhibit: Exhibit) -> tuple[Section, ...]:
+def sections(exhibit: Exhibit, index: Index) -> tuple[Section, ...]:
     """Lay out an exhibit: the official table if any, a picture, the other tables, remarks, the command."""
-    captions = [grid.caption for grid in exhibit.grids]
     official = any(grid.name == "official" for grid in exhibit.grids)
-    tables = []
-    for number, grid in enumerate(exhibit.grids):
-        title = f"{grid.caption}: {grid.data}" if captions.count(grid.caption) > 1 and grid.data else grid.caption
-        shown = replace(grid, caption=grid.data, data="") if official else grid
-        tables.append(Section(f"table-{number}", title, (_table(shown, f"grid-{number}"),)))
+    tables = [Section(f"table-{number}", grid.caption, (*_picture(grid), _table(grid, f"grid-{number}", index)))
+              for number, grid in enumerate(exhibit.grids)]
     described = " ".join(map_.told for map_ in exhibit.maps)
     pictures = (Picture(heat_maps.drawn(exhibit.title, exhibit.maps), described),) if exhibit.maps else ()
     command = (Prose(exhibit.command, code=True),) if exhibit.command else ()
@@ -62,11 +66,28 @@ def _is_on_sample(grid: Grid) -> bool:
     return bool(SAMPLE.search(grid.data) and not REAL.search(grid.data))
 
 
-def _table(grid: Grid, anchor: str) -> Table:
+def _picture(grid: Grid) -> Iterator[Dots]:
+    """Draw the means of printed teams and of this run on one axis."""
+    if grid.head[:2] == BESIDE_PRINT:
+        lines = [Dot(Cell(name), float(value.replace("−", "-")), printed=whose != THIS_RUN)
+                 for name, whose, value, *_ in grid.rows]
+        yield dots_picture(lines, f"Spearman correlation, {grid.head[2]}.", {"dot": THIS_RUN, "printed": PRINTED}, {})
+
+
+def _table(grid: Grid, anchor: str, index: Index) -> Table:
     columns = list(zip(*grid.rows, strict=True)) or [()] * len(grid.head)
     headings = (Heading(grid.head[0], "stub"), *(Heading(text, "number" if _numeric(column) else "text")
                                                  for text, column in zip(grid.head[1:], columns[1:], strict=True)))
-    return Table.of(anchor, grid.caption, headings, (tuple(map(Cell, row)) for row in grid.rows), grid.data,
+    by_name = {column[1]: column for column in index.labels}
+
+    def name(row: Sequence[str]) -> Cell:
+        if grid.head[:2] != BESIDE_PRINT:
+            return Cell(row[0])
+        mine = row[1] == THIS_RUN and row[0] in by_name
+        return column_cell(index, by_name[row[0]]) if mine else Cell(row[0], sign=("■", PRINTED))
+
+    return Table.of(anchor, grid.data or grid.caption, headings,
+                    ((name(row), *map(Cell, row[1:])) for row in grid.rows),
                     folded=f"All {len(grid.rows)} rows" if len(grid.rows) > LONG else "")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median
 
 import numpy as np
 
@@ -13,19 +14,21 @@ from harness.results.rows import ItemScores, MetricEntry, QualityEntry, RankingR
 from harness.statistics.coefficients import spearmans, with_control_held
 from leaderboard.blocks import cells
 from leaderboard.blocks.boards import CONTROL, control_value
-from leaderboard.blocks.pictures import example_blocks
+from leaderboard.blocks.pictures import INTERVALS, Dot, dots_picture, example_blocks
 from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Row, Section, Table, numeric
 from leaderboard.model import sentences
 from leaderboard.model.boards import rank_interval
 from leaderboard.model.cost import costs
 from leaderboard.model.eras import parts
-from leaderboard.model.index import ONE_RATER, Column, Index, has_value, main_quality, make_index
+from leaderboard.model.index import ONE_RATER, Column, Index, Target, has_value, main_quality, make_index, once
 from leaderboard.model.questions import LEAST, LIMIT, Question, default, questions
 
 SCOPES = {"item": "item: the score of an item depends on that item only",
           "dataset": "dataset: the score of an item depends on the other items of its dataset"}
 SCORE_FILE = "submission"
 """The family of score files, whose making is unknown and which cannot be run."""
+DOTS = 24
+"""Targets that are all drawn; of more, only the main quality of each dataset."""
 ITEMS, QUESTIONS = 5, 8
 """Items shown on each side; questions on which the columns are compared."""
 
@@ -58,6 +61,7 @@ def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) ->
     sections = [Section("card", "About", _card(index, entry, firsts))]
     if best is not None:
         of_column = f": {index.labels[best]}" if len(columns) > 1 else ""
+        sections[:0] = _picture(index, best, of_column)
         published_of, published = _published(index, columns)
         sections += [Section(anchor, title, blocks) for anchor, title, blocks in (
             ("columns", "Columns", _columns(index, columns) if len(columns) > 1 else ()),
@@ -143,6 +147,34 @@ def _columns(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
             f"columns-table{part.suffix}", f"Mean Spearman of each column{f': {part.era.title}' if eras[1:] else ''}",
             (Heading("Column", "stub"), *numeric(*(question.title for question in shown))), rows, index.data()))
     return tuple(tables)
+
+
+def _picture(index: Index, column: Column, of_column: str) -> Iterator[Section]:
+    """Draw the correlations of a column beside the medians of all metrics: every target, or one of each dataset."""
+    rated = [(entry, quality) for entry in index.datasets for quality in entry.qualities if quality.rated]
+    if len(rated) > DOTS:
+        rated = [(entry, quality) for entry, quality in rated if quality == main_quality(entry)]
+    typical = medians(index.results)
+    lines = [Dot(Cell(", ".join(target), link=index.dataset_paths[target[0]]), row.value, row.low, row.high,
+                 typical.get(target, math.nan)) for target in ((entry.name, quality.name) for entry, quality in rated)
+             if (row := index.correlation(target, column)) and has_value(row)]
+    if lines:
+        yield Section("picture", f"Correlation with people{of_column}", (dots_picture(
+            lines, INTERVALS, {"other": "median of all metrics, of each its best column"}, {}),))
+
+
+@once
+def medians(results: Results) -> Mapping[Target, float]:
+    """Return the median over metrics of the correlation of their best column on each target, without controls."""
+    index = make_index(results)
+    best: dict[Target, dict[str, float]] = {}
+    for target in index.valued:
+        for column in index.columns[target[0]]:
+            value = index.value(target, column)
+            if math.isfinite(value) and not sentences.is_control(index, column):
+                metrics = best.setdefault(target, {})
+                metrics[column[0]] = max(value, metrics.get(column[0], -1.0))
+    return {target: median(metrics.values()) for target, metrics in best.items()}
 
 
 def _targets(index: Index, column: Column) -> tuple[Block, ...]:

@@ -110,7 +110,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const band = (kind) => {
       const [value, half] = question.marks[kind];
       const [low, high] = [across(value - half), across(value + half)];
-      return svg("path", { class: kind, d: `M${low} 0H${high}V${10 * ROWS}H${low}z` });
+      return svg("path", { class: kind, d: `M${low} 0H${high}V${10 * first.length}H${low}z` });
     };
     const dot = (column, line) => {
       const [, , , value, half] = ranks[column];
@@ -122,7 +122,7 @@ document.addEventListener("DOMContentLoaded", () => {
       make("a", { href: columns[column].path }, columns[column].label));
     document.querySelector("figure.dots").replaceChildren(
       make("ol", { className: "names" }, ...first.map(name)),
-      svg("svg", { class: "dots-plot", viewBox: `0 0 1000 ${10 * ROWS}`, preserveAspectRatio: "none", role: "img",
+      svg("svg", { class: "dots-plot", viewBox: `0 0 1000 ${10 * first.length}`, preserveAspectRatio: "none", role: "img",
         "aria-label": text }, ...marks.map(band), ...first.flatMap(dot)),
       make("ol", { className: "values", ariaHidden: "true" },
         ...first.map((column) => make("li", {}, valueOf(column).replace("-", "−")))),

@@ -1,4 +1,4 @@
-/* Sorting by a click on a heading, and CSV downloads, for every table. board.js keeps the order of a board in the
+/* Sorting by a click on a heading, CSV downloads, and a filter for long tables. board.js keeps the order of a board in the
    address. */
 "use strict";
 
@@ -14,6 +14,7 @@ function make(tag, attributes = {}, ...children) {
 }
 
 const Tables = (() => {
+  const LONG = 12; // rows that fit on a screen
   const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
   /* Return the main text of a cell, without small lines, footnotes, signs and buttons. */
@@ -92,8 +93,27 @@ const Tables = (() => {
     table.caption?.firstElementChild.after(button);
   }
 
+  /* Put a field above a long table that hides the rows without the typed text. */
+  function addFilter(table) {
+    const rows = [...table.querySelectorAll("tbody tr:not(.group)")];
+    if (rows.length <= LONG || table.matches(".ranked")) return;
+    const input = make("input", { type: "search", autocomplete: "off" });
+    const count = make("span", { className: "count", role: "status" });
+    input.addEventListener("input", () => {
+      const text = input.value.toLowerCase();
+      for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(text);
+      for (const body of table.tBodies) body.hidden = ![...body.rows].some((row) => !row.hidden && !row.matches(".group"));
+      count.textContent = text ? `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows` : "";
+    });
+    const label = make("label", { className: "field" }, make("span", {}, "Find in this table"), input);
+    table.closest(".scroll").before(make("div", { className: "find" }, label, count));
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
-    for (const table of document.querySelectorAll("main table")) equip(table);
+    for (const table of document.querySelectorAll("main table")) {
+      equip(table);
+      addFilter(table);
+    }
   });
   return { sort, equip };
 })();

@@ -10,7 +10,7 @@ from tests.browser.conftest import DESK, PHONE, Open, Site
 
 pytestmark = pytest.mark.browser
 
-CLIPPED = """() => [...document.querySelectorAll('main :is(th, td, dd, dt, li, p)')].filter(one =>
+CLIPPED = """() => [...document.querySelectorAll('main :is(th, td, dd, dt, li, p):not(.names > *)')].filter(one =>
     one.offsetParent && (one.scrollWidth > one.clientWidth + 1) && getComputedStyle(one).overflowX !== 'auto')
   .map(one => one.outerHTML.slice(0, 100))"""
 OVER = """() => [...document.querySelectorAll('.ranked tr')].filter(row => row.offsetParent).flatMap(row => {

@@ -154,3 +154,31 @@ def test_hostile_names_break_no_page_or_control(hostile_pages: Site, visit: Open
     assert page.url == address
     assert page.locator(".compared table").count() > 0
     assert page.evaluate("({}).polluted") is None
+
+
+@pytest.mark.parametrize("view", [DESK, PHONE], ids=["desk", "phone"])
+def test_long_tables_have_a_fixed_heading_and_a_filter(site: Site, visit: Open, view: Any) -> None:
+    for kind in ("dataset", "metric"):
+        page = visit(site.at(next(path for path in site.pages if path.startswith(kind))), viewport=view)
+        assert page.locator("main section").first.locator("figure.dots svg").count() == 1
+        long = page.locator("xpath=//div[contains(@class, 'scroll')][.//table]").filter(
+            has=page.locator("tbody tr:not(.group):nth-child(13)")).first
+        box = long.bounding_box()
+        assert box is not None
+        assert box["height"] < view["height"]
+        long.evaluate("one => { one.scrollTop = 200; }")
+        heading = long.locator("thead th").first.bounding_box()
+        after = long.bounding_box()
+        assert heading is not None
+        assert after is not None
+        assert 0 <= heading["y"] - after["y"] < 1
+        field = long.locator("xpath=preceding-sibling::div[@class='find'][1]//input")
+        rows = long.locator("tbody tr:not(.group)")
+        text = rows.first.locator("th").inner_text().splitlines()[0]
+        before = rows.count()
+        field.fill(text)
+        shown = long.locator("tbody tr:not(.group):visible").all_inner_texts()
+        assert all(text.lower() in row.lower() for row in shown)
+        assert 0 < len(shown) < before
+        field.fill("")
+        assert long.locator("tbody tr:not(.group):visible").count() == before

@@ -56,7 +56,7 @@ def test_late_early_undated_and_surplus_files_are_refused(root: Path, home: Path
     assert [entry.name for entry in files.whole.entries] == ["delta/1", "delta/2"]
     reasons = {refused.name: refused.reasons[0] for refused in files.refused}
     for name, words in (("delta/3", "after the challenge closed"), ("delta/4", "before the challenge opens"),
-                        ("delta/10", "exceeds the limit of 4"), ("beta/1", "on which date")):
+                        ("delta/10", "exceeds the limit of 4"), ("beta/1", "has no date")):
         assert words in reasons[name]
 
 

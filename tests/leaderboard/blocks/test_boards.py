@@ -14,7 +14,7 @@ from leaderboard.model.boards import overall_boards
 from leaderboard.model.index import make_index
 from leaderboard.pages import exhibits
 from leaderboard.pages.exhibits import sections
-from tests.leaderboard.conftest import SCRIPT, quality, row
+from tests.leaderboard.conftest import EMPTY, SCRIPT, quality, row
 from tests.leaderboard.large import exhibit
 
 
@@ -81,7 +81,7 @@ SAMPLE = "the bundled sample (made by a script, simulated raters)"
 
 
 def test_exhibit_has_an_escaped_picture_and_sortable_tables() -> None:
-    pictures, table, remarks, repeat = sections(exhibit())
+    pictures, table, remarks, repeat = sections(exhibit(), make_index(EMPTY))
     (picture,), (shown,) = pictures.blocks, table.blocks
     assert isinstance(picture, Picture)
     root = ET.fromstring(picture.svg)  # noqa: S314  (our own)
