@@ -49,7 +49,7 @@ def _without_sample(exhibit: Exhibit, results: Results) -> Exhibit:
 def sections(exhibit: Exhibit, index: Index) -> tuple[Section, ...]:
     """Lay out an exhibit: the official table if any, a picture, the other tables, remarks, the command."""
     official = any(grid.name == "official" for grid in exhibit.grids)
-    tables = [Section(f"table-{number}", grid.caption, (*_picture(grid), _table(grid, f"grid-{number}", index)))
+    tables = [Section(f"table-{number}", grid.caption, (*_picture(grid, index), _table(grid, f"grid-{number}", index)))
               for number, grid in enumerate(exhibit.grids)]
     described = " ".join(map_.told for map_ in exhibit.maps)
     pictures = (Picture(heat_maps.drawn(exhibit.title, exhibit.maps), described),) if exhibit.maps else ()
@@ -66,11 +66,11 @@ def _is_on_sample(grid: Grid) -> bool:
     return bool(SAMPLE.search(grid.data) and not REAL.search(grid.data))
 
 
-def _picture(grid: Grid) -> Iterator[Dots]:
+def _picture(grid: Grid, index: Index) -> Iterator[Dots]:
     """Draw the means of printed teams and of this run on one axis."""
     if grid.head[:2] == BESIDE_PRINT:
-        lines = [Dot(Cell(name), float(value.replace("−", "-")), printed=whose != THIS_RUN)
-                 for name, whose, value, *_ in grid.rows]
+        lines = [Dot(_name(grid, row, index), float(row[2].replace("−", "-")), printed=row[1] != THIS_RUN)
+                 for row in grid.rows]
         yield dots_picture(lines, f"Spearman correlation, {grid.head[2]}.", {"dot": THIS_RUN, "printed": PRINTED}, {})
 
 
@@ -78,17 +78,17 @@ def _table(grid: Grid, anchor: str, index: Index) -> Table:
     columns = list(zip(*grid.rows, strict=True)) or [()] * len(grid.head)
     headings = (Heading(grid.head[0], "stub"), *(Heading(text, "number" if _numeric(column) else "text")
                                                  for text, column in zip(grid.head[1:], columns[1:], strict=True)))
-    by_name = {column[1]: column for column in index.labels}
-
-    def name(row: Sequence[str]) -> Cell:
-        if grid.head[:2] != BESIDE_PRINT:
-            return Cell(row[0])
-        mine = row[1] == THIS_RUN and row[0] in by_name
-        return column_cell(index, by_name[row[0]]) if mine else Cell(row[0], sign=("■", PRINTED))
-
     return Table.of(anchor, grid.data or grid.caption, headings,
-                    ((name(row), *map(Cell, row[1:])) for row in grid.rows),
+                    ((_name(grid, row, index), *map(Cell, row[1:])) for row in grid.rows),
                     folded=f"All {len(grid.rows)} rows" if len(grid.rows) > LONG else "")
+
+
+def _name(grid: Grid, row: Sequence[str], index: Index) -> Cell:
+    """Name a row; beside printed numbers, columns of this run have their titles, and teams are marked."""
+    if grid.head[:2] != BESIDE_PRINT:
+        return Cell(row[0])
+    column = next((column for column in index.labels if row[:2] == (column[1], THIS_RUN)), None)
+    return column_cell(index, column) if column else Cell(row[0], sign=("■", PRINTED))
 
 
 def _numeric(column: Iterable[str]) -> bool:
