@@ -12,15 +12,17 @@ Every command accepts `--home DIR`, the folder of imported data (default: HARNES
 from __future__ import annotations
 
 import argparse
+import difflib
 import errno
 import importlib
 import io
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
 import harness
 from benchmarks.errors import BenchmarkError, nearest
@@ -76,7 +78,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
     top.add_argument("--print-completion", action=_Completion, choices=("bash", "zsh", "tcsh"),
                      help="print a script for this shell that completes commands and flags")
     subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True,
-                                    parser_class=argparse.ArgumentParser)
+                                    parser_class=_CommandParser)
     for name, (text, examples) in helps().items():
         sub = subparsers.add_parser(name, help=text, description=f"{text}\n\n{textwrap.indent(examples, '  ')}",
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -87,6 +89,19 @@ def parser(only: str = "") -> argparse.ArgumentParser:
             command.configure(sub)
             sub.set_defaults(execute=command.run, refuse=sub.error)
     return top
+
+
+class _CommandParser(argparse.ArgumentParser):
+    """The parser of one command; an error is one line that suggests the nearest flag or value."""
+
+    def error(self, message: str) -> NoReturn:
+        if unknown := re.fullmatch(r"unrecognized arguments: (-\S+).*", message):
+            close = difflib.get_close_matches(unknown[1], self._option_string_actions, n=1)
+            message += f"; did you mean {close[0]}?" if close else ""
+        elif choice := re.fullmatch(r"argument \S+: invalid choice: '(.*)' \(choose from (.*)\)", message):
+            known = re.findall(r"[^', ]+", choice[2])
+            message = f"unknown {choice[1]!r}; {nearest(choice[1], known)}"
+        raise BadConfig(f"{self.prog.removeprefix('harness ')}: {message} (flags: `{self.prog} --help`)")
 
 
 class _Parser(argparse.ArgumentParser):

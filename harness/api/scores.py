@@ -41,16 +41,19 @@ ALIKE = 0.75
 
 
 def score(
-    metric: str, items: Dataset | Sequence[Item | Mapping[str, Any]] | Any, *, encoder: str = "", lm: str = "",
-    vectors: str = "", device: str = "auto", precision: str = "auto", batch_tokens: int | None = None, seed: int = 0,
-    home: Path | str | None = None, offline: bool = False,
+    metric: str, items: Dataset | Sequence[Item | Mapping[str, Any]] | Mapping[str, Any] | Any, *, encoder: str = "",
+    lm: str = "", vectors: str = "", device: str = "auto", precision: str = "auto", batch_tokens: int | None = None,
+    seed: int = 0, home: Path | str | None = None, offline: bool = False,
 ) -> dict[str, Column]:
     """Return the columns of a metric, a score per item: higher is better, NaN is missing.
 
     `metric` and the keywords are those of `harness run`. Raise CannotScore if no item has what the metric needs. On a
     Dataset, a composition uses the same weights as in a run, on other items those fitted on all datasets.
     """
+    if not isinstance(metric, str):
+        raise BadConfig(f"metric: expected one name, got {type(metric).__name__}; call score once per metric")
     chosen = registry.choose(metric, seed=seed).metric
+    items = [items] if isinstance(items, Mapping) else items
     dataset = items if isinstance(items, Dataset) else dataset_of(list(map(_item, range(len(items)), _rows(items))))
     if not dataset.items:
         raise CannotScore("there are no items")
@@ -95,7 +98,7 @@ def _item(index: int, record: Item | Mapping[str, Any]) -> Item:
     else:
         back = (USER, SYSTEM) if len(_list(where, "context", record)) % 2 else (SYSTEM, USER)
         context = _turns(where, "context", record, back)
-        response = Utterance(SYSTEM, _text(f"{where}.response", record["response"] or ""))
+        response = Utterance(SYSTEM, _text(f"{where}.response", record["response"]))
     weighted = (entry if isinstance(entry, Mapping) else {"text": entry}
                 for entry in _list(where, "references", record))
     references = tuple(Reference(text, float(entry.get("weight", 1.0))) for entry in weighted

@@ -47,6 +47,9 @@ class Selection:
     def has(self, dataset: str, quality: str) -> bool:
         return (dataset, quality) in self.targets
 
+    def has_row(self, row: Correlation) -> bool:
+        return self.has(row.dataset, row.quality) and (not self.columns or row.column in self.columns)
+
     def entry(self, target: Target) -> DatasetEntry:
         return next(entry for entry in self.results.datasets if entry.name == target[0])
 
@@ -58,7 +61,7 @@ class Selection:
         """Return the correlations of each target, the best first."""
         correlations: dict[Target, list[Correlation]] = {}
         for row in self.results.correlations:
-            if row.statistic == self.statistic and math.isfinite(row.value) and self.has(row.dataset, row.quality):
+            if row.statistic == self.statistic and math.isfinite(row.value) and self.has_row(row):
                 correlations.setdefault((row.dataset, row.quality), []).append(row)
         return {target: sorted(rows, key=lambda row: (-row.value, row.column)) for target, rows in correlations.items()}
 

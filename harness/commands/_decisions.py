@@ -11,7 +11,7 @@ from harness.errors import BadConfig
 from harness.results.decision_rows import Decision
 from leaderboard.blocks.decisions import EXPLAINED, best, by_target, decision_table, limits
 from leaderboard.model.index import make_index, plural
-from leaderboard.render.text import WIDTH, plain, text
+from leaderboard.render.text import plain, text, width
 
 WIDE = 130
 """Width of the table, which has three columns of names."""
@@ -38,4 +38,4 @@ def decided(chosen: Selection) -> Iterator[str]:
         if more := len(of_kind) - len(shown):
             yield f"{plural(more, 'more row')}: --dataset, --quality and --metric select, --json prints all.\n"
         yield from (f"{limit}\n" for limit in limits(shown))
-    yield textwrap.fill(plain(EXPLAINED), WIDTH)
+    yield textwrap.fill(plain(EXPLAINED), width())

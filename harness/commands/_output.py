@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig
 from harness.results import exhibits, files
-from harness.results.rows import Results
+from harness.results.rows import Correlation, Results
 from leaderboard.blocks.tables import Cell, Heading, Kind, Table
 from leaderboard.render import text
 
@@ -28,11 +28,11 @@ def table(caption: str, heads: Iterable[tuple[str, Kind]], data: str, rows: Iter
                               (tuple(map(Cell, row)) for row in rows), data))
 
 
-def print_correlations(report: Results, wanted: Callable[[str, str], bool] = lambda dataset, quality: True) -> None:
+def print_correlations(report: Results, wanted: Callable[[Correlation], bool] = lambda row: True) -> None:
     """Print each correlation, with the split, origin and level of its dataset, as a line of JSON."""
     about = {entry.name: entry for entry in report.datasets}
     for row in report.correlations:
-        if wanted(row.dataset, row.quality):
+        if wanted(row):
             entry = about[row.dataset]
             sys.stdout.write(files.json_line(row, split=entry.split, origin=entry.origin, level=entry.level))
 

@@ -1,7 +1,7 @@
-"""`harness list datasets|metrics|models`: List datasets, metrics or pretrained models.
+"""`harness list datasets|metrics|models [TEXT]`: List datasets, metrics or pretrained models.
 
     harness list datasets
-    harness list metrics
+    harness list metrics lexical
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from metrics.models import catalogue, small_lm, weights
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", choices=("datasets", "metrics", "models"))
+    parser.add_argument("text", nargs="?", default="", metavar="TEXT", help="only lines that contain this text")
 
 
 def run(args: argparse.Namespace) -> int:
     for line in {"datasets": _datasets, "metrics": _metrics, "models": _models}[args.kind](args.home):
-        print(line)
+        if args.text.casefold() in line.casefold():
+            print(line)
     return 0
 
 

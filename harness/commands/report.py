@@ -42,8 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--latex", nargs="?", const="", metavar="BOARD",
                       help="print a board as a LaTeX table (default: the first)")
     add(parser, "dataset", "quality", default=[], help="only this dataset or quality; repeatable")
-    add(parser, "metric", default=[], help="with --compare: test this column, or the columns of this metric, instead "
-                                           "of the best column; with --decide: only these; repeatable")
+    add(parser, "metric", default=[], help="only this column, or the columns of this metric; with --compare: test it "
+                                           "instead of the best column; repeatable")
     add(parser, "statistic", "level", action="store")
     parser.add_argument("--test", choices=TEST_NAMES,
                         help="test for --compare or --clusters (default: perm-both, which swaps whole contexts; "
@@ -77,9 +77,10 @@ def run(args: argparse.Namespace) -> int:
     elif args.compare or args.clusters or args.statistic or args.level or args.draws:
         _restated(chosen, args, statistic, level)
     elif args.json:
-        print_correlations(results, chosen.has)
-    elif args.dataset or args.quality:
-        raise BadConfig("--dataset and --quality require --compare, --clusters, --decide, --statistic or --json")
+        print_correlations(results, chosen.has_row)
+    elif args.dataset or args.quality or args.metric:
+        raise BadConfig("--dataset, --quality and --metric require --compare, --clusters, --decide, --statistic or "
+                        "--json")
     else:
         print(summary(results))
     return 0
@@ -108,7 +109,7 @@ def _restated(chosen: Selection, args: argparse.Namespace, statistic: str, level
             sys.stdout.writelines(map(files.json_line, comparisons))
     elif args.json:
         rows = tuple(row for row in chosen.results.correlations if row.statistic == chosen.statistic)
-        print_correlations(dataclasses.replace(chosen.results, correlations=rows), chosen.has)
+        print_correlations(dataclasses.replace(chosen.results, correlations=rows), chosen.has_row)
     else:
         if leads:
             print(*(sentence for sentence, _ in leads), _comparisons.FAMILY, "", sep="\n")

@@ -67,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
     earlier = set[str]()
     with contextlib.suppress(BadReport):
         earlier = {entry.name for entry in files.read(requested.out).datasets}
+    _warn_of_replaced(sorted(earlier - {card.name for card in plan.cards}))
     results = carry_out(plan, work, requested)
     board = f"{summary(results)}\n"
     if requested.json:
@@ -75,7 +76,6 @@ def run(args: argparse.Namespace) -> int:
         print(board + _counts(results, work.progress.scored))
         if results.correlations or results.failures:
             print(_page(requested))
-            _warn_of_replaced(sorted(earlier - {entry.name for entry in results.datasets}))
     work.progress.terminal.line(work.progress.summary())
     if results.correlations and not (results.failures or work.progress.lacking):
         unchanged.note(requested.out, state, board + _counts(results, 0))
@@ -129,8 +129,8 @@ def _first_board(plan: Plan, work: Workspace, requested: Settings) -> None:
 def _warn_of_replaced(datasets: Sequence[str]) -> None:
     if datasets:
         more = f" and {len(datasets) - 3} more datasets" if datasets[3:] else ""
-        print(f"these results replace earlier ones that included {', '.join(datasets[:3])}{more}; use another --out to "
-              "keep both", file=sys.stderr)
+        print(f"replacing earlier results, which include {', '.join(datasets[:3])}{more}; --out DIR keeps both",
+              file=sys.stderr)
 
 
 def _page(requested: Settings) -> str:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import textwrap
 from pathlib import Path
@@ -22,7 +21,7 @@ from harness.run.prepare import choice
 from harness.run.settings import command_line, expanded, settings
 from harness.studies import Findings, StudyRequest, files, load, names
 from leaderboard.blocks.tables import Kind
-from leaderboard.render.text import WIDTH
+from leaderboard.render.text import width
 
 CHOOSING = ("metric", "dataset", "quality", "split", "folder")
 """Flags that only some studies support."""
@@ -97,6 +96,5 @@ def _print(findings: Findings) -> None:
         heads: list[tuple[str, Kind]] = [(name, "number" if column else "stub")
                                          for column, name in enumerate(grid.head)]
         print(table(grid.caption, heads, grid.data, grid.rows))
-    width = min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
     for remark in findings.remarks:
-        print(textwrap.fill(remark, width, break_on_hyphens=False))
+        print(textwrap.fill(remark, width(), break_on_hyphens=False))

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.corpora import corpora
+from benchmarks.corpora.files import CARDS
 from benchmarks.errors import BenchmarkError
 from harness.commands._arguments import add
 from harness.errors import BadConfig, HarnessError
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if args.seed < 0:
         raise BadConfig(f"--seed should be 0 or more, not {args.seed}")
     load = functools.cache(lambda name: corpora.load(name, args.home))
-    names = trainables.shipped() if args.all else tuple(trainables.by_recipe(name, args.recipe, args.encoder)
+    names = _shipped(args) if args.all else tuple(trainables.by_recipe(name, args.recipe, args.encoder)
                                                         for name in args.metric)
     several = len(names) > 1 or args.all
     lacking: dict[str, dict[str, str]] = {"failed": {}, "left out": {}}
@@ -80,6 +81,13 @@ def run(args: argparse.Namespace) -> int:
         rest = "".join(f"; {state}: {', '.join(reasons)}" for state, reasons in lacking.items() if reasons)
         print(f"{len(names) - sum(map(len, lacking.values()))} of {len(names)} are trained{rest}")
     return 1 if lacking["failed"] else 0
+
+
+def _shipped(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return all names to train; BadConfig if there is no corpus at all."""
+    if not args.corpus and not any(corpora.path(name, args.home).is_file() for name in CARDS):
+        raise BadConfig(f"no corpora in {args.home}; `harness import FOLDER` or `harness fetch --corpora` brings them")
+    return trainables.shipped()
 
 
 def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], several: bool) -> None:

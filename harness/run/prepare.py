@@ -70,6 +70,7 @@ def check(requested: Settings) -> None:
             (requested.examples < 0, f"--examples should be 0 or more, not {requested.examples}"),
             (requested.out.parts[:1] and requested.out.parts[0].endswith(":"),
              f"--out {requested.out.parts[0]}//...: should be a folder; --store URL keeps the scores elsewhere"),
+            (requested.out.is_file(), f"--out {requested.out}: is a file; name a folder"),
             (not 0 <= requested.timeout < math.inf, "--timeout should be 0 or more; 0 is for no limit"),
             (not 0 <= requested.gpus < math.inf or (requested.gpus and not ray),
              f"--gpus {requested.gpus:g}: should be 0 or more, and is for --executor ray"),

@@ -7,6 +7,7 @@ significantly) and the seconds per 1,000 items.
 from __future__ import annotations
 
 import math
+import shutil
 import textwrap
 import unicodedata
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from harness.results.rows import Results, Skip
 from harness.statistics import statistic_title
 from leaderboard.blocks.boards import average_cells, averages, board_table, cost_cell, dataset_board, letters
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
-from leaderboard.model import sentences
+from leaderboard.model import sentences, titles
 from leaderboard.model.boards import Board, overall_boards
 from leaderboard.model.cost import costs
 from leaderboard.model.eras import parts
@@ -26,9 +27,13 @@ from leaderboard.model.sentences import by_reason, pairs, why_no_board, without_
 from leaderboard.render.html import BANNER
 
 WIDTH = 110
+"""Columns, unless the terminal has fewer."""
+NARROWEST = 60
+ROWS = 20
+"""Rows of a table that are printed."""
 STATISTICS = 3  # as many as fit on a line
 SHORT = {"dev": "by dataset", "test": "by quality"}
-"""Headings of the averages that fit in 110 columns."""
+"""Short headings of the averages."""
 
 MOST_LETTERS = 12
 SHORTEST = 8
@@ -37,7 +42,7 @@ FEW_DATASETS, FEW_QUALITIES = 3, 5  # smaller results are printed in full
 
 
 def summary(results: Results) -> str:
-    """Format results as plain text, at most 110 columns wide; the sample only if there is no real data."""
+    """Format results as plain text as wide as the terminal; the sample only if there is no real data."""
     results = real_alone(results)
     index = make_index(results)
     tables = [block for part in parts(results) for block in _era(part.results)]
@@ -45,7 +50,7 @@ def summary(results: Results) -> str:
         tables.insert(0, _wrapped(BANNER))
     few = index.correlations and len(index.datasets) <= FEW_DATASETS and all(
         len(entry.qualities) <= FEW_QUALITIES for entry in index.datasets)
-    full = [text(dataset_board(index, entry, index.statistics[0])) for entry in index.datasets] if few else []
+    full = [_first_rows(dataset_board(index, entry, index.statistics[0])) for entry in index.datasets] if few else []
     failures = by_reason(Skip(row.dataset, row.metric, row.error) for row in results.failures)
     gaps = [_wrapped(f"Warning: {dataset}, {quality}: {warning}")
             for (dataset, quality), warning in index.warnings.items()]
@@ -60,23 +65,36 @@ def _era(results: Results) -> list[str]:
     """Format the answer to the first question of an era, and its boards."""
     index, first = make_index(results), default(questions(results))
     answer = [_wrapped(sentences.recommendation(index, first))] if first else []
-    return [*answer, *(text(_board_table(index, boards[:STATISTICS])) + _first_places(index, boards[0])
+    shown = STATISTICS if width() == WIDTH else 1
+    return [*answer, *(_first_rows(_board_table(index, boards[:shown])) + _first_places(index, boards[0])
                        for boards in overall_boards(results).values())]
 
 
-def text(table: Table, width: int = WIDTH) -> str:
-    """Render a table for the terminal, truncating names to fit the width."""
+def width(widest: int = WIDTH) -> int:
+    """Return the number of columns of the terminal, at most `widest`; `widest` for files and pipes."""
+    return min(widest, max(NARROWEST, shutil.get_terminal_size((widest, 24)).columns))
+
+
+def _first_rows(table: Table) -> str:
+    """Render the first rows of a table, and count the others."""
+    more = len(table.rows) - ROWS
+    return text(replace(table, groups={"": table.rows[:ROWS]})) + (
+        _wrapped(f"{plural(more, 'more row')} on the page and in `harness report --json`.") if more > 0 else "")
+
+
+def text(table: Table, widest: int = WIDTH) -> str:
+    """Render a table for the terminal, shortening names in the middle to fit the width."""
     rows = [tuple(Cell(heading.text) for heading in table.headings), *table.rows]
     texts = [list(map(_text, row)) for row in rows]
     sizes = [max(map(_width, column)) for column in zip(*texts, strict=True)]
     stub = next((position for position, heading in enumerate(table.headings) if heading.kind == "stub"), 0)
     sizes[stub] = max(SHORTEST, sizes[stub])
     names = [stub, *(position for position, heading in enumerate(table.headings) if heading.kind == "words")]
-    while sum(sizes) + 2 * (len(sizes) - 1) > width and max(sizes[name] for name in names) > SHORTEST:
+    while sum(sizes) + 2 * (len(sizes) - 1) > width(widest) and max(sizes[name] for name in names) > SHORTEST:
         sizes[max(names, key=lambda name: sizes[name])] -= 1
-    head, *lines = [_cut(line, width, "") for row, cells in zip(rows, texts, strict=True)
+    head, *lines = [_cut(line, width(widest), "") for row, cells in zip(rows, texts, strict=True)
                     for line in _lines(row, cells, sizes, table.headings, stub)]
-    title = textwrap.fill(plain(f"{table.caption}. {f'Data: {table.data}.' if table.data else ''}"), width,
+    title = textwrap.fill(plain(f"{table.caption}. {f'Data: {table.data}.' if table.data else ''}"), width(widest),
                           break_on_hyphens=False)
     return "\n".join([title, "", head, "-" * max(map(len, (head, *lines))), *lines, ""])
 
@@ -88,7 +106,7 @@ def plain(value: str) -> str:
 
 
 def _wrapped(value: str) -> str:
-    return textwrap.fill(plain(value), WIDTH, subsequent_indent="  ", break_on_hyphens=False) + "\n"
+    return textwrap.fill(plain(value), width(), subsequent_indent="  ", break_on_hyphens=False) + "\n"
 
 
 def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
@@ -152,7 +170,7 @@ def _lines(row: Row, texts: list[str], sizes: Sequence[int], headings: Sequence[
         texts = [*texts[:stub], _text(name._replace(model="")), *texts[stub + 1:]]
     columns = []
     for value, size, heading in zip(texts, sizes, headings, strict=True):
-        fitting = _cut(value, size)
+        fitting = titles.cut(value, size) if heading.kind == "stub" and value.isascii() else _cut(value, size)
         space = " " * (size - _width(fitting))
         columns.append(space + fitting if heading.kind in ("number", "rank") else fitting + space)
     return ["  ".join(columns).rstrip(), *below]
