@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import registry as datasets
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import BenchmarkError, UnknownDataset
 from benchmarks.storage import store
 from leaderboard.model.index import plural
 from metrics import registry
@@ -33,12 +33,17 @@ def run(args: argparse.Namespace) -> int:
 
 def _datasets(home: Path) -> Iterator[str]:
     for card in datasets.cards().values():
+        size = card.size
         try:
-            stored = store.note(home, card.name)
-            here: str = stored.origin if stored else "sample"
+            if stored := store.note(home, card.name):
+                here: str = stored.origin
+            else:
+                here, size = "sample", len(datasets.sample(card).items)
+        except UnknownDataset:
+            here = "to fetch"
         except BenchmarkError:
             here = "damaged"
-        yield (f"{card.name:<18} {card.split:<5} {card.level:<9} {card.size:>6} rows "
+        yield (f"{card.name:<18} {card.split:<6} {card.level:<9} {size:>6} items "
                f"{plural(len(card.qualities), 'quality', 'qualities'):>13}  {here:<9} {card.title}")
 
 
