@@ -1,4 +1,4 @@
-"""Read the score files of submissions: which are taken, which are refused, and why."""
+"""Read the score files of submissions, and refuse some with reasons."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHOWN_PAIRS = 20
 SHOWN_PROBLEMS = 3
 PARALLEL_BYTES = 1 << 25
 OWN_CHECKS = frozenset({"missing", "constant", "extra column"})
-"""Kinds of problems that are checked here, for the targets of the challenge."""
+"""Kinds of problems that this module checks for the targets of the challenge."""
 
 Scores = Mapping[Target, Vector]
 
@@ -130,7 +130,7 @@ def _constant(scores: Scores) -> Iterator[str]:
     for (dataset, quality), values in scores.items():
         numbers = values[np.isfinite(values)]
         if numbers.size > 1 and not np.ptp(numbers):
-            yield f"every score is {numbers[0]:g} on {quality} of {dataset}: all the same correlate with nothing"
+            yield f"every score is {numbers[0]:g} on {quality} of {dataset}, and constant scores correlate with nothing"
 
 
 def _missing(scores: Scores, ground: Ground) -> list[str]:

@@ -128,9 +128,9 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
     fields = tuple(field.counted(rules) for field in whole)
     problems = [f"{rules.ratings}: {line}" for line in partial if rules.coverage == "whole"]
     if problems:
-        problems.append(f"complete the ratings, or accept that by coverage = \"partial\" in {FILE}")
-    problems += [f"{field.name}: nobody can be ranked on {judged.quality.name!r}: it has {judged.rated} rated items, "
-                 f"and needs three that differ; add its ratings (ratings = \"FILE\" in {FILE}) or leave it out by "
+        problems.append(f"complete the ratings, or accept this with coverage = \"partial\" in {FILE}")
+    problems += [f"{field.name}: cannot rank on {judged.quality.name!r}: it has {judged.rated} rated items and "
+                 f"needs three with different ratings; add ratings (ratings = \"FILE\" in {FILE}) or omit it from "
                  "qualities" for field in fields for judged in field.judged if rated and not judged.usable]
     if problems:
         raise BadConfig(*problems)
@@ -161,8 +161,7 @@ def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
                          ("split (dev or test)", {dataset.card.split for dataset in datasets})):
         if len(groups) > 1:
             names = (f"{dataset.card.name} ({dataset.card.split}, {dataset.kind})" for dataset in datasets)
-            raise BadConfig(f"the datasets of a challenge are of one {what}, and these are of {len(groups)}: "
-                            f"{', '.join(names)}")
+            raise BadConfig(f"all datasets of a challenge need the same {what}; these differ: {', '.join(names)}")
     known = sorted({name for dataset in datasets for quality in dataset.card.qualities
                     for name in (quality.name, quality.dimension)})
     if unknown := sorted(set(rules.qualities) - set(known)):

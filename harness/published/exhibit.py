@@ -17,20 +17,19 @@ from harness.results.rows import Exhibit, Grid, Results
 from harness.run.rank import RULES, over
 
 COMMAND = "harness challenge publish dstc10-track5"
-LEAD = ("What the papers about DSTC10 Track 5 print of the teams' submissions, what follows from those numbers, and "
-        "where this run stands on the same data. No submission of a team was run here.")
+LEAD = ("Numbers that papers about DSTC10 Track 5 print for the teams' submissions, averages recomputed from them, and "
+        "this run on the same data. No team's submission was run here.")
 PRINT = "numbers in print: the organisers' paper and MME-CRS, nothing of this run"
 RULE_TITLES = {"test": "test rule: mean over all qualities of all datasets",
                "dev": "dev rule: mean over datasets of the mean over their qualities",
                "borda": "Borda: competitors beaten, summed over the columns"}
-WHOLE = ("This run was made with {}: its figures are not those of whole datasets, so nothing of it stands beside "
-         "print here.")
-NOTHING = ("This run has none of the challenge's datasets with real judgements, so nothing of it stands here: figures "
-           "on the bundled sample are not comparable.")
-CAVEAT = ("The means in the first table are over {} of this run, and those of the teams are formed "
-          "of their printed figures on the same datasets; so they differ from the averages over 14 datasets in "
-          "the organisers' Table 3. The teams had the ratings of the development datasets when they chose what "
-          "to submit; a column of this run has no figure where its weights were learned on a dataset's ratings.")
+WHOLE = "This run was made with {}, so it does not cover whole datasets and is not compared with printed numbers."
+NOTHING = ("This run has none of the challenge's datasets with real ratings. Numbers on the bundled sample are not "
+           "comparable.")
+CAVEAT = ("The means in the first table are over {}, for this run and, from their printed numbers, for the teams; so "
+          "they differ from the averages over 14 datasets in the organisers' Table 3. The teams knew the ratings of "
+          "the development datasets when they chose their submissions; a column of this run has no value on a "
+          "dataset on whose ratings its weights were fitted.")
 REMARKS = (
     "recomputed: from the other numbers in the same table, which are rounded in print.",
     ("The organisers ranked development datasets by the dev rule and test datasets by the test rule. The "

@@ -220,5 +220,4 @@ def test_sample_and_partial_runs_are_not_compared_with_print() -> None:
     for more, remark in cases:
         exhibit = exhibit_of_challenge(report("fed-turn", **more))
         assert not [grid for grid in exhibit.grids if grid.name.endswith("-here")]
-        assert "nothing of it stands" in exhibit.remarks[0]
         assert remark in exhibit.remarks[0]
