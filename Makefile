@@ -38,7 +38,7 @@ example: environment  ## docs/example/ and docs/example.zip: ten real datasets, 
 	$(BIN)/harness run --all --with 'cosine[encoder=all-mpnet-base-v2]' \
 	    --with 'cosine[encoder=all-mpnet-base-v2+dialogue,turns=3]' --with '$(QWEN)' \
 	    --with 'rank-average[inputs=deb+$(QWEN)]' --with 'regression[inputs=+$(QWEN)]' \
-	    --data real --split dev --examples 0 --permutations 1000 --out results/example
+	    --data real --split dev --examples 0 --out results/example
 	$(BIN)/harness publish --out results/example --site docs/example --bundle docs/example.zip
 
 test: environment  ## before every commit: lint, types, the default suite

@@ -6,6 +6,9 @@ the quality, noise that both metrics share, and noise of its own of the same siz
     rating   mean over raters of round(3 + 0.8 (quality + noise)), at least 1 and at most 5
     metric   quality + shared + individual,     each normal with variance 1
 
+For power, the second metric has twice the variance of individual noise; or it is 0 below 1, else its exponential, so
+that its scores are skewed and many are equal. A monotone transformation, the exponential, does not change ranks.
+
 With shared contexts, five consecutive items share half of the variance of quality, shared and individual noise, so
 that rows are dependent. The true value of each statistic is measured once on TRUTH independent rows; contexts do not
 change it. Each block of repetitions has its own random generator.
@@ -30,10 +33,9 @@ from scipy import stats
 from harness.statistics.bootstrap import bootstrap, paired_bootstrap
 from harness.statistics.estimates import DEFAULT, STATISTICS, estimate
 from harness.statistics.panel import Panel
-from harness.statistics.permutation import all_pairs_by_permutation, below_draws
-from harness.statistics.pooled import all_pairs, differences
+from harness.statistics.permutation import all_pairs_by_permutation
+from harness.statistics.pooled import adjusted, all_pairs, difference, swapped
 from harness.statistics.rank_intervals import TargetScores
-from harness.statistics.significance import over_pairs
 from harness.statistics.williams import FORMULAS, all_pairs_by_context, correlation_matrix
 from tools import show
 
@@ -77,7 +79,8 @@ def block(design: str, items: int, draws: int, truth: dict[str, float], number: 
     for _ in range(BLOCK):
         board = [two_metrics(DESIGNS[design], items, rng) for _ in range(DATASETS)]
         results = itertools.chain(one_dataset(*board[0], truth, draws, rng), pooled(board, draws, rng),
-                                  family(DESIGNS[design], items, draws, rng))
+                                  family(DESIGNS[design], items, draws, rng),
+                                  power(DESIGNS[design], items, draws, rng))
         counts.update((check, result) for check, result in results if result is not None)
     return counts
 
@@ -117,8 +120,10 @@ def one_dataset(first: Panel, second: Panel, truth: dict[str, float], draws: int
         robust = all_pairs_by_context(first.human, scores, first.context, name)
         yield f"{name}, test: Williams by context", significant(robust.p[0, 1])
     for (by, context), name in itertools.product(contexts.items(), RESAMPLED):
+        parts = swapped(TargetScores("", first.human, scores, context), int(rng.integers(2**32)), draws, name)
+        yield f"{name}, test: PERM-BOTH by {by}", significant(all_pairs([parts], np.ones(1)).p[0, 1])
         permuted = all_pairs_by_permutation(first.human, scores, name, draws, rng=rng, context=context)
-        yield f"{name}, test: PERM-BOTH by {by}", significant(permuted.p[0, 1])
+        yield f"{name}, test: PERM-BOTH on standardised scores by {by}", significant(permuted.p[0, 1])
         drawn = paired_bootstrap(first.human, scores, first.system, context, name, rng, draws)
         yield f"{name}, test: paired bootstrap by {by}", significant(drawn.p[0, 1])
         resampled = bootstrap(replace(first, context=context), name, rng, draws)
@@ -126,23 +131,48 @@ def one_dataset(first: Panel, second: Panel, truth: dict[str, float], draws: int
 
 
 def pooled(board: Sequence[tuple[Panel, Panel]], draws: int, rng: np.random.Generator) -> Checks:
-    """Test the pooled difference over the first dataset, and over all."""
-    targets = [TargetScores(str(number), first.human, np.stack([first.metric, second.metric]), first.context)
-               for number, (first, second) in enumerate(board)]
-    for size in (1, len(targets)):
-        (difference,) = differences(targets[:size], [(0, 1)], rng, draws=draws)
-        yield f"spearman, test: pooled over {size}", significant(difference.p)
-        (tests,) = all_pairs(targets[:size], np.full((1, size), 1 / size), rng, draws)
-        yield f"spearman, test: PERM-BOTH to first order over {size}", significant(tests.p[0, 1])
+    """Test the mean difference over all datasets, and its interval on one and on all."""
+    seed = int(rng.integers(2**32))
+    parts = [swapped(TargetScores(str(number), first.human, np.stack([first.metric, second.metric]), first.context),
+                     seed, draws) for number, (first, second) in enumerate(board)]
+    weight = np.full(len(parts), 1 / len(parts))
+    tests = all_pairs(parts, weight)
+    yield f"spearman, test: PERM-BOTH over {len(parts)}", significant(tests.p[0, 1])
+    for size, whole in ((1, np.ones(1)), (len(parts), weight)):
+        interval = difference(parts[:size], whole, 0, 1, 1.0)
+        yield f"spearman, interval: difference over {size}", holds(interval.low, interval.high, 0)
 
 
 def family(design: tuple[int, int], items: int, draws: int, rng: np.random.Generator) -> Checks:
-    """Test if any two of METRICS metrics are told apart, adjusted by Holm over all pairs."""
+    """Test if any two of METRICS equal metrics are told apart, and the first two of as many worse ones."""
     human, scores, context = simulated(design, items, METRICS, rng)
-    for name in RESAMPLED:
-        tests = all_pairs_by_permutation(human, scores, name, draws, rng=rng, context=context)
-        adjusted = over_pairs(below_draws(tests, draws))
-        yield f"{name}, any of {METRICS} by PERM-BOTH and Holm", significant(np.nanmin(adjusted))
+    worse = np.vstack([scores, scores + 3 * rng.normal(size=scores.shape)])
+    parts = swapped(TargetScores("", human, worse, context), int(rng.integers(2**32)), draws)
+    weight = np.ones(1)
+    equal = parts.take(range(METRICS))
+    yield f"spearman, any of {METRICS} by PERM-BOTH and Benjamini-Hochberg", significant(
+        np.nanmin(adjusted(all_pairs([equal], weight), draws)))
+    first, second = np.argsort(-equal.values)[:2]
+    yield f"spearman, lead among {METRICS} equal and {METRICS} worse", significant(
+        adjusted(all_pairs([parts], weight), draws)[first, second])
+
+
+def power(design: tuple[int, int], items: int, draws: int, rng: np.random.Generator) -> Checks:
+    """Test differences in noise and in shape, and a monotone transformation, by whole contexts."""
+    human, (first, second, third), context = simulated(design, items, 3, rng)
+    noisier = second + normal(design[1], items, rng)
+    for name, other in (("twice the noise", noisier), ("skewed", np.where(second < 1, 0, np.exp(second))),
+                        ("twice the noise, exponential", np.exp(2 * noisier)),
+                        ("equal, exponential", np.exp(2 * third))):
+        scores, seed = np.stack([first, other]), int(rng.integers(2**32))
+        parts = swapped(TargetScores("", human, scores, context), seed, draws)
+        yield f"spearman, {name}: PERM-BOTH", significant(all_pairs([parts], np.ones(1)).p[0, 1])
+        permuted = all_pairs_by_permutation(human, scores, "spearman", draws, rng=rng, context=context)
+        yield f"spearman, {name}: PERM-BOTH on standardised scores", significant(permuted.p[0, 1])
+        robust = all_pairs_by_context(human, scores, context, "spearman")
+        yield f"spearman, {name}: Williams by context", significant(robust.p[0, 1])
+        drawn = paired_bootstrap(human, scores, np.zeros(items, dtype=np.int64), context, "spearman", rng, draws)
+        yield f"spearman, {name}: paired bootstrap", significant(drawn.p[0, 1])
 
 
 def significant(p: Any) -> bool | None:

@@ -66,9 +66,9 @@ class Results:
               datasets: Sequence[str] = ()) -> pandas.DataFrame:
         """Return the difference of two columns' means over a board or dimension, with its 95 % interval and p.
 
-        Without `second`, compare a column with every other, p by Holm over them; `first` defaults to the leader.
-        `reached` is the share of the limit from rater noise that the better one reaches. Only columns with a value on
-        every target take part.
+        Without `second`, compare a column with every other; `first` defaults to the leader. p is adjusted over all
+        pairs of columns. `reached` is the share of the limit from rater noise that the better one reaches. Only columns
+        with a value on every target take part.
         """
         pool, wanted = Pool.of(self.rows), self._of_dimension(dimension)
         boards = dict.fromkeys(split for split, _ in self._boards())
@@ -78,7 +78,7 @@ class Results:
         names = [self.entry(name).name for name in datasets]
         for split, origin in self._boards():
             targets = tuple(target for target in pool.targets(split, origin, datasets=names) if target in wanted)
-            rule = _rule(split)
+            rule = "dev" if dimension else _rule(split)
             means = pool.means(targets, rule)
             named = dict(zip(means, labels(list(means)), strict=True))
             if board not in ("", split) or len(means) < 2 or (dimension and (origin, targets) in seen):
@@ -86,10 +86,10 @@ class Results:
             seen.add((origin, targets))
             column = _column(first, named) if first else next(iter(means))
             others = [_column(second, named)] if second else [other for other in means if other != column]
-            families = [(column, other, *(rest for rest in others if rest != other)) for other in others]
             leads += [(split, origin, named[lead.better], named[lead.worse], len(targets),
                        *dataclasses.astuple(lead.difference), lead.difference.established,
-                       pool.reached(targets, lead.better, rule)) for lead in pool.leads(targets, families, rule)]
+                       pool.reached(targets, lead.better, rule))
+                      for lead in pool.leads(targets, [(column, other) for other in others], rule)]
         return _pandas().DataFrame(leads, columns=["board", "origin", "better", "worse", "targets", "difference", "low",
                                                    "high", "p", "established", "reached"])
 

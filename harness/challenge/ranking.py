@@ -6,6 +6,7 @@ that share a letter are not significantly different by PERM-BOTH over whole cont
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -16,16 +17,15 @@ from harness.challenge.entries import Entries
 from harness.challenge.ground import Ground
 from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig
-from harness.run.compare import generator
+from harness.run.compare import contributions, generator
 from harness.run.correlate import TargetData
 from harness.run.item_statistics import Request
 from harness.run.rank import BY_NAME, Target, over
-from harness.statistics import pooled, rank_intervals, significance
+from harness.statistics import pooled, rank_intervals
 from harness.statistics.bootstrap import resampled_by_context
 from harness.statistics.estimates import at_level
 from harness.statistics.influence import INFLUENCE
 from harness.statistics.panel import Array, Panel, Vector
-from harness.statistics.permutation import below_draws
 from harness.statistics.rank_intervals import Drawn, Rank, TargetScores
 from harness.statistics.significance import Better
 from harness.statistics.williams import PairTests
@@ -131,14 +131,13 @@ def tests_of(rules: Rulebook, targets: Sequence[TargetData], weight: Mapping[str
     """
     if rules.level != "items" or rules.statistic not in INFLUENCE:
         return {}
-    scores = [TargetScores(target.dataset, target.judged.means, target.scores, target.units) for target in targets]
-    tests = pooled.all_pairs(scores, np.vstack([*weight.values(), np.eye(len(targets))]),
-                             np.random.default_rng(rules.seed), rules.draws, rules.statistic,
-                             one_sided=rules.clusters == "wmt")
-    return dict(zip([*weight, *(target.key for target in targets)], tests, strict=True))
+    parts = [contributions(target, rules.seed, rules.draws, (), rules.statistic) for target in targets]
+    tests = functools.partial(pooled.all_pairs, one_sided=rules.clusters == "wmt")
+    return {**{rule: tests(parts, of_rule) for rule, of_rule in weight.items()},
+            **{target.key: tests([part], np.ones(1)) for target, part in zip(targets, parts, strict=True)}}
 
 
 def better_by(rules: Rulebook, tests: PairTests) -> Better:
     """Return which submission is better than which: adjusted over all pairs, except for WMT's clusters."""
-    p = tests.p if rules.clusters == "wmt" else significance.over_pairs(below_draws(tests, rules.draws))
+    p = tests.p if rules.clusters == "wmt" else pooled.adjusted(tests, rules.draws)
     return np.asarray((tests.delta > 0) & (p < pooled.ALPHA))

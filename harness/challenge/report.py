@@ -82,12 +82,14 @@ def _ranking(outcome: Outcome, correlations: Sequence[Correlation]) -> Iterator[
 
 
 def _comparisons(outcome: Outcome) -> Iterator[Comparisons]:
-    """Yield PERM-BOTH of submissions with near ranks; Williams' test if clusters follow another rule."""
+    """Yield PERM-BOTH, two-sided, of submissions with near ranks; Williams' test where the statistic has none."""
     rules, chosen = outcome.rules, np.array(outcome.chosen)
     for target, tests in outcome.pairs.items():
         pairs = PairTests(*(getattr(tests, field.name)[np.ix_(chosen, chosen)] for field in fields(PairTests)))
-        if target in outcome.tests and rules.clusters == "every":
+        if target in outcome.tests:
             tests = replace(outcome.tests[target], n=pairs.n)
+            if rules.clusters == "wmt":
+                tests = replace(tests, p=np.minimum(1, 2 * np.minimum(tests.p, tests.p.T)))
             rows = compare.compared(*target, outcome.teams, rules.statistic, "perm-both", tests, rules.draws)
         else:
             rows = compare.compared(*target, outcome.teams, "spearman", "williams", pairs)

@@ -78,7 +78,7 @@ def test_of(rules: Rulebook) -> str:
     drawn = rules.level != "items" or rules.statistic not in ("spearman", "pearson")
     wmt = rules.clusters == "wmt"
     test = "these draws" if drawn else (f"PERM-BOTH over whole contexts with {rules.draws} draws, "
-                                        f"{'one-sided at 5 %' if wmt else 'adjusted by Holm'}")
+                                        f"{'one-sided at 5 %' if wmt else 'adjusted by Benjamini and Hochberg'}")
     return f"{test}; a new cluster begins where " + (
         "a submission is significantly worse than any in the cluster above" if wmt else
         "every submission above is significantly better than every one below")

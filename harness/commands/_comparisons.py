@@ -13,22 +13,26 @@ import numpy as np
 from harness.commands._output import DATA, table
 from harness.results.files import filled
 from harness.results.item_scores import labels
-from harness.results.pooled import FOLLOWING, STATISTIC, Lead, Pool
+from harness.results.pooled import STATISTIC, Lead, Pool
 from harness.results.rows import ColumnKey, Comparisons, Correlation, DatasetEntry, Results
 from harness.results.rows import Target as Target
+from harness.results.rows import fitted as fitted_on
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number
 from leaderboard.blocks.tables import Kind
 from leaderboard.model.index import plural
+from leaderboard.render.text import shortened
 
 ALPHA = 0.05
 DRAWS = 400
 """Default number of draws of WMT25's rule."""
 FEW = 12
 """With fewer contexts, swapping whole contexts has little power to separate several columns."""
-FAMILY = ("Leads: each column on the items that it has scored, p by Holm over the columns that follow the leader.\n"
-          "Tables: every two columns on the items that both have scored, Holm over all pairs.")
-NAMES = {"perm-both": "PERM-BOTH over contexts", "williams": "Williams", "williams-contexts": "Williams by context",
+LISTED = 20
+"""Comparisons up to which a table shows all, not only those of the best column."""
+NAMES = {"perm-both": "PERM-BOTH on ranks, by contexts",
+         "perm-both-scores": "PERM-BOTH on standardised scores, by contexts",
+         "williams": "Williams", "williams-contexts": "Williams by context",
          "meng": "Meng, Rosenthal & Rubin", "bootstrap": "paired bootstrap over contexts"}
 
 
@@ -87,35 +91,31 @@ def valued(chosen: Selection) -> Iterator[str]:
 
 
 def pooled(chosen: Selection) -> Iterator[tuple[str, str]]:
-    """Return the leads over all targets of a split, and over those of each dimension, as sentences and JSON objects.
-
-    A lead needs several targets, or one if a part was selected.
-    """
-    datasets, pool = chosen.results.datasets, Pool.of(chosen.results)
+    """Return the leads over a split, over each dimension and on each target, as sentences and JSON objects."""
+    datasets, pool = chosen.results.datasets, Pool.of(chosen.results, chosen.draws)
     labelled = dict(zip(pool.columns, labels(list(pool.columns)), strict=True))
     dimensions = sorted({quality.dimension for entry in datasets for quality in entry.qualities})
-    least = 1 if len(chosen.targets) < max(2, sum(len(entry.qualities) for entry in datasets)) else 2
     for split, origin in sorted({(entry.split, entry.kind) for entry in datasets}):
-        parts = {name: tuple(target for target in pool.targets(split, origin, name) if chosen.has(*target))
+        parts = {tuple(target for target in pool.targets(split, origin, name) if chosen.has(*target)): name
                  for name in ("", *dimensions)}
-        all_targets = parts.pop("")
-        if all_targets not in parts.values():
-            parts = {"all": all_targets, **parts}
-        rule = "test" if split == "test" else "dev"
-        for dimension, targets in parts.items():
-            for lead in _leads(pool, targets, rule, chosen.columns) if len(targets) >= least else ():
+        parts |= {(target,): name for targets, name in list(parts.items()) if name for target in targets}
+        for targets, dimension in parts.items():
+            rule = "dev" if dimension or split != "test" else "test"
+            dimension = dimension or "all"
+            for lead in _leads(pool, targets, rule, chosen.columns):
                 better, worse, difference = labelled[lead.better], labelled[lead.worse], lead.difference
                 reached = pool.reached(targets, lead.better, rule)
                 on = (f"{len(targets)} qualities of {plural(len({name for name, _ in targets}), 'dataset')}"
                       if targets[1:] else ", ".join(targets[0]))
                 share = f"; it reaches {reached:.0%} of the limit from rater noise" if math.isfinite(reached) else ""
                 mean = pool.means(targets, rule)[lead.better]
-                result = (f"{better} leads {worse} {lead.verdict}{share}" if mean > 0 else
+                result = (f"{better} and {worse} order the items alike{share}" if difference.none else
+                          f"{better} leads {worse} {lead.verdict}{share}" if mean > 0 else
                           f"none agrees with people; {better} is above {worse}, at {number(mean)}")
                 yield (f"{split}, {origin}, {dimension} ({on}): {result}",
                        json.dumps(filled({
                            "split": split, "origin": origin, "dimension": dimension, "targets": targets,
-                           "statistic": STATISTIC, "test": "pooled", "better": better, "worse": worse,
+                           "statistic": STATISTIC, "test": "perm-both", "better": better, "worse": worse,
                            "delta": difference.value, "low": difference.low, "high": difference.high,
                            "p": difference.p, "reached": reached, "established": difference.established,
                        }), ensure_ascii=False))
@@ -137,8 +137,8 @@ def _leads(pool: Pool, targets: Sequence[Target], rule: str, columns: Sequence[s
         pairs = combinations(selected, 2)
         return pool.leads(targets, [pair for pair in pairs if scores[pair[0]] != scores[pair[1]]], rule)
     leads_itself = not selected or scores[selected[0]] == scores[ranked[0]]
-    best = list(distinct.values())[:1 + FOLLOWING]
-    return pool.leads(targets, [best if leads_itself else (best[0], selected[0])], rule)
+    first, second = list(distinct.values())[:2]
+    return pool.leads(targets, [(first, second if leads_itself else selected[0])], rule)
 
 
 def by_wmt25(chosen: Selection) -> Iterator[tuple[str, str]]:
@@ -169,45 +169,41 @@ def by_wmt25(chosen: Selection) -> Iterator[tuple[str, str]]:
 
 def compared(chosen: Selection) -> Iterator[str]:
     """Format the comparisons of the best column, or of the selected columns, as a table per target."""
-    from harness.run.item_statistics import by_williams
-
     best = {target: rows[0].column for target, rows in chosen.correlations().items()}
-    williams = chosen.test == "perm-both" and chosen.statistic in ("spearman", "pearson")
     for target, comparisons in chosen.comparisons().items():
-        selected = set(chosen.columns) or {best.get(target, "")}
+        selected = set(chosen.columns) or set(comparisons.names if len(comparisons) <= LISTED else [best[target]])
         of_selected = np.array([name in selected for name in comparisons.names])
         rows = comparisons.at(of_selected[comparisons.better] | of_selected[comparisons.worse])
-        others = {f"p, {NAMES[tests.test]}": {(row.better, row.worse): row.p for row in tests} for tests in by_williams(
-            chosen.results, chosen.statistic, lambda *other, target=target: other == target)} if williams else {}
         cells = [(row.better, row.worse, str(row.n), number(row.delta), number(row.value),
-                  *map(_p, (row.p, row.holm, row.bh, *(
-                      other.get((row.better, row.worse), math.nan) for other in others.values()))))
+                  *map(_p, (row.p, row.holm, row.bh)), "yes" if row.bh < ALPHA else "no")
                  for row in sorted(rows, key=lambda row: (row.p, -abs(row.value), row.better, row.worse))]
-        numbers = _numbers("n", "difference", "t", "p", "Holm", "BH", *others)
+        numbers = _numbers("n", "difference", "t", "p", "Holm", "BH")
         if cells:
-            yield (chosen.table(target, f", {_test(chosen)}, two-sided", {"Better": "stub", "Worse": "text", **numbers},
-                                cells) + _warning(chosen, target) + _limit(chosen, comparisons))
+            yield (chosen.table(target, f", {_test(chosen)}, two-sided", {
+                "Better": "stub", "Worse": "text", **numbers, "established": "text"}, cells)
+                   + _warning(chosen, target) + _limit(chosen, comparisons))
 
 
 def clustered(chosen: Selection) -> Iterator[str]:
     """Format clusters, whose members are beaten by all of the clusters above, and letters as a table per target."""
-    all_comparisons = chosen.comparisons()
+    all_comparisons, seen = chosen.comparisons(), fitted_on(chosen.results.metrics, chosen.results.datasets)
     for target, rows in chosen.correlations().items():
         position = {row.column: index for index, row in enumerate(rows)}
         wins = np.zeros((len(rows), len(rows)), dtype=bool)
         if comparisons := all_comparisons.get(target):
             positions = np.array([position.get(name, -1) for name in comparisons.names])
             better, worse = positions[comparisons.better], positions[comparisons.worse]
-            significant = (comparisons.p if chosen.rule == "wmt" else comparisons.holm) < ALPHA
+            significant = (comparisons.p if chosen.rule == "wmt" else comparisons.bh) < ALPHA
             significant &= (better >= 0) & (worse >= 0)
             wins[better[significant], worse[significant]] = True
-        values = np.array([row.value for row in rows])
+        fitted = {metric for metric, dataset in seen if dataset == target[0]}
+        values = np.array([math.nan if row.metric in fitted else row.value for row in rows])
         clusters = significance.clusters(values, wins, chosen.rule)
         cluster = {row: str(rank) for rank, group in enumerate(clusters, start=1) for row in group}
         cells = [(cluster.get(index, ""), row.column, number(row.value), _interval(row), str(row.n),
-                  number(row.corrected), letters) for index, (row, letters) in enumerate(
+                  number(row.corrected), shortened(letters)) for index, (row, letters) in enumerate(
             zip(rows, significance.letters(values, wins), strict=True))]
-        adjusted = "one-sided" if chosen.rule == "wmt" else "Holm"
+        adjusted = "one-sided" if chosen.rule == "wmt" else "Benjamini-Hochberg"
         numbers = _numbers("value", "95 % interval", "n", "corrected")
         yield (chosen.table(target, f", clusters by {_test(chosen)}, {adjusted}, 5 %. {_people(chosen, target)}", {
             "Cluster": "rank", "Metric": "stub", **numbers, "same letter: no significant difference": "text"}, cells)
@@ -232,18 +228,18 @@ def _warning(chosen: Selection, target: Target) -> str:
                 f"{'; with so few the bootstrap is too optimistic' if entry.contexts < FEW else ''}.\n")
     few = (f"{entry.contexts} contexts can be swapped in {2 ** entry.contexts} ways, so no p is below "
            f"{2 / 2 ** entry.contexts:.2g}.\n" if chosen.test == "perm-both" and entry.contexts < FEW else "")
-    return f"{shared}intervals by formula and Williams' test by row treat them as independent.\n{few}"
+    return f"{shared}intervals by formula treat them as independent.\n{few}"
 
 
 def _limit(chosen: Selection, comparisons: Comparisons) -> str:
-    """Explain the effect of Holm's adjustment on p-values that the draws cannot resolve."""
+    """Say what "established" means, and how p-values are adjusted that the draws cannot resolve."""
     draws = chosen.draws or int(str(chosen.results.run.options.get("permutations") or 0))
     least = 2 / (draws + 1) * np.isfinite(comparisons.p).sum()
     if chosen.test == "bootstrap" and least > ALPHA:
         return f"With {draws} draws no p by Holm over all pairs is below {min(1, least):.2g}; take more with --draws.\n"
-    if chosen.test == "perm-both" and (comparisons.holm < comparisons.p).any():
-        return "Holm and BH use the tail of a normal distribution where fewer than ten draws lie beyond.\n"
-    return ""
+    normal = (" Where fewer than ten draws lie beyond, Holm and BH use the tail of a normal distribution."
+              if (comparisons.holm < comparisons.p).any() else "")
+    return f"Established: p adjusted over all pairs by BH (Benjamini and Hochberg) is below 5 %.{normal}\n"
 
 
 def _people(chosen: Selection, target: Target) -> str:
@@ -257,7 +253,7 @@ def _test(chosen: Selection) -> str:
     """Name the test with its number of draws and seed."""
     run = chosen.results.run
     draws = f" ({chosen.draws or run.options.get('permutations')} draws, seed {run.seed})"
-    return NAMES.get(chosen.test, chosen.test.capitalize()) + (draws if chosen.test == "perm-both" else "")
+    return NAMES.get(chosen.test, chosen.test.capitalize()) + (draws if chosen.test.startswith("perm-both") else "")
 
 
 def _interval(row: Correlation) -> str:

@@ -93,8 +93,8 @@ def _shown(board: Around) -> str:
     shown = table(caption, (("Rank", "rank"), ("Metric", "stub"), ("value", "number"), ("better in", "number"),
                             ("worse in", "number")), data, rows)
     meaning = (f"Better in, worse in: the number of {board.cells} targets (a quality of a dataset) on which\n"
-               f"{board.column} has a significantly higher or lower correlation than that row, by PERM-BOTH over\n"
-               f"contexts, 5 %, adjusted by Holm over the {board.tests} comparisons shown.")
+               f"{board.column} has a significantly higher or lower correlation than that row, by PERM-BOTH on\n"
+               "ranks, by contexts, 5 %, adjusted by Benjamini and Hochberg over all pairs of columns.")
     ends = {"Best": board.reached[:EXTREMES], "Worst": board.reached[max(EXTREMES, len(board.reached) - EXTREMES):]}
     extremes = [f"{word}: " + "; ".join(
         f"{target.dataset} {target.quality} {number(target.value)} (rank {target.place} of {target.of})"

@@ -46,7 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                                            "instead of the best column; repeatable")
     add(parser, "statistic", "level", action="store")
     parser.add_argument("--test", choices=TEST_NAMES,
-                        help="test for --compare or --clusters (default: perm-both, which swaps whole contexts; "
+                        help="test for --compare or --clusters (default: perm-both, which swaps the ranks of whole "
+                             "contexts; perm-both-scores swaps standardised scores, as mt-metrics-eval does; "
                              "bootstrap for statistics other than spearman and pearson over items)")
     add(parser, "draws", default=0, help="number of resamples of contexts for BCa intervals, which replace intervals "
                                          "by formula, and of draws of perm-both and bootstrap (default for tests: "
@@ -93,7 +94,7 @@ def _restated(chosen: Selection, args: argparse.Namespace, statistic: str, level
     test = chosen.test if args.compare or args.clusters else ""
     by_chance = statistic in ACCURACIES and not test
     if args.draws or by_chance or chosen.rule == "wmt" or not (chosen.comparisons if test else chosen.correlations)():
-        draws = args.draws or (1000 if test in ("bootstrap", "perm-both") else 0)
+        draws = args.draws or (1000 if test in ("bootstrap", "perm-both", "perm-both-scores") else 0)
         request = Request(statistic, level, draws, chosen.results.run.seed, one_sided=chosen.rule == "wmt")
         if draws and not isinstance(request.resampled, str):
             print(f"computing {request.name} of every column on {draws} draws; this may take minutes (limit it "
@@ -102,7 +103,8 @@ def _restated(chosen: Selection, args: argparse.Namespace, statistic: str, level
             chosen, results=restated(chosen.results, request, test, chosen.has), draws=draws)
     if test and not chosen.comparisons():
         raise BadConfig(f"the results have no comparisons by {chosen.test} for this selection")
-    leads = list(_comparisons.pooled(chosen)) if args.compare and chosen.statistic == "spearman" else []
+    leads = list(_comparisons.pooled(chosen)) if args.compare and (
+        chosen.statistic, chosen.test) == ("spearman", "perm-both") else []
     if args.json and test:
         print(*(line for _, line in leads), sep="\n", end="\n" * bool(leads))
         for comparisons in chosen.comparisons().values():
@@ -112,7 +114,7 @@ def _restated(chosen: Selection, args: argparse.Namespace, statistic: str, level
         print_correlations(dataclasses.replace(chosen.results, correlations=rows), chosen.has_row)
     else:
         if leads:
-            print(*(sentence for sentence, _ in leads), _comparisons.FAMILY, "", sep="\n")
+            print(*(sentence for sentence, _ in leads), "", sep="\n")
         print(*(_comparisons.compared if args.compare else _comparisons.clustered if args.clusters else
                 _comparisons.valued)(chosen), sep="\n")
 

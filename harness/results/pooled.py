@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from harness.results.cache import Cache, digest
+from harness.results.cache import digest
 from harness.results.item_scores import on_quality
 from harness.results.rows import BoardId, ColumnKey, DatasetEntry, ItemScores, QualityEntry, Results, Target, fitted
-from harness.statistics.panel import Array, Vector
-from harness.statistics.pooled import Difference, all_pairs, differences, share_reached, weights
+from harness.statistics.panel import Vector
+from harness.statistics.pooled import (
+    DRAWS,
+    Difference,
+    Swapped,
+    adjusted,
+    all_pairs,
+    difference,
+    share_reached,
+    swapped,
+    weights,
+)
 from harness.statistics.rank_intervals import TargetScores
-from harness.statistics.significance import holm
 
 STATISTIC, RELIABILITY = "spearman", "split-half"
-FOLLOWING = 5
-"""Runners-up that a leader is tested against."""
-DRAWS, RESAMPLES = 10_000, 500
-"""Swaps for a p, which can be below .001 after Holm, and resamples for an interval."""
-FEWEST, AFFORDED = 100, 50_000_000
-"""Minimum of draws, and the items times draws that a page may take."""
+AT_ODDS = "the interval is of this pair alone, p is adjusted over all"
+"""Said where an interval and p disagree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,12 @@ class Lead:
         lead = self.difference
         p = "p < .001" if lead.p < 0.001 else f"p = {_short(lead.p)}"
         interval = f" [{_short(lead.low)}, {_short(lead.high)}]" if math.isfinite(lead.low) else ""
-        return f"by {_short(lead.value)}{interval}, {p}: {'established' if lead.established else 'not established'}"
+        return (f"by {_short(lead.value)}{interval}, {p}: {self.state}"
+                f"{f' ({AT_ODDS})' if lead.at_odds and not lead.none else ''}")
+
+    @property
+    def state(self) -> str:
+        return "equal" if self.difference.none else "established" if self.difference.established else "not established"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +61,12 @@ class Pool:
     points: Mapping[str, ItemScores]
     entries: Mapping[str, DatasetEntry]
     seed: int
-    cache: Cache | None = None
+    draws: int
+    swapped: dict[Target, Swapped] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, results: Results) -> Pool:
-        """Index results, without columns on datasets whose ratings they were fitted on."""
+    def of(cls, results: Results, draws: int = 0) -> Pool:
+        """Index results, without columns on datasets whose ratings they were fitted on; tests use the run's draws."""
         entries = {entry.name: entry for entry in results.datasets}
         without = fitted(results.metrics, results.datasets)
         columns: dict[ColumnKey, dict[Target, float]] = {}
@@ -66,7 +76,7 @@ class Pool:
         reliability = {(row.dataset, row.quality): row.value for row in results.reliability
                        if row.method == RELIABILITY and math.isfinite(row.value)}
         return cls(columns, reliability, {points.dataset: points for points in results.points}, entries,
-                   results.run.seed, results.cache)
+                   results.run.seed, draws or int(str(results.run.options.get("permutations") or DRAWS)))
 
     def targets(self, split: str = "", origin: str = "", dimension: str = "", datasets: Collection[str] = (),
                 ) -> tuple[Target, ...]:
@@ -83,27 +93,30 @@ class Pool:
                  for column, values in self.columns.items() if targets and values.keys() >= set(targets)}
         return dict(sorted(means.items(), key=lambda mean: (-mean[1], mean[0])))
 
-    def leads(self, targets: Sequence[Target], families: Iterable[Sequence[ColumnKey]], rule: str = "dev",
+    def leads(self, targets: Sequence[Target], pairs: Iterable[tuple[ColumnKey, ColumnKey]], rule: str = "dev",
               ) -> list[Lead]:
-        """Test each first column against its second over the targets, by PERM-BOTH.
+        """Test pairs of columns by their means over the targets, p adjusted over all pairs of columns with a value.
 
-        p is adjusted by Holm over all columns of a family after the first. A column without a value on some target has
-        NaN.
+        A column without a value on some target has NaN.
         """
-        wanted = list(families)
-        if not wanted:
-            return []
-        names = list(dict.fromkeys(name for family in wanted for name in family))
-        indices = [[names.index(name) for name in family] for family in wanted]
-        scores = [self.target_scores(target, names) for target in targets]
-        drawn = functools.partial(_drawn, scores, indices, rule, self.seed)
-        keys = [digest(*(table for target in scores for table in (target.human, target.scores[family], target.context)))
-                for family in indices]
-        rows = self.cache.rows("leads", [rule, self.seed, *targets], keys, drawn) if self.cache else drawn(
-            range(len(indices)))
-        tested = [Difference(*row) for row in rows.tolist()]
-        return [Lead(second, first, Difference(-lead.value, -lead.high, -lead.low, lead.p)) if lead.value < 0
-                else Lead(first, second, lead) for (first, second, *_), lead in zip(wanted, tested, strict=True)]
+        ranked, weight = list(self.means(targets, rule)), weights([dataset for dataset, _ in targets], rule)
+        rows = [list(self.columns).index(column) for column in ranked]
+        parts = [self._swapped(target).take(rows) for target in targets]
+        p = adjusted(all_pairs(parts, weight), self.draws) if ranked else np.empty((0, 0))
+        leads = []
+        for first, second in pairs:
+            lead = Difference(*(math.nan,) * 4)
+            if {first, second} <= set(ranked):
+                row, column = ranked.index(first), ranked.index(second)
+                lead = difference(parts, weight, row, column, float(p[row, column]))
+            leads.append(Lead(second, first, Difference(-lead.value, -lead.high, -lead.low, lead.p))
+                         if lead.value < 0 else Lead(first, second, lead))
+        return leads
+
+    def _swapped(self, target: Target) -> Swapped:
+        if target not in self.swapped:
+            self.swapped[target] = swapped(self.target_scores(target, list(self.columns)), self.seed, self.draws)
+        return self.swapped[target]
 
     def digests(self, targets: Sequence[Target], columns: Sequence[ColumnKey]) -> list[str]:
         """Return a digest per column, equal for columns with the same scores up to rounding errors."""
@@ -138,24 +151,6 @@ class Pool:
 
         return TargetScores(dataset, points.human[quality], np.array([scores(name) for name in names]),
                             points.contexts if points.conversations is None else points.conversations)
-
-
-def _drawn(every: Sequence[TargetScores], families: Sequence[Sequence[int]], rule: str, seed: int,
-           chosen: Sequence[int]) -> Array:
-    """Return difference, interval and p of the first two columns of each chosen family: (families, 4)."""
-    leads = {families[family][0] for family in chosen}
-    used = sorted({column for family in chosen for column in families[family]},
-                  key=lambda column: (column not in leads, column))
-    families = [[used.index(column) for column in families[family]] for family in chosen]
-    scores = [replace(target, scores=target.scores[used]) for target in every]
-    items = sum({target.dataset: len(target.human) for target in scores}.values())
-    draws = max(FEWEST, min(DRAWS, AFFORDED // max(items, 1)))
-    intervals = differences(scores, [(family[0], family[1]) for family in families], np.random.default_rng(seed), rule,
-                            min(RESAMPLES, draws), STATISTIC)
-    weight = weights([target.dataset for target in scores], rule)
-    p = all_pairs(scores, weight[None], np.random.default_rng(seed), draws, STATISTIC, leads=len(leads))[0].p
-    return np.array([[lead.value, lead.low, lead.high, holm(p[family[0], family[1:]])[0]]
-                     for lead, family in zip(intervals, families, strict=True)])
 
 
 def _short(value: float) -> str:

@@ -2,50 +2,65 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from harness.results.cache import Cache, digest
 from harness.results.item_scores import labels
-from harness.results.rows import Comparisons, Reliability
+from harness.results.rows import ColumnKey, Comparisons, Reliability, Target
 from harness.run import correlate
 from harness.run.correlate import TargetData
 from harness.run.plan import Draws
+from harness.statistics import pooled
 from harness.statistics import reliability as among_people
 from harness.statistics.coefficients import spearmans
 from harness.statistics.panel import Array
-from harness.statistics.permutation import all_pairs_by_permutation, below_draws
-from harness.statistics.significance import benjamini_hochberg, holm
-from harness.statistics.williams import PairTests, all_pairs_by_formula
-
-STATISTICS = ("spearman", "pearson")
-
-
-def comparisons(target: TargetData, draws: Draws, cache: Cache) -> Iterator[Comparisons]:
-    """Test every pair of columns by Williams' test and, with draws, by PERM-BOTH over contexts for Spearman."""
-    human, names = target.judged.means, labels(target.names)
-    for statistic in STATISTICS:
-        tests = all_pairs_by_formula(human, target.scores, statistic)
-        yield compared(target.dataset, target.quality, names, statistic, "williams", tests)
-    if draws.permutations:
-        tests = _permuted(target, draws, cache)
-        yield compared(target.dataset, target.quality, names, "spearman", "perm-both", tests, draws.permutations)
+from harness.statistics.permutation import below_draws
+from harness.statistics.pooled import ALPHA, Swapped, all_pairs, swapped, weights
+from harness.statistics.pooled import generator as generator
+from harness.statistics.rank_intervals import TargetScores
+from harness.statistics.significance import Better, benjamini_hochberg, holm
+from harness.statistics.williams import PairTests
 
 
-def _permuted(target: TargetData, draws: Draws, cache: Cache) -> PairTests:
-    def drawn() -> list[list[list[float]]]:
-        tests = all_pairs_by_permutation(target.judged.means, target.scores, "spearman", draws.permutations,
-                                         rng=generator(draws.seed, target.dataset, target.quality),
-                                         context=target.units)
-        return [table.tolist() for table in (tests.delta, tests.value, tests.p, tests.n, tests.least)]
+def contributions(target: TargetData, seed: int, draws: int, fitted: Collection[str] = (), statistic: str = "spearman",
+                  ) -> Swapped:
+    """Return the contributions of contexts to each correlation; NaN for metrics that were fitted on the ratings."""
+    known = np.array([metric not in fitted for metric, _ in target.names])
+    scores = np.where(known[:, None], target.scores, np.nan)
+    return swapped(TargetScores(target.dataset, target.judged.means, scores, target.units), seed, draws, statistic)
 
-    key = [target.dataset, target.quality, draws.seed, draws.permutations,
-           digest(target.judged.means, target.scores, target.units)]
-    shape = (len(target.names), len(target.names))
-    delta, value, p, n, least = (np.array(table).reshape(shape) for table in cache.get("perm-both", key, drawn))
-    return PairTests(delta, value, p, np.full(p.shape, np.nan), n, least)
+
+def comparisons(target: TargetData, parts: Swapped, statistic: str = "spearman", *, one_sided: bool = False,
+                ) -> Comparisons:
+    """Test every pair of columns by PERM-BOTH on ranks, for Pearson on standardised values."""
+    known = np.isfinite(target.scores) & np.isfinite(target.judged.means)
+    tests = replace(all_pairs([parts], np.ones(1), one_sided=one_sided), n=known.astype(np.int64) @ known.T)
+    return compared(*target.key, labels(target.names), statistic, "perm-both", tests, parts.drawn.shape[1])
+
+
+def tied_first(target: TargetData, parts: Swapped, tests: Comparisons) -> set[ColumnKey]:
+    """Return the column with the highest correlation, and those whose correlation is not significantly lower."""
+    if np.isnan(parts.values).all():
+        return set()
+    below = tests.worse[(tests.better == np.nanargmax(parts.values)) & (tests.bh < ALPHA)]
+    return {name for row, name in enumerate(target.names) if np.isfinite(parts.values[row]) and row not in below}
+
+
+class Verdicts:
+    """The contributions of contexts on all targets, from which all columns of a board are compared once per rule."""
+
+    def __init__(self, targets: Sequence[TargetData], parts: Mapping[Target, Swapped]) -> None:
+        self._targets, self._parts = {target.key: target for target in targets}, parts
+        self.better = functools.cache(self._better)
+
+    def _better(self, keys: tuple[Target, ...], columns: tuple[ColumnKey, ...], rule: str) -> Better:
+        """Return which column has a significantly higher mean over the targets than which."""
+        parts = [self._parts[key].take([self._targets[key].names.index(column) for column in columns]) for key in keys]
+        return pooled.better(parts, weights([dataset for dataset, _ in keys], rule))
 
 
 def reliability(target: TargetData, draws: Draws, cache: Cache) -> tuple[Reliability, ...]:
@@ -76,12 +91,6 @@ def by_rater(target: TargetData) -> Array:
             for rater, vote in zip(raters, votes, strict=True):
                 table[row[rater], item] = vote
     return table
-
-
-def generator(seed: int, dataset: str, quality: str) -> np.random.Generator:
-    """Return a generator for a target, independent of other targets."""
-    digest_of_target = hashlib.sha256(f"{dataset}\0{quality}".encode()).digest()[:8]
-    return np.random.default_rng([seed, int.from_bytes(digest_of_target, "big")])
 
 
 def compared(dataset: str, quality: str, names: Sequence[str], statistic: str, test: str,

@@ -14,23 +14,19 @@ from harness.results.rows import ColumnKey
 from harness.run.compare import by_rater, generator
 from harness.run.correlate import TargetData
 from harness.statistics.panel import Array, Codes, alike, folds, undefined
-from harness.statistics.pooled import ALPHA, behind, contributions
-from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.reliability import SINGLE
 from harness.statistics.replacement import LEAST, HeldOut, on_scale, replacement
 from harness.statistics.worth import worth
 
-DRAWS = 2000
-"""Draws of PERM-BOTH; the tail of a normal distribution serves for smaller p."""
 FEW = 30
 """Contexts below which a t test is rough."""
 VOTES = 1 << 20
 """Columns times votes that are tested at once."""
 
 
-def decisions(target: TargetData, epsilon: float, seed: int, cache: Cache, fitted: Collection[str] = (),
-              ) -> Iterator[Decision]:
-    """Return the decision for every column; metrics `fitted` on these ratings have no share of the first place."""
+def decisions(target: TargetData, epsilon: float, seed: int, cache: Cache,
+              tied: Collection[ColumnKey] = ()) -> Iterator[Decision]:
+    """Return the decision for every column, of which some are `tied` with the first."""
     if not target.names:
         return
     votes, exchangeable = _votes(target)
@@ -39,7 +35,6 @@ def decisions(target: TargetData, epsilon: float, seed: int, cache: Cache, fitte
            digest(votes, target.judged.means, target.system, target.units, fold)]
     rows = cache.rows("decisions", key, list(map(digest, target.scores)),
                       functools.partial(_numbers, target, votes, fold, epsilon, exchangeable=exchangeable))
-    tied = _tied_first(target, seed, cache, fitted)
     for row, (metric, column) in enumerate(target.names):
         rho, rater_rho, constant_rho, rate, passes, replaces, items, raters, value, low, high = rows[row].tolist()
         yield Decision(*target.key, metric, column, rho, rater_rho, constant_rho, rate, bool(passes), bool(replaces),
@@ -74,26 +69,6 @@ def _numbers(target: TargetData, votes: Array, fold: Codes, epsilon: float, colu
             saved = worth(human[rows], scores[part][:, rows], target.system[rows], units, fold[rows])
             numbers[part, 8:] = np.stack([saved.value, saved.low, saved.high], axis=1)
     return numbers
-
-
-def _tied_first(target: TargetData, seed: int, cache: Cache, fitted: Collection[str]) -> set[ColumnKey]:
-    """Return the column with the highest correlation, and those whose correlation is not significantly lower.
-
-    The test is PERM-BOTH to first order, as of leads over several targets, with p by Holm over the other columns.
-    """
-    scores = TargetScores(target.dataset, target.judged.means, target.scores, target.units)
-    values, sums = contributions(scores, "spearman", int(target.units.max()) + 1, {})
-    order = [row for row in np.argsort(-values, kind="stable").tolist()
-             if np.isfinite(values[row]) and target.names[row][0] not in fitted]
-
-    def drawn() -> list[float]:
-        return list(behind(values[order], sums[order], generator(seed, *target.key), DRAWS).tolist())
-
-    if not order:
-        return set()
-    key = [*target.key, seed, DRAWS, digest(target.judged.means, target.scores[order], target.units)]
-    p = [1.0, *cache.get("tied-first", key, drawn)]
-    return {target.names[row] for row, value in zip(order, p, strict=True) if value >= ALPHA}
 
 
 def _note(target: TargetData, row: int, votes: Array, *, exchangeable: bool) -> str:

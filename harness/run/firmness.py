@@ -11,13 +11,13 @@ from harness.results.cache import Cache, digest
 from harness.results.decision_rows import Firmness
 from harness.results.item_scores import labels
 from harness.results.rows import BoardId, ColumnKey, RankingRow, Target
-from harness.run.compare import generator
+from harness.run.compare import Verdicts
 from harness.run.correlate import TargetData
 from harness.run.intervals import STATISTIC
 from harness.statistics import firmness
 from harness.statistics.influence import Influence
 from harness.statistics.panel import Array, Vector
-from harness.statistics.pooled import ALPHA, behind, contributions, weights
+from harness.statistics.pooled import contributions, weights
 from harness.statistics.rank_intervals import TargetScores
 
 UNITS = ("datasets", "contexts", "votes")
@@ -27,8 +27,8 @@ class FirstPlaces:
     """All targets with their votes, from which the first places of many boards are judged."""
 
     def __init__(self, targets: Sequence[TargetData], every: Mapping[Target, Array],
-                 fitted: Collection[str], seed: int, cache: Cache) -> None:
-        self._votes, self._fitted, self._seed, self._cache = every, fitted, seed, cache
+                 fitted: Collection[str], verdicts: Verdicts, cache: Cache) -> None:
+        self._votes, self._fitted, self._verdicts, self._cache = every, fitted, verdicts, cache
         self._prepared: dict[str, dict[tuple[tuple[int, ...], bytes], Influence]] = {}
         self._contributions = functools.cache(self._contributed)
         self._targets = {target.key: target for target in targets}
@@ -44,13 +44,18 @@ class FirstPlaces:
             complete = [(row.metric, row.column) for row in sorted(rows, key=lambda row: row.rank or 0)
                         if row.rule == rule]
             unfitted = [column for column in complete if column[0] not in self._fitted]
+            family = tuple(sorted(complete))
+            better = self._verdicts.better(tuple(targets), family, rule) if complete[1:] else None
             for among, columns in (("all", complete), ("unfitted", unfitted)):
-                if len(columns) > 1:
-                    key = [rule, self._seed, columns, *((target, self._digests[target]) for target in targets)]
+                if better is not None and len(columns) > 1:
+                    below = better[family.index(columns[0])]
+                    tied = tuple(name for name, column in zip(labels(columns), columns, strict=True)
+                                 if column != columns[0] and not below[family.index(column)])
+                    key = [rule, columns, *((target, self._digests[target]) for target in targets)]
                     judged = functools.partial(self._judged, targets, columns, rule)
                     for row in self._cache.get("firmness", key, judged):
-                        yield Firmness(str(board), origin, rule, STATISTIC, among, *columns[0], *row[:4],
-                                       *map(tuple, row[4:]))
+                        yield Firmness(str(board), origin, rule, STATISTIC, among, *columns[0],
+                                       *(*row[:4], tuple(row[4]), tied))
 
     def _judged(self, keys: Sequence[Target], columns: Sequence[ColumnKey], rule: str) -> list[list[object]]:
         """Return the fields of each unit's row, from `unit` on."""
@@ -64,8 +69,6 @@ class FirstPlaces:
                               if target.dataset == name) for name in datasets])
         sums = [sum(w * table[row] for w, (_, table), row, target in zip(weight, by_target, rows, targets, strict=True)
                     if target.dataset == name) for name in datasets]
-        p = behind(weight @ values, np.hstack(sums), generator(self._seed, *columns[0]))
-        tied = [name for name, value in zip(names[1:], p.tolist(), strict=True) if not value < ALPHA]
         rivals = [index for index, column in enumerate(columns) if column[0] != columns[0][0]]
         every = [self._votes[key] for key in keys]
         of = [len(datasets), sum(table.shape[1] for table in sums),
@@ -77,7 +80,7 @@ class FirstPlaces:
             removals[1], closest = firmness.contexts(board, sums)
             removals[2] = firmness.votes(board, every, closest)
         return [[unit, removal and len(removal.units), number, names[removal.successor] if removal else "",
-                 [datasets[index] for index in removal.units] if removal and unit == "datasets" else [], tied]
+                 [datasets[index] for index in removal.units] if removal and unit == "datasets" else []]
                 for unit, removal, number in zip(UNITS, removals, of, strict=True)]
 
     def _scores(self, key: Target, columns: Sequence[ColumnKey]) -> TargetScores:

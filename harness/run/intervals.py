@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.results.cache import Cache, digest
 from harness.results.rows import RankingRow
-from harness.run.compare import generator
+from harness.run.compare import Verdicts, generator
 from harness.run.correlate import TargetData
 from harness.run.plan import Draws
 from harness.statistics.panel import Array
@@ -48,7 +48,8 @@ def _resampled(targets: Sequence[TargetData], draws: Draws, columns: Sequence[in
 
 
 def with_intervals(rows: Sequence[RankingRow], targets: Sequence[TargetData],
-                   resamples: Mapping[tuple[str, str], Array], seed: int) -> Iterator[RankingRow]:
+                   resamples: Mapping[tuple[str, str], Array], seed: int, verdicts: Verdicts | None,
+                   ) -> Iterator[RankingRow]:
     """Add interval, letters and error to the ranked rows by Spearman of a board with these targets."""
     ranked = [row for row in rows if row.statistic == STATISTIC and row.complete]
     columns = sorted({(row.metric, row.column) for row in ranked})
@@ -60,12 +61,13 @@ def with_intervals(rows: Sequence[RankingRow], targets: Sequence[TargetData],
     groups = [list(group) for _, group in groupby(targets, key=lambda target: target.dataset)]
     drawn = Drawn.jointly([np.stack([tables[target.key] for target in group], axis=1) for group in groups],
                           np.random.default_rng(seed))
-    lettered = sum(len(np.unique(group[0].units)) for group in groups) >= FEWEST
+    lettered = verdicts and sum(len(np.unique(group[0].units)) for group in groups) >= FEWEST
     intervals: dict[tuple[str, str, str], dict[str, object]] = {}
     for rule in dict.fromkeys(row.rule for row in ranked):
         weight = weights([target.dataset for target in targets], rule)
         values = {(row.metric, row.column): row.value for row in ranked if row.rule == rule}
-        ranks = rank({column: values[column] for column in columns}, drawn.means(weight))
+        better = verdicts.better(tuple(tables), tuple(columns), rule) if verdicts else None
+        ranks = rank({column: values[column] for column in columns}, drawn.means(weight), better)
         for (column, standing), error in zip(ranks.items(), drawn.error(weight).tolist(), strict=True):
             intervals[rule, *column] = {"low": standing.low, "high": standing.high, "error": error,
                                         "letters": standing.letters if lettered else ""}

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,8 +13,8 @@ import numpy as np
 from harness.errors import BadConfig
 from harness.results.item_scores import labels
 from harness.results.rows import ColumnKey, Comparisons, Correlation, Reliability, Results, fitted
-from harness.run import correlate
-from harness.run.compare import compared, generator
+from harness.run import compare, correlate
+from harness.run.compare import compared, contributions, generator
 from harness.run.correlate import TargetData
 from harness.statistics import wmt25
 from harness.statistics.bootstrap import bootstrap, paired_bootstrap
@@ -65,14 +65,20 @@ def correlations(
         yield row
 
 
-def comparisons(target: TargetData, request: Request, test: str) -> Comparisons:
-    """Compare every two columns of a target by the requested statistic and test."""
+def comparisons(target: TargetData, request: Request, test: str, fitted_here: Collection[str] = ()) -> Comparisons:
+    """Compare every two columns of a target by the requested statistic and test.
+
+    PERM-BOTH leaves out metrics that were fitted on the ratings.
+    """
     human, scores, context = target.judged.means, target.scores, target.context
     rng, permutations = generator(request.seed, *target.key), 0
+    if test == "perm-both" and isinstance(request.resampled, str):
+        parts = contributions(target, request.seed, request.draws, fitted_here, request.statistic)
+        return compare.comparisons(target, parts, request.statistic, one_sided=request.one_sided)
     if test == "bootstrap":
         tests = paired_bootstrap(human, scores, target.system, context, request.resampled, rng, request.draws,
                                  target.words, target.conversation)
-    elif test == "perm-both":
+    elif test.startswith("perm-both"):
         permutations = request.draws
         tests = all_pairs_by_permutation(human, scores, request.resampled, permutations, rng=rng, context=context,
                                          one_sided=request.one_sided, system=target.system, control=target.words,
@@ -94,19 +100,14 @@ def restated(results: Results, request: Request, test: str, wanted: Callable[[st
     if not chosen:
         raise BadConfig("the results hold no item scores of these datasets; `harness run` writes them into points/")
     intervals = request if not test else replace(request, draws=0)
+    seen = fitted(results.metrics, results.datasets)
     rows = [row for target in chosen for row in correlations(target, intervals, results.reliability)]
     if request.statistic in ACCURACIES and not test:
         rows += [row for target in chosen for row in chance(target, request)]
     return replace(
         results, correlations=tuple(rows),
-        comparisons=tuple(comparisons(target, request, test) for target in chosen) if test else ())
-
-
-def by_williams(results: Results, statistic: str, wanted: Callable[[str, str], bool]) -> Iterator[Comparisons]:
-    """Return Williams' test of all pairs of columns over items and over contexts, for comparison with another test."""
-    for target in _targets(results, wanted):
-        for test in ("williams", "williams-contexts"):
-            yield comparisons(target, Request(statistic), test)
+        comparisons=tuple(comparisons(target, request, test, {
+            metric for metric, dataset in seen if dataset == target.dataset}) for target in chosen) if test else ())
 
 
 def by_wmt25(results: Results, wanted: Callable[[str, str], bool], draws: int,

@@ -16,17 +16,15 @@ import numpy as np
 from harness.errors import BadReport
 from harness.results.item_scores import ColumnKey, labels
 from harness.results.pooled import Pool
-from harness.results.rows import BoardId, Correlation, RankingRow, Results
+from harness.results.rows import BoardId, Correlation, RankingRow, Results, fitted
 from harness.run import correlate
-from harness.run.compare import generator
+from harness.run.compare import contributions
 from harness.run.correlate import TargetData
 from harness.run.rank import RULES, Target, ranking, unseen
-from harness.statistics.permutation import all_pairs_by_permutation, below_draws
+from harness.statistics.pooled import better as significantly_better
 from harness.statistics.rank_intervals import rank
-from harness.statistics.significance import holm
 
 STATISTIC = "spearman"
-ALPHA, DRAWS = 0.05, 1000
 EACH_SIDE = 5
 TOP = 3
 CONTROL = "length"
@@ -66,7 +64,7 @@ class Reached:
 class Around:
     """The board around a metric's best column, over `cells` of the board's `whole` targets, with `ranked` columns.
 
-    `tests` is the number of comparisons that Holm's adjustment is over: every shown neighbour on every target.
+    `tests` is the number of comparisons shown: every neighbour on every target.
     """
 
     split: str
@@ -90,6 +88,7 @@ def around(earlier: Results, results: Results) -> Iterator[Around]:
     rows = [row for row in (*unseen(others, earlier.metrics, earlier.datasets),
                             *unseen(results.correlations, results.metrics, results.datasets))
             if row.statistic == STATISTIC]
+    seen = fitted((*earlier.metrics, *results.metrics), (*earlier.datasets, *results.datasets))
     names, pool = {entry.name for entry in results.datasets}, Pool.of(earlier)
     boards = sorted({(entry.split, entry.kind) for entry in earlier.datasets if entry.name in names})
     for metric, (split, kind) in itertools.product(sorted(metrics), boards):
@@ -100,7 +99,8 @@ def around(earlier: Results, results: Results) -> Iterator[Around]:
             ranked = [row for row in ranking(BoardId(split), kind, cells, rows)
                       if row.rule == rule and row.rank is not None]
             if best := next((row for row in ranked if row.metric == metric), None):
-                yield _around([targets[cell] for cell in cells], len(whole), best, ranked, rows, earlier.run.seed)
+                yield _around([targets[cell] for cell in cells], len(whole), best, ranked, rows, seen, earlier.run.seed,
+                              pool.draws)
 
 
 def _targets(earlier: Results, results: Results, metrics: Collection[str]) -> Iterator[TargetData]:
@@ -127,24 +127,22 @@ def _targets(earlier: Results, results: Results, metrics: Collection[str]) -> It
 
 
 def _around(targets: Sequence[TargetData], whole: int, best: RankingRow, ranked: Sequence[RankingRow],
-            rows: Iterable[Correlation], seed: int) -> Around:
+            rows: Iterable[Correlation], seen: Collection[tuple[str, str]], seed: int, draws: int) -> Around:
     """Compare the best column with the top of the board, its neighbours, its other columns and the control."""
     position = ranked.index(best)
     shown = [index for index, row in enumerate(ranked)
              if index < TOP or abs(index - position) <= EACH_SIDE or row.metric in (best.metric, CONTROL)]
     keys = [(row.metric, row.column) for row in ranked]
-    column, delta, p = shown.index(position), [], []
+    above, below, known = [], [], []
     for target in targets:
-        scores = target.scores[[target.names.index(keys[index]) for index in shown]]
-        tests = all_pairs_by_permutation(target.judged.means, scores, STATISTIC, DRAWS,
-                                         rng=generator(seed, *target.key), context=target.units)
-        delta.append(tests.delta[column])
-        p.append(below_draws(tests, DRAWS)[column])
-    table, signs = np.array(p), np.sign(delta)
-    table[:, column] = np.nan
-    sure = holm(table) < ALPHA
-    better, worse, compared = (counts.sum(axis=0).tolist()
-                               for counts in (sure & (signs > 0), sure & (signs < 0), np.isfinite(table)))
+        parts = contributions(target, seed, draws, {metric for metric, dataset in seen if dataset == target.dataset})
+        rows_shown = [target.names.index(keys[index]) for index in shown]
+        column = rows_shown[shown.index(position)]
+        wins = significantly_better([parts], np.ones(1))
+        above.append(wins[column, rows_shown])
+        below.append(wins[rows_shown, column])
+        known.append([row != column and bool(np.isfinite(parts.values[[row, column]]).all()) for row in rows_shown])
+    better, worse, compared = (np.sum(counts, axis=0).tolist() for counts in (above, below, known))
     names = labels(keys)
     return Around(
         split=best.board, origin=best.origin, rule=best.rule, cells=len(targets), whole=whole, ranked=len(ranked),

@@ -54,7 +54,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Number of random draws for rank intervals and for PERM-BOTH; 0 disables them.
+    """Number of random draws for rank intervals (0: none) and for PERM-BOTH.
 
     `quick` computes correlations only: no comparisons, no reliability, no decisions. `statistics` are additional, each
     with a level. `epsilon` is the share of items that a metric may win less than the rater that it replaces.
@@ -62,7 +62,7 @@ class Draws:
 
     seed: int = 0
     ranks: int = 1000
-    permutations: int = 0
+    permutations: int = 1000
     quick: bool = False
     statistics: tuple[tuple[str, str], ...] = ()
     epsilon: float = 0.1

@@ -24,6 +24,7 @@ from harness.run.scores import Scored, Scoring
 from harness.run.workspace import Workspace
 from harness.scoring.lease import exclusive
 from harness.statistics.panel import Array
+from harness.statistics.pooled import Swapped
 
 EVERY = "every metric"
 """Stands for the metric where a whole dataset was skipped or failed."""
@@ -31,12 +32,13 @@ EVERY = "every metric"
 
 @dataclass(slots=True)
 class Collected:
-    """The rows so far, and the targets of each split and kind of data with their scores and mean ratings."""
+    """The rows so far, and the targets of each split and kind of data with scores, ratings and contributions."""
 
     tables: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in TABLES})
     counted: defaultdict[tuple[str, str], set[Target]] = field(default_factory=lambda: defaultdict(set))
     data: list[TargetData] = field(default_factory=list)
     votes: dict[Target, Array] = field(default_factory=dict)
+    parts: dict[Target, Swapped] = field(default_factory=dict)
 
 
 def run(plan: Plan, work: Workspace) -> Results:
@@ -98,17 +100,21 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
     points = correlate.item_scores(dataset, qualities, scores, plan.selection.aggregations)
     first = len(tables["correlations"])
     learned_here = entries.fitted_on(plan, work.models, dataset.card.name)
+    excluded = learned_here if dataset.kind == "real" else ()
     for target in correlate.targets(points, qualities):
         agreement = compare.reliability(target, draws, cache) if cache else ()
         tables["correlations"] += correlate.correlations(target, reliability=agreement, cache=cache)
         for statistic in draws.statistics:
             tables["correlations"] += correlate.correlations(target, [statistic], cache=cache)
-        tables["comparisons"] += compare.comparisons(target, draws, cache) if cache else ()
         tables["reliability"] += agreement
         collected.votes[target.key] = target.judged.table
         if cache:
+            parts = compare.contributions(target, draws.seed, draws.permutations, excluded)
+            collected.parts[target.key] = parts
+            tests = compare.comparisons(target, parts)
+            tables["comparisons"].append(tests)
             tables["decisions"] += decide.decisions(target, draws.epsilon, draws.seed, cache,
-                                                    learned_here if dataset.kind == "real" else ())
+                                                    compare.tied_first(target, parts, tests))
         collected.data.append(dataclasses.replace(target, judged=dataclasses.replace(target.judged, votes=())))
     if plan.examples and dataset.card.shareable:
         tables["examples"] += examples.find(dataset, qualities, points, tables["correlations"][first:],
@@ -129,12 +135,13 @@ def _rank(plan: Plan, work: Workspace, collected: Collected) -> None:
         if targets:
             data = [target for target in collected.data if target.key in targets]
             resamples = intervals.resampled(data, plan.draws, work.cache)
-            places = firmness.FirstPlaces(data, collected.votes, on_ratings, plan.draws.seed, work.cache)
+            verdicts = None if plan.draws.quick else compare.Verdicts(data, collected.parts)
+            places = verdicts and firmness.FirstPlaces(data, collected.votes, on_ratings, verdicts, work.cache)
             for board, cells in boards(split, frozenset(targets), tables["datasets"]):
                 ranked = tuple(ranking(board, kind, cells, correlations, seen))
                 tables["ranking"] += intervals.with_intervals(
-                    ranked, [target for target in data if target.key in cells], resamples, plan.draws.seed)
-                if not plan.draws.quick:
+                    ranked, [target for target in data if target.key in cells], resamples, plan.draws.seed, verdicts)
+                if places:
                     tables["firmness"] += places.firmness(board, kind, cells, ranked)
     for target in () if plan.draws.quick else collected.data:
         tables["disagreement"] += disagree.disagreement(target, collected.votes[target.key])

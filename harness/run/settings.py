@@ -43,7 +43,7 @@ class Settings:
     reuse: Path | None = None
     seed: int = 0
     draws: int = 1000
-    permutations: int = 0
+    permutations: int = 1000
     epsilon: float = 0.1
     statistic: tuple[str, ...] = ()
     level: tuple[str, ...] = ()

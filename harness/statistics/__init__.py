@@ -7,8 +7,8 @@ STATISTIC_NAMES = ("spearman", "pearson", "kendall", "kendall-c", "point-biseria
 LEVEL_NAMES = ("items", "within-contexts", "within-systems", "over-systems")
 """The rows of `panel.LEVELS`."""
 
-TEST_NAMES = ("perm-both", "williams", "williams-contexts", "steiger", "meng", "bootstrap")
-"""Tests of two dependent correlations, in `permutation`, `williams` and `bootstrap`."""
+TEST_NAMES = ("perm-both", "perm-both-scores", "williams", "williams-contexts", "steiger", "meng", "bootstrap")
+"""Tests of two dependent correlations, in `pooled`, `permutation`, `williams` and `bootstrap`."""
 
 
 def statistic_title(name: str) -> str:

@@ -2,6 +2,7 @@
 
     Pearson     h z - r (h^2 + z^2) / 2, ratings h and scores z centred and of length 1
     Spearman    h z of the row's centred ranks, plus its effect through the ranks of the other rows
+    ranks       Pearson's r of the ranks, each row keeping its rank
 
 The influence of a context is the sum over its rows; williams.py and pooled.py use it to test whole contexts. Scores are
 prepared once for any ratings of the same rows.
@@ -15,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from harness.statistics.panel import Array, Vector
-from harness.statistics.ranks import Runs, standardised
+from harness.statistics.ranks import Runs, ranks, standardised
 
 
 class PearsonInfluence:
@@ -29,6 +30,16 @@ class PearsonInfluence:
         h = standardised(human)
         r = (h * self._z).mean(axis=1)
         return r, (h * self._z - r[:, None] / 2 * (h**2 + self._z**2)) / len(human)
+
+
+class RankInfluence(PearsonInfluence):
+    """Scores (metrics, rows), ranked for Pearson's r of the ranks."""
+
+    def __init__(self, scores: Array) -> None:
+        super().__init__(ranks(scores))
+
+    def of(self, human: Vector) -> tuple[Vector, Array]:
+        return super().of(ranks(human))
 
 
 class SpearmanInfluence:
@@ -64,4 +75,5 @@ def _tails(values: Array) -> Array:
 
 
 Influence: TypeAlias = PearsonInfluence | SpearmanInfluence
-INFLUENCE: dict[str, Callable[[Array], Influence]] = {"pearson": PearsonInfluence, "spearman": SpearmanInfluence}
+INFLUENCE: dict[str, Callable[[Array], Influence]] = {
+    "pearson": PearsonInfluence, "spearman": SpearmanInfluence, "ranks": RankInfluence}

@@ -171,7 +171,7 @@ def _square(index: Index, columns: Sequence[Column], comparisons: Comparisons) -
     positions = np.array([by_label.get(name, -1) for name in comparisons.names])
     better, worse = positions[comparisons.better], positions[comparisons.worse]
     listed = (better >= 0) & (worse >= 0)
-    significant = comparisons.holm[listed] < ALPHA
+    significant = comparisons.bh[listed] < ALPHA
     square = np.full((len(columns), len(columns)), NOT_TESTED, np.uint8)
     square[better[listed], worse[listed]] = np.where(significant, BETTER, NO_DIFFERENCE)
     square[worse[listed], better[listed]] = np.where(significant, WORSE, NO_DIFFERENCE)

@@ -2,8 +2,7 @@
 
 A question is a board: all qualities of the datasets of a split, or one of them. Its answer depends on what a metric may
 use: ratings to fit its weights on, and models of a size. The lead over the best column of another metric is tested by
-PERM-BOTH over all targets at once, to first order, adjusted by Holm over the comparisons of the leader with the metrics
-that follow it; its interval is over resampled contexts (harness/results/pooled.py).
+PERM-BOTH over all targets at once, adjusted over all pairs of columns of the board (harness/statistics/pooled.py).
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from itertools import product
 
 import numpy as np
 
-from harness.results.pooled import FOLLOWING, Pool
+from harness.results.pooled import Lead, Pool
 from harness.results.rows import Results
-from harness.statistics.pooled import Difference, weights
+from harness.statistics.pooled import weights
 from leaderboard.model.boards import Board, all_boards
 from leaderboard.model.cost import costs
 from leaderboard.model.eras import era_of
@@ -78,7 +77,7 @@ class Answer:
 
     best: Column
     following: Column | None
-    lead: Difference | None
+    lead: Lead | None
     without: Mapping[str, Column]
 
 
@@ -109,23 +108,16 @@ def answers(results: Results) -> Mapping[tuple[str, Choice], Answer]:
     index, pool, answered = make_index(results), Pool.of(results), dict[tuple[str, Choice], Answer]()
     for question in questions(results):
         leaders = {choice: columns for choice in CHOICES
-                   if (columns := tuple(best_of_each(index, question, choice)[:1 + FOLLOWING]))}
-        leads = _leads(pool, question, list(dict.fromkeys(columns for columns in leaders.values() if columns[1:])))
+                   if (columns := tuple(best_of_each(index, question, choice)[:2]))}
+        pairs = [(columns[0], columns[1]) for columns in leaders.values() if columns[1:]]
+        known = {dataset for dataset, _ in question.targets} <= pool.points.keys()
+        leads = dict(zip(pairs, pool.leads(question.targets, pairs, question.rules[0]), strict=True) if known else ())
         means = _means_without(index, question)
         for choice, (best, *others) in leaders.items():
             answered[question.name, choice] = Answer(
-                best, others[0] if others else None, leads.get((best, *others)),
+                best, others[0] if others else None, leads.get((best, others[0])) if others else None,
                 {name: _leader(index, columns, choice, best) for name, columns in means.items() if best in columns})
     return answered
-
-
-def _leads(pool: Pool, question: Question, families: Sequence[tuple[Column, ...]],
-           ) -> dict[tuple[Column, ...], Difference]:
-    """Return the lead of each first column over the second, with p adjusted for all that follow; {} without scores."""
-    if not {dataset for dataset, _ in question.targets} <= pool.points.keys():
-        return {}
-    leads = zip(families, pool.leads(question.targets, families, question.rules[0]), strict=True)
-    return {columns: lead.difference for columns, lead in leads if lead.better == columns[0]}
 
 
 def _means_without(index: Index, question: Question) -> dict[str, dict[Column, float]]:

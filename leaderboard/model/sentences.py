@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from harness.results.decision_rows import Firmness
+from harness.results.pooled import AT_ODDS
 from harness.results.rows import RankingRow, Results, Skip
 from harness.statistics.pooled import weights
 from leaderboard.model.cost import Cost, costs
@@ -182,14 +183,16 @@ def _tied(names: Sequence[str]) -> str:
 def _lead(index: Index, answer: Answer) -> str:
     if answer.following is None:
         return "no other metric has all values" if len(index.metrics) > 1 else "there is no other metric"
-    name, lead = index.labels[answer.following], answer.lead
+    name, lead = index.labels[answer.following], answer.lead.difference if answer.lead else None
     if lead is None or not math.isfinite(lead.p):
         return f"its lead over {name}, the next metric, {'is not' if lead is None else 'cannot be'} tested"
+    if lead.none:
+        return f"{name}, the next metric, orders the items alike"
     p = "adjusted p < 0.001" if lead.p < 0.001 else f"adjusted p = {lead.p:.3f}"
     low, high = (f"{value:.3f}".replace("-", "−") for value in (lead.low, lead.high))
     interval = f"95 % interval {low} to {high}, " if math.isfinite(lead.low) else ""
     return (f"its lead of {lead.value:.3f} over {name} is {'' if lead.established else 'not '}established "
-            f"({interval}{p})")
+            f"({interval}{p}{f'; {AT_ODDS}' if lead.at_odds else ''})")
 
 
 def without_value(results: Results) -> list[tuple[str, list[Skip]]]:

@@ -19,10 +19,9 @@ from leaderboard.model.questions import PLAIN, Choice, Question, answers, best_o
 READ = ("Score: mean Spearman correlation with human ratings over the datasets; ± is half of its 95 % interval over "
         "resampled contexts. Rank: among all columns without missing values; its 95 % interval is over resampled "
         "contexts and, where a quality has several datasets, resampled datasets. A lead over the next metric is "
-        "established if PERM-BOTH, which swaps whole contexts on all datasets, gives p < 0.05 after adjustment for "
-        "five comparisons. A column is tied with the first if the lead over it is not significant by this test, "
-        "adjusted for all columns. Williams’ test, in the details of a metric, treats items as independent: its "
-        "p-values are too small where several items share a context. Bold: best of the column; underlined: second "
+        "established if PERM-BOTH, which swaps the ranks of whole contexts on all datasets, gives p < 0.05, adjusted "
+        "for all pairs of columns of the board (Benjamini and Hochberg). The same test decides which columns are tied "
+        "with the first and which share a letter. Bold: best of the column; underlined: second "
         "best; ▽: no better than counting words. Below a name: how the metric relates to the system of its paper. "
         "Metrics fitted on ratings were also designed while looking at these datasets, so their scores are optimistic.")
 BOARD = "Board"
@@ -93,11 +92,14 @@ def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
         if (answer := all_answers.get((question.name, choice))) is None:
             return (Cell("none"), Cell(""), Cell(""))
         row, verdict = question.ranked[answer.best], sentences.verdict(index, question, answer.best)
+        score = number_cell(row.value)._replace(small=sentences.error(row.error).strip())
+        if verdict == sentences.NONE:
+            return (Cell("none", small=f"{sentences.NO_METRIC}; highest: {index.labels[answer.best]}"), score, Cell(""))
         tied = next((place.tied for place in sentences.firm(
             index, question, answer, "all" if choice[0] else "unfitted")), ())
-        lead = "not tested" if answer.lead is None else "established" if answer.lead.established else "not established"
+        lead = "not tested" if answer.lead is None else answer.lead.state
         return (column_cell(index, answer.best)._replace(small=REMARKS.get(verdict, "")),
-                number_cell(row.value)._replace(small=sentences.error(row.error).strip()),
+                score,
                 Cell(lead, small=f"tied with {plural(len(tied), 'column')}" if tied else "", title=", ".join(tied) or (
                     "" if answer.following is None else f"over {index.labels[answer.following]}")))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from harness.results.pooled import DRAWS, FOLLOWING, RESAMPLES
 from harness.results.rows import MetricEntry, Results, Run
 from leaderboard.blocks.cells import dataset_cell
 from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Section, Table
@@ -33,17 +32,15 @@ STATISTICS = (
      ("2.5 % and 97.5 % quantiles of the rank over resampled contexts and, where there are several, resampled "
       "datasets. With two datasets it says little about others. It is too narrow for metrics that truly tie.")),
     ("Lead",
-     ("The difference of two means over all datasets. p comes from PERM-BOTH to first order: each draw swaps the "
-      "contributions of whole contexts to the two means, on all datasets and qualities at once; two-sided, adjusted by "
-      f"Holm over the leader against the {FOLLOWING} metrics that follow. The interval is from resampled contexts, "
-      f"with {DRAWS:,} draws and {RESAMPLES} resamples, fewer for very many items. “Not established” does not mean "
-      "equal. Nothing is adjusted for asking several questions.")),
+     ("The difference of two means over all datasets. p comes from PERM-BOTH on ranks: each draw swaps what whole "
+      "contexts contribute to the two means, on all datasets and qualities at once; two-sided, adjusted by Benjamini "
+      "and Hochberg over all pairs of columns of the board, so that about 5 % of the differences reported are false. "
+      "The interval is by formula, over contexts, for this pair alone. “Not established” does not mean equal. Nothing "
+      "is adjusted for asking several questions.")),
     ("Interval and p on one dataset",
      "They treat items as independent. Where several share a context the interval is too narrow and p too small."),
     ("Two metrics on one dataset",
-     ("PERM-BOTH swaps the scores of whole contexts and decides which metric is better. Williams’ test treats items as "
-      "independent: where several share a context it reports a false difference in 11 to 14 % of cases instead of "
-      "5 %. Both are adjusted by Holm over all pairs of columns.")),
+     "The same test on one quality. A metric is not compared on the ratings that it was fitted on."),
     ("One rater",
      ("One rater’s correlation with the mean of the others. It is not an upper bound: a single vote is noisy, and "
       "metrics are compared with the mean of all raters.")),

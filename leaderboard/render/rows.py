@@ -62,8 +62,8 @@ def comparisons(results: Results) -> bytes:
         return lambda row: form % value if math.isfinite(value := getattr(row, name)) else ""
 
     rows = (row for target in results.comparisons if target.statistic == STATISTIC for row in target)
-    return _csv("dataset quality statistic test better worse n delta p holm", rows,
-                delta=rounded("delta", "%.3f"), p=rounded("p", "%.2g"), holm=rounded("holm", "%.2g"))
+    return _csv("dataset quality statistic test better worse n delta p holm bh", rows,
+                delta=rounded("delta", "%.3f"), **{name: rounded(name, "%.2g") for name in ("p", "holm", "bh")})
 
 
 def reliability(results: Results) -> bytes:

@@ -118,7 +118,7 @@ def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
         cells = average_cells(board, board.rules[0])
         more.append((Heading(statistic_title(board.statistic), "number"), {
             column: cell._replace(small="") for column, cell in cells.items()}))
-    more += [(heading, {column: cell._replace(text=_shortened(cell.text)) for column, cell in cells.items()})
+    more += [(heading, {column: cell._replace(text=shortened(cell.text)) for column, cell in cells.items()})
              for heading, cells in letters(first)]
     if column_costs.keys() & set(first.columns):
         more.append((Heading("s/1,000", "number"), {
@@ -139,7 +139,7 @@ def _first_places(index: Index, board: Board) -> str:
     return "".join(lines)
 
 
-def _shortened(letters: str) -> str:
+def shortened(letters: str) -> str:
     return letters if len(letters) <= MOST_LETTERS else letters[:MOST_LETTERS - 1].rstrip("'") + "…"
 
 

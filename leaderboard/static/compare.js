@@ -3,7 +3,6 @@
 
 const Compare = (() => {
   const TESTS = { williams: "Williams’ test", "perm-both": "PERM-BOTH" };
-  const CAVEAT = "takes items as independent, and gives p-values that are too small where several share a context";
   const [NOT_TESTED, NO_DIFFERENCE, BETTER, WORSE] = [0, 1, 2, 3]; // as in leaderboard/model/numbers.py
 
   const testName = (test) => TESTS[test] ?? test;
@@ -34,8 +33,7 @@ const Compare = (() => {
     const tests = Object.keys(Numbers.tests).map((test) => {
       const outcomes = gaps.map(([, , target]) => outcome(test, target, first, second));
       const [won, lost] = [BETTER, WORSE].map((code) => outcomes.filter((result) => result === code).length);
-      const caveat = test === "williams" ? `; it ${CAVEAT}` : "";
-      return ` ${testName(test)} finds ${firstName} better on ${won} and ${secondName} on ${lost}${caveat}.`;
+      return ` ${testName(test)} finds ${firstName} better on ${won} and ${secondName} on ${lost}.`;
     });
     const above = gaps.filter(([one, other]) => one > other).length;
     return `${firstName} is above ${secondName} on ${above} of ${gaps.length}, `

@@ -133,7 +133,7 @@ def mixed() -> Results:
                  for name in ("topical-usr", "fed-turn", "a|b")),
                rows.Skip("fed-dial", "grade", "scores turns | not dialogues")),
         failures=(rows.Failure("sample chat", "grade", "ValueError: <b>odd</b>\nsecond line \x1b[31mred"),),
-        comparisons=(rows.Comparisons("fed-turn", "Overall", "spearman", "williams", ("length", "x|y"), *(
+        comparisons=(rows.Comparisons("fed-turn", "Overall", "spearman", "perm-both", ("length", "x|y"), *(
             np.array([value]) for value in (0, 1, 90, 0.1, 2.5, 0.01, 0.03, 0.02))),),
         reliability=(rows.Reliability("fed-turn", "Overall", "leave-one-out", 0.512, 90),
                      rows.Reliability("fed-turn", "Interesting", "leave-one-out", math.nan, 0,

@@ -100,7 +100,7 @@ def enlarged(run: Results, datasets: int = 1, metrics: int = 1, items: int = 1, 
             row, low=max(1.0, row.rank - 2), high=row.rank + 2.0, error=0.02, letters="abcd"[row.rank % 4])
             for row in ranking),
         comparisons=tuple(
-            compared(*target.key, labels(target.names), statistic, "williams",
+            compared(*target.key, labels(target.names), statistic, "perm-both",
                      all_pairs_by_formula(target.judged.means, target.scores, statistic))
             for target in targets for statistic in ("spearman", "pearson")),
         trainings=(TRAINING,), exhibits=(exhibit(), exhibit("dstc10", "challenge")), **rows)

@@ -84,7 +84,7 @@ def test_undecided_tables_say_so(root: Path, home: Path, monkeypatch: pytest.Mon
     assert "95 % of the rank" in exhibit.grids[0].head
     assert any("No two of the 3 teams differ significantly" in line for line in exhibit.remarks)
     assert {row.letters for row in results.ranking} == {""}
-    assert "is not established (PERM-BOTH over whole contexts with 200 draws, adjusted by Holm)" in exhibit.lead
+    assert "is not established (PERM-BOTH over whole contexts with 200 draws, adjusted by Benjamini" in exhibit.lead
     assert ",a,1," in (root / "ranking" / "official.csv").read_text()
 
 

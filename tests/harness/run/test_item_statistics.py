@@ -35,7 +35,7 @@ def rows(invoke: Invoke, suite: SuiteRun, *flags: str) -> list[dict[str, Any]]:
 def test_every_statistic_and_level_is_printed_as_json(suite_run: SuiteRun, invoke: Invoke) -> None:
     assert tuple(STATISTICS) == statistics.STATISTIC_NAMES
     assert tuple(LEVELS) == statistics.LEVEL_NAMES
-    assert {*FORMULAS, "williams-contexts", "bootstrap", "perm-both"} == set(statistics.TEST_NAMES)
+    assert {*FORMULAS, "williams-contexts", "bootstrap", "perm-both", "perm-both-scores"} == set(statistics.TEST_NAMES)
     assert plain_name("kendall-b") == "kendall"
     for name, level in product((*statistics.STATISTIC_NAMES, "kendall-b"), statistics.LEVEL_NAMES):
         printed = rows(invoke, suite_run, "--statistic", name, "--level", level)

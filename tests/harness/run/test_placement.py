@@ -7,17 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from harness.cli import main
 from harness.results import files
 from harness.results.rows import RankingRow
-from harness.run import placement
-from harness.run.compare import generator
-from harness.statistics.permutation import all_pairs_by_permutation, below_draws
-from harness.statistics.significance import holm
+from harness.statistics import pooled
 from tests.conftest import Invoke
 from tests.faults.runs import flags
 from tests.faults.runs import report as report_of
@@ -78,29 +73,19 @@ def test_value_and_rank_equal_those_of_a_run_with_the_metric(
     assert {row["column"] for row in board["neighbours"] if row["own"]} == {f"bleu-{n}" for n in range(1, 5)}
 
 
-def test_neighbours_are_compared_by_adjusted_perm_both(out: Path, boards: Boards,
-                                                       monkeypatch: pytest.MonkeyPatch) -> None:
-    """Computed again from the stores, at 90 % because there are few contexts."""
-    monkeypatch.setattr(placement, "ALPHA", 0.9)
+def test_neighbours_are_compared_as_in_a_run_with_the_metric(boards: Boards, tmp_path: Path,
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 90 %, because there are few contexts."""
+    monkeypatch.setattr(pooled, "ALPHA", 0.9)
     (board,) = boards("repetition")
     shown = [row for row in board["neighbours"] if not row["own"]]
-    report = files.read(out / "report")
-    fingerprints = {entry.name: entry.fingerprint[:20] for entry in report.datasets}
-    tests = []
-    for points in report.points:
-        (part,) = (out / "scores" / fingerprints[points.dataset]).glob("repetition-*.parquet")
-        placed = pq.read_table(part).column("score:repetition").to_numpy()
-        tests += [[all_pairs_by_permutation(
-            human, np.array([placed, points.scores[row["metric"], row["column"]]]), "spearman",
-            rng=generator(0, points.dataset, quality), context=points.contexts) for row in shown]
-            for quality, human in points.human.items()]
-    p = np.array([[below_draws(test, 1000)[0, 1] for test in row] for row in tests])
-    better = np.array([[test.delta[0, 1] > 0 for test in row] for row in tests])
-    significant = holm(p) < 0.9
-    assert board["tests"] == np.isfinite(p).sum()
-    assert significant.any()
-    assert [row["better"] for row in shown] == (significant & better).sum(axis=0).tolist()
-    assert [row["worse"] for row in shown] == (significant & ~better).sum(axis=0).tolist()
+    assert main([*RUN, "--home", str(tmp_path), "--out", str(tmp_path / "later"), "--metric", "repetition"]) == 0
+    rows = [row for target in files.read(tmp_path / "later" / "report").comparisons for row in target if row.bh < 0.9]
+    assert rows
+    for row in shown:
+        pairs = [(row["column"], "repetition"), ("repetition", row["column"])]
+        worse, better = (sum((found.better, found.worse) == pair for found in rows) for pair in pairs)
+        assert (row["better"], row["worse"]) == (better, worse)
 
 
 def test_scores_are_stored_and_results_unchanged(out: Path, invoke: Invoke) -> None:

@@ -14,8 +14,9 @@ from harness.statistics import mixtures, permutation, pooled
 from harness.statistics.coefficients import pearson, spearman
 from harness.statistics.permutation import MIXTURES
 from harness.statistics.permutation import all_pairs_by_permutation as all_pairs
-from harness.statistics.pooled import differences, share_reached, weights
+from harness.statistics.pooled import share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
+from harness.statistics.ranks import ranks
 from harness.statistics.spearman_mixtures import FINEST
 from harness.statistics.williams import williams
 
@@ -98,8 +99,8 @@ def test_no_p_is_below_that_of_all_swaps_of_contexts() -> None:
     for seed in range(10):
         tests = all_pairs(human, scores, "pearson", 100, rng=seeded(seed))
         assert min(tests.p[0, 1], permutation.below_draws(tests, 100)[0, 1]) >= tests.least[0, 1] == 2 / 64
-        (tests,) = pooled.all_pairs([TargetScores("a", human, scores)], np.ones((1, 1)), seeded(seed), 100, "pearson",
-                                    one_sided=True)
+        parts = pooled.swapped(TargetScores("a", human, scores), seed, 100, "pearson")
+        tests = pooled.all_pairs([parts], np.ones(1), one_sided=True)
         assert min(tests.p[0, 1], permutation.below_draws(tests, 100)[0, 1]) >= 1 / 128
 
 
@@ -152,63 +153,88 @@ def target(name: str, rng: np.random.Generator, contexts: int, each: int = 1, be
     return TargetScores(name, human, quality * [[1 + better], [1]] + shared + individual, context)
 
 
-def test_pooled_over_one_dataset_of_independent_rows_is_williams_test(rng: np.random.Generator) -> None:
+def parts_of(*boards: TargetScores, draws: int = 4000, statistic: str = "spearman") -> list[pooled.Swapped]:
+    return [pooled.swapped(board, 0, draws, statistic) for board in boards]
+
+
+def test_over_independent_rows_it_is_williams_test(rng: np.random.Generator) -> None:
     for better in (0, 0.2, 0.4):
         board = target("a", rng, 600, better=better)
-        (difference,) = differences([board], [(0, 1)], rng, draws=4000, statistic="pearson")
+        (parts,) = parts_of(board, draws=10_000, statistic="pearson")
         r12, r13, r23 = np.corrcoef([board.human, *board.scores])[np.triu_indices(3, 1)]
         _, p = williams(r12, r13, r23, 600)
-        assert difference.value == pytest.approx(r12 - r13)
-        assert difference.p == pytest.approx(p, rel=0.15, abs=1e-4)
-        assert difference.low == pytest.approx(2 * difference.value - difference.high)
-        assert difference.established == (not difference.low <= 0 <= difference.high) == (difference.p < 0.05)
+        tests = pooled.all_pairs([parts], np.ones(1))
+        difference = pooled.difference([parts], np.ones(1), 0, 1, float(tests.p[0, 1]))
+        assert difference.value == pytest.approx(tests.delta[0, 1]) == pytest.approx(r12 - r13)
+        assert tests.p[0, 1] == pytest.approx(p, rel=0.15, abs=0.01)
+        reach = (difference.high - difference.low) / 2
+        assert difference.value / reach * 1.964 == pytest.approx(tests.value[0, 1], rel=0.05)
 
 
 def test_variances_of_datasets_add_up(rng: np.random.Generator) -> None:
     """The half width over two datasets of equal weight is half the root of the sum of their squares."""
-    boards = [target("a", rng, 300), target("b", rng, 150)]
-    single = [differences([board], [(0, 1)], rng, draws=4000)[0] for board in boards]
-    (both,) = differences(boards, [(0, 1)], rng, draws=4000)
+    parts = parts_of(target("a", rng, 300), target("b", rng, 150))
+    single = [pooled.difference([part], np.ones(1), 0, 1, 1) for part in parts]
+    both = pooled.difference(parts, np.full(2, 0.5), 0, 1, 1)
     assert both.value == pytest.approx(sum(part.value for part in single) / 2)
     assert both.high - both.value == pytest.approx(math.hypot(*(part.high - part.value for part in single)) / 2,
-                                                    rel=0.05)
+                                                    rel=0.02)
 
 
 @pytest.mark.parametrize(("datasets", "contexts", "each"), [(1, 10, 3), (3, 30, 2)])
 def test_false_findings_are_about_5_percent(datasets: int, contexts: int, each: int) -> None:
-    rng = np.random.default_rng(1)
-    boards = [[target(str(name), rng, contexts, each) for name in range(datasets)] for _ in range(800)]
-    assert 0.01 <= np.mean([differences(board, [(0, 1)], rng, draws=100)[0].established for board in boards]) <= 0.06
-    weight = np.full((1, datasets), 1 / datasets)
-    assert 0.01 <= np.mean([pooled.all_pairs(board, weight, rng, 100)[0].p[0, 1] < 0.05 for board in boards]) <= 0.06
+    rng, weight = np.random.default_rng(1), np.full(datasets, 1 / datasets)
+    p = [pooled.all_pairs(parts_of(*(target(str(name), rng, contexts, each) for name in range(datasets)), draws=100),
+                          weight).p[0, 1] for _ in range(800)]
+    assert 0.03 <= np.mean(np.array(p) < 0.05) <= 0.07
 
 
-def test_first_order_is_close_to_perm_both(rng: np.random.Generator) -> None:
+def test_it_is_close_to_swapping_ranks_one_pair_at_a_time(rng: np.random.Generator) -> None:
     """Two qualities of a dataset swap contexts together, so the same target twice equals it once."""
     board = target("a", rng, 60, 3, better=0.3)
-    board.scores[0, :4] = math.nan
-    board.human[10:14] = math.nan
     for statistic in ("spearman", "pearson"):
-        exact = all_pairs(board.human, board.scores, statistic, 4000, rng=rng, context=board.context)
-        weight = np.array([[0.5, 0.5], [0, 1]])
-        both, second = pooled.all_pairs([board, board], weight, rng, 4000, statistic)
-        assert second.p[0, 1] == pytest.approx(exact.p[0, 1], rel=0.25, abs=0.01)
-        assert both.p == pytest.approx(second.p)
+        human, scores = (board.human, board.scores) if statistic == "pearson" else map(ranks, (
+            board.human, board.scores))
+        exact = all_pairs(human, scores, "pearson", 4000, rng=rng, context=board.context)
+        (parts,) = parts_of(board, statistic=statistic)
+        both, once = pooled.all_pairs([parts, parts], np.full(2, 0.5)), pooled.all_pairs([parts], np.ones(1))
+        assert once.delta[0, 1] == pytest.approx(exact.delta[0, 1])
+        assert once.p[0, 1] == pytest.approx(exact.p[0, 1], rel=0.25, abs=0.01)
+        assert both.p == pytest.approx(once.p)
         assert (both.p[0, 1], both.p[0, 0]) == (both.p[1, 0], 1)
-        assert both.delta[0, 1] == pytest.approx(differences([board], [(0, 1)], rng, statistic=statistic)[0].value)
-        (above, _) = pooled.all_pairs([board, board], weight, rng, 4000, statistic, one_sided=True)
+        above = pooled.all_pairs([parts], np.ones(1), one_sided=True)
         assert above.p[0, 1] + above.p[1, 0] == pytest.approx(1, abs=1e-3)
-    flat = replace(board, scores=np.stack([board.scores[1], np.ones_like(board.scores[1])]))
-    assert math.isnan(pooled.all_pairs([flat], np.ones((1, 1)), rng)[0].p[0, 1])
 
 
-def test_a_lacking_target_has_no_difference_and_a_metric_ties_itself(rng: np.random.Generator) -> None:
-    boards = [target("a", rng, 30), target("b", rng, 30)]
-    boards[1].scores[1] = math.nan
-    lacking, same = differences(boards, [(0, 1), (0, 0)], rng)
+def test_a_pair_does_not_depend_on_other_metrics_or_boards(rng: np.random.Generator) -> None:
+    board = target("a", rng, 40, 2)
+    board.scores[0, :4] = math.nan
+    three = replace(board, scores=np.vstack([rng.normal(size=80), board.scores]))
+    two, of_three = (pooled.all_pairs(parts_of(part), np.ones(1)).p for part in (board, three))
+    np.testing.assert_array_equal(two, of_three[1:, 1:])
+
+
+def test_monotone_metrics_are_equal_and_constant_ones_have_no_p(rng: np.random.Generator) -> None:
+    board = target("a", rng, 30)
+    same, flat, first = np.exp(board.scores[1]), np.ones(30), board.scores[0].copy()
+    first[:] = math.nan
+    (parts,) = parts_of(replace(board, scores=np.stack([board.scores[1], same, flat, first])))
+    p = pooled.all_pairs([parts], np.ones(1)).p
+    difference = pooled.difference([parts], np.ones(1), 0, 1, float(p[0, 1]))
+    assert difference.none
+    assert not difference.established
+    assert p[0, 1] == 1
+    assert np.isnan(p[2:]).all()
+    lacking = pooled.difference([parts], np.ones(1), 0, 3, math.nan)
     assert all(map(math.isnan, (lacking.value, lacking.low, lacking.high, lacking.p)))
     assert not lacking.established
-    assert (same.value, same.low, same.high, same.p) == (0, 0, 0, 1)
+
+
+def test_an_interval_that_disagrees_with_p_says_so() -> None:
+    assert pooled.Difference(0.1, 0.01, 0.19, 0.06).at_odds
+    assert pooled.Difference(0.1, -0.01, 0.19, 0.04).at_odds
+    assert not pooled.Difference(0.1, 0.01, 0.19, 0.04).at_odds
+    assert not pooled.Difference(0.1, math.nan, math.nan, 0.2).at_odds
 
 
 def test_weights_and_share_reached_by_hand() -> None:

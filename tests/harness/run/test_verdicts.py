@@ -1,0 +1,129 @@
+"""No two places of a report contradict each other on which of two columns agrees better with people."""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from harness.commands._comparisons import Selection, clustered, pooled
+from harness.results import files
+from harness.results.item_scores import labels
+from harness.results.pooled import Pool
+from harness.results.rows import ColumnKey, Results, Target
+from leaderboard.model.index import make_index
+from leaderboard.model.numbers import columns_of, numbers
+from leaderboard.model.questions import answers, questions
+from tests.conftest import ROOT
+from tests.suite_run import SuiteRun
+
+DATA = Path(os.environ.get("HARNESS_REAL_DATA") or ROOT.parent / "shared" / "data")
+LETTER = re.compile("[a-zA-Z]'*")
+Verdict = tuple[str, Sequence[Target], str, ColumnKey, ColumnKey, bool]
+"""The place, the targets and the rule of their mean, two columns, and True if they are told apart."""
+
+
+def lettered(letters: dict[ColumnKey, str]) -> Iterator[tuple[ColumnKey, ColumnKey, bool]]:
+    for first, second in combinations([column for column, of_column in letters.items() if of_column], 2):
+        yield first, second, not set(LETTER.findall(letters[first])) & set(LETTER.findall(letters[second]))
+
+
+def of_targets(results: Results) -> Iterator[Verdict]:
+    """Yield the verdicts of tables, clusters, decisions and scripts on single targets."""
+    index, chosen = make_index(results), Selection(results, frozenset(
+        (row.dataset, row.quality) for row in results.comparisons))
+    clusters = dict(zip(chosen.correlations(), clustered(chosen), strict=True))
+    named = {name: dict(zip(labels(sorted(columns)), sorted(columns), strict=True))
+             for name, columns in index.columns.items()}
+    script = json.loads(numbers(results).decode().removeprefix("const Numbers = ").rstrip(";\n"))
+    places = [(script["datasets"][target["dataset"]], target["quality"]) for target in script["targets"]]
+    for table in results.comparisons:
+        target = table.dataset, table.quality
+        for row in table:
+            first, second = named[table.dataset][row.better], named[table.dataset][row.worse]
+            yield "table", [target], "", first, second, row.bh < 0.05
+        ranked = [(row.metric, row.column) for row in chosen.correlations()[target]]
+        lines = clusters[target].partition("---\n")[2].splitlines()[:len(ranked)]
+        shown = [line.split()[-1] if re.search("[a-zA-Z]'*$", line) else "" for line in lines]  # not cut by …
+        for pair in lettered(dict(zip(ranked, shown, strict=True))):
+            yield "clusters", [target], "", *pair
+        tied = {key: index.decisions[(*target, *key)].tied_first for key in ranked}
+        first = next((key for key in ranked if tied[key]), None)
+        for key in ranked if first else ():
+            if key != first and not index.is_fitted(key, target[0]):
+                yield "tied with the first", [target], "", first, key, not tied[key]
+        for (first, second), code in zip(combinations(columns_of(results), 2), script["tests"]["perm-both"][
+                places.index(target)] if target in places else (), strict=False):
+            if code != "0":
+                yield "script", [target], "", first, second, code != "1"
+
+
+def of_boards(results: Results) -> Iterator[Verdict]:
+    """Yield the verdicts of letters, and of columns tied with the first."""
+    pool = Pool.of(results)
+    for board, origin, rule in dict.fromkeys((row.board, row.origin, row.rule) for row in results.ranking):
+        targets = pool.targets(board, origin)
+        rows = [row for row in results.ranking if (row.board, row.origin, row.rule, row.statistic) == (
+            board, origin, rule, "spearman") and row.complete]
+        for pair in lettered({(row.metric, row.column): row.letters for row in rows}):
+            yield "letters", targets, rule, *pair
+        named = {name: (row.metric, row.column) for name, row in zip(
+            labels([(row.metric, row.column) for row in rows]), rows, strict=True)}
+        for place in results.firmness:
+            if (place.board, place.origin, place.rule, place.among) == (board, origin, rule, "all"):
+                for name, key in named.items():
+                    if key != (place.metric, place.column):
+                        yield ("tied", targets, rule, (place.metric, place.column), key,
+                               name not in place.tied)
+
+
+def of_leads(results: Results) -> Iterator[Verdict]:
+    """Yield the verdicts of answers and lines of leads."""
+    pool, asked = Pool.of(results), {question.name: question for question in questions(results)}
+    for (name, _), answer in answers(results).items():
+        if answer.lead and answer.following:
+            yield ("answer", asked[name].targets, asked[name].rules[0], answer.best, answer.following,
+                   answer.lead.difference.established)
+    for _, line in pooled(Selection(results, frozenset(pool.targets()))):
+        lead = json.loads(line)
+        named = dict(zip(labels(list(pool.columns)), pool.columns, strict=True))
+        rule = "test" if lead["split"] == "test" and lead["dimension"] == "all" else "dev"
+        yield ("lead", [(dataset, quality) for dataset, quality in lead["targets"]], rule,
+               named[lead["better"]], named[lead["worse"]], lead["established"])
+
+
+def contradictions(verdicts: Iterable[Verdict]) -> tuple[set[str], int, list[object]]:
+    """Return the places, the number of pairs on which several have a verdict, and the pairs on which they differ."""
+    known: dict[object, dict[str, bool]] = {}
+    for place, targets, rule, first, second, apart in verdicts:
+        key = (frozenset(targets), rule if len(targets) > 1 else "", frozenset((first, second)))
+        known.setdefault(key, {}).setdefault(place, bool(apart))
+        if known[key][place] != apart:
+            known[key][f"{place}, again"] = bool(apart)
+    return ({place for places in known.values() for place in places}, sum(len(places) > 1 for places in known.values()),
+            [(key, places) for key, places in known.items() if len(set(places.values())) > 1])
+
+
+def check(results: Results, least: int) -> None:
+    places, shared, differing = contradictions([*of_targets(results), *of_boards(results), *of_leads(results)])
+    assert differing == []
+    assert places >= {"table", "clusters", "tied with the first", "script", "letters", "tied", "answer", "lead"}
+    assert shared >= least
+
+
+def test_no_verdicts_on_the_sample_contradict_each_other(suite_run: SuiteRun) -> None:
+    check(suite_run.results, 100)
+
+
+@pytest.mark.slow
+def test_no_verdicts_on_ten_real_sets_contradict_each_other(tmp_path: Path) -> None:
+    if not DATA.is_dir():
+        pytest.skip("the real data are absent")
+    assert main(["import", str(DATA / "human_evaluation_data")]) == 0
+    assert main(["run", "--all", "--data", "real", "--split", "dev", "--draws", "50", "--examples", "0",
+                 "--out", str(tmp_path)]) == 0
+    check(files.read(tmp_path / "report"), 100_000)
