@@ -102,7 +102,8 @@ def swapped(target: TargetScores, seed: int, draws: int = DRAWS, statistic: str 
     values, sums = contributions(target, "ranks" if statistic == "spearman" else statistic, units, {})
     rated = np.zeros(units, dtype=np.bool_)
     rated[_context(target)[np.isfinite(target.human)]] = True
-    return Swapped(target.dataset, values, sums, sums @ signs, rated)
+    few = math.sqrt(units / (units - 1)) if units > 1 else 1.0  # contributions vary less than what they estimate
+    return Swapped(target.dataset, values, sums, few * (sums @ signs), rated)
 
 
 def all_pairs(parts: Sequence[Swapped], weight: Vector, *, one_sided: bool = False) -> PairTests:
