@@ -31,7 +31,7 @@ FLAGS = {
     "ratings FILE": "private ratings (.json or a table)",
     "seed N": "random seed (default: 0)",
     "draws N": "number of resamples for rank intervals (default: 1000; 0: none)",
-    "permutations N": "number of draws of PERM-BOTH, which compares every two columns (default: 1000)",
+    "permutations N": "draws of PERM-BOTH (default: 1000)",
     "epsilon SHARE": "share of items by which a metric may lose to the rater that it replaces: .1 for crowd workers "
                      "(default), .15 for skilled raters, .2 for experts",
     "statistic": "partial: Spearman with the response length held constant; kendall: kendall-b (default: spearman)",

@@ -46,8 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                                            "instead of the best column; repeatable")
     add(parser, "statistic", "level", action="store")
     parser.add_argument("--test", choices=TEST_NAMES,
-                        help="test for --compare or --clusters (default: perm-both, which swaps the ranks of whole "
-                             "contexts; perm-both-scores swaps standardised scores, as mt-metrics-eval does; "
+                        help="test for --compare or --clusters (default: perm-both, which swaps ranks of whole "
+                             "contexts; -scores: standardised scores; "
                              "bootstrap for statistics other than spearman and pearson over items)")
     add(parser, "draws", default=0, help="number of resamples of contexts for BCa intervals, which replace intervals "
                                          "by formula, and of draws of perm-both and bootstrap (default for tests: "
