@@ -152,7 +152,7 @@ def test_broken_submissions_change_only_the_audit_log(root: Path, home: Path, mo
     folder.write(ranked, root / "ranking")
     reasons = {submission.name: submission.reasons[0] for submission in ranked.refused}
     assert reasons.keys() == {"broken/1", "gaps/1", "flat/1"}
-    assert "all the same" in reasons["flat/1"]
+    assert "constant scores" in reasons["flat/1"]
     assert published(root) == before
     assert log.read_bytes().startswith(first)
     assert b'"broken/1"' in log.read_bytes()[len(first):]
@@ -204,7 +204,7 @@ def test_invalid_rules_are_refused(root: Path, home: Path) -> None:
     rules = (root / "challenge.toml").read_text()
     for line, message in (
         ('rule = "best"', "no ranking rule"), ("rules = 1", "has a field 'rules'"),
-        ("submissions = -1", "whole number, 0 or more"), ('datasets = ["jsalt"]', "one kind of data"),
+        ("submissions = -1", "whole number, 0 or more"), ('datasets = ["jsalt"]', "the same kind of data"),
         ('datasets = ["jsalt", "jsalt"]', "'jsalt' is named twice"), ('qualities = ["wot"]', "did you mean 'wit'"),
         ('closes = "later"', "should be a date"), ("opens = 2026-05-01\ncloses = 2026-04-01", "before it opens"),
     ):
