@@ -50,12 +50,12 @@ def question_text(question: Question, choice: Choice, verdict: str = "") -> str:
 
 
 def recommendation(index: Index, question: Question) -> str:
-    """Answer a question in a sentence, without a test of the lead."""
+    """Answer a question in a sentence, without a test of the lead, and state the agreement of the raters."""
     best = next(iter(best_of_each(index, question, PLAIN)), None)
     asked = question_text(question, PLAIN, verdict(index, question, best))
     if best is None:
         return f"{asked} every metric has a missing value."
-    return f"{asked} {index.labels[best]}. {score(question, question.ranked[best])}."
+    return f"{asked} {index.labels[best]}. {score(question, question.ranked[best])}. {people(question)}"
 
 
 def about(index: Index, column: Column) -> str:
