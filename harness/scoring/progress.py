@@ -147,7 +147,7 @@ class RunProgress:
         return text + (f"  {dataset}{self.position}" if dataset else "")
 
     def _left(self) -> str:
-        """Estimate the time of all waiting parts, a lower bound if the speed of a metric is not known."""
+        """Estimate the time of all waiting parts; "" while the speed of a metric is not known."""
         speeds, spent = self.speeds.copy(), 0.0
         if self.running:
             (_, metric, (first, last)), start = self.running
@@ -158,7 +158,7 @@ class RunProgress:
         seconds = [speeds[metric] * (last - first) if metric in speeds else expected
                    for (_, metric, (first, last)), expected in parts]
         left = (sum(seconds) - spent) / self.at_once
-        return f"  {'about' if all(seconds) else 'at least'} {duration(left)} left" if left > 0 else ""
+        return f"  about {duration(left)} left" if left > 0 and all(seconds) else ""
 
     def summary(self) -> str:
         """Return the time by stage and by metric."""
