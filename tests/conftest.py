@@ -27,6 +27,8 @@ GUARD = str(ROOT / "tests" / "guard")
 if GUARD not in (path := os.environ.get("PYTHONPATH", "")).split(os.pathsep):  # the processes that tests start
     os.environ["PYTHONPATH"] = GUARD + (os.pathsep + path if path else "")
 
+os.environ.pop("COLUMNS", None)  # the width of printed tables
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # shells set this for background processes
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

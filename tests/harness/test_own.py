@@ -232,7 +232,7 @@ BAD_FILES = (
      "tea.json: record 1, field 'annotations.overall': 0.5 is outside the scale of 'overall', 1 to 5"),
     *(("json", f'[{{"item": "1", "dialogue": [{turns}], "overall": 1, "fit": 1}}]', WHOLE,
        "field 'dialogue': is empty in every row") for turns in ("", '{"role": "user"}')),
-    ("csv", f"{HEAD}lang,overall,fit\n1,a,b,English,1,1\n", "", "line 2: field 'lang': should be a code"),
+    ("csv", f"{HEAD}lang,overall,fit\n1,a,b,English,1,1\n", "", "line 2: field 'lang': should be a language code"),
     ("json", '[{"dialogue_id": "1", "dialogue": []}]', WHOLE,
      "field 'dialogue': should be a list of {\"speaker\": \"user\", \"text\": \"Hello\"}, is empty"),
     ("json", '[{"dialogue_id": "1", "dialog": [], "annotations": {}}]', "", 'the card should say level = "dialogue"'),
@@ -348,7 +348,7 @@ def test_a_dataset_named_by_its_card_has_its_own_board(tmp_path: Path, home: Pat
     assert "Data: real" not in invoke("report", "--out", out, "--compare", "--metric", "length").out
     printed = invoke("report", "--out", out, "--compare", "--json", "--dataset", "jsalt").out
     lead, *rows = map(json.loads, printed.splitlines())
-    assert (lead["test"], lead["targets"][0][0], {row["test"] for row in rows}) == ("pooled", "jsalt", {"perm-both"})
+    assert (lead["test"], lead["targets"][0][0], {row["test"] for row in rows}) == ("perm-both", "jsalt", {"perm-both"})
     assert lead["low"] < lead["delta"] < lead["high"]
     invoke("run", "--dataset", "tea-talk", "--metric", "length", "--out", tmp_path / "by name")
     assert "replaced in the home" not in invoke("report", "--out", out, "--dataset", card, "--json").err

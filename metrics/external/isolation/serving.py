@@ -81,7 +81,8 @@ def _option(field: dataclasses.Field[Any], hint: Any) -> dict[str, Any]:
 def _scored(kind: type[Metric], question: Mapping[str, Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
     options = {name: File(value) if hints[name] is File else value for name, value in question["options"].items()}
-    models = _models(question["models"]["home"], **question["models"]["choice"])
+    choice = question["models"]["choice"]
+    models = _models(question["models"]["home"], Choice(**{**choice, "price": tuple(choice["price"])}))
     models.requested.clear()
     scores = kind(**options).score(tuple(map(Item.of, question["items"])), models)
     columns = {str(name): np.ma.asarray(column, dtype=np.float64).filled(np.nan) for name, column in scores.items()}
@@ -89,8 +90,8 @@ def _scored(kind: type[Metric], question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @functools.cache
-def _models(home: str, **choice: Any) -> Models:
-    return Models(Path(home), Choice(**choice))
+def _models(home: str, choice: Choice) -> Models:
+    return Models(Path(home), choice)
 
 
 def _message(error: BaseException) -> str:

@@ -109,7 +109,7 @@ def test_comparisons_and_clusters_are_printed(suite_run: SuiteRun, invoke: Invok
         ("--compare --dataset jsalt --test bootstrap --draws 30", (
             "the bootstrap is too optimistic.\nWith 30 draws no p by Holm over all pairs is below 0.97",)),
         ("--clusters", ("Cluster", "leave-one-out", "same letter", "items share")),
-        ("--clusters wmt --quality Overall --draws 100", ("100 draws", "one-sided, 5 %", "Cluster")),
+        ("--clusters wmt --quality Overall --draws 100", ("100", "one-sided, 5 %", "Cluster")),
         ("--clusters --test williams", ("too optimistic",)),
         ("--clusters --dataset fed-turn --quality overall", ("fed-turn, Overall",)),
         ("--clusters --dataset jsalt --statistic kendall --test bootstrap --draws 30", (
