@@ -52,14 +52,16 @@ class Contrast:
 
     def at(self, reliability: float, times: float) -> Contrast:
         """Return the contrast with `times` as many raters, given the reliability with those of the data."""
-        if times == 1:
+        if times == 1 or not self.spread > 0:
             return self
         if self.correlations is None:
             return Contrast(self.difference, max(self.spread - self.noise * (1 - 1 / times), 0.0))
         ratio = stepped_up(PeopleAgreement(reliability, 0), times).value / reliability
         first, second, between = self.correlations
+        if (normal := _normal(*self.correlations)) <= 0:  # columns that order the items alike
+            return self
         scaled = first * math.sqrt(ratio), second * math.sqrt(ratio), between
-        spread = (self.rows + (self.spread - self.rows) * ratio) * _normal(*scaled) / _normal(*self.correlations)
+        spread = (self.rows + (self.spread - self.rows) * ratio) * _normal(*scaled) / normal
         return Contrast(self.difference, max(spread, 0.0) / ratio)
 
     def power(self, contexts: int) -> float:
@@ -74,7 +76,7 @@ class Contrast:
     def needed(self) -> float:
         """Return the contexts from which on the power is 80 %; infinite beyond MOST."""
         low, high = 1, MOST
-        if not detectable(self.spread, MOST) <= abs(self.difference):
+        if not self.difference or not detectable(self.spread, MOST) <= abs(self.difference):
             return math.inf
         while high - low > 1:
             middle = (low + high) // 2

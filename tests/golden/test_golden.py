@@ -3,7 +3,7 @@
 `sample` holds every metric on the bundled sample, `real` every metric on ten real datasets, as they stood on 2026-11-24
 before networks, scoring, ranking and storage were rewritten. Correlations agree to 1e-4, their p to 1e-3. A row of the
 sample was replaced since: `bert-ruber-referenced` on dailydialog-gupta, where equal replies used to differ by 1e-16.
-Columns with likelihoods of the masked model are left out, since it reads long replies less often than it did.
+Columns that read likelihoods of the masked model are of 2026-11-25, since when it reads long replies twice.
 """
 
 import os

@@ -44,6 +44,13 @@ def test_detectable_and_needed_have_a_power_of_80_percent() -> None:
     assert np.isnan(detectable(2.0, 1))
 
 
+def test_equal_columns_are_never_told_apart() -> None:
+    rng = np.random.default_rng(3)
+    human, scores = rng.normal(size=40), np.tile(rng.normal(size=40), (2, 1))
+    contrast = of_columns(human, scores, np.arange(40)).pair(0, 1).at(0.5, 4)
+    assert contrast.needed() == np.inf
+
+
 def test_sentence_leaves_out_contexts_of_one_item() -> None:
     assert shows(150, 76, 0.2) == "150 items from 76 contexts can tell correlations .2 apart"
     assert shows(150, 150, 0.2, "mean ratings") == "150 items can tell mean ratings .2 apart"
