@@ -24,13 +24,14 @@ def shown(page: sync_api.Page) -> dict[str, str]:
 
 def expected(results: Results, dimension: str, statistic: str = "spearman", without: Collection[str] = ()
              ) -> dict[str, int]:
-    """Compute the rank of every column on a quality of the development datasets."""
+    """Compute the rank of every column, by its title, on a quality of the development datasets."""
+    titles = make_index(results).labels
     targets = [(entry.name, quality.name) for entry in results.datasets for quality in entry.qualities
                if entry.split == "dev" and quality.dimension == dimension and entry.name not in without]
     values: dict[str, dict[tuple[str, str], float]] = defaultdict(dict)
     for row in results.correlations:
         if row.statistic == statistic and math.isfinite(row.value):
-            values[row.column][row.dataset, row.quality] = round(row.value, 6)
+            values[titles[row.metric, row.column]][row.dataset, row.quality] = round(row.value, 6)
     means = {column: fmean(known[target] for target in targets) for column, known in values.items()
              if known.keys() >= set(targets)}
     return {column: 1 + sum(other > value + 1e-9 for other in means.values()) for column, value in means.items()}
@@ -73,7 +74,7 @@ def test_board_shows_ranks_and_one_column_per_metric(site: Site, front: sync_api
         ranks = expected(site.results, dimension)
         assert_ranks(front, ranks)
         assert list(shown(front)) == sorted(shown(front), key=ranks.__getitem__)
-    metrics = {row.column: row.metric for row in site.results.ranking}
+    metrics = {title: metric for (metric, _), title in make_index(site.results).labels.items()}
     assert len({metrics[label] for label in shown(front)}) == len(shown(front)) > 5
 
 
@@ -96,14 +97,15 @@ def test_details_and_comparison_match_the_tests(site: Site, front: sync_api.Page
     front.locator(".ranked .more:visible").first.click()
     text = front.locator(".drawer").inner_text()
     assert "Against the next" in text
-    assert "Williams’ test finds" in text
-    assert "takes items as independent" in text
+    assert "PERM-BOTH finds" in text
     columns = list(shown(front))[:2]
     for name, column in zip(("one", "other"), columns, strict=True):
         front.locator(f".panel select[name={name}]").select_option(column)
-    values = {(row.dataset, row.quality, row.column): row.value for row in site.results.correlations
+    titles = {column: title for (_, column), title in make_index(site.results).labels.items()}
+    values = {(row.dataset, row.quality, titles[row.column]): row.value for row in site.results.correlations
               if row.statistic == "spearman"}
-    better = {(row.dataset, row.quality, frozenset((row.better, row.worse))): row.better if row.holm < 0.05 else "no"
+    better = {(row.dataset, row.quality, frozenset((titles[row.better], titles[row.worse]))):
+              titles[row.better] if row.bh < 0.05 else "no"
               for target in site.results.comparisons if target.statistic == "spearman" for row in target}
     lines = front.locator(".compared tbody tr").all()
     assert len(lines) == len(questions(site.results)[1].targets)
