@@ -96,7 +96,7 @@ class _CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if unknown := re.fullmatch(r"unrecognized arguments: (-\S+).*", message):
-            close = difflib.get_close_matches(unknown[1], self._option_string_actions, n=1)
+            close = difflib.get_close_matches(unknown[1], self._option_string_actions.keys() - {unknown[1]}, n=1)
             message += f"; did you mean {close[0]}?" if close else ""
         elif choice := re.fullmatch(r"argument \S+: invalid choice: '(.*)' \(choose from (.*)\)", message):
             known = re.findall(r"[^', ]+", choice[2])

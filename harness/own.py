@@ -320,7 +320,7 @@ def _store(dataset: Dataset, home: Path, source: str) -> None:
                          f"{name}.json and {name}.card.json in {home / 'datasets'}\n")
     if alike:
         sys.stderr.write(f"{name}: has the same items as {', '.join(alike)}; boards of your own data average over "
-                         f"both unless you name one by --dataset\n")
+                         f"all of them unless you name one by --dataset\n")
     registry.know(home)
 
 

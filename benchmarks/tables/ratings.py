@@ -293,11 +293,18 @@ def _report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequen
         names = [quality.name for quality in dataset.card.qualities]
         if len(names) > 1:
             listed = ", ".join((*names[:3], *(["..."] if len(names) > 3 else [])))
-            yield f"  if {listed} are raters of one quality, name the columns rater_{names[0]}, ..."
+            yield f"  if {listed} are raters of one quality, name the columns {_as_raters(names)}, ..."
     first = dataset.items[0]
     spoken = " | ".join(f"{turn.speaker}: {turn.text[:SHOWN]}{'...' if len(turn.text) > SHOWN else ''}"
                         for turn in first.utterances[-FIRST:])
     yield f"  first item {'... | ' if len(first.utterances) > FIRST else ''}{spoken}"
+
+
+def _as_raters(names: Sequence[str]) -> str:
+    """Return a name for the first column that marks it as a rater's: `helpful (anna)` for helpful_anna."""
+    quality, _, rater = names[0].partition("_")
+    shared = rater and all(name.startswith(f"{quality}_") for name in names)
+    return f"{quality} ({rater})" if shared else f"rater_{names[0]}"
 
 
 def _plural(count: int, noun: str) -> str:

@@ -57,6 +57,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     view = actions.add_parser("view", help="write a local page with prompt, answers and score of every item")
     view.add_argument("results", type=Path, nargs="?", default=Path("results"), help="results of a run (default: "
                       "./results)")
+    for action in (trial, card, view):
+        action.add_argument("--home", type=Path, default=argparse.SUPPRESS, metavar="DIR", help=argparse.SUPPRESS)
     view.add_argument("--url", default="", help="address of the endpoint (default: the environment's)")
 
 

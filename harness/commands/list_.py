@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks import registry as datasets
 from benchmarks.errors import BenchmarkError, UnknownDataset
 from benchmarks.storage import store
+from harness.errors import BadConfig
 from leaderboard.model.index import plural
 from metrics import registry
 from metrics.errors import BrokenPlugin
@@ -25,9 +26,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    for line in {"datasets": _datasets, "metrics": _metrics, "models": _models}[args.kind](args.home):
-        if args.text.casefold() in line.casefold():
-            print(line)
+    lines = {"datasets": _datasets, "metrics": _metrics, "models": _models}[args.kind](args.home)
+    shown = [line for line in lines if args.text.casefold() in line.casefold()]
+    if not shown:
+        raise BadConfig(f"no line of `harness list {args.kind}` contains {args.text!r}")
+    print(*shown, sep="\n")
     return 0
 
 

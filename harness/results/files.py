@@ -115,7 +115,7 @@ def _reading(folder: Path) -> Iterator[None]:
     except FileNotFoundError as error:
         name = Path(error.filename).name if error.filename else "a table of it"
         raise BadReport(f"{folder}: no report here ({name} is missing); "
-                        "`harness run --all` makes one, --out DIR names another folder") from error
+                        "`harness run --all --out DIR` makes one") from error
     except _BROKEN as error:
         raise BadReport(f"{folder}: the report does not read back ({error}); run `harness run` again") from error
 

@@ -64,7 +64,7 @@ def check(requested: Settings) -> None:
             (requested.limit is not None and requested.limit < 1,
              f"--limit should be 1 or more, not {requested.limit}"),
             (requested.sample is not None and (requested.sample < 1 or requested.limit is not None),
-             "--sample should be 1 or more, and stand without --limit"),
+             "--sample should be 1 or more, and excludes --limit"),
             (requested.draws < 0 or requested.permutations < 1,
              "--draws should be 0 or more, --permutations 1 or more"),
             (not 0 <= requested.epsilon < 1, f"--epsilon should be 0 or more and below 1, not {requested.epsilon:g}"),

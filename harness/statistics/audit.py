@@ -20,6 +20,8 @@ import numpy as np
 from harness.statistics.panel import Array, Codes, Mask, Vector
 from harness.statistics.ranks import ranks
 
+CONTEXTS = 5
+"""The fewest contexts from which an interval is estimated."""
 Rule: TypeAlias = Literal["at least", "at most", "within", "proved above"]
 
 
@@ -36,10 +38,14 @@ class Check:
     items: int
 
     @property
+    def measured(self) -> bool:
+        return all(map(math.isfinite, (self.value, self.low, self.high)))
+
+    @property
     def flagged(self) -> bool:
         broken = {"at least": self.high < self.limit, "at most": self.low > self.limit,
                   "within": self.low > self.limit or self.high < -self.limit, "proved above": not self.low > self.limit}
-        return self.items > 0 and math.isfinite(self.value) and broken[self.rule]
+        return self.measured and broken[self.rule]
 
 
 RULES: dict[str, tuple[Rule, float]] = {
@@ -85,7 +91,9 @@ def card(evidence: Evidence, rng: np.random.Generator, draws: int = 400) -> list
         if known.sum() >= 3:
             with np.errstate(invalid="ignore", divide="ignore"):
                 values = figure(weights[:, known], *(column[known].astype(float) for column in columns))
-        low, high = np.nanpercentile(values[1:], (2.5, 97.5)) if np.isfinite(values[1:]).any() else (math.nan, math.nan)
+        low, high = math.nan, math.nan
+        if np.isfinite(values[1:]).any() and len(np.unique(weights[1:, known], axis=1).T) >= CONTEXTS:
+            low, high = np.nanpercentile(values[1:], (2.5, 97.5))
         checks.append(Check(name, float(values[0]), float(low), float(high), *RULES[name], int(known.sum())))
 
     for name in ("again", "options", "paraphrase"):

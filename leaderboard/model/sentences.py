@@ -227,7 +227,8 @@ def pairs(skipped: Iterable[Skip]) -> str:
 def why_no_board(results: Results) -> str:
     """Explain why nothing is ranked."""
     if (results.skips or results.failures) and not results.timings:
-        return "No board: nothing could be scored. The reasons are listed below."
+        return ("No board: nothing could be scored on the data shown. The reasons are listed below; results on the "
+                "bundled sample are not shown beside real or own data.")
     rated = (f"{entry.name} has {max((quality.rated for quality in entry.qualities), default=0)} of "
              f"{entry.items} items rated" for entry in results.datasets)
     return "No board: a quality needs at least three rated items with different ratings. " + "; ".join(rated) + "."

@@ -98,8 +98,10 @@ LIMITS = ("A check says \"look at this\" if its interval lies wholly beyond the 
 
 
 def _line(check: Check) -> tuple[str, ...]:
-    return (SENTENCES[check.name][0], number(check.value), f"{number(check.low)} to {number(check.high)}",
-            SIGNS[check.rule].format(number(check.limit)), "look at this" if check.flagged else "within")
+    interval = f"{number(check.low)} to {number(check.high)}" if check.measured else ""
+    return (SENTENCES[check.name][0], number(check.value), interval,
+            SIGNS[check.rule].format(number(check.limit)),
+            "look at this" if check.flagged else "within" if check.measured else "too few contexts")
 
 
 def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest) -> tuple[Quality, list[Check], str]:
