@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import resources
 
+from harness.results.causes import DIRTY
 from harness.results.rows import Results
 from leaderboard import pages as modules
 from leaderboard.blocks.tables import Cell, Entry, Facts, Heading, Page, Section, Table
-from leaderboard.model.causes import DIRTY
 from leaderboard.model.eras import parts
 from leaderboard.model.index import plural, real_alone, scored_part
 from leaderboard.model.numbers import numbers, worst

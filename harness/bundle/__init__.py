@@ -25,6 +25,7 @@ import zipfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
+from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
 from harness.errors import BadBundle
 from harness.results import files as reports
@@ -51,6 +52,15 @@ class ScoreTable:
 
     items: tuple[str, ...]
     columns: Mapping[ColumnKey, Vector]
+
+    def of(self, dataset: Dataset) -> dict[ColumnKey, Vector]:
+        """Return the columns in the order of a dataset; raise BadBundle if its items are others."""
+        rows = {item: row for row, item in enumerate(self.items)}
+        items = [item.id for item in dataset.items]
+        if rows.keys() != set(items):
+            raise BadBundle(f"the scores of {dataset.card.name} are of other items than its fingerprint says")
+        order = [rows[item] for item in items]
+        return {key: values[order] for key, values in self.columns.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,32 +1,24 @@
-"""Repeat the run behind a results folder, for `harness verify`, and report the differences and their likely cause."""
+"""Repeat the run behind a results folder, for `harness verify`."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import hashlib
 import shlex
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from benchmarks import registry as datasets
-from benchmarks.errors import BadStore
-from benchmarks.storage.store import ratings_fingerprint
 from harness import own
 from harness.commands import run as command
 from harness.errors import BadConfig
-from harness.results import differences, files
-from harness.results.differences import TableDifference
+from harness.results import files
 from harness.results.rows import Results
-from harness.run import entries, environment
-from harness.run.plan import Plan, load
 from harness.run.prepare import UNSAID, prepare
 from harness.run.settings import Settings, settings
-from harness.run.workspace import Workspace
-from leaderboard.model import causes
+from harness.verification import Recomputed
 from metrics import paths
 
 DIGEST = "ratings sha256"
@@ -37,28 +29,18 @@ class _CommandParser(argparse.ArgumentParser):
         raise BadConfig(f"the command recorded in the results is not supported: {message}")
 
 
-def repeat(folder: Path, args: argparse.Namespace) -> int:
-    """Run again and compare; return 1 if a number differs, else 0."""
+def repeat(folder: Path, args: argparse.Namespace) -> Recomputed:
     before = files.read(folder)
     if args.out.resolve() in (folder.resolve(), folder.resolve().parent):
         raise BadConfig(f"--out {args.out}: holds the results to be verified; name another folder")
     requested = _settings(folder, before, args)
     plan, work = prepare(requested)
-    for line in _changed_inputs(before, plan, work):
-        print(f"changed: {line}", file=sys.stderr)
-    results = command.carry_out(plan, work, requested)
+    after = command.carry_out(plan, work, requested)
     work.progress.terminal.line(work.progress.summary())
     scored = work.progress.scored
-    print(f"written to {requested.out.resolve()}; pairs of metric and dataset: {scored} scored, "
-          f"{len(results.timings) - scored} reused from an earlier verification there")
-    drifts = differences.drifts(before, results)
-    print("\n".join(map(_line, drifts)))
-    if all(drift.equal for drift in drifts):
-        return 0
-    flags = shlex.join(("--out", str(args.out), "--against", str(folder)))
-    print(f"`harness publish {flags}` shows every change")
-    print(_cause(before, results))
-    return 1
+    note = (f"written to {requested.out.resolve()}; pairs of metric and dataset: {scored} scored, "
+            f"{len(after.timings) - scored} reused from an earlier verification there")
+    return Recomputed(before.run.command, before, after, (note,))
 
 
 def _settings(folder: Path, before: Results, args: argparse.Namespace) -> Settings:
@@ -104,44 +86,3 @@ def _with_local_paths(folder: Path, requested: Settings, folders: Sequence[Path]
         raise BadConfig(f"{folder}: dataset {lacking!r} is not installed; `harness import` its card, or pass its "
                         "folder with --from")
     return replace(requested, dataset=tuple(cards.get(name, name) for name in requested.dataset), **values)
-
-
-def _changed_inputs(before: Results, plan: Plan, work: Workspace) -> Iterator[str]:
-    """Yield the differences of code, packages, machine and data that are known before scoring."""
-    now = environment.facts(before.run.seed, str(work.models.machine), {}, "")
-    for cause in causes.environment(before.run, now):
-        yield f"{cause.name}: {cause.old} then, {cause.new} now"
-    known = {entry.name: entry for entry in before.datasets}
-    for card in plan.cards:
-        with contextlib.suppress(BadStore):  # reported when the run loads it
-            dataset = load(card, work.home, plan.selection)
-            if dataset is None or card.name not in known:
-                continue
-            old = known[card.name]
-            if dataset.fingerprint != old.fingerprint:
-                yield f"items of {card.name} differ: {old.origin} then, {dataset.origin} now"
-            elif DIGEST not in before.run.options and old.ratings_fingerprint != ratings_fingerprint(dataset.ratings):
-                yield f"ratings of {card.name} differ"
-    signatures = {entry.name: entry.signature for entry in before.metrics}
-    for chosen in plan.chosen:
-        entry = entries.metric_entry(chosen, work.models)
-        for cause in causes.signature_causes(signatures.get(entry.name, entry.signature), entry.signature):
-            yield f"{entry.name}, {cause.name}: {cause.old or 'none'} then, {cause.new or 'none'} now"
-
-
-def _line(drift: TableDifference) -> str:
-    if drift.equal:
-        return f"{drift.table}: {drift.common} rows, all equal"
-    text = f"{drift.table}: {len(drift.differ)} of {drift.common} rows differ"
-    if drift.where:
-        text += f"; the largest difference is {drift.largest:.3g}, in {', '.join(map(str, drift.where))}"
-    return text + f"; {len(drift.gone)} are gone, {len(drift.new)} are new"
-
-
-def _cause(before: Results, report: Results) -> str:
-    """Name the likely cause of the differences; those that affect single numbers come first."""
-    differences = causes.causes(before, report)
-    specific = [cause for rows in (*differences.datasets.values(), *differences.metrics.values()) for cause in rows]
-    if likely := causes.summary([*specific, *differences.shared]) or causes.summary(differences.run):
-        return f"likely cause: {likely}"
-    return "likely cause: " + ("uncommitted code" if differences.unsure else "unknown; perhaps the hardware")

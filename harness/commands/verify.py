@@ -7,20 +7,23 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from harness.bundle import heading, reading
+from harness.bundle import reading
 from harness.commands._arguments import MODELS, WORKERS, add
 from harness.commands._repetition import repeat
 from harness.errors import BadBundle, BadConfig
-from harness.verification import bundles
-from harness.verification.bundles import Checked
-from harness.verification.rescoring import rescore
+from harness.results.causes import causes
+from harness.results.differences import TableDifference, compare
+from harness.verification import Recomputed, bundles
 
-SHOWN = 50
+SHOWN = 20
+"""Differences shown of each table."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rescore", choices=("auto", "always", "never"), default="auto",
                         help="bundle: score again with installed metrics that have the same signature; auto: only "
                              "metrics without models (default)")
-    parser.add_argument("--markdown", action="store_true", help="bundle: print Markdown, for a pull request")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown, for a pull request")
     add(parser, *MODELS, *WORKERS)
 
 
@@ -47,14 +50,11 @@ def run(args: argparse.Namespace) -> int:
     folders = [path for path in args.results if path.is_dir()]
     if folders and len(args.results) > 1:
         raise BadConfig(f"{folders[0]}: verify one results folder at a time")
-    if folders:
-        return repeat(folders[0], args)
     worst = 0
     for path in args.results:
         try:
-            checked = bundles.load(reading.read(path), args.home, args.ratings)
-            rescore(checked, args.home, args.rescore, args.with_)
-            bundles.recompute(checked)
+            recomputed = repeat(path, args) if folders else bundles.recompute(
+                reading.read(path), args.home, args.ratings, args.rescore, args.with_)
         except BadBundle as error:
             worst = 2
             if args.markdown:
@@ -62,50 +62,72 @@ def run(args: argparse.Namespace) -> int:
             else:
                 print(f"refused: {_line(str(error))}", file=sys.stderr)
             continue
-        print("\n".join((_markdown if args.markdown else _plain)(path, checked)))
-        worst = max(worst, 1 if checked.drifts or not (checked.again or checked.rescored) else 0)
+        tables = compare(recomputed.before, recomputed.after, recomputed.tables, recomputed.tolerance)
+        verdict, lines = _verdict(tables, recomputed.tolerance), _lines(recomputed, tables)
+        if args.markdown:
+            print(f"### {_code(path.name)}: {_code(recomputed.name)}", "", f"**{verdict}**", "",
+                  *(f"- {_code(line)}" for line in lines), "", sep="\n")
+        else:
+            print(f"{path}: {_line(recomputed.name)}", *map(_line, lines), verdict, sep="\n")
+        worst = max(worst, 0 if _computed(tables) and all(table.equal for table in tables) else 1)
     return worst
 
 
-def _plain(path: Path, checked: Checked) -> Iterator[str]:
-    run = checked.bundle.run
-    yield f"{path}: {checked.bundle.name!r}, harness {_line(run.version)}, commit {_line(str(run.commit))}"
-    yield from map(_line, _lines(checked))
-    yield _verdict(checked)
+def _computed(tables: Sequence[TableDifference]) -> bool:
+    """Return True if more than ranks, which follow from packed correlations too, was computed."""
+    return any(table.common for table in tables if table.table != "ranking") or not all(
+        table.equal for table in tables)
 
 
-def _markdown(path: Path, checked: Checked) -> Iterator[str]:
-    yield from (f"### {_code(path.name)}: {_code(checked.bundle.name)}", "", f"**{_verdict(checked)}**", "")
-    yield from (f"- {_code(line)}" for line in _lines(checked))
-    yield ""
+def _lines(recomputed: Recomputed, tables: Sequence[TableDifference]) -> Iterator[str]:
+    """Yield what was computed again, the differences and their causes."""
+    run = recomputed.before.run
+    yield f"made by harness {run.version}, commit {run.commit or 'unknown'}"
+    yield from recomputed.notes
+    yield from map(_summary, tables)
+    for table in tables:
+        yield from itertools.islice(_differences(table), SHOWN)
+    differences = causes(recomputed.before, recomputed.after)
+    for owner, cause in differences.owned():
+        yield f"changed: {owner}{cause.name}: {cause.old or 'none'} then, {cause.new or 'none'} now"
+    if not all(table.equal for table in tables):
+        yield f"likely cause: {differences.likely}"
 
 
-def _lines(checked: Checked) -> Iterator[str]:
-    """Yield what was computed again and what was not, the places on the boards, and the differences."""
-    yield (f"correlations: {sum(checked.again.values())} of {len(checked.bundle.correlations)} computed again, on "
-           f"{len(checked.again)} of {len(checked.bundle.datasets)} datasets; places on boards: {checked.ranking}")
-    for name, reason in checked.not_here.items():
-        yield f"not here: {name}: {reason}"
-    for name, columns in checked.rescored.items():
-        yield f"scored again: {name}, {columns} column{'s' * (columns != 1)}"
-    for name, reason in checked.not_rescored.items():
-        yield f"not scored again: {name}: {reason}"
-    for row, of, again in checked.places:
-        place = f"rank {row.rank} of {of}" if row.rank else "no rank"
-        value = f"{row.value:.3f}" if math.isfinite(row.value) else "–"
-        yield (f"board {row.board} ({row.origin}): {heading((row.metric, row.column))} {place}, {value}, "
-               f"{row.covered} of {row.targets} targets, {again} computed again")
-    for drift in checked.drifts[:SHOWN]:
-        yield f"drift: {drift.where}: packed {drift.packed}, here {drift.here}"
+def _summary(table: TableDifference) -> str:
+    if table.equal:
+        return f"{table.table}: {table.common} rows, all equal"
+    text = f"{table.table}: {len({difference.key for difference in table.fields})} of {table.common} rows differ"
+    if table.fields:
+        largest = max(table.fields, key=lambda difference: difference.size)
+        size = f"{largest.size:.3g}" if math.isfinite(largest.size) else "no number"
+        text += f"; the largest difference is {size}, in {', '.join(map(str, largest.key))}"
+    return text + f"; {len(table.gone)} are gone, {len(table.new)} are new"
 
 
-def _verdict(checked: Checked) -> str:
-    if checked.drifts:
-        more = f", the first {SHOWN} of them above" if len(checked.drifts) > SHOWN else ""
-        return f"{len(checked.drifts)} differences above 0.001{more}"
-    if not checked.again:
-        return "nothing could be computed again from scores: no dataset of the bundle is here as it was"
-    return "no difference above 0.001 in what was computed again"
+def _differences(table: TableDifference) -> Iterator[str]:
+    for difference in table.fields:
+        yield (f"differs: {', '.join(map(str, difference.key))}, {difference.field}: {_text(difference.before)} then, "
+               f"{_text(difference.after)} now")
+    for word, keys in (("gone", table.gone), ("new", table.new)):
+        yield from (f"{word}: {', '.join(map(str, key))} ({table.table})" for key in keys)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return "missing" if math.isnan(value) else f"{value:.6g}"
+    return str(value) or "none"
+
+
+def _verdict(tables: Sequence[TableDifference], tolerance: float) -> str:
+    count = sum(len(table.fields) + len(table.gone) + len(table.new) for table in tables)
+    above = f" above {tolerance:g}" if tolerance else ""
+    if count:
+        limit = f", up to {SHOWN} of each table shown" if count > SHOWN else ""
+        return f"{count} difference{'s' * (count != 1)}{above}{limit}"
+    if not _computed(tables):
+        return "nothing could be computed again: no dataset is here as it was"
+    return f"no difference{above} in what was computed again"
 
 
 def _code(value: str) -> str:

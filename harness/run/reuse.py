@@ -59,12 +59,11 @@ class Reused:
         table = self.tables.get(dataset.fingerprint)
         if table is None:
             return {}
-        if set(table.items) != {item.id for item in dataset.items}:
-            raise BadBundle(f"{self.name}: its scores of {dataset.card.name} are of other items than it says")
         columns: dict[str, dict[str, Vector]] = defaultdict(dict)
-        for (metric, column), values in table.columns.items():
+        for (metric, column), values in table.of(dataset).items():
             columns[metric][column] = values
-        return {label: Scores(table.items, vectors, 0.0) for label, vectors in columns.items()}
+        items = tuple(item.id for item in dataset.items)
+        return {label: Scores(items, vectors, 0.0) for label, vectors in columns.items()}
 
 
 def take(path: Path, chosen: Iterable[Chosen], aggregations: Iterable[str], models: Models) -> Reused:

@@ -2,55 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
 from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
-from harness.bundle import placeless
+from harness.bundle import Bundle, placeless
 from harness.errors import BadConfig
-from harness.results.rows import MetricEntry
+from harness.results.rows import ColumnKey, ItemScores, MetricEntry
 from harness.run import entries
 from harness.scoring.scorer import Scorer
-from harness.verification.bundles import TOLERANCE, Checked, order_of
+from harness.statistics.panel import Vector
 from metrics import registry
 from metrics.composition import Composite
 from metrics.errors import MetricError
 from metrics.metric import checkpoints
-from metrics.models.service import Choice, Models
+from metrics.models.service import Models
 from metrics.registry import Chosen
 
 How = Literal["auto", "always", "never"]
 """auto: only metrics without models, which take seconds."""
 
+CARD = ("columns", "needs", "levels", "scope", "learned_on")
+"""Fields of a metric that follow from its signature."""
 
-def rescore(checked: Checked, home: Path, how: How, more: Sequence[str] = ()) -> None:
-    """Score the datasets that are here again and compare; `more` are metrics that are not installed."""
-    bundle, models = checked.bundle, Models(home, Choice(device="cpu"))
+
+@dataclass(slots=True)
+class Rescored:
+    """The metrics and item scores of a bundle, as packed and as computed here, with notes."""
+
+    packed: list[MetricEntry] = field(default_factory=list)
+    metrics: list[MetricEntry] = field(default_factory=list)
+    packed_points: list[ItemScores] = field(default_factory=list)
+    points: list[ItemScores] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def rescore(bundle: Bundle, here: Sequence[Dataset], models: Models, how: How, more: Sequence[str]) -> Rescored:
+    """Score datasets again with the metrics of a bundle; `more` are metrics that are not installed."""
     named = {chosen.label: chosen for chosen in (registry.choose(name, seed=bundle.run.seed) for name in more)}
     if unknown := sorted(named.keys() - {entry.name for entry in bundle.metrics}):
         raise BadConfig(f"{unknown[0]}: the bundle has no metric of that name; "
                         f"{nearest(unknown[0], (entry.name for entry in bundle.metrics))}")
-    for entry in bundle.metrics if checked.here else ():
+    rescored, metrics = Rescored(), list[Chosen]()
+    for entry in bundle.metrics if here else ():
         chosen, reason = _same(entry, models, bundle.run.seed, named)
         if chosen is not None and how != "always":
             parts = [part.chosen.metric for part in chosen.metric.made_of()] \
                 if isinstance(chosen.metric, Composite) else [chosen.metric]
             reads = any(part.card.models or checkpoints(part) for part in parts)
             reason = "not requested" if how == "never" else "reads a model; --rescore always" if reads else ""
-        if chosen is None or reason:
-            checked.not_rescored[entry.name] = reason
-            continue
-        card = entries.metric_entry(chosen, models)
-        for name in ("columns", "needs", "levels", "scope", "learned_on"):
-            if getattr(entry, name) != getattr(card, name):
-                checked.differ(f"{entry.name}, {name}", str(getattr(entry, name)), str(getattr(card, name)))
-        checked.rescored[entry.name] = 0
-        for dataset in checked.here.values():
-            _compare(checked, chosen, dataset, models)
+        rescored.notes.append(f"not scored again: {entry.name}: {reason}" if reason else f"scored again: {entry.name}")
+        if chosen is not None and not reason:
+            card = entries.metric_entry(chosen, models)
+            rescored.packed.append(entry)
+            rescored.metrics.append(replace(entry, **{name: getattr(card, name) for name in CARD}))
+            metrics.append(chosen)
+    for dataset in here:
+        _score(rescored, bundle, dataset, metrics, models)
+    return rescored
 
 
 def _same(entry: MetricEntry, models: Models, seed: int, named: Mapping[str, Chosen]) -> tuple[Chosen | None, str]:
@@ -71,30 +84,25 @@ def _same(entry: MetricEntry, models: Models, seed: int, named: Mapping[str, Cho
     return chosen, ""
 
 
-def _compare(checked: Checked, chosen: Chosen, dataset: Dataset, models: Models) -> None:
-    where, scored = f"{dataset.card.name}, {chosen.label}", checked.bundle.scores.get(dataset.card.name)
-    packed = {column: values for (metric, column), values in scored.columns.items() if metric == chosen.label} \
-        if scored else {}
-    try:
-        scores = Scorer(dataset, models).scores(chosen.metric)
-    except Exception as error:  # a plug-in is foreign code
-        if packed or not isinstance(error, MetricError):
-            checked.differ(f"{where}, scores", f"{len(packed)} columns", f"none: {placeless(str(error))}")
-        return
-    if scored is None or not packed:
-        checked.differ(f"{where}, scores", "none", f"{len(scores.columns)} columns")
-        return
-    order = order_of(scores.items, scored.items)
-    for column, values in packed.items() if order is not None else ():  # other items are reported with correlations
-        name = column.replace(chosen.suffix, "", 1) if chosen.suffix else column
-        if name not in scores.columns:
-            checked.differ(f"{where}, scores of {column}", f"{len(values)} items", "no such column")
+def _score(rescored: Rescored, bundle: Bundle, dataset: Dataset, metrics: Iterable[Chosen], models: Models) -> None:
+    """Score a dataset again; of columns that are not packed, only those of metrics without any are kept."""
+    scored = bundle.scores.get(dataset.card.name)
+    packed = scored.of(dataset) if scored else {}
+    before, after = dict[ColumnKey, Vector](), dict[ColumnKey, Vector]()
+    scorer = Scorer(dataset, models)
+    for chosen in metrics:
+        columns = {key: values for key, values in packed.items() if key[0] == chosen.label}
+        before |= columns
+        try:
+            scores = scorer.scores(chosen.metric).columns
+        except Exception as error:  # a plug-in is foreign code
+            if columns or not isinstance(error, MetricError):
+                rescored.notes.append(f"not scored again: {chosen.label} on {dataset.card.name}: "
+                                      f"{placeless(str(error))}")
             continue
-        before, now = values[order], scores.columns[name]
-        with np.errstate(invalid="ignore"):
-            differ = np.flatnonzero((np.isfinite(before) != np.isfinite(now))
-                                    | (np.abs(before - now) > TOLERANCE * np.maximum(1, np.abs(now))))
-        if len(differ):
-            checked.differ(f"{where}, scores of {column}, {len(differ)} of {len(before)} items, the first",
-                           f"{before[differ[0]]:.6g}", f"{now[differ[0]]:.6g}")
-        checked.rescored[chosen.label] += 1
+        keys = columns or [(chosen.label, name) for name in scores]
+        after |= {key: scores[name] for key in keys if (name := key[1].replace(chosen.suffix, "", 1)) in scores}
+    items, systems = tuple(item.id for item in dataset.items), ("",) * len(dataset.items)
+    unknown = np.zeros(len(items), dtype=np.int64)
+    for points, values in ((rescored.packed_points, before), (rescored.points, after)):
+        points.append(ItemScores(dataset.card.name, items, systems, unknown, unknown, {}, values))

@@ -9,8 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from harness.results.causes import Causes, causes, summary
 from harness.results.rows import Correlation, Results
-from leaderboard.model.causes import Causes, causes, summary
 from leaderboard.model.index import STATISTIC, Index, has_value, make_index
 
 UNEXPLAINED = "unexplained: same inputs, different number"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from harness.results.causes import DIRTY
 from harness.results.rows import MetricEntry, Results, Run
 from leaderboard.blocks.cells import dataset_cell
 from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Section, Table
 from leaderboard.model import sentences
-from leaderboard.model.causes import DIRTY
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.eras import parts
 from leaderboard.model.index import Column, Index, make_index, plural

@@ -69,7 +69,7 @@ def test_intact_bundle_verifies(packed: Path, suite_run: SuiteRun, verify: Verif
              if (row.board, row.rule, row.statistic) == ("dev-references", "dev", "spearman")]
     (row,) = [row for row in board if row.column == "bleu-2"]
     ranked = sum(math.isfinite(row.value) for row in board)
-    for words in (f"correlations: {count} of {count} computed again, on 4 of 4 datasets", "scored again: bleu",
+    for words in (f"computed again: {count} of {count} correlations, on 4 of 4 datasets", "scored again: bleu",
                   f"scored again: {COMPOSITE}", "no difference above 0.001",
                   f"bleu/bleu-2 rank {row.rank} of {ranked}, {row.value:.3f}"):
         assert words in printed
@@ -124,20 +124,20 @@ def test_changed_numbers_are_reported(packed: Path, verify: Verify) -> None:
     board = {"column": "bleu-3", "board": "dev-references"}
     for name, data, drifts in (
         (SCORES, "\n".join(lines).encode(), [
-            "bleu/bleu-1, pearson, value: packed",
-            "drift: persona-usr, bleu, scores of bleu-1, 1 of 30 items, the first"]),
+            "bleu, bleu-1, pearson, value: ", "points: 1 of ",
+            f"differs: persona-usr, bleu, bleu-1, {cells[0]}, score: {float(cells[index]):.6g} then, "]),
         ("correlations.jsonl", moved(content["correlations.jsonl"], row, value=0.002), [
-            "drift: persona-usr, Overall, bleu/bleu-3, spearman, value: packed"]),
+            "differs: persona-usr, Overall, bleu, bleu-3, spearman, value: "]),
         ("ranking.jsonl", moved(content["ranking.jsonl"], board, value=1, rank=1, covered=1, targets=1), [
-            f"bleu/bleu-3, spearman, {field}: packed" for field in ("value", "rank", "covered", "targets")]),
+            f"spearman, bleu, bleu-3, {field}: " for field in ("value", "rank", "covered", "targets")]),
     ):
         write(packed, {**content, name: data})
         printed = verify(packed, status=1)
         assert [drift for drift in drifts if drift not in printed] == []
-        assert name != "correlations.jsonl" or printed.count("drift:") == 1
-        assert "of 30 items" not in verify(packed, "--rescore", "never", status=1)
+        assert name != "correlations.jsonl" or printed.count("differs:") == 1
+        assert ", score: " not in verify(packed, "--rescore", "never", status=1)
     write(packed, {name: data for name, data in content.items() if name != "scores/fed-turn.csv"})
-    assert "here no scores of it" in verify(packed, status=1)
+    assert "gone: fed-turn, " in verify(packed, status=1)
 
 
 def test_pages_link_the_bundle_instead_of_large_tables(suite_run: SuiteRun, tmp_path: Path, invoke: Invoke) -> None:
@@ -178,7 +178,7 @@ def test_absent_data_is_reported_as_no_difference(packed: Path, verify: Verify) 
     write(packed, {**content, "datasets.json": json.dumps(entries).encode()})
     printed = verify(packed, status=1)
     for words in ("the items here are others", "the ratings here are others",
-                  "nothing could be computed again from scores"):
+                  "nothing could be computed again"):
         assert words in printed
 
 

@@ -48,15 +48,17 @@ def test_rows_that_differ_are_counted_with_the_largest_difference(suite_run: Sui
     first, second, *rest = report.correlations
     later = dataclasses.replace(report, correlations=(
         dataclasses.replace(first, value=first.value - 1e-9), dataclasses.replace(second, quality="new"), *rest))
-    assert all(table.equal for table in differences.drifts(report, report)), "NaN is NaN"
-    tables = {table.table: table for table in differences.drifts(report, later)}
+    assert all(table.equal for table in differences.compare(report, report)), "NaN is NaN"
+    tables = {table.table: table for table in differences.compare(report, later)}
     table = tables.pop("correlations")
     assert all(table.equal for table in tables.values())
-    assert (table.common, len(table.differ), len(table.gone), len(table.new)) == (len(report.correlations) - 1, 1, 1, 1)
-    assert table.where == (first.dataset, first.quality, first.metric, first.column, first.statistic)
-    assert table.largest == pytest.approx(1e-9, rel=1e-3)
+    assert (table.common, len(table.gone), len(table.new)) == (len(report.correlations) - 1, 1, 1)
+    (difference,) = table.fields
+    assert (difference.key, difference.field) == (differences.key_of(first), "value")
+    assert difference.size == pytest.approx(1e-9, rel=1e-3)
     gone = dataclasses.replace(report, correlations=(dataclasses.replace(first, value=math.nan), second, *rest))
-    assert math.isnan(differences.drifts(report, gone)[0].largest), "a number that is gone is no small difference"
+    (difference,) = differences.compare(report, gone)[0].fields
+    assert math.isinf(difference.size), "a number that is gone is no small difference"
 
 
 def test_a_score_of_one_item_is_a_difference(suite_run: SuiteRun) -> None:
@@ -65,8 +67,10 @@ def test_a_score_of_one_item_is_a_difference(suite_run: SuiteRun) -> None:
     column = ("length", "length")
     values = points.scores[column].copy()
     values[3] += 0.5
-    for later, largest in ((values, 0.5), (np.where(np.arange(len(values)) == 3, np.nan, values), math.nan)):
+    for later, absent in ((values, False), (np.where(np.arange(len(values)) == 3, np.nan, values), True)):
         moved = dataclasses.replace(points, scores={**points.scores, column: later})
-        table = differences.drifts(report, dataclasses.replace(report, points=(moved, *rest)))[-1]
-        assert (table.table, table.differ, table.gone, table.new) == ("points", ((points.dataset, *column),), (), ())
-        assert table.largest == pytest.approx(largest, nan_ok=True)
+        table = differences.compare(report, dataclasses.replace(report, points=(moved, *rest)))[-1]
+        assert (table.table, table.gone, table.new) == ("points", (), ())
+        (difference,) = table.fields
+        assert difference.key == (points.dataset, *column, points.items[3])
+        assert difference.size == pytest.approx(math.inf if absent else 0.5 / max(1, values[3]))

@@ -5,8 +5,8 @@ import io
 from dataclasses import replace
 from typing import Any
 
+from harness.results.causes import causes, signature_causes, summary
 from harness.results.rows import Results
-from leaderboard.model.causes import causes, signature_causes, summary
 from leaderboard.model.changes import UNEXPLAINED, Change, changes
 from leaderboard.site import site
 from tests.leaderboard.conftest import EMPTY, altered

@@ -11,6 +11,7 @@ A composition lists its inputs with their own signatures after `input=`; those p
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -59,6 +60,19 @@ class Causes:
     def specific(self, dataset: str, metric: str) -> tuple[Cause, ...]:
         """Return the causes that affect the scores of a metric on a dataset."""
         return (*self.datasets.get(dataset, ()), *self.metrics.get(metric, ()), *self.shared)
+
+    def owned(self) -> Iterator[tuple[str, Cause]]:
+        """Yield every cause with the dataset or metric that it is of, as `NAME, `, else ""."""
+        for name, listed in (*self.datasets.items(), *self.metrics.items()):
+            yield from ((f"{name}, ", cause) for cause in listed)
+        yield from (("", cause) for cause in (*self.shared, *self.run))
+
+    @property
+    def likely(self) -> str:
+        """Name the likely causes; those of the run as a whole only where there are no others."""
+        single = itertools.chain(*self.datasets.values(), *self.metrics.values(), self.shared)
+        return summary(single) or summary(self.run) or (
+            "uncommitted code" if self.unsure else "unknown; perhaps the hardware")
 
 
 def causes(before: Results, results: Results) -> Causes:
