@@ -26,13 +26,13 @@ def well(_times: int) -> str:
 
 
 def expected(user: str, quality: str, low: float = 0, high: float = 5) -> float:
-    """What the server answers about a prompt: a whole number on the scale."""
+    """Return the answer to a prompt: a whole number on the scale."""
     drawn = hashlib.sha256(f"{quality} {user}".encode()).digest()[0]
     return low + drawn % int(high - low + 1)
 
 
 class Server(ThreadingHTTPServer):
-    """What was asked, how much of it at once, and what was answered well."""
+    """A server that records its requests, the most at once, and its good answers."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -218,7 +218,7 @@ MISCHIEF = ("status 429 0.05", "status 500", "status 503", "garbage", "cut", "si
 
 
 def mischief() -> Script:
-    """Every kind of misbehaviour in turn, at most three for one request before it is answered well."""
+    """Misbehave in every way in turn, at most three times per request, then answer well."""
     turn, lock = itertools.cycle(MISCHIEF), threading.Lock()
 
     def script(times: int) -> str:

@@ -1,4 +1,4 @@
-"""Who may import whom, counting every import: inside functions and under TYPE_CHECKING too."""
+"""The rules of imports, which also hold inside functions and under TYPE_CHECKING."""
 
 import ast
 import os
@@ -31,12 +31,12 @@ TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
 
 
 def within(name: str, *places: str) -> bool:
-    """Whether a module is one of these places or lies below one."""
+    """Return True if a module is one of these places or lies below one."""
     return any(f"{name}.".startswith(f"{place}.") for place in places)
 
 
 def imports(nodes: Iterable[ast.AST]) -> set[str]:
-    """What these nodes import; for `from a import b`, `a.b` where that is a module of the project."""
+    """Return modules that nodes import; for `from a import b`, `a.b` where that is a module of the project."""
     names: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""Which submission of a team counts; values, draws and tests of submissions.
+"""The submission of each team that counts; values, draws and tests of submissions.
 
 The interval of a rank comes from a joint bootstrap over datasets and items (statistics/rank_intervals.py). Submissions
 that share a letter are not significantly different by PERM-BOTH over whole contexts.

@@ -97,8 +97,8 @@ def _ignored(folder: Path, phases: Sequence[Rulebook]) -> list[str]:
     hidden = set[str]().union(*items.values()) - public
     ratings = sorted(name for name in names(rules.ratings for rules in phases) if not name.startswith("private/"))
     old = (folder / IGNORE).read_text(encoding="utf-8").splitlines() if (folder / IGNORE).is_file() else []
-    kept = [line for line in old if line not in public]
-    return list(dict.fromkeys((*kept, "private/", "ranking/", *ratings, *sorted(hidden))))
+    theirs = [line for line in old if line not in public]
+    return list(dict.fromkeys((*theirs, "private/", "ranking/", *ratings, *sorted(hidden))))
 
 
 def _shipped(name: str) -> str:

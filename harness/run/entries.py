@@ -77,8 +77,8 @@ def metric_entries(plan: Plan, models: Models) -> list[MetricEntry]:
     """Return the metrics of a run and of the bundle that it reuses, by name."""
     reused, named = plan.reused.metrics, {chosen.label: chosen.title for chosen in plan.chosen}
     scored = [metric_entry(chosen, models) for chosen in plan.chosen if chosen.label not in reused]
-    kept = [dataclasses.replace(entry, named=named.get(name) or entry.named) for name, entry in reused.items()]
-    return sorted([*scored, *kept], key=lambda entry: entry.name)
+    bundled = [dataclasses.replace(entry, named=named.get(name) or entry.named) for name, entry in reused.items()]
+    return sorted([*scored, *bundled], key=lambda entry: entry.name)
 
 
 def judges(plan: Plan, fitted: Collection[str]) -> set[str]:

@@ -61,7 +61,7 @@ class Evidence:
     """Scores of a judge on the same items under different conditions; None for a condition that was not tried.
 
     `scores` and `ratings` (the mean of each item's votes) are on a scale of 0 to 1; `squares` are the means of the
-    votes' squares. `own` marks items of the judge's family. `first` has for each pair of replies the share of its two
+    votes' squares. `family` marks items of its family. `first` has for each pair of replies the share of its two
     orders in which the first reply was preferred, `pairs` the context of each pair. NaN is a missing score.
     """
 
@@ -74,7 +74,7 @@ class Evidence:
     options: Vector | None = None
     paraphrase: Vector | None = None
     longer: Vector | None = None
-    own: Mask | None = None
+    family: Mask | None = None
     first: Vector | None = None
     pairs: Vector | None = None
 
@@ -105,8 +105,8 @@ def card(evidence: Evidence, rng: np.random.Generator, draws: int = 400) -> list
     if evidence.first is not None and evidence.pairs is not None:
         add("position", lambda weights, first: mean(weights, first - 0.5), evidence.first,
             weights=resampled(evidence.pairs, rng, draws))
-    if evidence.own is not None and 0 < evidence.own.sum() < len(scores):
-        add("family", preference, scores, ratings, evidence.own.astype(float))
+    if evidence.family is not None and 0 < evidence.family.sum() < len(scores):
+        add("family", preference, scores, ratings, evidence.family.astype(float))
     unread = (~np.isfinite(scores)).astype(float)
     low, high = wilson(unread.mean(), len(unread))
     checks.append(Check("unread", float(unread.mean()), low, high, *RULES["unread"], len(unread)))
@@ -156,14 +156,15 @@ def shift(weights: Array, before: Vector, after: Vector) -> Vector:
     return mean(weights, after - before) / np.sqrt(variance(weights, before))
 
 
-def preference(weights: Array, scores: Vector, ratings: Vector, own: Vector) -> Vector:
-    """Return how much higher own items are scored than people's ratings explain, in standard deviations.
+def preference(weights: Array, scores: Vector, ratings: Vector, family: Vector) -> Vector:
+    """Return how much higher items of the family are scored than people's ratings explain, in standard deviations.
 
-    Scores are regressed on the ratings and on the mark of own items: the coefficient of the mark.
+    Scores are regressed on the ratings and on the mark of the family: the coefficient of the mark.
     """
-    of_ratings, of_own, between = (correlation(weights, *two)
-                                   for two in ((scores, ratings), (scores, own), (ratings, own)))
-    return np.asarray((of_own - of_ratings * between) / (1 - between**2) / np.sqrt(variance(weights, own)), dtype=float)
+    of_ratings, of_family, between = (correlation(weights, *two)
+                                   for two in ((scores, ratings), (scores, family), (ratings, family)))
+    slope = (of_family - of_ratings * between) / (1 - between**2)
+    return np.asarray(slope / np.sqrt(variance(weights, family)), dtype=float)
 
 
 def kappa(weights: Array, scores: Vector, ratings: Vector, squares: Vector) -> Vector:
@@ -178,12 +179,12 @@ def kappa(weights: Array, scores: Vector, ratings: Vector, squares: Vector) -> V
 
 def kappa_of_votes(votes: Sequence[Vector]) -> float:
     """Return κ between two votes on an item, over all pairs of votes; NaN if no item has two."""
-    several = [row for row in votes if len(row) > 1]
-    if not several:
+    rated = [row for row in votes if len(row) > 1]
+    if not rated:
         return math.nan
-    weights = np.ones((1, len(several)))
-    ratings, squares = (np.array([(row**power).mean() for row in several]) for power in (1, 2))
-    within = np.array([2 * row.var(ddof=1) for row in several])
+    weights = np.ones((1, len(rated)))
+    ratings, squares = (np.array([(row**power).mean() for row in rated]) for power in (1, 2))
+    within = np.array([2 * row.var(ddof=1) for row in rated])
     return float((1 - mean(weights, within) / (2 * mean(weights, squares) - 2 * mean(weights, ratings) ** 2))[0])
 
 

@@ -169,7 +169,7 @@ def power_picture(rows: Sequence[Power]) -> Picture:
         return f"{LEFT + (STRIP - 2 * LEFT) * share:.1f} {LOW - (LOW - TOP) * row.detectable / top:.1f}"
 
     paths = "".join(f'<path class="strokes" fill="none" d="M{"L".join(map(at, line))}"/>' for line in lines.values())
-    own = f'<path class="people-mark" d="M{at(data)}m-4-4h8v8h-8z"/>' if data in shown else ""
+    marker = f'<path class="people-mark" d="M{at(data)}m-4-4h8v8h-8z"/>' if data in shown else ""
     ticks = "".join(f'<text x="{at(row).split()[0]}" y="{LOW + 14}" class="m">{row.contexts}</text>'
                     for row in lines.get(data.raters, ()))
     heights = "".join(f'<text x="{LEFT - 6}" y="{LOW - (LOW - TOP) * step / 10 / top + 3:.1f}" class="e">{step / 10:g}'
@@ -179,7 +179,7 @@ def power_picture(rows: Sequence[Power]) -> Picture:
             f"{data.detectable:.2f} with the {data.contexts} contexts of the data (square). Raters per item, from the "
             f"highest line to the lowest: {listed}")
     return Picture(f'<svg class="plot places" viewBox="0 0 {STRIP} {LOW + 20}" role="img" aria-label="{escape(text)}">'
-                   f'<path class="axis" d="M{LEFT} {TOP}V{LOW}H{STRIP - LEFT}"/>{paths}{own}{ticks}{heights}</svg>',
+                   f'<path class="axis" d="M{LEFT} {TOP}V{LOW}H{STRIP - LEFT}"/>{paths}{marker}{ticks}{heights}</svg>',
                    text, f"{text}.")
 
 

@@ -60,9 +60,9 @@ class Index:
                          for quality in entry.qualities if quality.warning}
         self.fitted = fitted(results.metrics, results.datasets)
         self.firmness: dict[tuple[str, str, str], list[Firmness]] = defaultdict(list)  # by board, rule, among
-        for place in results.firmness:
-            self.firmness[place.board, place.rule, place.among].append(
-                replace(place, tied=tuple(self.titles.get(name, name) for name in place.tied)))
+        for firmness in results.firmness:
+            self.firmness[firmness.board, firmness.rule, firmness.among].append(
+                replace(firmness, tied=tuple(self.titles.get(name, name) for name in firmness.tied)))
         self._problems: dict[tuple[str, str], set[str]] = defaultdict(set)
         for skip in results.skips:
             self._problems[skip.dataset, skip.metric].add(f"skipped: {skip.reason}")

@@ -93,8 +93,8 @@ class Prompt:
     @property
     def columns(self) -> tuple[str, ...]:
         """NAME, and NAME-QUALITY for each of several qualities, unless they rate those of the datasets."""
-        several = len(self.qualities) > 1 and not self.rates
-        return (self.name, *(f"{self.name}-{quality.name}" for quality in self.qualities if several))
+        has_columns = len(self.qualities) > 1 and not self.rates
+        return (self.name, *(f"{self.name}-{quality.name}" for quality in self.qualities if has_columns))
 
     @property
     def rates(self) -> tuple[str, ...]:

@@ -220,6 +220,8 @@ class Sampler:
             except Refused:
                 spent = 0.0
                 raise
+            except MetricError as error:  # a lasting fault: no other thread should meet it too
+                self._give_up(error)
             else:
                 self._failed_in_a_row = 0
                 return answer

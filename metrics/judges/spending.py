@@ -61,7 +61,7 @@ def cost(choice: Choice, prompt: float, completion: float) -> float:
 
 
 class Spending:
-    """What a run has spent; threads and judges share it."""
+    """Requests, tokens and money of a run so far; shared by threads and judges."""
 
     def __init__(self, choice: Choice) -> None:
         self.choice, self.requests, self.tokens, self.cost = choice, 0, 0, 0.0

@@ -66,7 +66,7 @@ def test_every_step_of_a_scale_is_used_by_the_usual_number_of_raters() -> None:
 
 
 def test_the_sample_lacks_what_the_real_files_lack() -> None:
-    """One list of votes is empty, both spellings of no reply occur, and some rows have no annotations."""
+    """A list of votes is empty, both spellings of no reply occur, and some rows have no annotations."""
     assert [(name, quality) for name in FILES for _, quality, values in votes(name) if not values] == [
         ("fed-dial", "Error recovery")]
     silent = [(name, row["response"]) for name in FILES if name not in DIALOGUE for row in rows(name)

@@ -1,4 +1,4 @@
-"""Every page works from a server or a file, wide or narrow, light or dark, with or without scripts, and in print.
+"""Pages work from a server or a file, wide or narrow, light or dark, with or without scripts, and in print.
 
 axe-core finds nothing on any kind of page. Hostile names run nothing, ask for nothing and break no layout.
 """

@@ -124,11 +124,11 @@ def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest)
     answers = {name: _answers(judge, asked, quality, models) for name, (judge, asked) in conditions.items()}
     seconds = time.monotonic() - start
     family, systems = _family(metric), [(item.system or "").casefold() for item in items]
-    own = np.array([family in system for system in systems])
+    related = np.array([family in system for system in systems])
     words = [len((item.response.text if item.response else _text(item.context)).split()) for item in items]
     evidence = Evidence(
         ratings=np.array([row.mean() for row in votes]), squares=np.array([(row**2).mean() for row in votes]),
-        words=np.array(words, dtype=float), contexts=contexts, own=own if own.any() else None,
+        words=np.array(words, dtype=float), contexts=contexts, family=related if related.any() else None,
         **_evidence(metric.prompt, answers))
     asked = sum(len(texts) for _, texts in conditions.values())
     cost = spending.of_run(models).line() if isinstance(metric, Judge) else "nothing is drawn, so it repeats itself"
@@ -159,8 +159,8 @@ def _conditions(metric: Any, items: Sequence[Item], pairs: Sequence[tuple[Item, 
         conditions["longer"] = metric, [dataclasses.replace(item, response=dataclasses.replace(
             item.response, text=item.response.text.rstrip() + NEUTRAL)) for item in items if item.response]
     if pairs:
-        last, several = prompt.qualities[-1], len(prompt.qualities) > 1 and not prompt.rates
-        criterion = "all things considered" if several else last.description.strip() or last.name
+        last, is_partial = prompt.qualities[-1], len(prompt.qualities) > 1 and not prompt.rates
+        criterion = "all things considered" if is_partial else last.description.strip() or last.name
         chooser = _asking(metric, dataclasses.replace(PAIRS, qualities=(
             dataclasses.replace(PAIRS.qualities[0], description=criterion),)))
         conditions |= {name: (chooser, [_both(*pair[::step]) for pair in pairs])

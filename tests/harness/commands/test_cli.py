@@ -55,7 +55,7 @@ def test_failed_import_leaves_the_home_unchanged(tmp_path: Path, home: Path, inv
 
 
 def test_light_commands_import_little(suite_run: SuiteRun) -> None:
-    """Each named module takes longer to import than the command takes to run."""
+    """The named modules take longer to import than the command takes to run."""
     code = f"""import sys, harness
 from harness.cli import main
 def answers(command, *heavy):

@@ -45,7 +45,7 @@ def at_random(rng: np.random.Generator) -> Evidence:
     """Return the evidence of a judge whose every answer is drawn anew."""
     fair = evidence(rng)
     drawn = (rng.random(len(fair.scores)) for _ in range(5))
-    return Evidence(next(drawn), fair.ratings, fair.squares, fair.words, fair.contexts, *drawn, fair.own,
+    return Evidence(next(drawn), fair.ratings, fair.squares, fair.words, fair.contexts, *drawn, fair.family,
                     rng.integers(0, 3, CONTEXTS) / 2, fair.pairs)
 
 

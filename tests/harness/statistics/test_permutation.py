@@ -59,7 +59,7 @@ def example(seed: int, n: int = 40, holes: float = 0) -> tuple[Values, Values]:
 
 
 def test_every_p_equals_a_loop_over_scipy() -> None:
-    """Of few rows many are tied, and some swaps leave a constant."""
+    """Include few rows, so that many are tied and swaps leave a constant."""
     for statistic, (seed, n, holes) in product(MIXTURES, (
             (0, 40, 0), (1, 7, 0), (2, 30, .1), *((seed, n, 0) for seed in range(3, 8) for n in (3, 4, 5)))):
         human, scores = example(seed, n, holes)

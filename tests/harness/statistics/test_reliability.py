@@ -59,7 +59,7 @@ def simulated(counts: list[int], items: int, rng: np.random.Generator) -> list[t
 
 
 def test_simulated_votes_have_the_reliability_they_were_made_with(rng: np.random.Generator) -> None:
-    """One vote against three: covariance 1, variances 2 and 1 + 1/3: r = 1 / sqrt(8/3). One vote: reliability 1/2."""
+    """A vote against three: covariance 1, variances 2 and 1 + 1/3, r = 1 / sqrt(8/3). A vote: reliability 1/2."""
     for counts in ([2], [3], [3, 5]):
         halves = reliability.split_half(votes(simulated(counts, 4000, rng)), pearsons, rng, draws=5)
         assert halves.value == pytest.approx(np.mean(counts) / (np.mean(counts) + 1), abs=0.03)

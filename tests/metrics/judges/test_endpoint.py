@@ -70,7 +70,7 @@ def test_a_lasting_fault_stops_the_judge_at_once(home: Path) -> None:
         with serving(lambda times, how=how: how) as server:  # type: ignore[misc]
             with pytest.raises(MissingResource, match=message):
                 judged(server, home, items(40), concurrency=2)
-            assert len(server.bodies) <= 20  # of 40; a busy machine stops threads later
+            assert len(server.bodies) <= 4
     with pytest.raises(MissingResource, match="refused"):
         judged(server, home, items(40), tries=2)  # the server has stopped
     for judge, message in (("judge:llm-eval", "say which model"), ("judge:llm-eval[model=toy]", "OPENAI_BASE_URL")):

@@ -142,7 +142,7 @@ def test_the_least_recently_used_is_dropped_and_arrays_are_read_only() -> None:
 
 
 def test_the_cost_of_a_metric_does_not_depend_on_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One metric reads words and sentences, the other sentences only; whichever runs first loads the model."""
+    """The first metric reads words and sentences, the second sentences only; whichever runs first loads the model."""
     clock = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
 

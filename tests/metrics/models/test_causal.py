@@ -74,7 +74,7 @@ def test_batches_order_and_devices_change_nothing(home: Path, tiny_lm: Path) -> 
 
 
 def test_long_contexts_lose_their_beginning(model: LanguageModel) -> None:
-    """Of 96 positions a continuation of 4 tokens leaves 92; all continuations of a text meet the same 90."""
+    """A continuation of 4 tokens leaves 92 of 96 positions; all continuations of a text meet the same 90."""
     long = "".join(f"{number} " for number in range(200))
     [short_after, long_after] = model.log_likelihoods([(long, " tea"), ("hello", long)])
     expected = negative_loss(model, numbers(model, long)[-92:], numbers(model, " tea"))
@@ -210,7 +210,7 @@ def test_a_model_that_reads_both_ways_is_refused(tmp_path: Path, tiny_encoder: P
 
 
 def test_a_long_context_loses_whole_turns_first(model: LanguageModel) -> None:
-    """Of 96 positions ` tea` leaves 92 bytes: turns of 40, 50 and 42 keep the last two, of 40, 50 and 43 the last."""
+    """` tea` leaves 92 of 96 bytes: turns of 40, 50 and 42 keep the last two, of 40, 50 and 43 the last."""
     first, second = "a" * 39 + " ", "b" * 49 + " "
     for last, kept in (("c" * 42, second + "c" * 42), ("c" * 43, "c" * 43), ("c" * 100, "c" * 92)):
         [values] = model.log_likelihoods([((first, second, last), " tea")])
