@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 from pathlib import Path
 from types import UnionType
@@ -88,8 +89,9 @@ def add(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
 
 def separated(names: str) -> list[str]:
     """Split names at the commas outside brackets, unless they are the path of a file."""
-    if Path(names).exists():
-        return [names]
+    with contextlib.suppress(OSError):  # a list may be too long for the name of a file
+        if Path(names).exists():
+            return [names]
     ends = [index for index, sign in enumerate(names) if sign == "," and names[:index].count("[") ==
             names[:index].count("]")]
     return [names[start + 1:end].strip() for start, end in itertools.pairwise([-1, *ends, len(names)])]

@@ -157,6 +157,7 @@ def test_unknown_command_suggests_the_nearest(invoke: Invoke) -> None:
 def test_names_are_split_at_commas_outside_brackets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nested = "rank-average[inputs=deb+cosine[encoder=x,turns=3],z=1]"
     assert separated(f"bleu, {nested},length") == ["bleu", nested, "length"]
+    assert separated(",".join(["bleu"] * 100)) == ["bleu"] * 100
     monkeypatch.chdir(tmp_path)
     Path("a,b.csv").touch()
     assert separated("a,b.csv") == ["a,b.csv"]
