@@ -86,7 +86,7 @@ class Composite:
         """Return the inputs."""
         raise NotImplementedError
 
-    def weights(self, evidence: Evidence, dimension: str) -> Vector:  # noqa: ARG002  (the same for every quality)
+    def weights(self, evidence: Evidence, dimension: str) -> Vector:
         """Return one weight per input for a quality."""
         return np.full(len(evidence.inputs), 1 / len(evidence.inputs))
 

@@ -124,7 +124,6 @@ class Trained:
     @classmethod
     def implied(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the options that these options imply."""
-        del values
         return {}
 
 

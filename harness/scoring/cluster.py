@@ -136,7 +136,7 @@ class Cluster:
         self._idle: list[tuple[int, Any]] = []
         self._failed = 0
 
-    def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress,  # noqa: ARG002
+    def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress,
               ) -> Iterator[Result]:
         """Score parts; parts that read the same models go to the same actor if possible."""
         waiting, models, heard = list(parts), dict[int, str](), time.monotonic()

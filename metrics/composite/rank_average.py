@@ -32,7 +32,7 @@ class RankAverage(Composite):
     def made_of(self) -> tuple[Input, ...]:
         return default_or_more(self)
 
-    def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:  # noqa: ARG002  (ranks need no scale)
+    def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:
         """Return each input's ranks over the number of items that it scored; ties share their mean rank."""
         import scipy
 

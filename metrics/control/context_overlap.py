@@ -23,7 +23,7 @@ class ContextOverlap:
         needs=("context",), notes="Share of the response's words that the context holds.", system="baseline",
     )
 
-    def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return a share, 0 to 1; NaN without a context or for a response without words."""
         return {"context-overlap": np.array([_overlap(item) for item in items], dtype=np.float64)}
 

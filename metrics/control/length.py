@@ -24,7 +24,7 @@ class Length:
     )
     unit: Literal["words", "characters"] = "words"
 
-    def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return the number of words or characters, 0 or more."""
         counts = (self._count(item.response.text, item.language) if item.response else np.nan for item in items)
         return {"length": np.fromiter(counts, dtype=np.float64, count=len(items))}

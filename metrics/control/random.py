@@ -24,7 +24,7 @@ class Random:
     )
     seed: int = 0
 
-    def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return one number per item, 0 to 1."""
         digests = (hashlib.blake2b(f"{self.seed}\0{item.id}".encode(), digest_size=8).digest() for item in items)
         return {"random": np.array([(int.from_bytes(digest) >> 11) / (1 << 53) for digest in digests])}

@@ -28,7 +28,7 @@ class Repetition:
         notes="Share of the system's bigrams that it already used in the dialogue, negated.", system="baseline",
     )
 
-    def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return minus a share, -1 to 0; NaN where no judged turn has two words."""
         return {"repetition": np.array([_repeated(item) for item in items], dtype=np.float64)}
 

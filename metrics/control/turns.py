@@ -22,6 +22,6 @@ class Turns:
         notes="Number of utterances of the dialogue, or of the context and the response.", system="baseline",
     )
 
-    def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return the number of utterances, 1 or more."""
         return {"turns": np.array([len(item.utterances) for item in items], dtype=np.float64)}

@@ -54,7 +54,7 @@ class LocalJudge(Prompted):
                 table[number, row] = self._value(quality, logits[number].astype(np.float64), answers)
         return prompts.columns(self.prompt, table)
 
-    def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
+    def depends(self, models: Models) -> tuple[str, ...]:
         """Return the prompt with its digest."""
         return (f"prompt={self.prompt.name}@{self.prompt.digest}",)
 

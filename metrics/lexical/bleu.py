@@ -39,7 +39,7 @@ class Bleu:
     lowercase: bool = False
     tokenize: Tokenizer = "language"
 
-    def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return BLEU, 0 to 100; NaN without a reference."""
         table = unscored(len(ORDERS), len(items))
         for references, replies in sharing(items, self.references):

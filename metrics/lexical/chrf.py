@@ -45,7 +45,7 @@ class Chrf:
         if not self.beta > 0:
             raise BadOption(f"chrf: beta should be more than 0, not {self.beta}")
 
-    def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return chrF, 0 to 100; NaN without a reference."""
         table = unscored(1, len(items))
         for references, replies in sharing(items, self.references):

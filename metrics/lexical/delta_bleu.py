@@ -34,7 +34,7 @@ class DeltaBleu:
     smoothing: Smoothing = "exp"
     lowercase: bool = False
 
-    def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return ΔBLEU, 0 to 100; NaN without a reference of positive weight."""
         table = unscored(1, len(items))
         for references, replies in sharing(items, "standard"):

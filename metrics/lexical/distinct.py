@@ -30,7 +30,7 @@ class Distinct:
     )
     lowercase: bool = False
 
-    def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return a share, 0 to 1; NaN for a response shorter than n tokens."""
         table = unscored(len(ORDERS), len(items))
         for row, item in enumerate(items):

@@ -41,7 +41,7 @@ class RougeL:
         if not self.beta > 0:
             raise BadOption(f"rouge-l: beta should be more than 0, not {self.beta}")
 
-    def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return ROUGE-L, 0 to 1; NaN without a reference."""
         table = unscored(1, len(items))
         for references, replies in sharing(items, self.references):

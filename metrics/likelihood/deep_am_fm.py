@@ -61,6 +61,6 @@ class DeepAmFm:
         similar = cosines(encoder.sentences([reply(item) for item in items]), encoder.sentences(last))
         return np.where([bool(text) for text in last], similar, np.nan)
 
-    def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
+    def depends(self, models: Models) -> tuple[str, ...]:
         """Return how contexts of several turns are truncated, which an earlier version did differently."""
         return ("cut=turns",) if self.turns == "all" else ()

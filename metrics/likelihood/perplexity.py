@@ -42,6 +42,6 @@ class Perplexity:
             items, model, self.context, self.separator, self.longest)
         return {"perplexity": np.where(np.isfinite(means), -np.exp(np.minimum(-means, _LARGEST)), np.nan)}
 
-    def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
+    def depends(self, models: Models) -> tuple[str, ...]:
         """Return how a context of several turns is cut, which has changed."""
         return ("cut=turns",) if self.context == "all" else ()

@@ -99,7 +99,6 @@ class Trainable(Trained):
 
     def network(self, data: TrainingData) -> Mapping[str, Any]:
         """Return arguments of the network that the data or the options decide."""
-        del data
         return {}
 
     def objective(self, data: TrainingData) -> Objective:

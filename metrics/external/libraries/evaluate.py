@@ -64,7 +64,7 @@ class EvaluateModule:
     references: Aggregation = "standard"
     negated: bool = False
 
-    def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return the module's number per item; NaN if it needs a reference and none holds text."""
         column = unscored(1, len(items))[0]
         refused: list[MetricError] = []
@@ -83,7 +83,7 @@ class EvaluateModule:
             raise refused[0]
         return {self.card.name: column}
 
-    def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
+    def depends(self, models: Models) -> tuple[str, ...]:
         """Return the version of the library and the digest of the module's code."""
         version = importlib.metadata.version("evaluate")
         return (f"asked={self.card.name}", f"evaluate={version}", f"code={self.digest[:12]}")

@@ -123,7 +123,7 @@ class Judge(Prompted):
         return Sampler(options, archive, lambda: endpoint.find(self.url, self.key_from, self.timeout),
                        Usage(self.card.name, self.model), spending.of_run(models))
 
-    def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
+    def depends(self, models: Models) -> tuple[str, ...]:
         """Return the prompt with its digest, and the digest of the server's address."""
         if not self.model:
             raise MissingResource(f"{self.card.name}: say which model is the judge: {self.card.name}[lm=NAME] "

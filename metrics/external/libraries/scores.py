@@ -40,7 +40,7 @@ class ScoresOfFile:
     scores: ClassVar[Mapping[str, float]]
     by_quality: ClassVar[Mapping[str, Mapping[str, float]]]
 
-    def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return the scores for all qualities, and a column `NAME@QUALITY` for each quality with scores."""
         name = self.card.name
         ids = [item.id for item in items]
@@ -52,7 +52,7 @@ class ScoresOfFile:
             raise CannotScore("the file has no score of its items")
         return columns
 
-    def depends(self, models: Models) -> tuple[str, ...]:  # noqa: ARG002
+    def depends(self, models: Models) -> tuple[str, ...]:
         """Return the digest of the file."""
         return f"asked={self.card.name}", f"sha256={self.digest[:12]}"
 

@@ -27,7 +27,7 @@ from torch_geometric.utils import degree, softmax, to_dense_batch
 
 from benchmarks.dataset import Utterance
 from metrics.graph.dynaeval.dialogues import Turns, graphs
-from metrics.models.architectures.base import Architecture, architecture
+from metrics.models.architectures.base import Architecture
 from metrics.models.architectures.heads import means, standard
 from metrics.models.text_table import TextTable
 from metrics.text.words import tokens
@@ -120,8 +120,7 @@ class GraphConvolution(MessagePassing):  # type: ignore[misc]
         return self.propagate(edges, x=self.neighbours(states), size=(len(states), len(states))) + self.own(states)
 
 
-@architecture("dialogue-graph")
-class DialogueGraph(DialogueNetwork):
+class DialogueGraph(DialogueNetwork, name="dialogue-graph"):
     """BiLSTM, similarity attention, two convolutions, [h ; e], pooling and a linear layer.
 
     It is the published one where `lift` is not 0: so wide is the linear layer that the vectors, unscaled, come through.
@@ -177,8 +176,7 @@ class DialogueGraph(DialogueNetwork):
         return mean if self.pooling == "mean" else torch.cat([mean, global_max_pool(g, which, count)], dim=-1)
 
 
-@architecture("dialogue-sequence")
-class DialogueSequence(DialogueNetwork):
+class DialogueSequence(DialogueNetwork, name="dialogue-sequence"):
     """e = BiLSTM([u_i ; cos(u_i, u_{i−1})]); a = softmax(vᵀ tanh(W e_i)) over the dialogue; linear in Σ a_i e_i."""
 
     def __init__(self, width: int, hidden: int = 56, size: int = 56, dropout: float = 0.3) -> None:
@@ -203,8 +201,7 @@ class DialogueSequence(DialogueNetwork):
         return functional.pad(cosines, (1, 0)).unsqueeze(-1)
 
 
-@architecture("dialogue-words")
-class DialogueWords(DialogueNetwork):
+class DialogueWords(DialogueNetwork, name="dialogue-words"):
     """e = BiLSTM(x); a = softmax(vᵀ e); Σ a e: over the words of an utterance, then over the utterances; linear."""
 
     together = 256
@@ -217,13 +214,8 @@ class DialogueWords(DialogueNetwork):
         self.weigh_utterances = nn.Linear(2 * size, 1, bias=False)
         self.score = nn.Linear(2 * size, 1)
 
-    def texts(self, reading: Turns) -> Iterable[str]:
-        del reading
-        return ()
-
     def inputs(self, readings: Sequence[Turns], table: TextTable) -> tuple[Any, ...]:
         """Return one Batch: x (words, width), utterance (words,), batch (utterances,); without a known word zeros."""
-        del table
         vectors: Any = readings[0].words
         words = [vectors.of(tokens(text, lowercase=True)) for reading in readings for text in reading.texts]
         words = [known if len(known) else np.zeros((1, vectors.width), np.float32) for known in words]

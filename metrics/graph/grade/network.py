@@ -30,7 +30,7 @@ from torch_geometric.nn import MessagePassing
 from torch_geometric.nn.pool import global_mean_pool
 from torch_geometric.utils import scatter, softmax
 
-from metrics.models.architectures.base import Architecture, architecture
+from metrics.models.architectures.base import Architecture
 from metrics.models.architectures.cross_encoder import TokenArchitecture
 from metrics.models.architectures.heads import TURNS, Match, PairHead, cosines
 from metrics.training.objectives import both_ways
@@ -122,8 +122,7 @@ class Coherence(nn.Module):
         return self.layers(branches).squeeze(-1)
 
 
-@architecture("grade-head")
-class GradeNetwork(PairHead):
+class GradeNetwork(PairHead, name="grade-head"):
     """Both branches, or only the utterance branch; training also matches contexts and replies within a batch."""
 
     def __init__(self, width: int, turns: int = TURNS, nodes: int = 0, size: int = 32, topics: int = 48,
@@ -155,8 +154,7 @@ class GradeNetwork(PairHead):
         return self.score(torch.cat(branches, dim=-1))
 
 
-@architecture("grade-cross-encoder")
-class PublishedGrade(TokenArchitecture):
+class PublishedGrade(TokenArchitecture, name="grade-cross-encoder"):
     """The layers on top of BERT: a pooling layer, the graph branch unless `nodes` is 0, and the net over both."""
 
     dense: nn.Linear
@@ -189,23 +187,16 @@ def graphs_of(readings: Sequence[Any]) -> tuple[Any, ...]:
     return () if graphs is None else (graphs.batch(np.array([reading.row for reading in readings])),)
 
 
-@architecture("topic-graph")
-class TopicCoherence(Architecture):
+class TopicCoherence(Architecture, name="topic-graph"):
     """TCM of MME-CRS: only the graph branch and its net; `branch`, the width of v_g, selects the paper's."""
 
     def __init__(self, nodes: int, topics: int = 48, hidden: int = 64, second: int = 32, dropout: float = 0.2,
                  heads: int = 4, layers: int = 3, branch: int = 0, width: int = 0) -> None:
         super().__init__()
-        del width
         self.graph = TopicGraph(nodes, topics, heads, layers, out=branch)
         self.score = Coherence(branch or topics, hidden, second, dropout)
 
-    def texts(self, reading: Any) -> Iterable[str]:
-        del reading
-        return ()
-
     def inputs(self, readings: Sequence[Any], table: Any) -> tuple[Any, ...]:
-        del table
         return graphs_of(readings)
 
     def forward(self, graphs: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -19,18 +19,22 @@ BLOCK = 256
 DECIMALS = 6
 """Decimals of a logit, so that equal readings in different blocks tie."""
 ARCHITECTURES: dict[str, type[Architecture]] = {}
-Kind = TypeVar("Kind", bound="type[Architecture]")
 
 
 class Architecture(nn.Module):
     """A network that turns readings (texts, pairs, dialogues or others) into logits.
 
     `inputs` makes tensors of readings, `forward` logits of these. `depth` layers of the encoder are read, 0 for all.
+    A subclass is registered under its `name`.
     """
 
     name: ClassVar[str]
     outputs: int = 1
     depth: int = 0
+
+    def __init_subclass__(cls, name: str = "") -> None:
+        if name:
+            cls.name, ARCHITECTURES[name] = name, cls
 
     @classmethod
     def table(cls, encoder: Encoder, read: Callable[[Sequence[str]], Vectors] | None = None) -> Any:
@@ -39,7 +43,7 @@ class Architecture(nn.Module):
 
     def texts(self, reading: Any) -> Iterable[str]:
         """Return the texts of a reading that the encoder reads."""
-        raise NotImplementedError
+        return ()
 
     def inputs(self, readings: Sequence[Any], table: Any) -> tuple[Any, ...]:
         """Return the tensors of the readings, whose texts are in the table."""
@@ -47,7 +51,6 @@ class Architecture(nn.Module):
 
     def begin(self, *inputs: Any) -> dict[str, Any]:
         """Initialise from a first batch; return the arguments of the network that this changes."""
-        del inputs
         return {}
 
     def extra_loss(self) -> Any:
@@ -56,7 +59,6 @@ class Architecture(nn.Module):
 
     def encoder_name(self, encoder: str, weights: str) -> str:
         """Return the name of the encoder to read with: the one given, or what the checkpoint made of it."""
-        del weights
         return encoder
 
     def scores(self, readings: Sequence[Any], encoder: Encoder) -> Column:
@@ -83,13 +85,3 @@ class Architecture(nn.Module):
         """Yield the rows of readings that are read together."""
         for start in range(0, len(readings), BLOCK):
             yield list(range(start, min(start + BLOCK, len(readings))))
-
-
-def architecture(name: str) -> Callable[[Kind], Kind]:
-    """Register an architecture under its name."""
-    def register(kind: Kind) -> Kind:
-        kind.name = name
-        ARCHITECTURES[name] = kind
-        return kind
-
-    return register

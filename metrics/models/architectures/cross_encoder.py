@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from metrics.column import Column
-from metrics.models.architectures.base import Architecture, architecture
+from metrics.models.architectures.base import Architecture
 from metrics.models.encoder import Encoder, Pooling
 from metrics.models.readings import Pair, Reading
 
@@ -44,7 +44,6 @@ class TokenArchitecture(Architecture):
 
     def extra_inputs(self, readings: Sequence[Any]) -> tuple[Any, ...]:
         """Return what `forward` takes besides the pooled states."""
-        del readings
         return ()
 
     def scores(self, readings: Sequence[Any], encoder: Encoder) -> Column:
@@ -66,17 +65,14 @@ def joined(pair: Any) -> tuple[str, str]:
     return " ".join(pair.context), pair.response
 
 
-@architecture("bi-encoder")
-class BiEncoder(TokenArchitecture):
+class BiEncoder(TokenArchitecture, name="bi-encoder"):
     """A transformer whose pooled states are compared by cosine; it has no head and becomes an encoder of its own."""
 
     def __init__(self, width: int, length: int = 64) -> None:
         super().__init__("mean", length)
-        del width
 
 
-@architecture("cross-encoder")
-class CrossEncoder(TokenArchitecture):
+class CrossEncoder(TokenArchitecture, name="cross-encoder"):
     """A linear layer on the pooled state, behind a hidden layer with a tanh unless `hidden` is 0.
 
     `low` and `high` are quartiles of the negative log-likelihood of replies (USL-H).

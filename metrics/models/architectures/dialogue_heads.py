@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from metrics.models.architectures.base import Architecture, architecture
+from metrics.models.architectures.base import Architecture
 from metrics.models.architectures.heads import TURNS, means, standard
 from metrics.models.encoder import Encoder
 from metrics.models.memory import Vectors
@@ -26,8 +26,7 @@ CONTEXT, RESPONSE = 40, 30
 """Numbers of tokens that RUBER reads: the last of a context, the first of a response."""
 
 
-@architecture("utterance-head")
-class UtteranceHead(Architecture):
+class UtteranceHead(Architecture, name="utterance-head"):
     """A net of one hidden layer over the mean of an utterance's states, their maximum, or both.
 
     `low` and `high` are quartiles of the negative log-likelihood of replies (USL-H).
@@ -52,22 +51,15 @@ class UtteranceHead(Architecture):
         return self.layers(standard(reply)[..., self.part]).squeeze(-1)
 
 
-@architecture("regression")
-class Regression(Architecture):
+class Regression(Architecture, name="regression"):
     """A logistic regression on three sub-scores, and another on the first two where the third is missing."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        del width
         self.without_facts = nn.Linear(2, 1)
         self.with_facts = nn.Linear(3, 1)
 
-    def texts(self, reading: Sequence[float]) -> Iterable[str]:
-        del reading
-        return ()
-
     def inputs(self, readings: Sequence[Sequence[float]], table: Any) -> tuple[Any, ...]:
-        del table
         return (torch.tensor(np.asarray(readings), dtype=torch.float32),)
 
     def forward(self, scores: Any) -> Any:
@@ -102,8 +94,7 @@ class DialogueReader(nn.Module):
         return states.sum(1) / present.sum(1).clamp_min(1)
 
 
-@architecture("dialogue-convolution")
-class DialogueConvolution(Architecture):
+class DialogueConvolution(Architecture, name="dialogue-convolution"):
     """FineD-Eval's small network: a DialogueReader and a logit per output."""
 
     def __init__(self, width: int, outputs: int = 1, size: int = 64, hidden: int = 64, dropout: float = 0.2) -> None:
@@ -158,8 +149,7 @@ class TokenTable:
         return torch.from_numpy(vectors), torch.from_numpy(lengths)
 
 
-@architecture("recurrent")
-class Recurrent(Architecture):
+class Recurrent(Architecture, name="recurrent"):
     """RUBER's unreferenced part: GRUs read the context and the response; a net scores [q ; r ; qᵀMr].
 
     Words are frozen input embeddings of the encoder (B, T, width), projected to a smaller size; `lengths` (B,) are ≥ 1.
@@ -184,7 +174,6 @@ class Recurrent(Architecture):
 
     @classmethod
     def table(cls, encoder: Encoder, read: Callable[[Sequence[str]], Vectors] | None = None) -> TokenTable:
-        del read
         return TokenTable(encoder)
 
     def texts(self, reading: Pair) -> Iterable[str]:

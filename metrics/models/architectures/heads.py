@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from metrics.models.architectures.base import Architecture, architecture
+from metrics.models.architectures.base import Architecture
 from metrics.models.readings import Pair
 from metrics.models.text_table import TextTable, padded
 
@@ -62,8 +62,7 @@ class PairHead(Architecture):
         return table.tensor(contexts), table.tensor(table.rows(pair.response for pair in readings))
 
 
-@architecture("match")
-class Match(PairHead):
+class Match(PairHead, name="match"):
     """h(c) · h(r) / √size + Σ_t w_t · cos(c_t, r) + b, where h(c) is linear in the utterances of the context."""
 
     def __init__(self, width: int, turns: int = TURNS, size: int = 64, dropout: float = 0.1) -> None:
@@ -93,8 +92,7 @@ class Match(PairHead):
         return left @ right.T + torch.einsum("btw,kw->bkt", means(context), means(reply)) @ self.alike + self.bias
 
 
-@architecture("calibrated-match")
-class CalibratedMatch(Match):
+class CalibratedMatch(Match, name="calibrated-match"):
     """A match, scaled so that its sigmoid is the probability of a true reply against one false one."""
 
     def __init__(self, width: int, **sizes: Any) -> None:
@@ -106,8 +104,7 @@ class CalibratedMatch(Match):
         return self.scale * super().forward(context, reply).detach() + self.shift
 
 
-@architecture("fact-match")
-class FactMatch(Match):
+class FactMatch(Match, name="fact-match"):
     """A match of each fact, the pair's context, with the response: the log of the mean of their exponentials."""
 
     def __init__(self, width: int, size: int = 48, dropout: float = 0.1) -> None:
@@ -133,8 +130,7 @@ def log_mean_exp(values: Any, present: Any) -> Any:
     return torch.where(present.any(1), torch.logsumexp(masked, 1) - counts.log(), 0.0)
 
 
-@architecture("next-response")
-class NextResponse(PairHead):
+class NextResponse(PairHead, name="next-response"):
     """A match, and a net of one hidden layer over both sides and their cosines."""
 
     def __init__(self, width: int, turns: int = TURNS, size: int = 128, hidden: int = 64, dropout: float = 0.3) -> None:
@@ -155,8 +151,7 @@ class NextResponse(PairHead):
         return self.match.matrix(context, reply)
 
 
-@architecture("relatedness")
-class Relatedness(PairHead):
+class Relatedness(PairHead, name="relatedness"):
     """BERT-RUBER's unreferenced part: [q ; r ; qᵀMr ; cos(c_t, r)] into a net of one hidden layer.
 
     q is a weighted sum of the context's utterances; M is of rank `rank`.
@@ -179,8 +174,7 @@ class Relatedness(PairHead):
         return self.layers(torch.cat([query, answer, bilinear, cosines(context, reply)], dim=-1)).squeeze(-1)
 
 
-@architecture("stack")
-class Stack(PairHead):
+class Stack(PairHead, name="stack"):
     """BERT+DNN: three layers over [v_c ; v_r], the largest token states of the context and of the response."""
 
     def __init__(self, width: int, hidden: int = 256, second: int = 128, dropout: float = 0.2) -> None:
@@ -199,8 +193,7 @@ class Stack(PairHead):
         return self.layers(read.flatten(-2)).squeeze(-1)
 
 
-@architecture("layers")
-class Layers(PairHead):
+class Layers(PairHead, name="layers"):
     """Layers of 256, 512 and 128 over [q ; r], the pooled states of one text before the reply and of the reply.
 
     With `bilinear` (BERT-RUBER) over [q ; r ; qᵀMr] of the means of the last utterance, with ReLU; else (BERT+DNN) of
@@ -228,8 +221,7 @@ class Layers(PairHead):
         return self.layers(torch.cat(both, dim=-1)).squeeze(-1)
 
 
-@architecture("likeness")
-class Likeness(PairHead):
+class Likeness(PairHead, name="likeness"):
     """[g ; r ; |g − r| ; g ∘ r] of reference (the context) and response in a smaller space, and their cosine."""
 
     turns = 1
@@ -249,8 +241,7 @@ class Likeness(PairHead):
         return self.layers(torch.cat([g, r, (g - r).abs(), g * r, cosine], dim=-1)).squeeze(-1)
 
 
-@architecture("adem")
-class Adem(PairHead):
+class Adem(PairHead, name="adem"):
     """(cᵀMr + gᵀNr − α) / β on mean vectors brought to `size` dimensions by a frozen projection.
 
     In training the squares of M and N count with the weight `penalty`.

@@ -32,10 +32,10 @@ class MyMetric(Composite):
         """Return the inputs; each is scored once in a run, even if other metrics use it."""
         return named("+".join(INPUTS))
 
-    def weights(self, evidence: Evidence, dimension: str) -> Vector:  # noqa: ARG002  (the same for every quality)
+    def weights(self, evidence: Evidence, dimension: str) -> Vector:
         """Return a weight per input."""
         return np.array([*INPUTS.values()])
 
-    def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:  # noqa: ARG002
+    def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:
         """Return the scores (inputs, items) unchanged; without this method they are standardised."""
         return table

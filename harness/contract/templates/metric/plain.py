@@ -23,7 +23,7 @@ class MyMetric:
         notes="Share of the response's words that are new in the dialogue.")
     distinct: bool = False  # an option: harness run --metric "my-metric[distinct=true]"
 
-    def score(self, items: Sequence[Item], models: Models) -> Columns:  # noqa: ARG002  (no model is needed)
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return a share, 0 to 1; NaN for a response without a word."""
         return {"my-metric": np.array([self._share(item) for item in items])}
 
