@@ -85,7 +85,7 @@ class BertScore:
                   for start in range(0, len(replies), SHARING)]
         reader = _Reader(encoder, groups if self.idf else None)
         table = unscored(3, len(items))
-        for block in blocks(groups, _texts):
+        for block in blocks(groups, lambda group: sum(map(len, _texts(group)))):
             texts = reader.read(block)
             for together, replies in block:
                 matches = SoftMatches([texts[reference.text] for reference in together])

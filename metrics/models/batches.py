@@ -7,11 +7,10 @@ core waits for another within a layer (docs/decisions/0009).
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -19,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.errors import CannotScore
+from metrics.models.device import on_one_core
 from metrics.models.reading import READING
 
 Positions = npt.NDArray[np.intp]
@@ -80,7 +80,10 @@ class Batches:
         if len(forwards) == 1:
             work(forwards[0])
         else:
-            with _threads(len(forwards)) as pool:
+            import torch
+
+            with on_one_core(), ThreadPoolExecutor(  # torch otherwise lets each thread use all cores
+                    len(forwards), initializer=lambda: torch.set_num_threads(1)) as pool:
                 for done in [pool.submit(work, forward) for forward in forwards]:
                     done.result()
         return results  # type: ignore[return-value]
@@ -101,19 +104,6 @@ class Batches:
             waiting.clear()
             sizes = np.asarray(lengths, dtype=np.intp)[rest]
             waiting.extend(rest[positions] for positions in cut(sizes, self.budget, self.even))
-
-
-@contextlib.contextmanager
-def _threads(workers: int) -> Iterator[ThreadPoolExecutor]:
-    """Yield threads of one core each, since torch otherwise lets each of them use all cores."""
-    import torch
-
-    before = torch.get_num_threads()
-    try:
-        with ThreadPoolExecutor(workers, initializer=lambda: torch.set_num_threads(1)) as pool:
-            yield pool
-    finally:
-        torch.set_num_threads(before)
 
 
 def _computed(forward: Forward[Result], batch: Positions) -> Sequence[Result] | None:

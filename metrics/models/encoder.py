@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,12 @@ from metrics.errors import BadOption
 from metrics.models import networks
 from metrics.models.batches import Batches, Forward, Positions
 from metrics.models.device import Machine
-from metrics.models.memory import Memory, Text, Vectors
+from metrics.models.memory import Memory, Vectors, length
+from metrics.models.readings import Reading
 from metrics.models.tokens import Tokenized, Tokenizer
 from metrics.models.weights import Weights
 
-Pooling: TypeAlias = Literal["mean", "max", "cls"]
+Pooling: TypeAlias = Literal["mean", "max", "cls", "mean and max"]
 _POOLINGS: dict[str, Callable[[Vectors], Vectors]] = {
     "mean": lambda states: states.mean(axis=0),
     "max": lambda states: states.max(axis=0),
@@ -70,50 +71,41 @@ class Encoder:
     def width(self) -> int:
         return int(self.networks[0].config.hidden_size)
 
-    def states(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return the state of every token of each text, special tokens included: (tokens, width)."""
-        return self._states("text", texts, self.tokenizer.texts)
+    def states(self, readings: Sequence[Reading], limit: int | None = None) -> list[Vectors]:
+        """Return the state of every token of each reading, special tokens included: (tokens, width)."""
+        separator = int(self.networks[0].config.vocab_size) - 1
+        return self._memory.through((self.weights.identity, self.layer, limit), readings, lambda missing: self._forward(
+            self.tokenizer.readings(missing, separator, limit)))
 
     def sentences(self, texts: Sequence[str], pooling: Pooling = "mean") -> Vectors:
         """Return one vector per text: (texts, width); zeros for a text without a token."""
-        return self._pooled("text", texts, pooling, self.tokenizer.texts, sum(self.tokenizer.frame))
+        return self.readings(texts, pooling)
 
     def means_and_maxima(self, texts: Sequence[str]) -> Vectors:
         """Return the mean and the maximum of each text's states side by side: (texts, 2 · width)."""
-        return self._pooled("text", texts, "mean and max", self.tokenizer.texts, sum(self.tokenizer.frame))
+        return self.readings(texts, "mean and max")
 
-    def pairs(self, pairs: Sequence[tuple[str, str]], pooling: Pooling = "cls", limit: int | None = None) -> Vectors:
-        """Return one vector per context and response, read as one sequence of up to `limit` tokens: (pairs, width)."""
-        return self._pooled(f"pair {limit}", pairs, pooling, lambda missing: self.tokenizer.pairs(missing, limit))
+    def readings(self, readings: Sequence[Reading], pooling: Pooling, limit: int | None = None) -> Vectors:
+        """Return one vector per reading, each read as one sequence of up to `limit` tokens: (readings, width).
 
-    def dialogues(self, dialogues: Sequence[tuple[str, ...]], pooling: Pooling = "mean",
-                  limit: int | None = None) -> Vectors:
-        """Return one vector per dialogue, read as one sequence with the vocabulary's last token between utterances."""
-        return self._pooled(f"dialogue {limit}", dialogues, pooling, lambda missing: self.tokenizer.dialogues(
-            missing, int(self.networks[0].config.vocab_size) - 1, limit))
+        Between the utterances of a dialogue stands the vocabulary's last token.
+        """
+        specials = sum(self.tokenizer.frame) if readings and isinstance(readings[0], str) else 0
+
+        def pooled(missing: list[Reading]) -> list[Vectors]:
+            return [_POOLINGS[pooling](states if len(states) > specials else np.zeros((1, self.width), np.float32))
+                    for states in self.states(missing, limit)]
+
+        key = self.weights.identity, self.layer, limit, pooling
+        known: dict[Reading, Vectors] = {}
+        for block in blocks(dict.fromkeys(readings), length):
+            known |= zip(block, self._memory.through(key, block, pooled), strict=True)
+        width = self.width * (2 if pooling == "mean and max" else 1)
+        return np.stack([known[reading] for reading in readings]) if readings else np.zeros((0, width), np.float32)
 
     def embeddings(self) -> Vectors:
         table: Vectors = self.networks[0].get_input_embeddings().weight.detach().float().cpu().numpy()
         return table
-
-    def _states(self, kind: str, texts: Sequence[Text],
-                tokenized: Callable[[list[Text]], list[Tokenized]]) -> list[Vectors]:
-        return self._memory.through((self.weights.identity, self.layer, kind), texts,
-                                    lambda missing: self._forward(tokenized(missing)))
-
-    def _pooled(self, kind: str, texts: Sequence[Text], pooling: str,
-                tokenized: Callable[[list[Text]], list[Tokenized]], specials: int = 0) -> Vectors:
-        def pooled(missing: list[Text]) -> list[Vectors]:
-            return [_POOLINGS[pooling](states if len(states) > specials else np.zeros((1, self.width), np.float32))
-                    for states in self._states(kind, missing, tokenized)]
-
-        known: dict[Text, Vectors] = {}
-        for block in blocks(dict.fromkeys(texts), lambda text: cast(
-                "tuple[str, ...]", (text,) if isinstance(text, str) else text)):
-            known |= zip(block, self._memory.through((self.weights.identity, self.layer, kind, pooling), block, pooled),
-                         strict=True)
-        width = self.width * (2 if pooling == "mean and max" else 1)
-        return np.stack([known[text] for text in texts]) if texts else np.zeros((0, width), np.float32)
 
     def _forward(self, rows: Sequence[Tokenized]) -> list[Vectors]:
         read = [row for row in rows if row.ids]  # without special tokens an empty text has no token
@@ -151,13 +143,13 @@ def padded(rows: Sequence[Tokenized], pad: int) -> dict[str, npt.NDArray[np.int6
     return inputs
 
 
-def blocks(things: Iterable[Thing], texts: Callable[[Thing], Iterable[str]]) -> Iterator[list[Thing]]:
-    """Yield the things in blocks of about BLOCK characters, counted over the texts of each."""
+def blocks(things: Iterable[Thing], length: Callable[[Thing], int]) -> Iterator[list[Thing]]:
+    """Yield the things in blocks of about BLOCK characters."""
     block: list[Thing] = []
     characters = 0
     for thing in things:
         block.append(thing)
-        characters += sum(map(len, texts(thing)))
+        characters += length(thing)
         if characters >= BLOCK:
             yield block
             block, characters = [], 0

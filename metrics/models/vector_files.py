@@ -91,21 +91,17 @@ def _text(lines: Iterable[bytes], start: int, width: int, path: Path) -> Entries
 
 def _binary(stream: IO[bytes], count: int, width: int, path: Path) -> Entries:
     """Yield words up to a space and the vectors behind them; word2vec, unlike gensim, writes a line feed in between."""
-    held, start, size = b"", 0, 4 * width
     for number in range(1, count + 1):
-        space = held.find(b" ", start)
-        while not 0 <= space < len(held) - size and (more := stream.read(_CHUNK)):
-            held, start = held[start:] + more, 0
-            space = held.find(b" ")
-        if not 0 <= space < len(held) - size:
+        signs = iter(lambda: stream.read(1) or b" ", b" ")
+        word, content = b"".join(signs).lstrip(b"\n"), stream.read(4 * width)
+        if len(content) < 4 * width:
             raise _refused(path, f"word {number} of {count}", "cut short; fetch it again")
-        word, vector = held[start:space].lstrip(b"\n"), np.frombuffer(held, "<f4", width, space + 1)
+        vector = np.frombuffer(content, "<f4")
         if _CONTROL.search(word) or not np.isfinite(vector).all():
             raise _refused(path, f"word {number} of {count}",
                            "is not a word with finite numbers; does the word contain a space?")
         yield word, vector
-        start = space + 1 + size
-    if (held[start:] + stream.read(_CHUNK)).strip(b"\n"):
+    if stream.read(_CHUNK).strip(b"\n"):
         raise _refused(path, f"word {count} of {count}", "the file goes on after its last word; fetch it again")
 
 

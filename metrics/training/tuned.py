@@ -21,11 +21,11 @@ from metrics.errors import BadOption, MetricError
 from metrics.models import networks
 from metrics.models.adapters import Adapted, Adapters, linears
 from metrics.models.architectures.base import Architecture
-from metrics.models.architectures.cross_encoder import TokenArchitecture, joined
+from metrics.models.architectures.cross_encoder import TokenArchitecture
 from metrics.models.encoder import padded
 from metrics.models.masked import mask_of
 from metrics.models.reading import READING
-from metrics.models.readings import Pair, Reading
+from metrics.models.readings import Reading
 from metrics.models.scorer import find
 from metrics.models.tokens import Tokenizer
 from metrics.training.data import TrainingData
@@ -175,12 +175,7 @@ class Tuned(nn.Module):
 
 def tokenized(readings: Sequence[Reading], tokenizer: Tokenizer, longest: int, separator: int = 0) -> dict[str, Any]:
     """Return the readings as rows of token ids, with the length of each; all are texts, pairs or dialogues."""
-    if isinstance(readings[0], str):
-        rows = tokenizer.texts([str(text) for text in readings], longest)
-    elif isinstance(readings[0], Pair):
-        rows = tokenizer.pairs([joined(pair) for pair in readings], longest)
-    else:
-        rows = tokenizer.dialogues([tuple(map(str, dialogue)) for dialogue in readings], separator, longest)
+    rows = tokenizer.readings(readings, separator, longest)
     inputs = padded(rows, tokenizer.pad)
     tokens = {"ids": inputs["input_ids"], "lengths": np.array([len(row.ids) for row in rows])}
     types = {"types": inputs["token_type_ids"]} if "token_type_ids" in inputs else {}

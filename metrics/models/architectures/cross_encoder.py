@@ -48,21 +48,12 @@ class TokenArchitecture(Architecture):
 
     def scores(self, readings: Sequence[Any], encoder: Encoder) -> Column:
         whole = [self.reading(reading) for reading in readings]
-        if isinstance(whole[0], str):
-            vectors = encoder.sentences([str(text) for text in whole], self.pooling)
-        elif isinstance(whole[0], Pair):
-            vectors = encoder.pairs([joined(pair) for pair in whole], self.pooling, self.length)
-        else:
-            vectors = encoder.dialogues([tuple(map(str, dialogue)) for dialogue in whole], self.pooling, READ)
+        limit = None if isinstance(whole[0], str) else self.length if isinstance(whole[0], Pair) else READ
+        vectors = encoder.readings(whole, self.pooling, limit)
         device = next(self.parameters()).device
         return self.by_block(readings, lambda rows: self(
             torch.from_numpy(vectors[rows]).to(device),
             *(part.to(device) for part in self.extra_inputs([readings[row] for row in rows]))))
-
-
-def joined(pair: Any) -> tuple[str, str]:
-    """Return the context as one text, and the response."""
-    return " ".join(pair.context), pair.response
 
 
 class BiEncoder(TokenArchitecture, name="bi-encoder"):
