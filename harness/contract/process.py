@@ -19,8 +19,7 @@ from harness.contract.trial import Broken, Finding, Trial
 from metrics import registry
 from metrics.errors import BrokenPlugin, CannotScore, WorkerFailed
 from metrics.external.isolation.process import Process
-from metrics.external.isolation.serving import serve
-from metrics.external.isolation.wire import columns_of, columns_record
+from metrics.external.isolation.serving import columns_of, columns_record, serve
 from metrics.models.service import Models
 
 ELSEWHERE = "another process"

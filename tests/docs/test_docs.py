@@ -18,7 +18,7 @@ from benchmarks import registry as datasets
 from harness import cli, own
 from metrics import registry as metrics
 from metrics.external import isolation
-from metrics.external.isolation import SKIPPED, Settings, wire
+from metrics.external.isolation import SKIPPED, Settings, serving
 from metrics.models.service import Models
 from metrics.registry import choose
 from metrics.training import trainables
@@ -156,8 +156,8 @@ def test_protocol_example_works(tmp_path: Path) -> None:
 
 def test_protocol_page_names_every_setting_and_type() -> None:
     page = (ROOT / "docs" / "protocol.md").read_text()
-    for word in (*Settings.__slots__, *wire.TYPES, *SKIPPED - {"__pycache__", "node_modules"}):
+    for word in (*Settings.__slots__, *serving.TYPES, *SKIPPED - {"__pycache__", "node_modules"}):
         assert f"`{word}`" in page or f"\n{word} = " in page, word
-    assert wire.LONGEST == 1 << 30
+    assert serving.LONGEST == 1 << 30
     assert f"({Settings().timeout:.0f})" in page
-    assert f"| {wire.PROTOCOL} |" in page
+    assert f"| {serving.PROTOCOL} |" in page

@@ -20,7 +20,7 @@ from benchmarks.formats.records import Rule
 from benchmarks.redaction import is_secret
 from metrics.errors import BrokenPlugin, MetricError, WorkerFailed
 from metrics.external.isolation.process import Process
-from metrics.external.isolation.wire import PROTOCOL, Description, description, scores
+from metrics.external.isolation.serving import PROTOCOL, Description, description, scores
 from metrics.metric import GROUP, Columns, File, Metric, MetricCard, as_metric, options, variant
 from metrics.models.resources import digest_of
 from metrics.models.service import Models

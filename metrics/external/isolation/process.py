@@ -22,7 +22,7 @@ from typing import IO, Any, TypeVar, cast
 
 from benchmarks.formats.records import Refused
 from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
-from metrics.external.isolation.wire import LONGEST, decoded, encoded
+from metrics.external.isolation.serving import LONGEST, decoded, encoded
 
 PATIENCE = 2.0
 """Seconds for a process to end by itself once its input is closed."""

@@ -24,8 +24,8 @@ from harness.scoring import score as scoring
 from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
 from metrics.external import files as plugin_files
 from metrics.external import isolation
-from metrics.external.isolation import Settings, environment, process, read_settings, wire
-from metrics.external.isolation.wire import columns_of, description
+from metrics.external.isolation import Settings, environment, process, read_settings, serving
+from metrics.external.isolation.serving import columns_of, description
 from metrics.metric import Metric, signature
 from metrics.models.service import Models
 from metrics.registry import choose
@@ -336,9 +336,9 @@ def test_a_description_that_breaks_the_protocol_is_refused(change: dict[str, Any
 
 
 def sent(message: dict[str, Any]) -> dict[str, Any]:
-    line = wire.encoded(message)
+    line = serving.encoded(message)
     assert line.count(b"\n") == 1
-    return wire.decoded(line)
+    return serving.decoded(line)
 
 
 def test_messages_are_lossless() -> None:
@@ -349,11 +349,11 @@ def test_messages_are_lossless() -> None:
     assert tuple(map(Item.of, sent({"items": [item.record for item in items]})["items"])) == items
     assert sent({"text": "x\ud800y \U0001f600"}) == {"text": "x\ufffdy \U0001f600"}
     columns = {"x": np.array([0.1, math.nan, -1e-300, 1 / 3]), "y@z": np.array([1.0, 2.0, 3.0, 4.0])}
-    np.testing.assert_equal(columns_of(sent({"columns": wire.columns_record(columns)})["columns"]), columns)
+    np.testing.assert_equal(columns_of(sent({"columns": serving.columns_record(columns)})["columns"]), columns)
 
 
 def test_other_columns_are_refused() -> None:
     for columns in (b'{"x": [NaN]}', b'{"x": [-Infinity]}', b'{"x": [true]}', b'{"x": [[1]]}', b'{"x": "12"}', b"[]",
                     b"", b"\xff", b'{"x": [1' + b"0" * 400 + b"]}", b"[" * 100_000):
         with pytest.raises(Refused):
-            columns_of(wire.decoded(b'{"columns": ' + columns + b"}\n")["columns"])
+            columns_of(serving.decoded(b'{"columns": ' + columns + b"}\n")["columns"])
