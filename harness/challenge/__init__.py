@@ -5,7 +5,7 @@
     ground.prepared      items, ratings and targets
     submissions.listed   submissions and refused folders
     entries.taken        scores, and files refused for their content
-    outcome.outcome      counting submissions, ranks, intervals, letters, clusters
+    outcome.read         an Outcome: counting submissions, ranks, intervals, letters, clusters
 
 A refused submission is left out before the first number is computed, so it cannot change another's rank.
 """

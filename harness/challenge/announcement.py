@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 
-from harness.challenge.entries import Taken
-from harness.challenge.ground import Ground
 from harness.challenge.outcome import Outcome
-from harness.challenge.rulebook import FILE, Rulebook
-from harness.challenge.tables import count, official, refused_rows, winner
+from harness.challenge.rulebook import FILE
+from harness.challenge.tables import command, count, official, refused_rows, winner
 from harness.results import exhibits
 from harness.results.rows import Exhibit, Grid, Results
 from harness.run import entries, environment
@@ -21,7 +18,6 @@ COLUMNS = 4
 def announcement(outcome: Outcome) -> bytes:
     rules, table = outcome.rules, official(outcome)
     facts = environment.facts(rules.seed, "cpu", {}, "")
-    phase = f" --phase {rules.phase}" if rules.phase else ""
     digest = hashlib.sha256((rules.folder / FILE).read_bytes()).hexdigest()
     ranked = Grid(table.name, "Ranking", table.head[:COLUMNS], tuple(row[:COLUMNS] for row in table.rows), table.data)
     thanks = ", ".join(sorted({entry.team for entry in outcome.entries.entries}))
@@ -32,24 +28,24 @@ def announcement(outcome: Outcome) -> bytes:
             "## Thanks", f"We thank the raters and all teams that took part: {thanks}.", "## How to reproduce it",
             (f"The ranking was made by dialogue-harness {facts.version}, commit {facts.commit or 'unknown'}, from "
              f"{FILE} with the sha256 {digest}. Anyone with the ratings can repeat it:"),
-            f"    harness challenge publish {shlex.quote(rules.folder.resolve().name)}{phase}",
+            f"    {command(rules)}",
             "Teams can compare the sha256 of their files with the receipts.")))
 
 
-def receipts(rules: Rulebook, ground: Ground, submissions: Taken) -> tuple[Results, Exhibit]:
+def receipts(outcome: Outcome) -> tuple[Results, Exhibit]:
     """Return the accepted and refused files of a phase, without scores."""
-    command = f"harness challenge publish {rules.folder.resolve().name} --phase {rules.phase}"
+    rules = outcome.rules
     report = Results(
-        run=environment.facts(rules.seed, "none", {"challenge": rules.title, "phase": rules.phase}, command),
+        run=environment.facts(rules.seed, "none", {"challenge": rules.title, "phase": rules.phase}, command(rules)),
         metrics=(), correlations=(), ranking=(),
-        datasets=tuple(entries.dataset_entry(field.dataset, field.judged) for field in ground.fields))
+        datasets=tuple(entries.dataset_entry(field.dataset, field.judged) for field in outcome.ground.fields))
     rows = tuple((entry.team, str(entry.number), str(entry.about.date or ""), entry.sha256)
-                 for entry in submissions.whole.entries)
-    head, *refused = refused_rows((*submissions.refused, *submissions.at_receipt))
+                 for entry in outcome.entries.entries)
+    head, *refused = refused_rows((*outcome.refused, *outcome.at_receipt))
     grids = (Grid("receipts", "Accepted submissions", ("team", "submission", "date", "sha256"), rows),
              Grid("refused", "Refused submissions", tuple(map(str, head)),
                   tuple(tuple(map(str, row)) for row in refused)))
     return report, Exhibit(
-        name="challenge", kind="challenge", title=rules.name, command=command,
+        name="challenge", kind="challenge", title=rules.name, command=command(rules),
         lead=f"{count(len(rows), 'submission')} accepted. Scores and ranks are published after the phase is frozen.",
         grids=tuple(grid for grid in grids if grid.rows))

@@ -57,16 +57,8 @@ class Entries:
             for table in self.tables))
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """The entries that may be ranked, and the submissions refused now and at receipt."""
-
-    whole: Entries
-    refused: tuple[Refused, ...] = ()
-    at_receipt: tuple[Refused, ...] = ()
-
-
-def taken(listed: Listed, ground: Ground, rules: Rulebook) -> Taken:
+def taken(listed: Listed, ground: Ground, rules: Rulebook) -> tuple[Entries, tuple[Refused, ...]]:
+    """Return the submissions that may be ranked, and the refused ones."""
     submissions, refused = listed[0], list(listed[1])
     whole: list[tuple[Submission, Scores]] = []
     files = read([submission.path for submission in submissions], ground.expected,
@@ -83,7 +75,7 @@ def taken(listed: Listed, ground: Ground, rules: Rulebook) -> Taken:
         else:
             whole.append((replace(submission, sha256=file.sha256, told=file.told), scores))
     tables = ground.tables([entry.team for entry, _ in whole], [scores for _, scores in whole])
-    return Taken(Entries(tuple(entry for entry, _ in whole), tables), tuple(refused))
+    return Entries(tuple(entry for entry, _ in whole), tables), tuple(refused)
 
 
 def alike(entries: Entries) -> tuple[str, ...]:

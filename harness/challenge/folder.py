@@ -37,9 +37,8 @@ from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
 
 
 def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
-    out.mkdir(parents=True, exist_ok=True)
-    sweep(out)
     shown, made = exhibit(outcome), report(outcome, out / "statistics")
+    sweep(out)
     tables = {**for_csv(outcome), "targets": _targets(outcome), "correlation": _correlation(outcome)}
     files = {f"{name}.csv": exhibits.csv_of(rows) for name, rows in tables.items()}
     _put(made, shown, {**files, "pairs.parquet": _pairs(outcome), "audit.jsonl": lengthened(outcome, out),
@@ -49,12 +48,12 @@ def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
 
 def write_published(made: Results, shown: Exhibit, out: Path) -> None:
     """Write the tables of published results or of receipts."""
-    out.mkdir(parents=True, exist_ok=True)
     _put(made, shown, {f"{grid.name.replace(' ', '-').casefold()}.csv": exhibits.csv_of([grid.head, *grid.rows])
                        for grid in shown.grids}, out)
 
 
 def _put(made: Results, shown: Exhibit, files: Mapping[str, bytes], out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
     reports.write(made, out / "report")
     parts = {**files, "ranking.md": exhibits.markdown(shown), "ranking.json": exhibits.encoded(shown)}
     for name, content in sorted(parts.items()):

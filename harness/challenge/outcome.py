@@ -1,34 +1,49 @@
-"""Rank a challenge: everything from which tables, audit log, report and pages are made."""
+"""Rank a challenge: everything from which tables, audit log, report and pages are made.
+
+The interval of a rank comes from a joint bootstrap over datasets and items (statistics/rank_intervals.py). Submissions
+that share a letter are not significantly different by PERM-BOTH over whole contexts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.errors import nearest
 from benchmarks.formats.scorefile import FORMS
-from harness.challenge import entries, ranking, receipts, rulebook, submissions
+from harness.challenge import entries, receipts, rulebook, submissions
 from harness.challenge.entries import Entries
 from harness.challenge.ground import Ground, prepared
-from harness.challenge.ranking import Row
-from harness.challenge.rulebook import Rulebook
+from harness.challenge.rulebook import FILE, Rulebook
 from harness.challenge.submissions import Refused, Submission
 from harness.errors import BadConfig
 from harness.run import correlate
+from harness.run.compare import contributions, generator
+from harness.run.correlate import TargetData
+from harness.run.item_statistics import Request
 from harness.run.rank import RULES, Target, borda
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
-from harness.statistics.panel import Array, Vector
-from harness.statistics.rank_intervals import Rank, rank
-from harness.statistics.significance import cluster_numbers
+from harness.statistics import pooled, rank_intervals
+from harness.statistics.bootstrap import resampled_by_context
+from harness.statistics.estimates import at_level
+from harness.statistics.influence import INFLUENCE
+from harness.statistics.panel import Array, Panel, Vector
+from harness.statistics.rank_intervals import Drawn, Rank, TargetScores, rank
+from harness.statistics.significance import Better, cluster_numbers
 from harness.statistics.williams import PairTests, all_pairs_by_formula
 from metrics import registry
 from metrics.errors import MetricError
 from metrics.models.service import Choice, Models
 
 BASELINES = "baselines"
+DIGITS = 12
+"""Decimals up to which equal values are ties."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,117 +56,213 @@ class Baseline:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Outcome:
-    """A ranked challenge.
+    """The accepted and refused submissions of a challenge or phase; its ranking is computed on first use.
 
-    `values` (entries, targets) and `totals`, those under the rule, are of all entries; so are `pairs`, Williams' test
-    of all pairs by target, and their mean `correlation`. `counting` are the submissions that count, best first,
-    `chosen` their indices among the entries, `ranks` their ranks by rule and by Borda's count. Their `clusters` and
-    `tests`, PERM-BOTH of all pairs, are by target.
+    `values` (entries, targets), `totals` under the rule, and `pairs`, Williams' test of all pairs by target, are of all
+    entries; the others are of the submissions that count, the best first. `ranks` are by rule and by Borda's count;
+    `tests`, PERM-BOTH of all pairs, by rule and by target.
     """
 
     rules: Rulebook
     ground: Ground
     entries: Entries
     values: Array
-    totals: tuple[float, ...]
     refused: tuple[Refused, ...]
     at_receipt: tuple[Refused, ...]
-    counting: Entries
-    chosen: tuple[int, ...]
-    rows: tuple[Row, ...]
-    ranks: Mapping[str, tuple[Rank, ...]]
-    clusters: Mapping[Target, tuple[int, ...]]
-    tests: Mapping[Target, PairTests]
-    baselines: tuple[Baseline, ...]
-    correlation: Array
-    pairs: Mapping[Target, PairTests]
-    alike: tuple[str, ...]
+    home: Path
+
+    @cached_property
+    def weights(self) -> dict[str, Vector]:
+        """The weights of the targets under each rule; that of the challenge may have its own."""
+        weights = {rule: pooled.weights([dataset for dataset, _ in self.ground.targets], rule) for rule in RULES}
+        return weights | ({self.rules.rule: _own_weights(self.rules, self.ground)} if self.rules.weights else {})
+
+    @cached_property
+    def totals(self) -> list[float]:
+        return self._totals(self.values)
+
+    @cached_property
+    def chosen(self) -> list[int]:
+        """The indices of the submissions that count.
+
+        The best submission is the best on the public part, if there is one: choosing the best of several on the final
+        ratings would favour teams with several. Without a primary submission the first of a team counts, of several
+        primary ones the last.
+        """
+        if not (submitted := self.entries.entries):
+            raise BadConfig(f"{self.rules.inbox}: no submission can be ranked; `harness challenge validate` says why")
+        totals = self.totals
+        if self.ground.public:
+            tables = [replace(table, judged=judged)
+                      for table, judged in zip(self.entries.tables, self.ground.public, strict=True)]
+            totals = self._totals(np.nan_to_num(agreement(self.rules, tables), nan=-1.0))
+
+        def preference(index: int) -> tuple[float, ...]:
+            submission = submitted[index]
+            if self.rules.counts == "best":
+                return totals[index], -submission.number
+            first = self.rules.counts == "primary" and not submission.about.primary
+            return (-1, -submission.number) if first else (1, submission.number)
+
+        by_team = {submitted[index].team: index for index in sorted(range(len(submitted)), key=preference)}
+        return sorted(by_team.values(), key=lambda index: (-self.totals[index], submitted[index].name))
+
+    @cached_property
+    def counting(self) -> Entries:
+        return self.entries.take(self.chosen)
 
     @property
     def teams(self) -> list[str]:
         return [entry.team for entry in self.counting.entries]
 
+    @cached_property
+    def rows(self) -> tuple[dict[Target, float], ...]:
+        """The values of the submissions that count, by target."""
+        return tuple(dict(zip(self.ground.targets, row, strict=True)) for row in self.values[self.chosen].tolist())
+
+    @cached_property
+    def tests(self) -> dict[str | Target, PairTests]:
+        """Only where the statistic has the test; one-sided for the clusters of WMT."""
+        rules, tables = self.rules, self.counting.tables
+        if not rules.draws or len(self.chosen) < 2 or rules.level != "items" or rules.statistic not in INFLUENCE:
+            return {}
+        parts = [contributions(table, rules.seed, rules.draws, (), rules.statistic) for table in tables]
+        test = functools.partial(pooled.all_pairs, one_sided=rules.clusters == "wmt")
+        return {**{rule: test(parts, weight) for rule, weight in self.weights.items()},
+                **{table.key: test([part], np.ones(1)) for table, part in zip(tables, parts, strict=True)}}
+
+    @cached_property
+    def ranks(self) -> dict[str, tuple[Rank, ...]]:
+        drawn = _drawn(self.rules, self.counting.tables) if self.rules.draws and len(self.chosen) > 1 else None
+        teams, values = self.teams, self.values[self.chosen]
+        ranks = {rule: rank(dict(zip(teams, (values @ weight).tolist(), strict=True)),
+                            drawn.means(weight) if drawn else None,
+                            self._better(rule) if rule in self.tests else None, self.rules.clusters)
+                 for rule, weight in self.weights.items()}
+        ranks["borda"] = rank(borda(dict(zip(teams, self.rows, strict=True)), self.ground.targets))
+        return {rule: tuple(standings.values()) for rule, standings in ranks.items()}
+
+    @cached_property
+    def clusters(self) -> dict[Target, tuple[int, ...]]:
+        values = self.values[self.chosen].T
+        return {target: cluster_numbers(column, self._better(target), self.rules.clusters)
+                for target, column in zip(self.ground.targets, values, strict=True) if target in self.tests}
+
+    @cached_property
+    def pairs(self) -> dict[Target, PairTests]:
+        return {table.key: all_pairs_by_formula(table.judged.means, table.scores, "spearman")
+                for table in self.entries.tables}
+
+    @cached_property
+    def correlation(self) -> Array:
+        """The mean over datasets of Spearman between every two entries."""
+        by_dataset = ([self.pairs[field.name, judged.quality.name].r for judged in field.judged]
+                      for field in self.ground.fields)
+        correlation: Array = np.mean([np.mean(group, axis=0) for group in by_dataset], axis=0)
+        np.fill_diagonal(correlation, 1)
+        return correlation
+
+    @cached_property
+    def alike(self) -> tuple[str, ...]:
+        return entries.alike(self.entries)
+
+    @cached_property
+    def baselines(self) -> tuple[Baseline, ...]:
+        return tuple(_baselines(self))
+
     def ranked(self, rule: str) -> Iterator[tuple[Submission, Rank]]:
         yield from zip(self.counting.entries, self.ranks[rule], strict=True)
 
+    def _totals(self, values: Array) -> list[float]:
+        return [round(total, DIGITS) for total in (values @ self.weights[self.rules.rule]).tolist()]
 
-def validated(folder: Path, home: Path, phase: str = "") -> tuple[Rulebook, Ground, entries.Taken, Array]:
-    """Read the challenge, or a phase of it, and every submission; the last are the values (entries, targets).
+    def _better(self, name: str | Target) -> Better:
+        """Return which submission is better than which: adjusted over all pairs, except for WMT's clusters."""
+        tests = self.tests[name]
+        p = tests.p if self.rules.clusters == "wmt" else pooled.adjusted(tests, self.rules.draws)
+        return np.asarray((tests.delta > 0) & (p < pooled.ALPHA))
 
-    An error is one of the challenge itself.
-    """
+
+def read(folder: Path, home: Path, phase: str = "") -> Outcome:
+    """Read the challenge, or a phase of it, and every submission; an error is one of the challenge itself."""
     log, rules = receipts.read(folder), rulebook.read(folder, phase)
     rules = replace(rules, final=bool(log.of("frozen", rules.phase)))
     ground = prepared(rules, home)
     rules = replace(rules, changed=log.changed(rules, ground))
-    taken = entries.taken(submissions.listed(rules, log.receipts(rules.phase)), ground, rules)
-    values = ranking.agreement(rules, taken.whole.tables)
+    taken, refused = entries.taken(submissions.listed(rules, log.receipts(rules.phase)), ground, rules)
+    values = agreement(rules, taken.tables)
     complete = np.isfinite(values).all(axis=1)
-    refused = tuple(Refused(entry.name, tuple(
+    refused += tuple(Refused(entry.name, tuple(
         f"has no correlation on {quality} of {dataset}: too few scores of rated items, or all the same"
         for (dataset, quality), value in zip(ground.targets, row, strict=True) if not np.isfinite(value)), entry.sha256)
-        for entry, row in zip(taken.whole.entries, values, strict=True) if not np.isfinite(row).all())
-    return rules, ground, entries.Taken(taken.whole.take(np.flatnonzero(complete).tolist()),
-                                       (*taken.refused, *refused), log.refused(rules.phase)), values[complete]
+        for entry, row in zip(taken.entries, values, strict=True) if not np.isfinite(row).all())
+    return Outcome(rules, ground, taken.take(np.flatnonzero(complete).tolist()), values[complete], refused,
+                   log.refused(rules.phase), home)
 
 
-def outcome(folder: Path, home: Path, phase: str = "") -> Outcome:
-    rules, ground, taken, values = validated(folder, home, phase)
-    whole = taken.whole
-    if not whole.entries:
-        raise BadConfig(f"{rules.inbox}: no submission can be ranked; `harness challenge validate` says why")
-    all_rows, totals, chosen = ranking.chosen_of(rules, ground, whole, values)
-    counting, rows = whole.take(chosen), tuple(all_rows[index] for index in chosen)
-    names = [entry.name for entry in counting.entries]
-    weight = {rule: ranking.weights(rules, rule, ground) for rule in RULES}
-    drawn, tests = None, dict[str | Target, PairTests]()
-    if rules.draws and len(chosen) > 1:
-        drawn, tests = ranking.drawn(rules, counting.tables), ranking.tests_of(rules, counting.tables, weight)
-    better = {name: ranking.better_by(rules, test) for name, test in tests.items()}
-    ranks = {rule: rank(dict(zip(names, ranking.totals_under(rules, rule, rows, ground), strict=True)),
-                        drawn.means(weight[rule]) if drawn else None, better.get(rule), rules.clusters)
-             for rule in RULES}
-    ranks["borda"] = rank(borda(dict(zip(names, rows, strict=True)), ground.targets))
-    clusters = {target: cluster_numbers(np.array([row[target] for row in rows]), better[target], rules.clusters)
-                for target in ground.targets if target in better}
-    pairs = {target.key: all_pairs_by_formula(target.judged.means, target.scores, "spearman")
-             for target in whole.tables}
-    correlation = np.mean([np.mean([pairs[ranked.name, judged.quality.name].r for judged in ranked.judged], axis=0)
-                           for ranked in ground.fields], axis=0)
-    np.fill_diagonal(correlation, 1)
-    return Outcome(
-        rules, ground, whole, values, totals, taken.refused, taken.at_receipt, counting, tuple(chosen), rows,
-        {rule: tuple(standings.values()) for rule, standings in ranks.items()}, clusters,
-        {target: tests[target] for target in clusters},
-        tuple(_baselines(rules, ground, home, folder / "ranking" / "scores")), correlation, pairs, entries.alike(whole))
+def agreement(rules: Rulebook, tables: Iterable[TargetData]) -> Array:
+    """Return the statistic of every submission on every target (submissions, targets); NaN where it does not exist."""
+    statistic, columns = at_level(rules.statistic, rules.level), list[Vector]()
+    for target in tables:
+        values = target.values(rules.statistic, rules.level)
+        if values is None:
+            values = np.array([statistic(target.panel(row)) for row in range(len(target.scores))])
+        columns.append(values)
+    return np.array(columns).T
 
 
-def _baselines(rules: Rulebook, ground: Ground, home: Path, store: Path) -> Iterator[Baseline]:
+def _own_weights(rules: Rulebook, ground: Ground) -> Vector:
+    """Return the weight of each target, 1 in total: by the name dataset|quality, else by dataset, else 1 each."""
+    known = {name for dataset, quality in ground.targets for name in (dataset, f"{dataset}|{quality}")}
+    if unknown := next((name for name in rules.weights if name not in known), None):
+        raise BadConfig(f"{rules.folder / FILE}: weights: no target {unknown!r}; {nearest(unknown, known)}")
+    weight = np.array([rules.weights.get(f"{dataset}|{quality}", rules.weights.get(dataset, 1.0))
+                       for dataset, quality in ground.targets])
+    return np.asarray(weight / weight.sum())
+
+
+def _drawn(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:
+    """Draw datasets and their items, or whole contexts for all statistics but Spearman's."""
+    rng, request = np.random.default_rng(rules.seed), Request(rules.statistic, rules.level)
+    if (rules.statistic, rules.level) == ("spearman", "items"):
+        return rank_intervals.drawn([TargetScores(target.dataset, target.judged.means, target.scores)
+                                     for target in targets], rng, rules.draws)
+    groups: dict[str, list[Array]] = {}
+    for target in targets:
+        means = target.judged.means
+        groups.setdefault(target.dataset, []).append(resampled_by_context(
+            Panel(means, means, target.system, target.context, target.words, target.conversation), target.scores,
+            request.resampled, generator(rules.seed, target.dataset, ""), rules.draws))  # the same for all qualities
+    return Drawn.jointly([np.stack(group, axis=1) for group in groups.values()], rng)
+
+
+def _baselines(outcome: Outcome) -> Iterator[Baseline]:
     """Score every baseline; the row of a metric says if this machine lacks something."""
-    models = Models(home, Choice(download=False))
+    rules, ground, home = outcome.rules, outcome.ground, outcome.home
+    models, store = Models(home, Choice(download=False)), ScoreStore(rules.folder / "ranking" / "scores")
     for name in rules.baselines:
-        chosen, columns = registry.choose(name, seed=rules.seed), dict[str, dict[Target, Vector]]()
+        chosen, tables = registry.choose(name, seed=rules.seed), list[TargetData]()
         try:
-            for ranked in ground.fields:
-                scores = Scorer(ranked.dataset, models, ScoreStore(store)).scores(chosen.metric)
-                points = correlate.item_scores(ranked.dataset, ranked.judged, {(chosen.label, chosen.suffix): scores})
-                for target in correlate.targets(points, ranked.judged):
-                    for (_, column), values in zip(target.names, target.scores, strict=True):
-                        columns.setdefault(column, {})[target.key] = values
+            for field in ground.fields:
+                scores = {(chosen.label, chosen.suffix): Scorer(field.dataset, models, store).scores(chosen.metric)}
+                tables += correlate.targets(correlate.item_scores(field.dataset, field.judged, scores), field.judged)
         except MetricError as error:
             yield Baseline(chosen.label, np.nan, {}, " ".join(str(error).split()))
         else:
-            yield from (_baseline(rules, ground, column, values) for column, values in columns.items())
+            yield from _valued(outcome, tables)
     paths = sorted(path for path in (rules.folder / BASELINES).glob("*") if path.suffix in FORMS)
     for path, file in zip(paths, entries.read(paths, ground.expected, [rules.column] * len(paths)), strict=True):
-        yield (Baseline(path.stem, np.nan, {}, "; ".join(file.reasons)) if file.reasons else
-               _baseline(rules, ground, path.stem, file.scores))
+        if file.reasons:
+            yield Baseline(path.stem, np.nan, {}, "; ".join(file.reasons))
+        else:
+            yield from _valued(outcome, ground.tables([path.stem], [ground.aligned(file.scores)]))
 
 
-def _baseline(rules: Rulebook, ground: Ground, name: str, scores: Mapping[Target, Vector]) -> Baseline:
-    (values,) = ranking.agreement(rules, ground.tables([name], [ground.aligned(scores)])).tolist()
-    row = dict(zip(ground.targets, values, strict=True))
-    (value,) = ranking.totals_under(rules, rules.rule, [row], ground)
-    return Baseline(name, value, row, "" if np.isfinite(value) else "has no correlation in some target")
+def _valued(outcome: Outcome, tables: Sequence[TargetData]) -> Iterator[Baseline]:
+    values = agreement(outcome.rules, tables)
+    totals = (values @ outcome.weights[outcome.rules.rule]).tolist()
+    for (_, name), row, total in zip(tables[0].names, values.tolist(), totals, strict=True):
+        yield Baseline(name, total, dict(zip(outcome.ground.targets, row, strict=True)),
+                       "" if np.isfinite(total) else "has no correlation in some target")

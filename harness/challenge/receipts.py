@@ -132,7 +132,7 @@ def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
             raise BadConfig(f"no submissions yet{f' in the phase {rules.phase}' if rules.phase else ''}; to stop "
                             "accepting any, set closes")
         field = ground.prepared(replace(rules, final=True), home)
-        taken = {entry.name: entry.sha256 for entry in entries.taken(listed, field, rules).whole.entries}
+        taken = {entry.name: entry.sha256 for entry in entries.taken(listed, field, rules)[0].entries}
         _append(folder, log, {"event": "frozen", "time": now.isoformat(timespec="seconds"), "phase": rules.phase,
                               "submissions": taken, "inputs": inputs(rules, field)})
     return len(taken)
@@ -225,5 +225,5 @@ def _checked(staged: Path, file: Path, column: str, rules: Rulebook, home: Path,
     submission = submissions.submission(staged.parent, int(staged.name), rules, Receipt(now, digest))
     if isinstance(submission, Refused):
         return digest, submission.reasons
-    refused = entries.taken(([submission], []), ground.prepared(rules, home, rated=False), rules).refused
+    _, refused = entries.taken(([submission], []), ground.prepared(rules, home, rated=False), rules)
     return digest, tuple(reason for submission in refused for reason in submission.reasons)

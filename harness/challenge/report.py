@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.challenge.outcome import Outcome
-from harness.challenge.ranking import readable
-from harness.challenge.tables import DECIMALS, RULES, TARGET_DECIMALS
+from harness.challenge.tables import DECIMALS, RULES, TARGET_DECIMALS, readable
 from harness.results.cache import Cache
 from harness.results.rows import BoardId, Comparisons, Correlation, MetricEntry, RankingRow, Results
 from harness.run import compare, correlate, entries, environment
@@ -86,7 +85,7 @@ def _comparisons(outcome: Outcome) -> Iterator[Comparisons]:
     rules, chosen = outcome.rules, np.array(outcome.chosen)
     for target, tests in outcome.pairs.items():
         pairs = PairTests(*(getattr(tests, field.name)[np.ix_(chosen, chosen)] for field in fields(PairTests)))
-        if target in outcome.tests:
+        if target in outcome.clusters:
             tests = replace(outcome.tests[target], n=pairs.n)
             if rules.clusters == "wmt":
                 tests = replace(tests, p=np.minimum(1, 2 * np.minimum(tests.p, tests.p.T)))

@@ -9,8 +9,7 @@ import math
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
-from harness.challenge.outcome import Outcome
-from harness.challenge.ranking import DIGITS, readable
+from harness.challenge.outcome import DIGITS, Outcome
 from harness.challenge.rulebook import Rulebook
 from harness.challenge.submissions import Refused, counted
 from harness.published.exhibit import printed
@@ -33,6 +32,9 @@ MOST = 30
 
 LABEL_LENGTH = 26
 
+READABLE = 12
+"""Maximum of letters of a row that somebody can compare."""
+
 Row = Sequence[object]
 
 
@@ -40,11 +42,15 @@ def exhibit(outcome: Outcome) -> Exhibit:
     """Return the tables of a challenge with the picture of all pairs, the official table first."""
     rules = outcome.rules
     return Exhibit(
-        name="challenge", kind="challenge", title=rules.name, lead=_lead(outcome),
-        command=f"harness challenge publish {shlex.quote(rules.folder.resolve().name)}"
-                f"{f' --phase {rules.phase}' if rules.phase else ''}",
+        name="challenge", kind="challenge", title=rules.name, lead=_lead(outcome), command=command(rules),
         grids=(official(outcome), *_others(outcome), *(printed(rules.published) if rules.published else ())),
         maps=tuple(_maps(outcome)), remarks=tuple(_remarks(outcome)))
+
+
+def command(rules: Rulebook) -> str:
+    """Return the command that makes the pages of a challenge again."""
+    phase = f" --phase {rules.phase}" if rules.phase else ""
+    return f"harness challenge publish {shlex.quote(rules.folder.resolve().name)}{phase}"
 
 
 def for_csv(outcome: Outcome) -> dict[str, list[Row]]:
@@ -57,8 +63,7 @@ def for_csv(outcome: Outcome) -> dict[str, list[Row]]:
 def official(outcome: Outcome) -> Grid:
     """Return the table of the challenge; letters are left out if there are too many."""
     lettered = readable(outcome.ranks[outcome.rules.rule])
-    letters_head = ("letters",) if lettered else ()
-    head = ("team", "rank", "submission", "value", "95 % of the rank", *letters_head, "cluster",
+    head = ("team", "rank", "submission", "value", "95 % of the rank", *(["letters"] if lettered else []), "cluster",
             *(f"{dataset}, {quality}" for dataset, quality in outcome.ground.targets))
     rows = []
     _, *numbers = _official(outcome)
@@ -68,9 +73,13 @@ def official(outcome: Outcome) -> Grid:
         elif name:
             submission = f"{submission}: {name}"
         interval = low if low == high else f"{low} to {high}"
-        cells = (team, place, submission, value, interval, *((letters,) if lettered else ()), cluster)
+        cells = (team, place, submission, value, interval, *([letters] if lettered else []), cluster)
         rows.append((*map(_shown, cells), *(_shown(target, TARGET_DECIMALS) for target in targets)))
     return Grid("official", f"Official table, {_rule(outcome.rules)}", head, tuple(rows), _data(outcome))
+
+
+def readable(ranks: Sequence[Rank]) -> bool:
+    return all(len(standing.letters) <= READABLE for standing in ranks)
 
 
 def test_of(rules: Rulebook) -> str:
@@ -157,9 +166,9 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
 
 def _undecided(ranks: Sequence[Rank]) -> Iterator[str]:
     if len(ranks) > 1 and max(standing.cluster for standing in ranks) == 1:
-        nobody = len({standing.letters for standing in ranks}) == 1
-        yield (f"{'No two' if nobody else 'Not all'} of the {len(ranks)} teams differ significantly, so all are in one "
-               "cluster and their order is not established. See the intervals of the ranks.")
+        none_differ = len({standing.letters for standing in ranks}) == 1
+        yield (f"{'No two' if none_differ else 'Not all'} of the {len(ranks)} teams differ significantly, so all are "
+               "in one cluster and their order is not established. See the intervals of the ranks.")
     if not readable(ranks):
         yield "The letters are too many to show here; official.csv has them."
 
@@ -215,8 +224,8 @@ def _rules(outcome: Outcome) -> Iterator[Row]:
         yield (team, *(cell for standing in row for cell in (standing.value, standing.rank)))
 
 
-def _submissions(outcome: Outcome) -> Iterator[Row]:
-    yield "team", "number", "name", "date", "value", "status", "description"
+def _submissions(outcome: Outcome, last: str = "description") -> Iterator[Row]:
+    yield "team", "number", "name", "date", "value", "status", last
     for index, (entry, total) in enumerate(zip(outcome.entries.entries, outcome.totals, strict=True)):
         yield (entry.team, entry.number, entry.about.name, entry.about.date or "", total,
                "counts" if index in outcome.chosen else "accepted", entry.about.description)
@@ -228,22 +237,16 @@ def refused_rows(refused: Iterable[Refused]) -> Iterator[Row]:
 
 
 def _others(outcome: Outcome) -> Iterator[Grid]:
-    data = _data(outcome)
-
-    def grid(name: str, caption: str, head: Iterable[object], rows: Iterable[Row]) -> Grid:
-        return Grid(name, caption, tuple(map(str, head)), tuple(tuple(map(_shown, row)) for row in rows), data)
-
-    _, *rows = _rules(outcome)
+    """Yield the other tables, of the rows of their CSV files, with headings for people."""
+    rules, data = outcome.rules, _data(outcome)
     titles = {rule: RULES[rule].partition(":")[0] for rule in outcome.ranks}
-    titles |= {outcome.rules.rule: "weighted mean"} if outcome.rules.weights else {}
-    yield grid("rules", "The same submissions under every rule",
-               ("team", *(name for title in titles.values() for name in (title, "rank"))),
-               [(*row[:-2], f"{row[-2]:g}", row[-1]) for row in rows])
-    head, *rows = _clusters(outcome)
-    if rows and outcome.rules.weights:
-        yield grid("clusters", "The cluster of each team on each target", head, rows)
-    head, *rows = _submissions(outcome)
-    yield grid("submissions", "All accepted submissions", (*head[:-1], "the team's description"), rows)
-    head, *rows = refused_rows((*outcome.refused, *outcome.at_receipt))
-    if rows:
-        yield grid("refused", "Refused submissions", head, rows)
+    titles |= {rules.rule: "weighted mean"} if rules.weights else {}
+    by_rule = [(*row[:-2], f"{row[-2]:g}", row[-1]) for row in [*_rules(outcome)][1:]]
+    for name, caption, (head, *rows) in (
+            ("rules", "The same submissions under every rule",
+             [("team", *(text for title in titles.values() for text in (title, "rank"))), *by_rule]),
+            ("clusters", "The cluster of each team on each target", _clusters(outcome) if rules.weights else [()]),
+            ("submissions", "All accepted submissions", _submissions(outcome, "the team's description")),
+            ("refused", "Refused submissions", refused_rows((*outcome.refused, *outcome.at_receipt)))):
+        if rows:
+            yield Grid(name, caption, tuple(map(str, head)), tuple(tuple(map(_shown, row)) for row in rows), data)

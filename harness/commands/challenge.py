@@ -19,11 +19,9 @@ from benchmarks.formats.scorefile import listed
 from benchmarks.storage.files import write_atomically
 from harness.challenge import (
     announcement,
-    entries,
     ground,
     outcome,
     published,
-    ranking,
     receipts,
     rulebook,
     setup,
@@ -166,19 +164,20 @@ def _validate(folder: Path, phase: str, args: argparse.Namespace) -> int:
     if first.printed_only and not first.custom:
         print(f"{folder.name}: published results have no submissions to validate")
         return 0
-    rules, ground, taken, values = outcome.validated(folder, args.home, phase)
+    checked = outcome.read(folder, args.home, phase)
+    rules, ground = checked.rules, checked.ground
     print(rules.name)
     _list(field.about for field in ground.fields)
     _notes((*ground.partial, *_remarks(rules, ground)))
-    accepted = taken.whole.entries
-    counting = ranking.chosen_of(rules, ground, taken.whole, values)[-1] if accepted else []
+    accepted = checked.entries.entries
+    counting = checked.chosen if accepted else []
     for index, entry in enumerate(accepted):
         print(f"{'counts  ' if index in counting else 'accepted'}  {entry.name}")
         _list(entry.told)
-    _refusals(taken.refused)
-    _notes(entries.alike(taken.whole))
-    print(f"{len(accepted)} accepted, {submissions.counted(taken.refused, taken.at_receipt)}")
-    return len(taken.refused)
+    _refusals(checked.refused)
+    _notes(checked.alike)
+    print(f"{len(accepted)} accepted, {submissions.counted(checked.refused, checked.at_receipt)}")
+    return len(checked.refused)
 
 
 def _remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
@@ -220,11 +219,10 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
         report, exhibit = published.drawn(rules)
         written.write_published(report, exhibit, out / "ranking")
     elif rules.blind and not receipts.read(folder).of("frozen", rules.phase):
-        _, prepared, taken, _ = outcome.validated(folder, args.home, phase)
-        report, exhibit = announcement.receipts(rules, prepared, taken)
+        report, exhibit = announcement.receipts(outcome.read(folder, args.home, phase))
         written.write_published(report, exhibit, out / "ranking" / phase)
     else:
-        ranked = outcome.outcome(folder, args.home, phase)
+        ranked = outcome.read(folder, args.home, phase)
         if ranked.rules.changed and not args.allow_refused:
             raise BadConfig(f"{rules.name}: changed since the freeze: {', '.join(ranked.rules.changed)}; restore it, "
                             "or rank anyway with --allow-refused; the page will say so")

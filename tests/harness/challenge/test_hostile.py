@@ -109,18 +109,18 @@ def changes(root: Path) -> dict[str, int]:
 def test_hostile_submissions_are_refused_and_change_no_file(tmp_path: Path) -> None:
     root = challenge(tmp_path / "work" / "challenge", draws=0)
     three_teams(root)
-    rules, ground, whole, _ = outcome.validated(root, tmp_path / "home")
+    accepted = outcome.read(root, tmp_path / "home")
     shutil.copytree(root / "submissions", tmp_path / "submissions")
     for write, reason in FOLDERS:
         write(root)
         before = changes(tmp_path)
-        taken = entries.taken(submissions.listed(rules), ground, rules)
+        taken, refused = entries.taken(submissions.listed(accepted.rules), accepted.ground, accepted.rules)
         assert changes(tmp_path) == before
-        assert any(reason in why for refused in taken.refused for why in refused.reasons), reason
-        assert all(line.isprintable() for refused in taken.refused for line in (refused.name, *refused.reasons))
+        assert any(reason in why for file in refused for why in file.reasons), reason
+        assert all(line.isprintable() for file in refused for line in (file.name, *file.reasons))
         assert not (root / "trapped").exists()
         if reason != LIKE:
-            assert [entry.name for entry in taken.whole.entries] == [entry.name for entry in whole.whole.entries]
+            assert [entry.name for entry in taken.entries] == [entry.name for entry in accepted.entries.entries]
         shutil.rmtree(root / "submissions")
         shutil.copytree(tmp_path / "submissions", root / "submissions")
 
@@ -143,12 +143,12 @@ def test_unreadable_files_are_refused_alone(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(scorefile, "read", unless_locked(scorefile.read))
     for locked in ("evil", "evil/1", "evil/1/submission.toml", "evil/1/scores.csv"):
         closed = root / "submissions" / locked
-        _, _, taken, _ = outcome.validated(root, tmp_path / "home")
+        taken = outcome.read(root, tmp_path / "home")
         reason = "PermissionError" if locked.endswith(".csv") else "Permission denied"
         assert [(refused.name, refused.reasons) for refused in taken.refused] == [
             ("evil" if locked == "evil" else "evil/1", (f"cannot be read: {reason}",))]
-        assert len(taken.whole.entries) == 4
+        assert len(taken.entries.entries) == 4
     shutil.rmtree(root / "submissions")
     (root / "submissions").symlink_to(tmp_path)
     with pytest.raises(BadConfig, match="is a link"):
-        outcome.validated(root, tmp_path / "home")
+        outcome.read(root, tmp_path / "home")

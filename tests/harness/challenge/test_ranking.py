@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.challenge import entries, folder, outcome, ranking, tables
+from harness.challenge import entries, folder, outcome, tables
 from harness.challenge.report import report
 from harness.errors import BadConfig
 from harness.statistics import estimates
@@ -35,16 +35,16 @@ def ranks(result: outcome.Outcome) -> dict[str, int | None]:
 
 def test_the_best_or_last_submission_counts(root: Path, home: Path) -> None:
     submit(root, "alpha", 3, scores(9, 15))
-    assert ranks(outcome.outcome(root, home)) == {"alpha/2": 1, "beta/1": 2, "gamma/1": 3}
+    assert ranks(outcome.read(root, home)) == {"alpha/2": 1, "beta/1": 2, "gamma/1": 3}
     edit(root, 'counts = "last"')
-    assert "alpha/3" in ranks(outcome.outcome(root, home))
+    assert "alpha/3" in ranks(outcome.read(root, home))
 
 
 def test_processes_read_the_same_scores(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = outcome.validated(root, home)[-1]
+    expected = outcome.read(root, home).values
     monkeypatch.setattr(entries, "PARALLEL_BYTES", 0)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
-    np.testing.assert_array_equal(outcome.validated(root, home)[-1], expected)
+    np.testing.assert_array_equal(outcome.read(root, home).values, expected)
 
 
 def test_late_early_undated_and_surplus_files_are_refused(root: Path, home: Path) -> None:
@@ -52,8 +52,8 @@ def test_late_early_undated_and_surplus_files_are_refused(root: Path, home: Path
     for number, date in ((1, "2026-01-01"), (2, "2026-03-31"), (3, "2026-04-01"), (4, "2025-12-31"),
                          (10, "2026-02-01")):
         submit(root, "delta", number, scores(3, number), f"date = {date}\n")
-    _, _, files, _ = outcome.validated(root, home)
-    assert [entry.name for entry in files.whole.entries] == ["delta/1", "delta/2"]
+    files = outcome.read(root, home)
+    assert [entry.name for entry in files.entries.entries] == ["delta/1", "delta/2"]
     reasons = {refused.name: refused.reasons[0] for refused in files.refused}
     for name, words in (("delta/3", "after the challenge closed"), ("delta/4", "before the challenge opens"),
                         ("delta/10", "exceeds the limit of 4"), ("beta/1", "has no date")):
@@ -64,7 +64,7 @@ def test_equal_scores_share_rank_and_letter(root: Path, home: Path) -> None:
     submit(root, "delta", 1, scores(1, 12))
     submit(root, "epsilon", 1, {item: value + 0.01 * (index % 2)
                                 for index, (item, value) in enumerate(scores(2, 13).items())})
-    result = outcome.outcome(root, home)
+    result = outcome.read(root, home)
     assert ranks(result) == {"alpha/2": 1, "delta/1": 1, "epsilon/1": 3, "beta/1": 4, "gamma/1": 5}
     first, second, *_ = result.ranks["test"]
     assert first.letters == second.letters
@@ -78,8 +78,8 @@ def test_undecided_tables_say_so(root: Path, home: Path, monkeypatch: pytest.Mon
     for seed in range(3):
         submit(root, f"near {seed}", 1, scores(1, seed))
     edit(root, 'qualities = ["wit"]')
-    monkeypatch.setattr(ranking, "READABLE", 0)
-    results, exhibit = folder.write(outcome.outcome(root, home), root / "ranking")
+    monkeypatch.setattr(tables, "READABLE", 0)
+    results, exhibit = folder.write(outcome.read(root, home), root / "ranking")
     assert "letters" not in exhibit.grids[0].head
     assert "95 % of the rank" in exhibit.grids[0].head
     assert any("No two of the 3 teams differ significantly" in line for line in exhibit.remarks)
@@ -93,7 +93,7 @@ def test_weights_primary_submissions_and_outlier_systems(root: Path, home: Path)
     submit(root, "beta", 2, scores(9, 19), "primary = true\n")
     before = (root / "challenge.toml").read_text()
     edit(root, 'counts = "primary"', 'clusters = "wmt"', 'weights = {first = 0, "second|wit" = 2, second = 0}')
-    result = outcome.outcome(root, home)
+    result = outcome.read(root, home)
     assert {entry.name for entry in result.counting.entries} == {"alpha/1", "beta/2", "gamma/1"}
     assert result.totals == pytest.approx(result.values[:, result.ground.targets.index(("second", "wit"))])
     assert all(len(clusters) == 3 and clusters[0] == 1 for clusters in result.clusters.values())
@@ -103,20 +103,20 @@ def test_weights_primary_submissions_and_outlier_systems(root: Path, home: Path)
     for path in (root / "data").glob("*.json"):
         rows = json.loads(path.read_text())
         path.write_text(json.dumps([row | {"model": f"system-{'ab'[index % 2]}"} for index, row in enumerate(rows)]))
-    fields = outcome.outcome(root, home).ground.fields
+    fields = outcome.read(root, home).ground.fields
     assert {judged.rated for field in fields for judged in field.judged} == {SIZE // 2}
     (root / "challenge.toml").write_text("weights = {third = 1}\n" + before)
     with pytest.raises(BadConfig, match="no target"):
-        outcome.outcome(root, home)
+        _ = outcome.read(root, home).totals
 
 
 def test_any_statistic_ranks(root: Path, home: Path) -> None:
     edit(root, 'statistic = "pairwise-accuracy"', 'level = "within-contexts"')
     with pytest.raises(BadConfig, match="no submission can be ranked"):  # every item has its own context
-        outcome.outcome(root, home)
+        _ = outcome.read(root, home).chosen
     path = root / "challenge.toml"
     path.write_text(path.read_text().replace("within-contexts", "items").replace("draws = 200", "draws = 20"))
-    result = outcome.outcome(root, home)
+    result = outcome.read(root, home)
     value = estimates.STATISTICS["pairwise-accuracy"].value
     assert result.values.T.tolist() == [[value(target.panel(row)) for row in range(4)]
                                         for target in result.entries.tables]
@@ -134,7 +134,7 @@ def published(root: Path) -> dict[str, bytes]:
 
 
 def test_broken_submissions_change_only_the_audit_log(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ranked = outcome.outcome(root, home)
+    ranked = outcome.read(root, home)
     folder.write(ranked, root / "ranking")
     log, refused = root / "ranking" / "audit.jsonl", root / "ranking" / "refused.csv"
     before, first = published(root), log.read_bytes()
@@ -143,7 +143,7 @@ def test_broken_submissions_change_only_the_audit_log(root: Path, home: Path, mo
     submit(root, "broken", 1, {**scores(1, 17), "first_000": float("inf")})
     submit(root, "gaps", 1, dict(list(scores(1, 17).items())[5:]))
     submit(root, "flat", 1, dict.fromkeys(ITEMS, 1.0))
-    ranked = outcome.outcome(root, home)
+    ranked = outcome.read(root, home)
     with monkeypatch.context() as patch:  # nothing is written until all is made
         patch.setattr(folder, "lengthened", lambda *_: bytes("\udcff", "utf-8"))
         with pytest.raises(UnicodeEncodeError):
@@ -162,7 +162,7 @@ def test_csv_tables_have_numbers_and_baselines_no_rank(root: Path, home: Path) -
     edit(root, 'baselines = ["length", "bleu"]')
     submit(root, "delta", 1, {item: -value for item, value in scores(0.5, 18).items()})
     submit(root, "gaps", 1, dict(list(scores(0.5, 17).items())[:-1]))
-    ranked = outcome.outcome(root, home)
+    ranked = outcome.read(root, home)
     folder.write(ranked, root / "ranking")
     for name in ("official", "submissions", "refused", "rules"):
         text = (root / "ranking" / f"{name}.csv").read_text()
@@ -186,7 +186,7 @@ def test_csv_tables_have_numbers_and_baselines_no_rank(root: Path, home: Path) -
 
 def test_the_report_ranks_by_the_rule_and_rounds(root: Path, home: Path) -> None:
     edit(root, 'rule = "dev"')
-    ranked = outcome.outcome(root, home)
+    ranked = outcome.read(root, home)
     results, _ = folder.write(ranked, root / "ranking")
     assert {entry.split for entry in results.datasets} == {row.board for row in results.ranking} == {"dev"}
     (board, *_) = overall_boards(results)["dev"]
@@ -210,16 +210,16 @@ def test_invalid_rules_are_refused(root: Path, home: Path) -> None:
     ):
         (root / "challenge.toml").write_text(f"{line}\n{rules}")
         with pytest.raises(BadConfig, match=message):
-            outcome.validated(root, home)
+            outcome.read(root, home)
 
 
 def test_incomplete_ratings_are_refused_unless_accepted(root: Path, home: Path) -> None:
     ratings = root / "private" / "ratings.csv"
     ratings.write_text("\n".join(line for line in ratings.read_text().splitlines() if "second_039," not in line))
     with pytest.raises(BadConfig, match=r"39 of 40 .* of second .* on 'overall', not second_039; .*: 39 of .* 'wit'"):
-        outcome.validated(root, home)
+        outcome.read(root, home)
     edit(root, 'coverage = "partial"')
-    assert any("are incomplete: 39 of 40" in line for line in tables.exhibit(outcome.outcome(root, home)).remarks)
+    assert any("are incomplete: 39 of 40" in line for line in tables.exhibit(outcome.read(root, home)).remarks)
     ratings.write_text("\n".join(line for line in ratings.read_text().splitlines() if ",wit," not in line))
     with pytest.raises(BadConfig, match="'wit': it has 0 rated"):
-        outcome.validated(root, home)
+        outcome.read(root, home)

@@ -87,7 +87,7 @@ def test_files_are_taken_while_phase_and_quota_allow(root: Path, home: Path, sen
     events = [json.loads(line)["event"] for line in (root / receipts.FILE).read_text().splitlines()]
     assert events == ["received"] * 2 + ["refused"] * 6 + ["received"] * 3 + ["refused", "received"]
     assert {path.name for path in (root / "submissions" / "development").iterdir()} == {"alpha", "gamma"}
-    result = outcome.outcome(root, home, "development")
+    result = outcome.read(root, home, "development")
     assert [(entry.name, entry.about.date) for entry in result.entries.entries] == [
         ("alpha/1", at("01-05").date()), ("alpha/2", at("01-05").date()), ("gamma/1", at("01-07").date())]
     assert result.ground.targets == (("first", "overall"),)
@@ -116,14 +116,14 @@ def test_changed_files_and_logs_are_refused(root: Path, home: Path) -> None:
     file.write_text(file.read_text().replace("0.", "1."))
     (inbox / "omega" / "1").mkdir(parents=True)
     shutil.rmtree(inbox / "gamma")
-    _, _, files, _ = outcome.validated(root, home, "test")
-    assert [entry.name for entry in files.whole.entries] == ["alpha/1"]
+    files = outcome.read(root, home, "test")
+    assert [entry.name for entry in files.entries.entries] == ["alpha/1"]
     assert [(refused.name, refused.reasons[0][:17]) for refused in files.refused] == [
         ("omega/1", "has no receipt: s"), ("gamma/1", "has a receipt but"), ("beta/1", "is not the file t")]
     log = root / receipts.FILE
     log.write_text(log.read_text().replace("alpha", "omega"))
     with pytest.raises(BadConfig, match=r"line 2 or the one before it was changed"):
-        outcome.validated(root, home, "test")
+        outcome.read(root, home, "test")
 
 
 def rated(rules: rulebook.Rulebook, home: Path) -> set[int]:
@@ -153,7 +153,7 @@ def test_a_freeze_ends_a_phase_and_ranks_the_private_part(root: Path, home: Path
     invoke("challenge", "publish", root, status=1)
     for words in ("Final: the phase is frozen", "delta/1", "best submission on the public part counts"):
         assert words in page.read_text()
-    final = outcome.outcome(root, home, "test")
+    final = outcome.read(root, home, "test")
     assert [entry.name for entry in final.entries.entries] == ["alpha/1", "alpha/2", "beta/1", "gamma/1"]
     assert final.totals[1] == max(final.totals)
     assert "alpha/1" in [entry.name for entry in final.counting.entries]
@@ -251,9 +251,9 @@ def test_a_blind_phase_publishes_receipts_without_scores(root: Path, home: Path,
     assert {"receipts.csv", "challenge.html"} <= {path.name for path in published}
     receipt = json.loads((root / receipts.FILE).read_text())
     assert receipt["sha256"] in (root / "site" / "test" / "challenge.html").read_text()
-    (value,) = outcome.outcome(root, home, "test").totals
+    (value,) = outcome.read(root, home, "test").totals
     assert not any(f"{value:.3f}" in path.read_text(errors="ignore") for path in published)
     receipts.freeze(root, home, "test", at("03-20"))
     invoke("challenge", "publish", root)
-    assert f"{outcome.outcome(root, home, 'test').totals[0]:.4f}" in (
+    assert f"{outcome.read(root, home, 'test').totals[0]:.4f}" in (
         root / "site" / "test" / "challenge.html").read_text()
