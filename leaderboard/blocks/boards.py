@@ -20,7 +20,7 @@ from leaderboard.blocks import cells
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model import sentences
 from leaderboard.model.boards import RULES, Board, has_interval, rank_interval
-from leaderboard.model.cost import Cost, costs
+from leaderboard.model.cost import Cost, cost_of
 from leaderboard.model.index import Column, Index, has_value, plural
 from leaderboard.model.questions import Question, equals
 
@@ -37,27 +37,26 @@ ExtraColumn: TypeAlias = tuple[Heading, Mapping[Column, Cell]]
 def ranked_table(index: Index, question: Question, qualities: Sequence[Question], columns: Sequence[Column],
                  rows: Mapping[str, Sequence[Column]]) -> Table:
     """Draw the board of the front page: groups of rows by title; `columns` are the rows of the script data."""
-    column_costs, control = costs(index.results), control_value(question)
+    control = control_value(question)
     best = {shown.name: cells.leaders(row.value for row in shown.ranked.values()) for shown in (question, *qualities)}
 
     def value(shown: Question, column: Column) -> Cell:
-        row = shown.row(column)
-        if row is not None:
-            return cells.number_cell(row.value, best[shown.name], shaded=True)
-        partial = shown.ranking.get((shown.rules[0], column))
-        return _incomplete(partial, "") if partial is not None and partial.rank else Cell(
-            cells.MISSING, title=_why_no_mean(index, shown, column))
+        row = shown.ranking[shown.rule].get(column)
+        if row is None or not row.rank:
+            return Cell(cells.MISSING, title=_why_no_mean(index, shown, column))
+        return cells.number_cell(row.value, best[shown.name], shaded=True) if row.complete else _incomplete(row)
 
     def line(column: Column) -> Row:
-        row, cost = question.row(column), column_costs.get(column)
+        row = question.ranked.get(column)
         same = ", ".join(index.labels[other] for other in sorted(equals(index.results).get(column, ())))
         about = (index.badges.get(column[0], ""), f"identical to {same}" if same else "")
         name = _name(index, column, row, control)._replace(
             model="; ".join(filter(None, about)), key=columns.index(column))
         score = value(question, column)._replace(shade="")
-        score = score._replace(small=sentences.error(row.error).strip()) if row else score
-        return (_rank(row), name, score, *(value(shown, column) for shown in qualities),
-                cost_cell(cost), Cell(sentences.size(cost.parameters if cost else 0)))
+        score = score._replace(small=sentences.error(row).strip()) if row else score
+        cost = cost_of(index, column)
+        return (_rank(row), name, score, *(value(shown, column) for shown in qualities), cost_cell(cost),
+                Cell(sentences.size(cost.size)))
 
     return Table(
         "board", f"Spearman, with human ratings: {question.title}",
@@ -80,12 +79,12 @@ def board_table(index: Index, board: Board, extra: Sequence[ExtraColumn], data: 
     control = control_value(board)
 
     def lines(columns: Iterable[Column]) -> tuple[Row, ...]:
-        return tuple((_rank(board.row(column)), _name(index, column, board.row(column), control),
+        return tuple((_rank(row := board.ranked.get(column)), _name(index, column, row, control),
                       *(shown.get(column, Cell(cells.MISSING)) for _, shown in extra)) for column in columns)
 
     unranked = [column for column in board.columns if column not in board.ranked]
     groups = {"": lines(board.ranked), UNRANKED: lines(unranked)}
-    any_interval = any(map(has_interval, board.ranking.values()))
+    any_interval = any(map(has_interval, board.ranked.values()))
     return Table(
         f"{slug(board.name)}-{slug(board.statistic.replace(' ', '-'))}", board.caption,
         (Heading("Rank, 95 %" if any_interval else "Rank", "rank", key="rank"),
@@ -141,51 +140,43 @@ def _dataset_ranking(index: Index, entry: DatasetEntry, statistic: str, columns:
              for column in columns}
     means = {column: _mean(values) for column, values in rated.items()}
     ranks, targets = rank(means), sum(quality.rated > 0 for quality in entry.qualities)
-    return Board(entry.name, statistic, ("test",), {("test", column): RankingRow(
+    return Board(entry.name, statistic, {"test": {column: RankingRow(
         entry.name, entry.kind, "test", statistic, *column, means[column], ranks[column].rank,
-        sum(map(math.isfinite, values)), targets) for column, values in rated.items()})
+        sum(map(math.isfinite, values)), targets) for column, values in rated.items()}})
 
 
 def averages(board: Board) -> list[ExtraColumn]:
     """Return the average under each rule of a board."""
-    return [(Heading(RULES.get(rule, rule), "number", key=rule), average_cells(board, rule)) for rule in board.rules]
+    return [(Heading(RULES.get(rule, rule), "number", key=rule), average_cells(board, rule)) for rule in board.ranking]
 
 
 def average_cells(board: Board, rule: str) -> dict[Column, Cell]:
     """Return the average of each column under a rule; all but the first rule of the board show their ranks."""
-    best = cells.leaders(row.value for column in board.columns if (row := board.row(column, rule)))
-
-    def cell(column: Column) -> Cell:
-        row = board.ranking.get((rule, column))
-        if row is None:
-            return Cell(cells.MISSING, title="no ranking under this rule")
-        if board.row(column, rule) is None:
-            return _incomplete(row, "no average because a value is missing")
-        return cells.number_cell(row.value, best)._replace(small="" if rule == board.rules[0] else f"rank {row.rank}")
-
-    return {column: cell(column) for column in board.columns}
+    best = cells.leaders(row.value for row in board.ranking[rule].values() if row.complete)
+    return {column: _incomplete(row) if not row.complete else cells.number_cell(row.value, best)._replace(
+        small="" if rule == board.rule else f"rank {row.rank}") for column, row in board.ranking[rule].items()}
 
 
-def _incomplete(row: RankingRow, why: str) -> Cell:
+def _incomplete(row: RankingRow) -> Cell:
     """Show a rank over the targets that a metric was not fitted on; else explain why there is none."""
     over = f"{row.covered} of {plural(row.targets, 'target')}"
     if row.rank is None:
-        return Cell(cells.MISSING, title=why, small=over)
+        return Cell(cells.MISSING, title="no average because a value is missing", small=over)
     return cells.number_cell(row.value)._replace(small=f"over {row.covered}/{row.targets}",
                                                  title=f"rank {row.rank} over {over}: {FITTED}")
 
 
 def letters(board: Board) -> list[ExtraColumn]:
     """Return the letters of the ranks, if known; columns that share one do not differ significantly."""
-    if not any(row.letters for row in board.ranking.values()):
+    if not any(row.letters for row in board.ranked.values()):
         return []
     return [(Heading("Group", "words"), {
-        column: Cell(row.letters if (row := board.row(column)) else "") for column in board.columns})]
+        column: Cell(row.letters if row.complete else "") for column, row in board.ranking[board.rule].items()})]
 
 
-def cost_cell(cost: Cost | None) -> Cell:
+def cost_cell(cost: Cost) -> Cell:
     """Show the cost of 1,000 items, inputs included."""
-    if cost is None or not (shown := sentences.seconds(cost)):
+    if not (shown := sentences.seconds(cost)):
         return Cell(cells.MISSING, title="no timings of this metric or one of its inputs")
     return Cell(shown, title=f"including {', '.join(cost.inputs)}" if cost.inputs else "")
 

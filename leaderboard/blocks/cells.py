@@ -35,17 +35,23 @@ def known_cell(value: float, decimals: int = 3) -> Cell:
     return Cell(number(value, decimals)) if math.isfinite(value) else Cell("", title="unknown")
 
 
+def interval(low: float, high: float, decimals: int = 2) -> str:
+    """Format an interval; "" if it is unknown."""
+    finite = math.isfinite(low) and math.isfinite(high)
+    return f"{number(low, decimals)} to {number(high, decimals)}" if finite else ""
+
+
 def missing(why: str) -> Cell:
     return Cell(MISSING, title=why, why=why)
 
 
 def correlation_cell(row: Correlation, leaders: tuple[float, float] = NO_LEADERS) -> Cell:
     """Show a correlation with its interval below, and n, p and a note in the tooltip."""
-    interval, p = _interval(row, 3), p_value(row.p)
+    bounds, p = interval(row.low, row.high, 3), p_value(row.p)
     basis = (f"n = {row.n}", f"p {p}" if p.startswith("<") else p and f"p = {p}",
-             f"95 % interval {interval}" if interval else "", row.note)
+             f"95 % interval {bounds}" if bounds else "", row.note)
     weak: tuple[Mark, ...] = ("weak",) if row.p >= WEAK else ()
-    return Cell(number(row.value), title=", ".join(filter(None, basis)), small=_interval(row, 2),
+    return Cell(number(row.value), title=", ".join(filter(None, basis)), small=interval(row.low, row.high),
                 marks=(*lead_marks(row.value, leaders), *weak), shade=shade(row.value))
 
 
@@ -66,7 +72,7 @@ def metric_cell(index: Index, column: Column) -> Cell:
     cell, entry = column_cell(index, column), index.metrics.get(column[0])
     models = ", ".join(entry.models) if entry else ""
     return cell._replace(model="; ".join(filter(None, (
-        "" if f"={models}" in index.names.get(column, "") else models, index.badges.get(column[0], "")))))
+        "" if f"={models}" in index.names.get(column, "") else models, entry.badge if entry else ""))))
 
 
 def dataset_cell(index: Index, name: str) -> Cell:
@@ -103,8 +109,3 @@ def lead_marks(value: float, leaders: tuple[float, float]) -> tuple[Mark, ...]:
 def marked(data: str, fitted: bool) -> str:
     """Append the explanation of the dagger to the description of a table's data."""
     return "; ".join(filter(None, (data, FITTED_MEANS if fitted else "")))
-
-
-def _interval(row: Correlation, decimals: int) -> str:
-    finite = math.isfinite(row.low) and math.isfinite(row.high)
-    return f"{number(row.low, decimals)} to {number(row.high, decimals)}" if finite else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -13,8 +13,7 @@ from harness.results.rows import Example
 from leaderboard.blocks import cells
 from leaderboard.blocks.tables import Block, Cell, Dots, Facts, Picture
 from leaderboard.model import sentences, titles
-from leaderboard.model.cost import costs
-from leaderboard.model.holds_up import Mean
+from leaderboard.model.cost import cost_of
 from leaderboard.model.index import Column, Index
 from leaderboard.model.questions import Question
 
@@ -27,14 +26,12 @@ NEAR = (90, 13)
 CHEAPEST = 0.01
 """Smaller costs are drawn here."""
 STRIP, EDGE, LOW = 400, 12, 140
-NAMES, LINE, MEANS = 230, 22, 12
-"""Width of the names and height of a line of the picture of means; its best columns of each era."""
 
 
 class Dot(NamedTuple):
-    """A line of a picture of dots: a value with its interval, and another value beside it, NaN if unknown.
+    """A line of a picture of dots: a value and another one, with their intervals, NaN if unknown.
 
-    A printed value, which is not from this run, is drawn as a square.
+    `kind` is the class of the value: a dot, or the square of a printed value, which is not from this run.
     """
 
     name: Cell
@@ -42,14 +39,17 @@ class Dot(NamedTuple):
     low: float = math.nan
     high: float = math.nan
     other: float = math.nan
-    printed: bool = False
+    other_low: float = math.nan
+    other_high: float = math.nan
+    kind: str = "dot"
 
 
 def dots_picture(lines: Sequence[Dot], caption: str, keys: Mapping[str, str],
                  marks: Mapping[str, tuple[float, float]]) -> Dots:
     """Draw correlations as dots on one axis, over the known marks, each from its low to its high end."""
-    numbers = [number for line in lines for number in (line.value, line.low, line.other) if math.isfinite(number)]
-    low = -0.1 if min(numbers, default=0.0) >= -0.1 else -0.5
+    lowest = min((number for line in lines for number in (line.value, line.low, line.other, line.other_low)
+                  if math.isfinite(number)), default=0.0)
+    low = -0.1 if lowest >= -0.1 else -0.5
     height = 10 * len(lines)
 
     def across(value: float) -> int:
@@ -60,98 +60,52 @@ def dots_picture(lines: Sequence[Dot], caption: str, keys: Mapping[str, str],
              for kind, (start, end) in known.items()]
     for number, line in enumerate(lines):
         y = 10 * number + 5
-        parts += [f'<path class="{kind}" d="M{across(start)} {y}H{across(end)}"/>' for kind, start, end in (
-            ("span", line.low, line.high), ("printed" if line.printed else "dot", line.value, line.value),
-            ("other", line.other, line.other)) if math.isfinite(start)]
-    values = tuple(cells.number(line.value, 2) for line in lines)
-    text = f"{caption} {'; '.join(f'{line.name.text} {value}' for line, value in zip(lines, values, strict=True))}"
+        apart = 2 if math.isfinite(line.other_low) else 0  # two intervals would cover each other
+        parts += [f'<path class="{kind}" d="M{across(start)} {level}H{across(end)}"/>'
+                  for kind, start, end, level in (
+                      ("span", line.low, line.high, y - apart),
+                      ("other-span", line.other_low, line.other_high, y + apart),
+                      (line.kind, line.value, line.value, y - apart),
+                      ("other", line.other, line.other, y + apart)) if math.isfinite(start)]
+    values = [cells.number(line.value, 2) for line in lines]
+    words = "; ".join(f"{line.name.text} {value}{f' ({cells.number(line.other, 2)})' * math.isfinite(line.other)}"
+                      for line, value in zip(lines, values, strict=True))
+    text = f"{caption} {words}" + (f". In parentheses: {keys['other']}" if "other" in keys else "")
     ticks = tuple(f"{step / 5:g}".replace("-", "−") for step in range(0 if low == -0.1 else -2, 6))
-    return Dots(
-        f'<svg class="dots-plot" viewBox="0 0 1000 {height}" preserveAspectRatio="none" role="img" '
-        f'aria-label="{escape(text)}">{"".join(parts)}</svg>', text, caption,
-        tuple(line.name for line in lines), values, ticks,
-        tuple((kind, words) for kind, words in keys.items() if kind not in marks or kind in known))
+    svg = _svg("dots-plot", f'viewBox="0 0 1000 {height}" preserveAspectRatio="none"', text, parts)
+    return Dots(svg, text, caption, tuple(line.name for line in lines), tuple(values), ticks,
+                tuple((kind, words) for kind, words in keys.items() if kind not in marks or kind in known))
 
 
 def cost_picture(index: Index, question: Question, columns: Sequence[Column]) -> Picture | None:
     """Draw the columns with a known cost, a dot each on a log axis; None if there are fewer than three."""
-    column_costs = costs(index.results)
-    points = sorted((max(cost.seconds, CHEAPEST), -row.value, column) for column in columns
-                    if (row := question.row(column)) and (cost := column_costs.get(column))
-                    and math.isfinite(cost.seconds))
+    points = sorted((max(seconds, CHEAPEST), -question.ranked[column].value, column) for column in columns
+                    if column in question.ranked and math.isfinite(seconds := cost_of(index, column).seconds))
     if len(points) < 3:
         return None
     front = [point for rank, point in enumerate(points) if all(point[1] < cheaper[1] for cheaper in points[:rank])]
-    low, high = math.floor(math.log10(points[0][0])), math.ceil(math.log10(points[-1][0]) + 1e-9)
     values = [-value for _, value, _ in points]
-    bottom, top = min(0.0, math.floor(min(values) * 10) / 10), max(math.ceil(max(values) * 10) / 10, 0.1)
-
-    def across(seconds: float) -> float:
-        return round(LEFT + (RIGHT - LEFT) * (math.log10(seconds) - low) / max(high - low, 1), 1)
-
-    def up(value: float) -> float:
-        return round(FLOOR - (FLOOR - TOP) * (value - bottom) / (top - bottom), 1)
-
-    steps = "".join(f"{'H' if step else 'M'}{across(seconds)}{'V' if step else ' '}{up(-value)}"
+    plane = Plane(
+        10.0 ** math.floor(math.log10(points[0][0])), 10.0 ** math.ceil(math.log10(points[-1][0]) + 1e-9), RIGHT,
+        min(0.0, math.floor(min(values) * 10) / 10), max(math.ceil(max(values) * 10) / 10, 0.1), FLOOR)
+    steps = "".join(f"{'H' if step else 'M'}{plane.across(seconds)}{'V' if step else ' '}{plane.up(-value)}"
                     for step, (seconds, value, _) in enumerate(front)) + f"H{RIGHT}"
-    ticks = "".join(f'<text x="{across(10.0 ** power)}" y="{FLOOR + 16}" class="m">{10.0 ** power:g}</text>'
-                    for power in range(low, high + 1))
-    heights = "".join(f'<text x="{LEFT - 6}" y="{up(step / 10) + 3}" class="e">{step / 10:g}</text>'.replace("-", "−")
-                      for step in range(round(bottom * 10), round(top * 10) + 1))
-    circles = "".join(f'<circle class="own" cx="{across(seconds)}" cy="{up(-value)}" r="4"/>'
-                      for seconds, value, _ in points)
-    labels = [(across(seconds) + 7, up(-value) - 6, titles.cut(index.labels[column], 24))
+    circles = (f'<circle class="own" cx="{plane.across(seconds)}" cy="{plane.up(-value)}" r="4"/>'
+               for seconds, value, _ in points)
+    labels = [(plane.across(seconds) + 7, plane.up(-value) - 6, titles.cut(index.labels[column], 24))
               for seconds, value, column in front]
-    names = "".join(f'<text x="{x}" y="{y}" class="n">{escape(name)}</text>' for rank, (x, y, name) in enumerate(labels)
-                    if not any(abs(x - other_x) < NEAR[0] and abs(y - other_y) < NEAR[1]
-                               for other_x, other_y, _ in labels[rank + 1:]))
+    names = (f'<text x="{x}" y="{y}" class="n">{escape(name)}</text>' for rank, (x, y, name) in enumerate(labels)
+             if not any(abs(x - other_x) < NEAR[0] and abs(y - other_y) < NEAR[1]
+                        for other_x, other_y, _ in labels[rank + 1:]))
     text = "No metric reaches a higher correlation at a lower cost than " + "; ".join(
-        f"{index.labels[column]}, {-value:.2f} at {sentences.seconds(column_costs[column])} s"
+        f"{index.labels[column]}, {-value:.2f} at {sentences.seconds(cost_of(index, column))} s"
         for _, value, column in front)
-    return Picture(
-        f'<svg class="plot costs" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" '
-        f'tabindex="0" aria-label="{escape(text)}"><path class="axis" d="M{LEFT} {TOP}V{FLOOR}H{RIGHT}"/>'
-        f'<path class="pareto" d="{steps}"/>{ticks}{heights}{circles}{names}'
-        f'<text x="{(LEFT + RIGHT) // 2}" y="{HEIGHT - 4}" class="m n">seconds per 1,000 items</text></svg>',
+    powers = range(round(math.log10(plane.left)), round(math.log10(plane.right)) + 1)
+    below = f'<text x="{(LEFT + RIGHT) // 2}" y="{HEIGHT - 4}" class="m n">seconds per 1,000 items</text>'
+    size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" tabindex="0"'
+    return Picture(_svg("plot costs", size, text, (
+        plane.axes(10.0 ** power for power in powers), f'<path class="pareto" d="{steps}"/>', *circles, *names, below)),
         text, f"{text}.")
-
-
-def means_picture(index: Index, means: Mapping[Column, tuple[Mean, Mean]]) -> Picture:
-    """Draw the columns with the highest means in either era, and the controls, with two means each."""
-    known = {column: pair for column, pair in means.items() if all(math.isfinite(mean.value) for mean in pair)}
-    best = {column for era in (0, 1) for column in sorted(known, key=lambda name: -known[name][era].value)[:MEANS]}
-    shown = {column: pair for column, pair in known.items()
-             if column in best or sentences.is_control(index, column)}
-    bounds = [bound for pair in shown.values() for mean in pair for bound in (mean.value, mean.low, mean.high)
-              if math.isfinite(bound)]
-    low, high = math.floor(min(bounds, default=0) * 10) / 10, math.ceil(max(bounds, default=1) * 10) / 10
-    floor = TOP + LINE * len(shown)
-
-    def across(value: float) -> float:
-        return round(NAMES + (RIGHT - NAMES) * (value - low) / (high - low), 1)
-
-    def span(mean: Mean, line: float, kind: str) -> str:
-        return (f'<path class="{kind}" d="M{across(mean.low)} {line}H{across(mean.high)}"/>'
-                if math.isfinite(mean.low) else "")
-
-    rows = []
-    for number, (column, (then, now)) in enumerate(shown.items()):
-        line = TOP + LINE * number + LINE / 2
-        name = escape(titles.cut(index.labels[column], 34))
-        rows.append(f'<text x="{NAMES - 8}" y="{line + 4}" class="n e">{name}</text>'
-                    f'{span(then, line - 4, "axis")}{span(now, line + 4, "strokes")}'
-                    f'<path class="people-mark" d="M{across(then.value)} {line - 4}m-3.5-3.5h7v7h-7z"/>'
-                    f'<circle class="own" cx="{across(now.value)}" cy="{line + 4}" r="4"/>')
-    ticks = "".join(f'<text x="{across(step / 10)}" y="{floor + 16}" class="m">{step / 10:g}</text>'.replace("-", "−")
-                    for step in range(round(low * 10), round(high * 10) + 1) if step % 2 == 0)
-    text = "Means until 2021 and from 2022 on: " + "; ".join(
-        f"{index.labels[column]} {then.value:.2f}, {now.value:.2f}" for column, (then, now) in shown.items())
-    return Picture(
-        f'<svg class="plot costs" viewBox="0 0 {WIDTH} {floor + 24}" width="{WIDTH}" height="{floor + 24}" role="img" '
-        f'tabindex="0" aria-label="{escape(text)}"><path class="axis" d="M{across(max(low, 0.0))} {TOP}V{floor}'
-        f'M{NAMES} {floor}H{RIGHT}"/>{ticks}{"".join(rows)}</svg>', text,
-        "Mean Spearman correlation, with its 95 % interval over sources. Square: chatbots up to 2021. Dot: today’s "
-        "models. A mark without an interval is of one source.")
 
 
 def power_picture(rows: Sequence[Power]) -> Picture:
@@ -160,27 +114,52 @@ def power_picture(rows: Sequence[Power]) -> Picture:
     lines = {raters: sorted((row for row in rows if row.raters == raters and row.detectable < 1),
                             key=lambda row: row.contexts)
              for raters in known if raters in (known[0], data.raters, known[-1])}
-    shown = [row for line in lines.values() for row in line]
-    contexts = sorted({row.contexts for row in shown} or {1})
-    top = math.ceil(max((row.detectable for row in shown), default=1) * 10) / 10
+    shown = [row for line in lines.values() for row in line] or [data]
+    contexts = [row.contexts for row in shown]
+    plane = Plane(min(contexts), max(contexts), STRIP - LEFT, 0.0,
+                  math.ceil(max(row.detectable for row in shown) * 10) / 10, LOW)
 
     def at(row: Power) -> str:
-        share = math.log(row.contexts / contexts[0]) / max(math.log(contexts[-1] / contexts[0]), 1e-9)
-        return f"{LEFT + (STRIP - 2 * LEFT) * share:.1f} {LOW - (LOW - TOP) * row.detectable / top:.1f}"
+        return f"{plane.across(row.contexts)} {plane.up(row.detectable)}"
 
-    paths = "".join(f'<path class="strokes" fill="none" d="M{"L".join(map(at, line))}"/>' for line in lines.values())
+    paths = (f'<path class="strokes" fill="none" d="M{"L".join(map(at, line))}"/>' for line in lines.values())
     marker = f'<path class="people-mark" d="M{at(data)}m-4-4h8v8h-8z"/>' if data in shown else ""
-    ticks = "".join(f'<text x="{at(row).split()[0]}" y="{LOW + 14}" class="m">{row.contexts}</text>'
-                    for row in lines.get(data.raters, ()))
-    heights = "".join(f'<text x="{LEFT - 6}" y="{LOW - (LOW - TOP) * step / 10 / top + 3:.1f}" class="e">{step / 10:g}'
-                      "</text>" for step in range(round(top * 10) + 1))
     listed = ", ".join(f"{raters:.3g}" for raters in lines)
     text = (f"Difference of correlations that is found with 80 % power, by the number of contexts: {data.quality}, "
             f"{data.detectable:.2f} with the {data.contexts} contexts of the data (square). Raters per item, from the "
             f"highest line to the lowest: {listed}")
-    return Picture(f'<svg class="plot places" viewBox="0 0 {STRIP} {LOW + 20}" role="img" aria-label="{escape(text)}">'
-                   f'<path class="axis" d="M{LEFT} {TOP}V{LOW}H{STRIP - LEFT}"/>{paths}{marker}{ticks}{heights}</svg>',
-                   text, f"{text}.")
+    axes = plane.axes([row.contexts for row in lines.get(data.raters, ())])
+    return Picture(_svg("plot places", f'viewBox="0 0 {STRIP} {LOW + 20}"', text, (axes, *paths, marker)), text,
+                   f"{text}.")
+
+
+class Plane(NamedTuple):
+    """A logarithmic axis from `left` to `right`, which ends at pixel `edge`, and a linear one with a tick per tenth."""
+
+    left: float
+    right: float
+    edge: int
+    bottom: float
+    top: float
+    floor: int
+
+    def across(self, value: float) -> float:
+        share = math.log(value / self.left) / max(math.log(self.right / self.left), 1e-9)
+        return round(LEFT + (self.edge - LEFT) * share, 1)
+
+    def up(self, value: float) -> float:
+        return round(self.floor - (self.floor - TOP) * (value - self.bottom) / (self.top - self.bottom), 1)
+
+    def axes(self, ticks: Iterable[float]) -> str:
+        """Draw both axes, the one across with the given ticks."""
+        numbers = [f'<text x="{self.across(tick)}" y="{self.floor + 15}" class="m">{tick:g}</text>' for tick in ticks]
+        numbers += [f'<text x="{LEFT - 6}" y="{self.up(step / 10) + 3:.1f}" class="e">{step / 10:g}</text>'
+                    for step in range(round(self.bottom * 10), round(self.top * 10) + 1)]
+        return f'<path class="axis" d="M{LEFT} {TOP}V{self.floor}H{self.edge}"/>' + "".join(numbers).replace("-", "−")
+
+
+def _svg(kind: str, attributes: str, text: str, parts: Iterable[str]) -> str:
+    return f'<svg class="{kind}" {attributes} role="img" aria-label="{escape(text)}">{"".join(parts)}</svg>'
 
 
 def vote_picture(counts: Sequence[VoteCount], label: str) -> Picture:
@@ -203,8 +182,7 @@ def vote_picture(counts: Sequence[VoteCount], label: str) -> Picture:
     caption = f"votes on {counts[0].quality} by fifths of the scores of {label}"
     text = f"The {caption}: {'; '.join(words)}"
     scale = ", ".join(f"{rating:g}" for rating in ratings)
-    return Picture(f'<svg class="plot places" viewBox="0 0 {STRIP} {TOP + tall + 20}" role="img" '
-                   f'aria-label="{escape(text)}">{parts}</svg>', text,
+    return Picture(_svg("plot places", f'viewBox="0 0 {STRIP} {TOP + tall + 20}"', text, parts), text,
                    f"Shares of the {caption}, from pale to dark: {scale}.")
 
 
@@ -228,7 +206,7 @@ def _strip(row: Example, description: str) -> str:
         return round(EDGE + (STRIP - 2 * EDGE) * min(max(position, 0.0), 1.0), 1)
 
     strokes = "".join(f"M{across(position)} 9v14" for _, position in row.columns)
-    return (f'<svg class="plot places" viewBox="0 0 {STRIP} 32" role="img" aria-label="{escape(description)}">'
-            f'<path class="axis" d="M{EDGE} 16H{STRIP - EDGE}"/><path class="strokes" d="{strokes}"/>'
-            f'<circle class="own" cx="{across(row.metrics)}" cy="16" r="5.5"/>'
-            f'<path class="people-mark" d="M{across(row.people)} 16m-5-5h10v10h-10z"/></svg>')
+    return _svg("plot places", f'viewBox="0 0 {STRIP} 32"', description, (
+        f'<path class="axis" d="M{EDGE} 16H{STRIP - EDGE}"/><path class="strokes" d="{strokes}"/>'
+        f'<circle class="own" cx="{across(row.metrics)}" cy="16" r="5.5"/>'
+        f'<path class="people-mark" d="M{across(row.people)} 16m-5-5h10v10h-10z"/>'))

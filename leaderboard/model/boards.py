@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,61 +14,68 @@ from harness.results.rows import BoardId, RankingRow, Results
 from harness.statistics import statistic_title
 from leaderboard.model.index import Column, once, ordered, split_order
 
-TITLES = {"dev": "Development", "test": "Test", "recent": "Recent", "own": "Your own", "more": "Further"}
-BOARDS = {f"{split}{part}": f"{title} datasets{words}" for split, title in TITLES.items()
-          for part, words in (("", ""), ("-references", " with references"))}
+SPLITS = {"dev": "Development", "test": "Test", "recent": "Recent", "own": "Your own", "more": "Further"}
 RULES = {"dev": "Mean of datasets", "test": "Mean of qualities"}
 """The mean over the qualities of each dataset and then over datasets; the mean over all qualities of all datasets."""
 
 
 @dataclass(frozen=True)
 class Board:
-    """The ranking of one split or dimension and statistic; the first rule ranks the rows."""
+    """The ranking of one split or dimension and statistic by rule; the first rule ranks the columns."""
 
     name: str
     statistic: str
-    rules: tuple[str, ...]
-    ranking: dict[tuple[str, Column], RankingRow]
+    ranking: dict[str, dict[Column, RankingRow]]
 
     @property
     def id(self) -> BoardId:
         return BoardId.parse(self.name)
 
     @property
+    def rule(self) -> str:
+        return next(iter(self.ranking))
+
+    @property
     def caption(self) -> str:
-        split, language = self.id.split, self.id.part
-        in_language = f"{BOARDS[split]} in {language}" if language and split in BOARDS else self.name
-        return f"{BOARDS.get(self.name, in_language)}: {statistic_title(self.statistic)}"
+        return f"{title(self.name)}: {statistic_title(self.statistic)}"
 
     @cached_property
     def columns(self) -> list[Column]:
         """Return the ranked columns by rank, then the others from the most complete."""
-        def order(column: Column) -> tuple[float, int, Column]:
-            row = self.ranking.get((self.rules[0], column))
-            rank = row.rank if row and row.complete else None
-            return (math.inf if rank is None else rank, -row.covered if row else 0, column)
-
-        return sorted({column for _, column in self.ranking}, key=order)
-
-    def row(self, column: Column, rule: str = "") -> RankingRow | None:
-        """Return the ranking row of a column, None if it is incomplete; by default under the rule of the board."""
-        row = self.ranking.get((rule or self.rules[0], column))
-        return row if row is not None and row.complete else None
+        rows = self.ranking[self.rule]
+        return sorted(rows, key=lambda column: (
+            rows[column].rank or math.inf if rows[column].complete else math.inf, -rows[column].covered, column))
 
     @cached_property
     def ranked(self) -> dict[Column, RankingRow]:
         """Return the complete rows by column, the best first."""
-        return {column: row for column in self.columns if (row := self.row(column)) is not None}
+        return {column: row for column in self.columns if (row := self.ranking[self.rule][column]).complete}
+
+
+def title(board: str) -> str:
+    """Return the title of a board of all qualities, else its name."""
+    name = BoardId.parse(board)
+    if name.dimension or name.split not in SPLITS:
+        return board
+    part = " with references" if name.part == "references" else f" in {name.part}" if name.part else ""
+    return f"{SPLITS[name.split]} datasets{part}"
 
 
 @once
 def all_boards(results: Results) -> tuple[Board, ...]:
     """Collect all boards by name, those of single dimensions included, Spearman first."""
-    rows: dict[str, dict[str, list[RankingRow]]] = {}
+    rows: dict[tuple[str, str], list[RankingRow]] = defaultdict(list)
     for row in results.ranking:
-        rows.setdefault(row.board, {}).setdefault(row.statistic, []).append(row)
-    return tuple(_board(name, statistic, rows[name][statistic]) for name in sorted(rows)
-                 for statistic in ordered(rows[name]))
+        rows[row.board, row.statistic].append(row)
+    statistics = ordered(statistic for _, statistic in rows)
+    boards = []
+    for name, statistic in sorted(rows, key=lambda key: (key[0], statistics.index(key[1]))):
+        ranking: dict[str, dict[Column, RankingRow]] = {}
+        split = BoardId.parse(name).split  # the rule named like the split ranks the columns
+        for row in sorted(rows[name, statistic], key=lambda row: (row.rule != split, row.rule)):
+            ranking.setdefault(row.rule, {})[row.metric, row.column] = row
+        boards.append(Board(name, statistic, ranking))
+    return tuple(boards)
 
 
 def overall_boards(results: Results) -> dict[str, list[Board]]:
@@ -88,9 +94,3 @@ def has_interval(row: RankingRow) -> bool:
 def rank_interval(row: RankingRow) -> str:
     """Format the 95 % interval of a rank; "" if there is none."""
     return f"{row.low:.0f}–{row.high:.0f}" if has_interval(row) else ""
-
-
-def _board(name: str, statistic: str, rows: Sequence[RankingRow]) -> Board:
-    split = BoardId.parse(name).split  # the rule named like the split ranks the rows
-    rules = sorted({row.rule for row in rows}, key=lambda rule: (rule != split, rule))
-    return Board(name, statistic, tuple(rules), {(row.rule, (row.metric, row.column)): row for row in rows})

@@ -1,4 +1,4 @@
-"""The cost of a column: seconds including its inputs, models and their size, and fitting on ratings."""
+"""The cost of a metric: seconds including its inputs, the size of its models, and fitting on ratings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from harness.results.rows import Results
-from leaderboard.model.index import Column, once
+from leaderboard.model.index import Column, Index, once
 
 INPUT = re.compile(r"\|input=[^|]*\|([^|]+)\|")
 """The metric of an input in the signature of a composition."""
@@ -16,28 +16,22 @@ INPUT = re.compile(r"\|input=[^|]*\|([^|]+)\|")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of a column.
+    """The cost of a metric.
 
     `seconds` per 1,000 items are NaN if not measured and include the `inputs`, the metrics whose scores it combines.
-    They are measured alone with models loaded; results of earlier versions have those of the run. `fitted` is True if
-    weights were fitted on human ratings.
+    They are measured alone with models loaded; results of earlier versions have those of the run. `size` is the number
+    of parameters of its networks, infinity if unknown. `fitted` is True if weights were fitted on human ratings.
     """
 
-    family: str
-    fitted: bool
-    seconds: float
-    models: tuple[str, ...] = ()
-    parameters: int = 0
+    seconds: float = math.nan
+    size: float = 0
     inputs: tuple[str, ...] = ()
-
-    @property
-    def size(self) -> float:
-        """Return the number of parameters of its networks, infinity if unknown."""
-        return math.inf if self.models and not self.parameters else self.parameters
+    fitted: bool = False
 
 
 @once
-def costs(results: Results) -> dict[Column, Cost]:
+def costs(results: Results) -> dict[str, Cost]:
+    """Return the cost of each metric by its name."""
     spent: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for row in results.timings:
         if row.items > 0:
@@ -45,14 +39,16 @@ def costs(results: Results) -> dict[Column, Cost]:
     seconds = {name: 1000 * math.fsum(part for _, part in rows) / sum(items for items, _ in rows)
                for name, rows in spent.items()}
     without_inputs = {row.metric for row in results.timings if row.alone is None}
-    columns = {(entry.name, name) for entry in results.metrics for name in entry.columns}
-    columns |= {(row.metric, row.column) for row in results.correlations}
-    entries, described = {entry.name: entry for entry in results.metrics}, dict[Column, Cost]()
-    for column in columns:
-        if entry := entries.get(column[0]):
-            inputs = tuple(dict.fromkeys(INPUT.findall(entry.signature)))
-            timed = (entry.name, *inputs) if entry.name in without_inputs else (entry.name,)
-            described[column] = Cost(
-                entry.family, entry.fitted_on == "ratings", math.fsum(seconds.get(name, math.nan) for name in timed),
-                entry.models, entry.parameters, inputs)
+    described = {}
+    for entry in results.metrics:
+        inputs = tuple(dict.fromkeys(INPUT.findall(entry.signature)))
+        timed = (entry.name, *inputs) if entry.name in without_inputs else (entry.name,)
+        described[entry.name] = Cost(
+            math.fsum(seconds.get(name, math.nan) for name in timed),
+            math.inf if entry.models and not entry.parameters else entry.parameters, inputs,
+            entry.fitted_on == "ratings")
     return described
+
+
+def cost_of(index: Index, column: Column) -> Cost:
+    return costs(index.results).get(column[0], Cost())

@@ -17,7 +17,7 @@ import scipy
 
 from harness.results.rows import DatasetEntry, Results
 from leaderboard.model.eras import CHALLENGE, RECENT, Part, parts
-from leaderboard.model.index import Column, make_index, once
+from leaderboard.model.index import Column, descending, make_index, once
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def means(results: Results) -> dict[Column, tuple[Mean, Mean]]:
     then, now = (_means(by_era[era]) for era in (CHALLENGE, RECENT))
     none = Mean(math.nan, math.nan, math.nan, {})
     pairs = {column: (then.get(column, none), now.get(column, none)) for column in {**then, **now}}
-    return dict(sorted(pairs.items(), key=lambda pair: (-_known(pair[1][0].value), -_known(pair[1][1].value), pair[0])))
+    return dict(sorted(pairs.items(), key=lambda pair: (*(descending(mean.value) for mean in pair[1]), pair[0])))
 
 
 def sources(part: Part) -> dict[str, list[DatasetEntry]]:
@@ -65,23 +65,15 @@ def _name(datasets: Sequence[str]) -> str:
 
 def _means(part: Part) -> dict[Column, Mean]:
     index, by_source = make_index(part.results), sources(part)
-    found: dict[Column, Mean] = {}
-    for column in sorted({column for columns in index.columns.values() for column in columns}):
+    means: dict[Column, Mean] = {}
+    for column in {column for columns in index.columns.values() for column in columns}:
         values = {source: fmean(of_datasets) for source, entries in by_source.items()
                   if (of_datasets := [fmean(known) for entry in entries if (known := [
                       value for quality in entry.qualities
                       if math.isfinite(value := index.value((entry.name, quality.name), column))])])}
         if values:
-            found[column] = _mean(values)
-    return found
-
-
-def _mean(values: Mapping[str, float]) -> Mean:
-    mean, count, reach = fmean(values.values()), len(values), math.nan
-    if count > 1:
-        reach = float(scipy.special.stdtrit(count - 1, 0.975)) * stdev(values.values()) / math.sqrt(count)
-    return Mean(mean, mean - reach, mean + reach, values)
-
-
-def _known(value: float) -> float:
-    return value if math.isfinite(value) else -math.inf
+            mean, count, reach = fmean(values.values()), len(values), math.nan
+            if count > 1:
+                reach = float(scipy.special.stdtrit(count - 1, 0.975)) * stdev(values.values()) / math.sqrt(count)
+            means[column] = Mean(mean, mean - reach, mean + reach, values)
+    return means

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
@@ -77,6 +77,10 @@ class Index:
         row = self.correlation(target, column)
         return math.nan if row is None or self.is_fitted(column, target[0]) else row.value
 
+    def best_first(self, target: Target, columns: Iterable[Column]) -> list[Column]:
+        """Sort columns by their values on a target, the highest first and missing ones last."""
+        return sorted(columns, key=lambda column: (descending(self.value(target, column)), column))
+
     def rater_agreement(self, target: Target, method: str) -> float:
         return self.reliability.get((*target, method), math.nan)
 
@@ -120,15 +124,15 @@ def scored_part(results: Results) -> str:
 
 def once(work: Callable[[Results], Value]) -> Callable[[Results], Value]:
     """Cache the values for the last results and their parts, by identity, since several pages need them."""
-    last: list[tuple[Results, Value]] = []
+    last: deque[tuple[Results, Value]] = deque(maxlen=LAST)
 
     @functools.wraps(work)
     def cached(results: Results) -> Value:
         for known, value in last:
             if known is results:
                 return value
-        last[:] = [*last[1 - LAST:], (results, work(results))]
-        return last[-1][1]
+        last.append((results, value := work(results)))
+        return value
 
     return cached
 
@@ -161,6 +165,11 @@ def main_quality(entry: DatasetEntry) -> QualityEntry | None:
     """Return the overall quality of a dataset, else the first rated one."""
     rated = [quality for quality in entry.qualities if quality.rated]
     return next((quality for quality in rated if quality.dimension == "overall"), rated[0] if rated else None)
+
+
+def descending(value: float) -> float:
+    """Return a sort key that puts the highest value first and missing ones last."""
+    return -value if math.isfinite(value) else math.inf
 
 
 def has_value(row: Correlation | None) -> bool:

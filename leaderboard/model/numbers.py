@@ -27,16 +27,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from harness.results.item_scores import labels
-from harness.results.rows import Comparisons, Correlation, Example, RankingRow, Results
+from harness.results.rows import Example, RankingRow, Results
 from leaderboard.escaping import visible
 from leaderboard.model import questions as asking
-from leaderboard.model.boards import has_interval
-from leaderboard.model.cost import Cost, costs
+from leaderboard.model.cost import cost_of, costs
 from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index
-from leaderboard.model.sentences import NORMAL, about, evidence, is_control, people, verdict
+from leaderboard.model.sentences import about, evidence, is_control, people, reach, verdict
 
 TURNS = 2
 """Context turns shown with a reply."""
@@ -55,28 +53,27 @@ def numbers(results: Results, worst: str = "worst.js") -> bytes:
     index, columns, questions = make_index(results), columns_of(results), asking.questions(results)
     targets = sorted({target for question in questions for target in question.targets})
     datasets = list(dict.fromkeys(dataset for dataset, _ in targets))
-    alike, first = asking.equals(results), asking.default(questions)
+    first = asking.default(questions)
     rated = {(entry.name, quality.name): quality.rated for entry in index.datasets for quality in entry.qualities}
 
-    def correlation(row: Correlation | None) -> float | None:
-        return round(row.value, 6) if row is not None and has_value(row) else None
+    def correlation(column: Column, target: Target, statistic: str) -> float | None:
+        row = index.correlation(target, column, statistic)
+        return _known(row.value, 6) if row is not None else None
 
     def limit(target: Target) -> float | None:
         reliability = index.rater_agreement(target, asking.LIMIT)
         return round(math.sqrt(reliability), 4) if reliability >= asking.LEAST else None
 
     return _script("Numbers", {
-        "statistics": list(index.statistics),
-        "columns": [{**_column(index, column), "equals": [row for row, other in enumerate(columns)
-                                                          if other in alike.get(column, ())]} for column in columns],
-        "datasets": [visible(name) for name in datasets],
-        "targets": [{"dataset": datasets.index(target[0]), "quality": visible(target[1]), "items": rated[target],
+        "statistics": list(index.statistics), "columns": [_column(index, column, columns) for column in columns],
+        "datasets": datasets,
+        "targets": [{"dataset": datasets.index(target[0]), "quality": target[1], "items": rated[target],
                      "limit": limit(target)} for target in targets],
-        "values": {statistic: [[correlation(index.correlation(target, column, statistic)) for target in targets]
-                               for column in columns] for statistic in index.statistics},
+        "values": {statistic: [[correlation(column, target, statistic) for target in targets] for column in columns]
+                   for statistic in index.statistics},
         "fitted": [[row, number] for row, column in enumerate(columns) for number, name in enumerate(datasets)
                    if index.is_fitted(column, name)],
-        "sizes": _sizes(index), "initial": visible(first.name) if first else "",
+        "sizes": _sizes(index), "initial": first.name if first else "",
         "worst": worst if any(row.metric for row in results.examples) else "",
         "questions": [_question(index, question, columns, targets) for question in questions],
         "tests": _tests(index, targets, columns)})
@@ -86,68 +83,71 @@ def worst(results: Results) -> bytes:
     """Write worst.js: the item with the largest error of each metric."""
     largest: dict[str, Example] = {}
     for row in sorted(results.examples, key=lambda row: (-abs(row.people - row.metrics), row.item)):
-        largest.setdefault(row.metric, row)
+        if row.metric:
+            largest.setdefault(row.metric, row)
     return _script("Worst", {
-        visible(metric): {
-            "dataset": visible(row.dataset), "people": round(row.people, 4), "position": round(row.metrics, 4),
-            "turns": list(map(visible, (*row.context[-TURNS:], row.response) if row.response else row.context))}
-        for metric, row in sorted(largest.items()) if metric})
+        metric: {"dataset": row.dataset, "people": round(row.people, 4), "position": round(row.metrics, 4),
+                 "turns": [*row.context[-TURNS:], row.response] if row.response else list(row.context)}
+        for metric, row in sorted(largest.items())})
 
 
 def _script(name: str, content: object) -> bytes:
-    return f"const {name} = {json.dumps(content, allow_nan=False, separators=(',', ':'))};\n".encode()
+    def shown(value: object) -> object:
+        if isinstance(value, dict):
+            return {visible(key): shown(entry) for key, entry in value.items()}
+        return [*map(shown, value)] if isinstance(value, list) else visible(value) if isinstance(value, str) else value
+
+    return f"const {name} = {json.dumps(shown(content), allow_nan=False, separators=(',', ':'))};\n".encode()
 
 
-def _column(index: Index, column: Column) -> dict[str, Any]:
-    cost = costs(index.results).get(column) or Cost("", fitted=False, seconds=math.nan)
-    return {"label": visible(index.labels[column]), "name": visible(index.names[column]),
-            "path": index.metric_paths.get(column[0], ""), "metric": visible(column[0]),
-            "badge": visible(index.badges.get(column[0], "")),
-            "family": visible(cost.family), "fitted": cost.fitted,
-            "parameters": cost.parameters if math.isfinite(cost.size) else None, "control": is_control(index, column)}
+def _known(value: float, decimals: int) -> float | None:
+    return round(value, decimals or None) if math.isfinite(value) else None
+
+
+def _column(index: Index, column: Column, columns: Sequence[Column]) -> dict[str, Any]:
+    entry, alike = index.metrics.get(column[0]), asking.equals(index.results).get(column, ())
+    cost = cost_of(index, column)
+    return {"label": index.labels[column], "name": index.names[column], "path": index.metric_paths.get(column[0], ""),
+            "metric": column[0], "badge": entry.badge if entry else "", "family": entry.family if entry else "",
+            "fitted": cost.fitted, "parameters": _known(cost.size, 0), "control": is_control(index, column),
+            "equals": [row for row, other in enumerate(columns) if other in alike]}
 
 
 def _question(index: Index, question: asking.Question, columns: Sequence[Column], targets: Sequence[Target],
               ) -> dict[str, Any]:
     controls = {name: next((row for column, row in question.ranked.items() if column[0] == name), None)
                 for name in ("length", "random")}
-    raters = {"rater": question.one_rater, "limit": question.limit}
     return {
-        "board": visible(question.name), "title": visible(question.title), "subject": visible(question.subject),
-        "rule": question.rules[0],
+        "board": question.name, "title": question.title, "subject": question.subject, "rule": question.rule,
         "targets": [targets.index(target) for target in question.targets],
-        "ranks": [_rank(question.row(column)) for column in columns],
+        "ranks": [_rank(question.ranked.get(column)) for column in columns],
         "answers": {f"{int(ratings)}{_size_key(size)}": {
             "column": columns.index(answer.best), "verdict": verdict(index, question, answer.best),
-            "about": visible(about(index, answer.best)), "evidence": visible(evidence(index, question, answer))}
+            "about": about(index, answer.best), "evidence": evidence(index, question, answer)}
             for (board, (ratings, size)), answer in asking.answers(index.results).items() if board == question.name},
         "people": people(question),
-        "marks": {**{name: [round(row.value, 4), _half(row)] if row else None for name, row in controls.items()},
+        "marks": {**{name: [round(row.value, 4), round(reach(row), 4)] if row else None
+                     for name, row in controls.items()},
                   **{name: [round(value, 4), 0.0] if math.isfinite(value) else None
-                     for name, value in raters.items()}}}
-
-
-def _half(row: RankingRow) -> float:
-    """Return half of the 95 % interval of a value; 0 if unknown."""
-    return round(NORMAL * row.error, 4) if math.isfinite(row.error) else 0.0
+                     for name, value in (("rater", question.one_rater), ("limit", question.limit))}}}
 
 
 def _size_key(size: float) -> str:
     return f"{size / 1e6:.0f}" if math.isfinite(size) else ""
 
 
-def _sizes(index: Index) -> list[tuple[str, str, str]]:
+def _sizes(index: Index) -> list[list[str]]:
     """Return the limits on the size of models that make a difference here: key, label, words in the question."""
     known = [cost.size for cost in costs(index.results).values()]
-    return [(_size_key(size), label, words) for number, (size, label, words) in enumerate(asking.SIZES)
-            if not number or size == 0 or any(size < parameters <= asking.SIZES[number - 1][0] for parameters in known)]
+    above = [math.inf, *asking.SIZES]
+    return [[_size_key(size), *words] for (size, words), larger in zip(asking.SIZES.items(), above, strict=False)
+            if size in (math.inf, 0) or any(size < parameters <= larger for parameters in known)]
 
 
 def _rank(row: RankingRow | None) -> list[float | int | None] | None:
     if row is None:
         return None
-    interval = [round(row.low), round(row.high)] if has_interval(row) else [None, None]
-    return [row.rank, *interval, round(row.value, 6), _half(row)]
+    return [row.rank, _known(row.low, 0), _known(row.high, 0), round(row.value, 6), round(reach(row), 4)]
 
 
 def _tests(index: Index, targets: Sequence[Target], columns: Sequence[Column]) -> dict[str, list[str]]:
@@ -155,24 +155,18 @@ def _tests(index: Index, targets: Sequence[Target], columns: Sequence[Column]) -
     upper = np.triu_indices(len(columns), 1)
     tests: dict[str, list[str]] = {}
     for rows in index.results.comparisons:
-        if rows.statistic == STATISTIC and (rows.dataset, rows.quality) in targets:
+        target = (rows.dataset, rows.quality)
+        if rows.statistic == STATISTIC and target in targets:
+            scored = sorted(index.columns[rows.dataset])
+            position = {name: columns.index(column) for name, column in zip(labels(scored), scored, strict=True)
+                        if column in columns and has_value(index.correlation(target, column))}
+            positions = np.array([position.get(name, -1) for name in rows.names])
+            better, worse = positions[rows.better], positions[rows.worse]
+            listed = (better >= 0) & (worse >= 0)
+            significant = rows.bh[listed] < ALPHA
+            square = np.full((len(columns), len(columns)), NOT_TESTED, np.uint8)
+            square[better[listed], worse[listed]] = np.where(significant, BETTER, NO_DIFFERENCE)
+            square[worse[listed], better[listed]] = np.where(significant, WORSE, NO_DIFFERENCE)
             codes = tests.setdefault(rows.test, [""] * len(targets))
-            codes[targets.index((rows.dataset, rows.quality))] = "".join(
-                map(str, _square(index, columns, rows)[upper].tolist()))
+            codes[targets.index(target)] = "".join(map(str, square[upper].tolist()))
     return dict(sorted(tests.items()))
-
-
-def _square(index: Index, columns: Sequence[Column], comparisons: Comparisons) -> npt.NDArray[np.uint8]:
-    """Return the code of each pair of columns on a target; columns without a correlation there are not tested."""
-    position = {column: number for number, column in enumerate(columns)
-                if has_value(index.correlation((comparisons.dataset, comparisons.quality), column))}
-    scored = sorted(index.columns[comparisons.dataset])
-    by_label = {name: position.get(column, -1) for name, column in zip(labels(scored), scored, strict=True)}
-    positions = np.array([by_label.get(name, -1) for name in comparisons.names])
-    better, worse = positions[comparisons.better], positions[comparisons.worse]
-    listed = (better >= 0) & (worse >= 0)
-    significant = comparisons.bh[listed] < ALPHA
-    square = np.full((len(columns), len(columns)), NOT_TESTED, np.uint8)
-    square[better[listed], worse[listed]] = np.where(significant, BETTER, NO_DIFFERENCE)
-    square[worse[listed], better[listed]] = np.where(significant, WORSE, NO_DIFFERENCE)
-    return square

@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-import numpy as np
-
 from harness.results.pooled import Lead, Pool
 from harness.results.rows import Results
 from harness.statistics.pooled import weights
 from leaderboard.model.boards import Board, all_boards
-from leaderboard.model.cost import costs
+from leaderboard.model.cost import cost_of
 from leaderboard.model.eras import era_of
 from leaderboard.model.index import ONE_RATER, STATISTIC, Column, Index, Target, make_index, once, split_order
 
@@ -30,11 +28,11 @@ ALL = "all qualities"
 SPLITS = {"": "", "dev": "", "test": ", test datasets", "recent": "", "own": "", "more": ""}
 Choice = tuple[bool, float]
 """Constraints on a metric: True if weights may be fitted on ratings, and the maximum number of model parameters."""
-SIZES: tuple[tuple[float, str, str], ...] = (
-    (math.inf, "any size", ""), (150e6, "up to 150 M parameters", "with models up to 150 M parameters"),
-    (30e6, "up to 30 M parameters", "with models up to 30 M parameters"), (0.0, "no model", "without models"))
-"""Limits on the size of models: the limit, its label, and its words in the question."""
-CHOICES: tuple[Choice, ...] = tuple(product((False, True), (size for size, *_ in SIZES)))
+SIZES: Mapping[float, tuple[str, str]] = {
+    math.inf: ("any size", ""), 150e6: ("up to 150 M parameters", "with models up to 150 M parameters"),
+    30e6: ("up to 30 M parameters", "with models up to 30 M parameters"), 0.0: ("no model", "without models")}
+"""The labels of limits on the size of models, and their words in the question."""
+CHOICES: tuple[Choice, ...] = tuple(product((False, True), SIZES))
 PLAIN: Choice = (False, math.inf)
 """The first choice shown: no ratings, any model."""
 
@@ -84,7 +82,7 @@ class Answer:
 @once
 def questions(results: Results) -> tuple[Question, ...]:
     """List the questions: all qualities of a split, then each quality, the most widespread first."""
-    listed = [_question(make_index(results), board) for board in all_boards(results) if board.statistic == STATISTIC]
+    listed = (_question(make_index(results), board) for board in all_boards(results) if board.statistic == STATISTIC)
     return tuple(sorted((question for question in listed if question.targets), key=lambda question: (
         split_order(question.id.group), bool(question.dimension), -question.datasets, question.dimension)))
 
@@ -98,8 +96,8 @@ def default(listed: Sequence[Question]) -> Question | None:
 def allowed(index: Index, column: Column, choice: Choice) -> bool:
     """Return True if a choice allows a column; models of unknown size count as larger than any limit."""
     ratings, size = choice
-    cost = costs(index.results).get(column)
-    return cost is None or ((ratings or not cost.fitted) and cost.size <= size)
+    cost = cost_of(index, column)
+    return (ratings or not cost.fitted) and cost.size <= size
 
 
 @once
@@ -107,37 +105,21 @@ def answers(results: Results) -> Mapping[tuple[str, Choice], Answer]:
     """Answer every question for every choice, by the name of the board; unanswerable ones are left out."""
     index, pool, answered = make_index(results), Pool.of(results), dict[tuple[str, Choice], Answer]()
     for question in questions(results):
-        leaders = {choice: columns for choice in CHOICES
-                   if (columns := tuple(best_of_each(index, question, choice)[:2]))}
+        leaders = {choice: columns[:2] for choice in CHOICES if (columns := best_of_each(index, question, choice))}
         pairs = [(columns[0], columns[1]) for columns in leaders.values() if columns[1:]]
-        known = {dataset for dataset, _ in question.targets} <= pool.points.keys()
-        leads = dict(zip(pairs, pool.leads(question.targets, pairs, question.rules[0]), strict=True) if known else ())
-        means = _means_without(index, question)
+        datasets = {dataset for dataset, _ in question.targets}
+        known = datasets <= pool.points.keys()
+        leads = dict(zip(pairs, pool.leads(question.targets, pairs, question.rule), strict=True) if known else ())
+        means = {name: pool.means([target for target in question.targets if target[0] != name], question.rule)
+                 for name in sorted(datasets) if len(datasets) > 1}
         for choice, (best, *others) in leaders.items():
+            candidates = [column for column in question.columns if allowed(index, column, choice)]
+            candidates.sort(key=lambda column: column != best)  # the first of equal columns leads
             answered[question.name, choice] = Answer(
                 best, others[0] if others else None, leads.get((best, others[0])) if others else None,
-                {name: _leader(index, columns, choice, best) for name, columns in means.items() if best in columns})
+                {name: max(candidates, key=lambda column: round(columns.get(column, -math.inf), 9))
+                 for name, columns in means.items() if best in columns})
     return answered
-
-
-def _means_without(index: Index, question: Question) -> dict[str, dict[Column, float]]:
-    """Return the means of all columns without each dataset; empty if there is only one."""
-    means: dict[str, dict[Column, float]] = {}
-    values = {column: np.array([index.value(target, column) for target in question.targets])
-              for column in question.columns}
-    datasets = [dataset for dataset, _ in question.targets]
-    for name in sorted(set(datasets)) if question.datasets > 1 else ():
-        rest = np.array([dataset != name for dataset in datasets])
-        weight = weights([dataset for dataset in datasets if dataset != name], question.rules[0])
-        means[name] = {column: mean for column, correlations in values.items()
-                       if math.isfinite(mean := float(weight @ correlations[rest]))}
-    return means
-
-
-def _leader(index: Index, means: Mapping[Column, float], choice: Choice, best: Column) -> Column:
-    """Return the allowed column with the highest mean, `best` before its equals."""
-    candidates = {column: round(mean, 9) for column, mean in means.items() if allowed(index, column, choice)}
-    return max(candidates, key=lambda column: (candidates[column], column == best))
 
 
 def best_of_each(index: Index, question: Question, choice: Choice) -> list[Column]:
@@ -172,7 +154,7 @@ def _question(index: Index, board: Board) -> Question:
     unnamed = "challenge" in index.results.run.options or all(entry.kind == "sample" for entry in index.datasets)
     one_rater, one_rater_on = _mean(index, targets, board, ONE_RATER)
     limit, limit_on = _mean(index, targets, board, LIMIT)
-    return Question(board.name, board.statistic, board.rules, board.ranking, dimension, title,
+    return Question(board.name, board.statistic, board.ranking, dimension, title,
                     "" if unnamed else era_of(split).systems, targets, one_rater, limit, one_rater_on, limit_on)
 
 
@@ -181,7 +163,7 @@ def _mean(index: Index, targets: tuple[Target, ...], board: Board, method: str) 
     known = {target: value for target in targets if math.isfinite(value := index.rater_agreement(target, method))}
     values = [rater_limit(value) if method == LIMIT else value for value in known.values()]
     datasets = [dataset for dataset, _ in known]
-    return float(weights(datasets, board.rules[0]) @ values) if known else math.nan, len(set(datasets))
+    return float(weights(datasets, board.rule) @ values) if known else math.nan, len(set(datasets))
 
 
 def rater_limit(reliability: float) -> float:

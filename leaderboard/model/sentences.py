@@ -7,10 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from harness.results.decision_rows import Firmness
+from harness.results.exhibits import number
 from harness.results.pooled import AT_ODDS
 from harness.results.rows import RankingRow, Results, Skip
 from harness.statistics.pooled import weights
-from leaderboard.model.cost import Cost, costs
+from leaderboard.model.cost import Cost, cost_of
 from leaderboard.model.index import STATISTIC, Column, Index, plural
 from leaderboard.model.questions import PLAIN, SIZES, Answer, Choice, Question, best_of_each
 
@@ -36,16 +37,13 @@ def verdict(index: Index, question: Question, best: Column | None) -> str:
     if best is None:
         return ""
     row = question.ranked[best]
-    if row.value <= NORMAL * (row.error if math.isfinite(row.error) else 0):
-        return NONE
-    return BEATEN if is_control(index, best) else ""
+    return NONE if row.value <= reach(row) else BEATEN if is_control(index, best) else ""
 
 
 def question_text(question: Question, choice: Choice, verdict: str = "") -> str:
     """State the question, and how to read the name of the best column that follows."""
     ratings, size = choice
-    size_limit = next((words for limit, _, words in SIZES if limit == size), "")
-    limits = ", ".join(filter(None, ("" if ratings else "without fitting on ratings", size_limit)))
+    limits = ", ".join(filter(None, ("" if ratings else "without fitting on ratings", SIZES[size][1])))
     return f"For {question.subject}, {limits or 'with no restrictions'}:{f' {verdict}' if verdict else ''}"
 
 
@@ -55,7 +53,7 @@ def recommendation(index: Index, question: Question) -> str:
     asked = question_text(question, PLAIN, verdict(index, question, best))
     if best is None:
         return f"{asked} every metric has a missing value."
-    return f"{asked} {index.labels[best]}. {score(question, question.ranked[best])}. {people(question)}"
+    return f"{asked} {index.labels[best]}. {score(question, best)}. {people(question)}"
 
 
 def about(index: Index, column: Column) -> str:
@@ -74,15 +72,13 @@ def about(index: Index, column: Column) -> str:
 
 def firm(index: Index, question: Question, answer: Answer, among: str = "unfitted") -> Sequence[Firmness]:
     """Return the firmness of an answer without ratings, or among all; empty if it is not known."""
-    return [place for place in index.firmness[question.name, question.rules[0], among]
+    return [place for place in index.firmness[question.name, question.rule, among]
             if (place.metric, place.column) == answer.best]
 
 
 def evidence(index: Index, question: Question, answer: Answer) -> str:
     """State the correlation, the test of the lead, its dependence on single datasets, and the cost."""
-    row, column_costs = question.ranked[answer.best], costs(index.results)
-    first, second = (seconds(column_costs[column]) if column in column_costs else ""
-                     for column in (answer.best, answer.following))
+    first, second = (seconds(cost_of(index, column)) if column else "" for column in (answer.best, answer.following))
     compared = f" ({index.labels[answer.following]}: {second} s)" if answer.following and second else ""
     where = "on a GPU" if index.results.run.device.startswith("cuda") else "without a GPU"
     lead = "" if verdict(index, question, answer.best) == NONE else (
@@ -91,33 +87,30 @@ def evidence(index: Index, question: Question, answer: Answer) -> str:
     constant = len(index.warnings.keys() & set(question.targets))
     warning = (f" Nearly all votes are equal on {constant} of {plural(len(question.targets), 'quality', 'qualities')} "
                "behind this." if 2 * constant >= len(question.targets) else "")
-    return f"{score(question, row)}{lead or '.'}{warning}{_decided(index, question, answer.best)}{cost}"
+    return f"{score(question, answer.best)}{lead or '.'}{warning}{_decided(index, question, answer.best)}{cost}"
 
 
 def _decided(index: Index, question: Question, column: Column) -> str:
     """State where a column may replace a rater, and how many ratings one with it is worth; "" if neither is known."""
     rows = [row for target in question.targets if (row := index.decisions.get((*target, *column)))
             and not index.is_fitted(column, target[0])]
-    worths = {row: row.worth for row in rows if math.isfinite(row.worth)}
-    tested = [row for row in rows if math.isfinite(row.rho)]
-    replaces = ""
-    if tested:
+    text = ""
+    if tested := [row for row in rows if math.isfinite(row.rho)]:
         yes = sum(row.replaces for row in tested)
         where = "the one quality" if len(tested) == 1 else f"{yes or 'any'} of {len(tested)} qualities"
-        replaces = (f" It may {'' if yes else 'not '}replace a rater on {where} with several votes "
-                    f"(ε = {tested[0].epsilon:g}).")
-    if not worths:
-        return replaces
-    worth = float(weights([row.dataset for row in worths], question.rules[0]) @ list(worths.values()))
-    return (f"{replaces} A rating with it is worth {worth:.2f} ratings; to halve the ratings takes a metric of "
-            "r = 0.71.")
+        text = (f" It may {'' if yes else 'not '}replace a rater on {where} with several votes "
+                f"(ε = {tested[0].epsilon:g}).")
+    if known := [row for row in rows if math.isfinite(row.worth)]:
+        worth = float(weights([row.dataset for row in known], question.rule) @ [row.worth for row in known])
+        text += (f" A rating with it is worth {worth:.2f} ratings; to halve the ratings takes a metric of r = 0.71.")
+    return text
 
 
-def score(question: Question, row: RankingRow) -> str:
+def score(question: Question, column: Column) -> str:
     """State the score and the number of datasets behind it."""
-    value = f"{row.value:.2f}".replace("-", "−")
-    reach = error(row.error)
-    return f"Spearman {value}{reach}{' (95 %, by contexts)' * bool(reach)} over {plural(question.datasets, 'dataset')}"
+    row = question.ranked[column]
+    interval = f"{error(row)} (95 %, by contexts)" if error(row) else ""
+    return f"Spearman {number(row.value)}{interval} over {plural(question.datasets, 'dataset')}"
 
 
 def people(question: Question) -> str:
@@ -132,14 +125,21 @@ def people(question: Question) -> str:
     return f"{'; '.join(known)}." if known else "The agreement of the raters is unknown."
 
 
-def error(value: float) -> str:
-    """Format half of the 95 % interval from a standard error; "" if it is NaN, or 0 because there is one context."""
-    return f" ± {NORMAL * value:.2f}" if value > 1e-9 else ""
+def reach(row: RankingRow) -> float:
+    """Return half of the 95 % interval of a value; 0 if its standard error is unknown."""
+    return NORMAL * row.error if math.isfinite(row.error) else 0.0
 
 
-def size(parameters: int) -> str:
-    """Format a number of parameters, in millions from half a million on; "" for 0."""
-    return f"{parameters / 1e6:.0f} M" if parameters >= 500_000 else f"{parameters / 1e3:.0f} k" if parameters else ""
+def error(row: RankingRow) -> str:
+    """Format half of the 95 % interval of a value; "" if it is unknown, or 0 because there is one context."""
+    return f" ± {reach(row):.2f}" if row.error > 1e-9 else ""
+
+
+def size(parameters: float) -> str:
+    """Format a number of parameters, in millions from half a million on; "" for 0 or an unknown number."""
+    if not parameters or math.isinf(parameters):
+        return ""
+    return f"{parameters / 1e6:.0f} M" if parameters >= 500_000 else f"{parameters / 1e3:.0f} k"
 
 
 def seconds(cost: Cost) -> str:
@@ -152,10 +152,10 @@ def seconds(cost: Cost) -> str:
 
 def _without(index: Index, answer: Answer) -> str:
     """State which columns lead when one dataset is left out; "" for a single dataset."""
-    others: dict[Column, list[str]] = {}
+    others: dict[Column, list[str]] = defaultdict(list)
     for name, column in answer.without.items():
         if column != answer.best:
-            others.setdefault(column, []).append(name)
+            others[column].append(name)
     if not others:
         return " It leads whichever dataset is left out." if answer.without else ""
     first = len(answer.without) - sum(map(len, others.values()))
@@ -167,17 +167,16 @@ def _without(index: Index, answer: Answer) -> str:
 def firmness(places: Sequence[Firmness]) -> str:
     """State how little must be removed before another metric leads a board, and the columns tied with the first."""
     removed = [place for place in places if place.removed]
-    *others, last = [f"{place.removed:,} of {place.of:,} {place.unit}" for place in removed] or [""]
-    listed = " or ".join(filter(None, (", ".join(others), last)))
+    if not places:
+        return ""
+    parts = ", ".join(f"{place.removed:,} of {place.of:,} {place.unit}" for place in removed)
+    listed = " or ".join(parts.rsplit(", ", 1))
     bounds = " or ".join(place.unit for place in removed if place.unit != "datasets" and place.removed != 1)
-    lead = (f"Another metric would lead without {listed}{f'; fewer {bounds} may be enough' if bounds else ''}." if last
-            else "No removal tried puts another metric first.")
-    return f"{lead} {_tied(places[0].tied)}" if places else ""
-
-
-def _tied(names: Sequence[str]) -> str:
-    more = f" and {len(names) - TIED} more" if len(names) > TIED else ""
-    return f"Tied with it: {', '.join(names[:TIED])}{more}." if names else "No column is tied with it."
+    lead = (f"Another metric would lead without {listed}{f'; fewer {bounds} may be enough' if bounds else ''}."
+            if removed else "No removal tried puts another metric first.")
+    tied = places[0].tied
+    more = f" and {len(tied) - TIED} more" if len(tied) > TIED else ""
+    return f"{lead} Tied with it: {', '.join(tied[:TIED])}{more}." if tied else f"{lead} No column is tied with it."
 
 
 def _lead(index: Index, answer: Answer) -> str:
@@ -189,8 +188,7 @@ def _lead(index: Index, answer: Answer) -> str:
     if lead.none:
         return f"{name}, the next metric, orders the items alike"
     p = "adjusted p < 0.001" if lead.p < 0.001 else f"adjusted p = {lead.p:.3f}"
-    low, high = (f"{value:.3f}".replace("-", "−") for value in (lead.low, lead.high))
-    interval = f"95 % interval {low} to {high}, " if math.isfinite(lead.low) else ""
+    interval = f"95 % interval {number(lead.low, 3)} to {number(lead.high, 3)}, " if math.isfinite(lead.low) else ""
     return (f"its lead of {lead.value:.3f} over {name} is {'' if lead.established else 'not '}established "
             f"({interval}{p}{f'; {AT_ODDS}' if lead.at_odds else ''})")
 

@@ -69,8 +69,8 @@ def _is_on_sample(grid: Grid) -> bool:
 def _picture(grid: Grid, index: Index) -> Iterator[Dots]:
     """Draw the means of printed teams and of this run on one axis."""
     if grid.head[:2] == BESIDE_PRINT:
-        lines = [Dot(_name(grid, row, index), float(row[2].replace("−", "-")), printed=row[1] != THIS_RUN)
-                 for row in grid.rows]
+        lines = [Dot(_name(grid, row, index), float(row[2].replace("−", "-")),
+                     kind="dot" if row[1] == THIS_RUN else "printed") for row in grid.rows]
         yield dots_picture(lines, f"Spearman correlation, {grid.head[2]}.", {"dot": THIS_RUN, "printed": PRINTED}, {})
 
 

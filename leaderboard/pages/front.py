@@ -92,7 +92,7 @@ def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
         if (answer := all_answers.get((question.name, choice))) is None:
             return (Cell("none"), Cell(""), Cell(""))
         row, verdict = question.ranked[answer.best], sentences.verdict(index, question, answer.best)
-        score = number_cell(row.value)._replace(small=sentences.error(row.error).strip())
+        score = number_cell(row.value)._replace(small=sentences.error(row).strip())
         if verdict == sentences.NONE:
             return (Cell("none", small=f"{sentences.NO_METRIC}; highest: {index.labels[answer.best]}"), score, Cell(""))
         tied = next((place.tied for place in sentences.firm(

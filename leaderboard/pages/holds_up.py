@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 from harness.results.rows import Results
-from leaderboard.blocks.cells import MISSING, column_cell, number, number_cell
-from leaderboard.blocks.pictures import means_picture
+from leaderboard.blocks.cells import MISSING, column_cell, interval, number_cell
+from leaderboard.blocks.pictures import Dot, dots_picture
 from leaderboard.blocks.tables import Cell, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model.eras import CHALLENGE, RECENT, parts
 from leaderboard.model.holds_up import Mean, means, sources
 from leaderboard.model.index import Column, make_index, plural
 from leaderboard.model.sentences import is_control
 
+MEANS = 12
+"""Columns drawn: the best of each era, and the controls."""
+CAPTION = "Mean Spearman correlation, with its 95 % interval over sources; a mark without one is of a single source."
 PATH, FILE = "holds-up.html", "holds-up.csv"
 RULE = ("A mean is over the qualities of each dataset, then over the datasets of each source, then over the sources; a "
         "source is all datasets of one citation. A metric is averaged over the targets on which it has a value, so "
@@ -24,16 +29,15 @@ def build(results: Results) -> tuple[Page, ...]:
     if not compared:
         return ()
     index, by_era = make_index(results), {part.era: part for part in parts(results)}
-    best: dict[str, Column] = {}
-    for column in compared:
-        best.setdefault(column[0], column)
-    shown = {column: compared[column] for column in best.values()}
+    first = {metric: (metric, column) for metric, column in reversed(compared)}
+    shown = {column: pair for column, pair in compared.items() if first[column[0]] == column}
     groups = [(number, source, entries) for number, era in enumerate((CHALLENGE, RECENT))
               for source, entries in sources(by_era[era]).items()]
 
     def row(column: Column, pair: tuple[Mean, Mean]) -> Row:
         values = (pair[number].sources.get(source) for number, source, _ in groups)
-        return (column_cell(index, column), *map(_mean_cell, pair), *(
+        return (column_cell(index, column), *(
+            number_cell(mean.value)._replace(small=interval(mean.low, mean.high)) for mean in pair), *(
             Cell(MISSING, title="no value") if value is None else number_cell(value, shaded=True) for value in values))
 
     headings = (Heading("Metric", "stub"), Heading("Until 2021", "number", "95 % interval"),
@@ -48,12 +52,11 @@ def build(results: Results) -> tuple[Page, ...]:
     lead = (f"Of {plural(len(both), 'metric')} with values on several sources of each era, {len(then) or 'none'} agree "
             "with people on chatbots up to 2021: the 95 % interval of the mean lies above 0. On today’s models, "
             f"{sum(now.positive for now in then) or 'none'} of these do.")
+    known = {column: pair for column, pair in shown.items() if all(math.isfinite(mean.value) for mean in pair)}
+    best = {column for era in (0, 1) for column in sorted(known, key=lambda name: -known[name][era].value)[:MEANS]}
+    dots = [Dot(column_cell(index, column), then.value, then.low, then.high, now.value, now.low, now.high)
+            for column, (then, now) in known.items() if column in best or is_control(index, column)]
     return (Page(PATH, "What holds up on recent ratings", "Then and now", (
-        Section("picture", "", (means_picture(index, shown),)),
+        Section("picture", "", (dots_picture(dots, CAPTION, {"dot": CHALLENGE.title, "other": RECENT.title}, {}),)),
         Section("sources", "By source", (Prose(RULE), table, Prose(f"Every column: {FILE}", link=FILE)))),
         lead=lead, order=2),)
-
-
-def _mean_cell(mean: Mean) -> Cell:
-    interval = f"{number(mean.low, 2)} to {number(mean.high, 2)}" if mean.low == mean.low else ""
-    return number_cell(mean.value)._replace(small=interval)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
 from harness.results.causes import DIRTY
-from harness.results.rows import MetricEntry, Results, Run
+from harness.results.rows import Results, Run
 from leaderboard.blocks.cells import dataset_cell
 from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Section, Table
 from leaderboard.model import sentences
-from leaderboard.model.cost import Cost, costs
+from leaderboard.model.cost import costs
 from leaderboard.model.eras import parts
-from leaderboard.model.index import Column, Index, make_index, plural
+from leaderboard.model.index import Index, make_index, plural
 from leaderboard.model.questions import LEAST
 
 REPEAT = "Make the datasets available (their fingerprints are on their pages), then run in a checkout:"
@@ -137,18 +136,14 @@ def _skips(results: Results) -> tuple[Block, ...]:
 
 
 def _metrics(index: Index) -> Block:
-    eras = [(part.era.title, costs(part.results)) for part in parts(index.results)]
+    eras = parts(index.results)
     metrics = sorted(index.results.metrics, key=lambda entry: (entry.family, entry.name))
-
-    def cost(entry: MetricEntry, of_era: Mapping[Column, Cost]) -> Cell:
-        known = of_era.get((entry.name, next(iter(entry.columns), "")))
-        return Cell(sentences.seconds(known) if known else "")
-
     rows = ((Cell(entry.name, link=index.metric_paths[entry.name]), Cell(entry.family), Cell(entry.badge),
-             *(cost(entry, of_era) for _, of_era in eras), Cell(sentences.size(entry.parameters)),
+             *(Cell(sentences.seconds(costs(part.results)[entry.name])) for part in eras),
+             Cell(sentences.size(entry.parameters)),
              Cell(entry.signature, code=True)) for entry in metrics)
     return Table.of("metric-table", "Metrics of the run", (
         Heading("Metric", "stub"), Heading("Family"), Heading("System"),
-        *(Heading(f"Cost: {title}" if eras[1:] else "Cost", "number", "s per 1,000") for title, _ in eras),
+        *(Heading(f"Cost: {part.era.title}" if eras[1:] else "Cost", "number", "s per 1,000") for part in eras),
         Heading("Size", "number"), Heading("Signature", "code")), rows,
         folded=f"{plural(len(metrics), 'metric')} with signatures") if metrics else NONE

@@ -56,7 +56,7 @@ def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) ->
                                   if column[0] == entry.name and column not in declared)]
     firsts = [(first, max(rows, key=lambda row: row.value)) for part in parts(index.results)
               if (first := default(questions(part.results)))
-              and (rows := [row for column in columns if (row := first.row(column))])]
+              and (rows := [row for column in columns if (row := first.ranked.get(column))])]
     best = next(((row.metric, row.column) for _, row in firsts), columns[0] if columns else None)
     sections = [Section("card", "About", _card(index, entry, firsts))]
     if best is not None:
@@ -85,7 +85,7 @@ def _card(index: Index, entry: MetricEntry, firsts: Sequence[tuple[Question, Ran
                                 f"against {cells.number(control)}."))
         name = f"{index.labels[row.metric, row.column]}: " if len(entry.columns) > 1 else ""
         rank = f"{name}{row.rank} of {len(first.ranked)} ({rank_interval(row) or 'no interval'})"
-        ranks.append(("Rank", f"{rank} for {first.subject}: Spearman {row.value:.3f}{sentences.error(row.error)}"))
+        ranks.append(("Rank", f"{rank} for {first.subject}: Spearman {row.value:.3f}{sentences.error(row)}"))
     summary = sentences.about(index, (entry.name, ""))
     blocks.append(Facts.of(("Summary", summary), *ranks, *_facts(index, entry)))
     if entry.family != SCORE_FILE:
@@ -98,8 +98,6 @@ def _card(index: Index, entry: MetricEntry, firsts: Sequence[tuple[Question, Ran
 def _facts(index: Index, entry: MetricEntry) -> Iterator[tuple[str, Cell | str]]:
     is_link = entry.paper.startswith(("https://", "http://")) and not any(char.isspace() for char in entry.paper)
     eras, fitted = parts(index.results), ", ".join(sorted(entry.learned_on))
-    by_era = {part.era: cost for part in eras for column in entry.columns[:1]
-              if (cost := costs(part.results).get((entry.name, column)))}
     yield from (("Differences from the paper", line) for line in entry.departures)
     yield "Paper", Cell(entry.paper, link=entry.paper if is_link else "")
     yield "Family", entry.family
@@ -108,10 +106,10 @@ def _facts(index: Index, entry: MetricEntry) -> Iterator[tuple[str, Cell | str]]
     yield "Models", ", ".join(entry.models)
     yield from (("Pretrained on", line) for line in entry.pretrained_on)
     yield "Trained on", entry.trained_on
-    yield "Inputs", ", ".join(next((cost.inputs for cost in by_era.values()), ()))
-    for era, cost in by_era.items():
-        items = f"items ({era.systems})" if len(eras) > 1 else "items"
-        if seconds := sentences.seconds(cost):
+    yield "Inputs", ", ".join(costs(index.results)[entry.name].inputs)
+    for part in eras:
+        items = f"items ({part.era.systems})" if len(eras) > 1 else "items"
+        if seconds := sentences.seconds(costs(part.results)[entry.name]):
             yield "Cost", f"{seconds} s per 1,000 {items}, running alone, models loaded, inputs included"
     yield "Fitted on", f"ratings of {fitted}: its values there are shown but not ranked" if fitted else ""
     yield "Scope", SCOPES.get(entry.scope, entry.scope)
@@ -135,7 +133,7 @@ def _published(index: Index, columns: Sequence[Column]) -> tuple[str, tuple[Bloc
 
 def _columns(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
     def cell(question: Question, column: Column) -> Cell:
-        row = question.row(column)
+        row = question.ranked.get(column)
         return Cell(cells.MISSING, title="a value is missing") if row is None else cells.number_cell(
             row.value, shaded=True)._replace(small=f"rank {row.rank}")
 

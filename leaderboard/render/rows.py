@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from harness.results.files import filled
 from harness.results.rows import Results
-from leaderboard.model.boards import BOARDS
+from leaderboard.model.boards import title
 from leaderboard.model.changes import changes as compared
 from leaderboard.model.holds_up import means
 from leaderboard.model.index import STATISTIC, make_index, ordered, split_order
@@ -144,7 +144,7 @@ def _boards(results: Results) -> Iterator[dict[str, Any]]:
         boards[tuple(fields.pop(name) for name in BOARD)].append(fields)
     statistics = ordered(row.statistic for row in results.ranking)
     for key in sorted(boards, key=lambda key: (split_order(key[0]), key[1], key[2], statistics.index(key[3]))):
-        yield {**dict(zip(BOARD, key, strict=True)), "title": BOARDS.get(key[0], key[0]), "ranking": boards[key]}
+        yield {**dict(zip(BOARD, key, strict=True)), "title": title(key[0]), "ranking": boards[key]}
 
 
 def _json(value: object) -> str:

@@ -19,7 +19,7 @@ from leaderboard.blocks.boards import average_cells, averages, board_table, cost
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model import sentences, titles
 from leaderboard.model.boards import Board, overall_boards
-from leaderboard.model.cost import costs
+from leaderboard.model.cost import cost_of
 from leaderboard.model.eras import parts
 from leaderboard.model.index import Index, make_index, plural, real_alone
 from leaderboard.model.questions import default, questions
@@ -112,17 +112,16 @@ def _wrapped(value: str) -> str:
 def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
     """Show the averages of the first statistic under all rules, and those of the others under the first rule."""
     first, others = statistics[0], statistics[1:]
-    column_costs = {column: cost for column, cost in costs(index.results).items() if math.isfinite(cost.seconds)}
     more = averages(first)
     for board in others:
-        cells = average_cells(board, board.rules[0])
+        cells = average_cells(board, board.rule)
         more.append((Heading(statistic_title(board.statistic), "number"), {
             column: cell._replace(small="") for column, cell in cells.items()}))
     more += [(heading, {column: cell._replace(text=shortened(cell.text)) for column, cell in cells.items()})
              for heading, cells in letters(first)]
-    if column_costs.keys() & set(first.columns):
+    if any(math.isfinite(cost_of(index, column).seconds) for column in first.columns):
         more.append((Heading("s/1,000", "number"), {
-            column: cost_cell(column_costs.get(column)) for column in first.columns}))
+            column: cost_cell(cost_of(index, column)) for column in first.columns}))
     table = board_table(index, first, more, index.data(first.name))
     return replace(table, caption=f"{first.caption}, averages", headings=tuple(
         replace(heading, text=SHORT.get(heading.key, heading.text)) for heading in table.headings))
@@ -132,7 +131,7 @@ def _first_places(index: Index, board: Board) -> str:
     """State the firmness of the first place, and of the first among metrics not fitted on ratings if it differs."""
     lines = []
     for among, of_metrics in (("all", ""), ("unfitted", " of the metrics not fitted on ratings")):
-        places = index.firmness[board.name, board.rules[0], among]
+        places = index.firmness[board.name, board.rule, among]
         if places and (among == "all" or (places[0].metric, places[0].column) != board.columns[0]):
             name = index.labels[places[0].metric, places[0].column]
             lines.append(_wrapped(f"First{of_metrics}: {name}. {sentences.firmness(places)}"))

@@ -86,7 +86,7 @@ def of_leads(results: Results) -> Iterator[Verdict]:
     pool, asked = Pool.of(results), {question.name: question for question in questions(results)}
     for (name, _), answer in answers(results).items():
         if answer.lead and answer.following:
-            yield ("answer", asked[name].targets, asked[name].rules[0], answer.best, answer.following,
+            yield ("answer", asked[name].targets, asked[name].rule, answer.best, answer.following,
                    answer.lead.difference.established)
     for _, line in pooled(Selection(results, frozenset(pool.targets()))):
         lead = json.loads(line)

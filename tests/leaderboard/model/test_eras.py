@@ -33,7 +33,7 @@ def test_no_board_question_or_cost_spans_eras(mixed_eras: Results) -> None:
     for part in parts(mixed_eras):
         asked = questions(part.results)
         assert {era[dataset] for question in asked for dataset, _ in question.targets} == {part.era}
-        assert costs(part.results)["length", "length"].seconds == pytest.approx(10 if part.suffix else 1)
+        assert costs(part.results)["length"].seconds == pytest.approx(10 if part.suffix else 1)
 
 
 def test_each_era_has_its_own_front_page(mixed_eras: Results) -> None:

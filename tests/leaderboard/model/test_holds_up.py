@@ -43,7 +43,7 @@ def test_page_and_file_exist_if_real_data_of_both_eras_do(both: Results) -> None
     files = draw(both)
     page = files["holds-up.html"].decode()
     assert "Of 1 metric with values on several sources of each era, none agree" in page
-    assert page.count('<circle class="own"') == page.count('class="people-mark"') == 1
+    assert page.count('class="dot"') == page.count('class="other"') == page.count('class="other-span"') == 1
     assert 'href="holds-up.csv"' in page
     lines = {(line["era"], line["source"]): line["mean"] for line in csv.DictReader(io.StringIO(
         files["holds-up.csv"].decode()))}
