@@ -56,7 +56,8 @@ class Log:
 
     def refused(self, phase: str) -> tuple[Refused, ...]:
         """Return the files that were refused at receipt, with the time; refused team names are not public."""
-        return tuple(Refused(_refused(line["team"], number), (f"at receipt, {line['time']}: {'; '.join(line['why'])}",),
+        return tuple(Refused(_refused(line["team"], number),
+                             (f"when received, {line['time']}: {'; '.join(line['why'])}",),
                              public=_refused(submissions.UNNAMED, number) if line.get("team refused") else "")
                      for number, line in enumerate(self.lines, start=1)
                      if (line["event"], line["phase"]) == ("refused", phase))

@@ -125,7 +125,8 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> Li
 
 
 def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
-    return f"{len(refused)} refused{f', {len(at_receipt)} more at receipt' if at_receipt else ''}"
+    early = f" ({len(at_receipt)} when received)" if at_receipt else ""
+    return f"{len(refused) + len(at_receipt)} refused{early}"
 
 
 def shown(name: str) -> str:

@@ -23,7 +23,7 @@ RULES = {"dev": "by dataset: mean over datasets of the mean over their qualities
          "test": "by quality: mean over all qualities of all datasets",
          "borda": "Borda: competitors beaten, summed over all qualities"}
 KINDS = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human ratings",
-         "own": "the organisers' own ratings"}
+         "own": "ratings supplied with the challenge"}
 DECIMALS, TARGET_DECIMALS = 4, 3
 """Decimals of a value, and of a correlation on a target; targets.csv has all digits."""
 

@@ -37,7 +37,8 @@ from harness.run.correlate import shown_by
 from leaderboard import site
 from leaderboard.blocks.tables import Kind
 
-ROWS = 40  # printed rows of a table
+ROWS, COLUMNS = 40, 7
+"""Printed rows and columns of a table."""
 
 WIDTH = 100
 TERMINAL: dict[str, Kind] = {"team": "stub", "rank": "rank", "value": "number", "95 % of the rank": "text",
@@ -74,9 +75,12 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "init":
         folder = args.folder
         names = setup.init(folder, args.home, args.example)
-        print(f"{folder}: {len(names)} file{'s' * (len(names) > 1)}; the rules are in "
-              f"{folder / 'challenge.toml'}\nnext: edit data, ratings and rules; then harness challenge template, and "
-              f"validate, {shlex.quote(str(folder))}")
+        shipped = sorted(_shipped())
+        made = ("a copy of the shipped rules" if folder.resolve().name in shipped else
+                f"a new challenge on the bundled sample (rules are shipped only for {', '.join(shipped)})")
+        print(f"{folder}: {made}; the rules are in {folder / 'challenge.toml'}, {len(names)} "
+              f"file{'s' * (len(names) > 1)} in all\nnext: edit data, ratings and rules; then harness challenge "
+              f"template, and validate, {shlex.quote(str(folder))}")
         for rules in rulebook.phases(folder):
             if all(dataset.file.is_file() for dataset in rules.custom):
                 for dataset in ground.loaded(rules, args.home):
@@ -148,9 +152,13 @@ def _phases(folder: Path, args: argparse.Namespace) -> list[str]:
     return begun
 
 
+def _shipped() -> dict[str, Path]:
+    return {folder.name: folder for folder in rulebook.SHIPPED.iterdir() if folder.is_dir()}
+
+
 def _folder(path: Path) -> Path:
     """Find a challenge by its folder, else by the name of a shipped one."""
-    shipped = {folder.name: folder for folder in rulebook.SHIPPED.iterdir() if folder.is_dir()}
+    shipped = _shipped()
     if path.is_dir() and ((path / "challenge.toml").exists() or str(path) not in shipped):
         return path
     if str(path) in shipped:
@@ -229,12 +237,8 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
         report, exhibit = written.write(ranked, out / "ranking" / phase)
     print(f"{exhibit.title}: {exhibit.lead}")
     for grid in exhibit.grids:
-        if grid.name == "official":
-            _print_official(grid)
-        elif grid.name == "winners":
-            print("\n".join(f"{board}; {rule}: {first} ({value})" for board, rule, first, value, *_ in grid.rows))
-        elif rules.printed_only:
-            print("\n".join(f"{row[0]}, {row[1]}, {row[2]}: {row[5]} ({row[6]})" for row in grid.rows))
+        if rules.printed_only or grid.name == "official":
+            _print(grid)
     _refusals(ranked.refused if ranked else ())
     _notes(ranked.alike if ranked else ())
     print(f"written to {(out / 'ranking' / phase).resolve()}")
@@ -253,10 +257,11 @@ def _publish(report: Results, folder: Path, phase: str, title: str) -> None:
     print(f"leaderboard: {(folder / phase / 'challenge.html').resolve()}")
 
 
-def _print_official(grid: Grid) -> None:
-    """Print the rows and columns of the official table that fit in a terminal."""
-    columns = [index for index, name in enumerate(grid.head) if name in TERMINAL]
-    heads = [(grid.head[index], TERMINAL[grid.head[index]]) for index in columns]
-    print(table(grid.caption, heads, grid.data, [[row[index] for index in columns] for row in grid.rows[:ROWS]]))
+def _print(grid: Grid) -> None:
+    """Print the rows of a table, and the columns of an official one, that fit in a terminal."""
+    kept = [index for index, name in enumerate(grid.head) if grid.name != "official" or name in TERMINAL][:COLUMNS]
+    heads: list[tuple[str, Kind]] = [(grid.head[index], TERMINAL.get(grid.head[index], "words" if index else "stub"))
+                                     for index in kept]
+    print(table(grid.caption, heads, grid.data, [[row[index] for index in kept] for row in grid.rows[:ROWS]]))
     more = f"; {len(grid.rows) - ROWS} more rows" if len(grid.rows) > ROWS else ""
-    print(f"submissions and targets: {grid.name}.csv{more}")
+    print(f"all columns: {grid.name.replace(' ', '-').casefold()}.csv{more}")

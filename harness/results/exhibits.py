@@ -24,7 +24,8 @@ LARGEST = 16_000_000
 """Maximum bytes of an exhibit; the largest studies write a hundredth of it."""
 MOST = 100
 """Maximum rows of a heat map, so that a page stays under 2 MB."""
-MARKS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&.-])")
+MARKS = re.compile(r"[\\`*\[\]|~$#<>&]|(?<![^\W_])_|_(?![^\W_])")
+"""Signs that Markdown would read as more than themselves, even within a line."""
 
 
 def encoded(exhibit: Exhibit) -> bytes:
@@ -101,4 +102,4 @@ def _row(texts: Iterable[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    return MARKS.sub(r"\\\1", " ".join(text.split()))
+    return MARKS.sub(r"\\\g<0>", " ".join(text.split()))

@@ -22,7 +22,7 @@ def test_the_walk_through_of_the_tutorial_ends_in_pages(tmp_path: Path, monkeypa
     tutorial = (ROOT / "docs/tutorial-organiser.md").read_text()
     (block,) = re.findall(r"<!-- walk-through -->\n```sh\n(.*?)```", tutorial, re.DOTALL)
     printed = "".join(invoke(*shlex.split(line)[1:]).out for line in block.splitlines())
-    assert "5 accepted, 0 refused, 1 more at receipt" in printed
+    assert "5 accepted, 1 refused (1 when received)" in printed
     assert "note: development was to close on" in printed
     assert "note: second" not in printed
     root = tmp_path / "my-challenge"

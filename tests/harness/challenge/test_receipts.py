@@ -92,9 +92,9 @@ def test_files_are_taken_while_phase_and_quota_allow(root: Path, home: Path, sen
         ("alpha/1", at("01-05").date()), ("alpha/2", at("01-05").date()), ("gamma/1", at("01-07").date())]
     assert result.ground.targets == (("first", "overall"),)
     assert result.entries.entries[0].told == ()  # items of another phase are ignored
-    assert "0 refused, 5 more at receipt" in tables.exhibit(result).lead
+    assert "5 refused (5 when received)" in tables.exhibit(result).lead
     refused = tables.for_csv(result)["refused"][1:]
-    assert sum("at receipt, 2026-01-0" in str(reasons) for _, reasons in refused) == 4
+    assert sum("when received, 2026-01-0" in str(reasons) for _, reasons in refused) == 4
     assert not any("ALPHA" in str(name) for name, _ in refused)  # a refused team name is not published
 
 
