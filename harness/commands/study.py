@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import textwrap
 from pathlib import Path
@@ -66,8 +67,10 @@ def carry_out(name: str, request: StudyRequest, repeat: str) -> int:
     _print(findings)
     for failure in findings.failures:
         print(f"failed: {failure}", file=sys.stderr)
-    print(f"written to {folder.resolve()}: {', '.join(contents)}; "
-          "add it to the pages with `harness publish`", file=sys.stderr)
+    flag = "" if request.out == Path("results") else f" --out {shlex.quote(str(request.out))}"
+    run = "" if (request.out / "report").is_dir() else f"a run (`harness run{flag}`), then "
+    print(f"written to {folder.resolve()}: {', '.join(contents)}; to show it beside the metrics: {run}"
+          f"`harness publish{flag}`", file=sys.stderr)
     return 1 if findings.failures else 0
 
 
