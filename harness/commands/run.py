@@ -87,6 +87,9 @@ def run(args: argparse.Namespace) -> int:
 
 def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     (requested.out / LOG).unlink(missing_ok=True)
+    if requested.with_ and not requested.metric:
+        print(f"--with adds to all metrics, {len(plan.chosen)} in all; name some by --metric to run fewer",
+              file=sys.stderr)
     for line in _planned.requests(plan, work):
         print(line, file=sys.stderr)
     if not (requested.out / "site" / "index.html").exists():

@@ -16,6 +16,7 @@ from harness.run.plan import Plan, Selection
 from harness.run.settings import Settings, additional_statistics, command_line, home_folder
 from harness.run.workspace import Workspace, bytes_of, open_workspace
 from metrics import registry
+from metrics.external.libraries.evaluate import EvaluateModule
 from metrics.judges import spending
 from metrics.models.service import Choice
 
@@ -46,6 +47,9 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     if not (requested.dataset or requested.split):  # the bundled sample has no recent datasets
         made = dataclasses.replace(made, cards=tuple(
             card for card in made.cards if card.split != "recent" or store.note(home, card.name)))
+    for pick in made.chosen:
+        if isinstance(pick.metric, EvaluateModule) and not requested.dry_run:
+            pick.metric.check_field()
     work = open_workspace(made, home, requested.out, choice=choice(requested), requested=requested)
     if requested.reuse:
         reused = reuse.take(requested.reuse, made.chosen, selection.aggregations, work.models)

@@ -143,7 +143,7 @@ class Sampler:
             for future in done:
                 future.result()
             if waiting:
-                sys.stderr.write(f"{self.usage.judge}: {len(futures) - len(waiting)} of {len(futures)} questions done\n")
+                sys.stderr.write(f"{self.usage.judge}: {len(futures) - len(waiting)} of {len(futures)} done\n")
 
     def _reading(self, question: Question, sample: int) -> Reading:
         """Return the scores of one sample; missing qualities are taken from the next answer."""

@@ -17,7 +17,7 @@ import importlib.util
 import inspect
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -38,6 +38,8 @@ EXCUSED = (ValueError, ArithmeticError)
 
 RESPONSES = ("predictions", "data")
 """Names of the scored text: of measurements it is the data."""
+
+TRIAL = "Green tea, please.", ("Green tea, please.",)
 
 PLAIN = (bool, int, float, str, type(None))
 
@@ -83,6 +85,15 @@ class EvaluateModule:
             raise refused[0]
         return {self.card.name: column}
 
+    def check_field(self) -> None:
+        """Raise BadOption if the module's result for a trial text has no number of the requested name."""
+        try:
+            self._computed(*TRIAL)
+        except BadOption:
+            raise
+        except Exception:  # the module may need other texts; a run names the items
+            return
+
     def depends(self, models: Models) -> tuple[str, ...]:
         """Return the version of the library and the digest of the module's code."""
         version = importlib.metadata.version("evaluate")
@@ -103,10 +114,11 @@ class EvaluateModule:
         numbers = [self._computed(response, group) for group in groups]
         return over_references([-value if self.negated else value for value in numbers], self.references)
 
-    def _computed(self, response: str, references: tuple[str, ...]) -> float:
-        inputs: dict[str, Any] = {self.response: [response]}
+    def _computed(self, response: str, references: Iterable[str]) -> float:
+        response, *references = (text.encode("utf-8", "replace").decode() for text in (response, *references))
+        inputs: dict[str, Any] = {self.response: [response]}  # Arrow holds no lone surrogates
         if self.takes_lists is not None:
-            inputs["references"] = [list(references) if self.takes_lists else references[0]]
+            inputs["references"] = [references if self.takes_lists else references[0]]
         options = {name: value for name, default in self.arguments.items()
                    if (value := getattr(self, name)) != default}
         return self._picked(self.module().compute(**inputs, **options))

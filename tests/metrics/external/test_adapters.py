@@ -111,9 +111,11 @@ def test_the_field_picks_the_number(tmp_path: Path, home: Path) -> None:
     for result, field, expected in RESULTS:
         assert scored(f"evaluate:{script(tmp_path, f'return {result}')}{field}", ITEMS[:1], home) == [expected]
     for result, field, part in NO_NUMBER:
-        with pytest.raises(BadOption) as caught:
-            scored(f"evaluate:{script(tmp_path, f'return {result}')}{field}", ITEMS, home)
-        assert part in str(caught.value)
+        metric = registry.choose(f"evaluate:{script(tmp_path, f'return {result}')}{field}").metric
+        for call in (metric.check_field, lambda metric=metric: metric.score(ITEMS, Models(home))):
+            with pytest.raises(BadOption) as caught:
+                call()
+            assert part in str(caught.value)
 
 
 def test_the_arguments_of_a_module_are_options(tmp_path: Path, home: Path) -> None:
