@@ -83,7 +83,6 @@ class Composite:
         return "standard" if self.learns else "none"
 
     def made_of(self) -> tuple[Input, ...]:
-        """Return the inputs."""
         raise NotImplementedError
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:

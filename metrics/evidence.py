@@ -154,13 +154,9 @@ def find(name: str, inputs: Mapping[str, str], home: Path) -> Evidence:
     """
     user = sorted((home / "calibrations").glob("*.json"), key=lambda path: (not path.name.startswith(f"{name}-"), path))
     shipped = sorted(SHIPPED.glob(f"*/{FILE}"), key=lambda path: (path.parent.name != name, path))
-    complete = (evidence for path in (*user, *shipped) if set(inputs) <= set((evidence := read(path)).inputs))
-    best = None
-    for evidence in complete:
-        if not changed_inputs(evidence, inputs):
-            best = evidence
-            break
-        best = best or evidence
+    complete = [evidence for path in (*user, *shipped) if set(inputs) <= set((evidence := read(path)).inputs)]
+    best = next((evidence for evidence in complete if not changed_inputs(evidence, inputs)),
+                complete[0] if complete else None)
     if best is None:
         more = f" and {len(inputs) - SHOWN} more" if len(inputs) > SHOWN else ""
         raise MissingResource(f"no weights for a composition of {', '.join([*inputs][:SHOWN])}{more}: learn them with "
@@ -220,18 +216,14 @@ def text(name: str, evidence: Evidence) -> bytes:
     """Return the content of the file of evidence."""
     head = {"name": name, "card": evidence.card, "inputs": evidence.inputs, "signatures": evidence.signatures}
     lines = json.dumps(head, indent=1, ensure_ascii=False)[:-2]
-    rows = ",\n".join(json.dumps(_record(part), ensure_ascii=False) for part in evidence.parts)
+    rows = ",\n".join(json.dumps(part, ensure_ascii=False, default=_plain) for part in evidence.parts)
     return f'{lines},\n "datasets": [\n{rows}\n]}}\n'.encode()
 
 
-def _record(value: Any) -> Any:
-    """Return a value as JSON: numbers with six digits, NaN as null, of a symmetric matrix the lower half."""
-    if isinstance(value, np.ndarray) and value.ndim == 2:
-        return [_record(row[:number]) for number, row in enumerate(value)]
-    if isinstance(value, np.ndarray):
-        return [float(f"{number:.6g}") if np.isfinite(number) else None for number in value.tolist()]
-    if isinstance(value, tuple):
-        return [_record(entry) for entry in value]
+def _plain(value: Any) -> Any:
+    """Return a value for JSON: numbers with six digits, NaN as null, of a symmetric matrix the lower half."""
     if dataclasses.is_dataclass(value):
-        return {entry.name: _record(getattr(value, entry.name)) for entry in dataclasses.fields(value)}
-    return value
+        return {entry.name: getattr(value, entry.name) for entry in dataclasses.fields(value)}
+    if value.ndim == 2:
+        return [row[:number] for number, row in enumerate(value)]
+    return [float(f"{number:.6g}") if np.isfinite(number) else None for number in value.tolist()]

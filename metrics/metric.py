@@ -202,7 +202,6 @@ def as_metric(kind: Any) -> type[Metric]:
 
 
 def class_in(module: Any, name: str) -> type[Metric]:
-    """Return the metric of that name in a module."""
     for value in vars(module).values() if inspect.ismodule(module) else ():
         card = getattr(value, "card", None)
         if inspect.isclass(value) and isinstance(card, MetricCard) and card.name == name:
@@ -219,7 +218,6 @@ def variant(kind: type[Any], options: Iterable[tuple[str, Any, Any]] = (), **att
 
 
 def options(metric: Metric) -> dict[str, Any]:
-    """Return the options of a metric with their values."""
     return {field.name: getattr(metric, field.name) for field in dataclasses.fields(metric)}  # type: ignore[arg-type]
 
 

@@ -7,7 +7,6 @@ function of its text, so that a test knows what to expect whatever the order.
 
 import contextlib
 import hashlib
-import itertools
 import json
 import re
 import threading
@@ -211,18 +210,3 @@ def serving(script: Script = well, delay: float = 0.0, echo: bool = False) -> It
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-MISCHIEF = ("status 429 0.05", "status 500", "status 503", "garbage", "cut", "silent", "chatty", "beyond", "empty",
-            "longer", "prose", "well", "slow 2", "drip")
-
-
-def mischief() -> Script:
-    """Misbehave in every way in turn, at most three times per request, then answer well."""
-    turn, lock = itertools.cycle(MISCHIEF), threading.Lock()
-
-    def script(times: int) -> str:
-        with lock:
-            return next(turn) if times < 3 else "well"
-
-    return script

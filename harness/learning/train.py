@@ -240,7 +240,7 @@ def _fitted(plan: Training, data: TrainingData, tell: Callable[[str], None],
 
 def _reader(plan: Training, tell: Callable[[str], None]) -> Any:
     """Return the reader of texts, which keeps their vectors on disk; the encoder is loaded with the first text."""
-    from metrics.models.cache import PooledVectors
+    from metrics.models.text_table import PooledVectors
 
     def report(done: int, total: int, seconds: float) -> None:
         tell(f"{plan.learner.label}: {done:,} of {total:,} texts read, about "
@@ -280,6 +280,5 @@ def _digest(texts: Iterable[str]) -> str:
 
 
 def say(line: str) -> None:
-    """Print the progress of a training to stderr."""
     sys.stderr.write(line + "\n")
     sys.stderr.flush()

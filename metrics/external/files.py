@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 from benchmarks.errors import nearest
 from metrics.errors import BrokenPlugin, MetricError
@@ -93,7 +94,9 @@ def _in_folder(shown: str, folder: Path) -> type[Metric]:
     digest = _digest(root, top)
     if (folder, digest) not in _IMPORTED:
         _forget(shown, top, folder)
-        with _guarded(shown, root), _importable(root):
+        with _guarded(shown, root), tempfile.TemporaryDirectory() as nothing, mock.patch.multiple(
+                sys, path=[str(root), *sys.path], dont_write_bytecode=True, pycache_prefix=nothing):
+            importlib.invalidate_caches()
             module = importlib.import_module(module_name)
         kind = getattr(module, attribute, None)
         if kind is None:
@@ -141,21 +144,6 @@ def _checked(where: str, kind: Any) -> type[Metric]:
         return as_metric(kind)
     except MetricError as error:
         raise BrokenPlugin(f"{where}: {error}") from error
-
-
-@contextlib.contextmanager
-def _importable(root: Path) -> Iterator[None]:
-    """Import from a folder first, and not from cached bytecode."""
-    path, writes, prefix = list(sys.path), sys.dont_write_bytecode, sys.pycache_prefix
-    with tempfile.TemporaryDirectory() as nothing:
-        sys.path.insert(0, str(root))
-        sys.dont_write_bytecode, sys.pycache_prefix = True, nothing
-        importlib.invalidate_caches()
-        try:
-            yield
-        finally:
-            sys.path[:] = path
-            sys.dont_write_bytecode, sys.pycache_prefix = writes, prefix
 
 
 @contextlib.contextmanager

@@ -58,7 +58,6 @@ class SDiCoh(Trainable):
         return {"words": "" if self.words else "embeddings", "negatives": f"negatives-{self.negatives}"}
 
     def depends(self, models: Models) -> tuple[str, ...]:
-        """Return the identity of the file of word vectors."""
         return (f"vectors={models.identity('vectors', self.words)}",) if self.words else ()
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:

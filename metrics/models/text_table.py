@@ -1,15 +1,28 @@
-"""Vectors of a frozen encoder by text: the mean and the maximum of its token states, side by side."""
+"""Vectors of texts by a frozen encoder, the mean and the maximum of a text's token states side by side.
+
+    TextTable        those of a training or a scoring, by row
+    PooledVectors    those of very many texts, kept on disk as float16; several processes may write at once
+"""
 
 from __future__ import annotations
 
+import hashlib
+import time
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.storage.digested import Store, digest
+from benchmarks.storage.files import sweep
+from metrics.errors import MetricError
+from metrics.models.encoder import Encoder
 from metrics.models.memory import Vectors
 
+BLOCK = 32_768
+"""Number of texts that are sorted by length, encoded and stored at a time."""
 Rows: TypeAlias = npt.NDArray[np.intp]
 
 
@@ -33,7 +46,6 @@ class TextTable:
         return int(self.vectors.shape[1]) // 2
 
     def add(self, texts: Iterable[str]) -> None:
-        """Read the texts that the table lacks."""
         new = list(dict.fromkeys(text for text in texts if text not in self._rows and text.strip()))
         if new:
             self._rows |= {text: row for row, text in enumerate(new, len(self._rows))}
@@ -60,3 +72,58 @@ def padded(rows: Sequence[Rows]) -> Rows:
     for row, texts in enumerate(rows):
         filled[row, : len(texts)] = texts
     return filled
+
+
+class PooledVectors:
+    """Pooled token states of texts; `report` receives the texts read, the texts to read, and the seconds so far."""
+
+    def __init__(self, root: Path, encoder: Encoder,
+                 report: Callable[[int, int, float], None] = lambda done, total, seconds: None) -> None:
+        self.encoder = encoder
+        self._report = report
+        self._row = np.dtype([("key", "V16"), ("vectors", "<f2", 2 * encoder.width)])
+        self._rows: dict[bytes, tuple[Any, int]] = {}
+        self._folder = (
+            root / f"{encoder.weights.digest[:16]}-{encoder.weights.settings[:8]}-{encoder.machine.precision}")
+        sweep(self._folder)
+        self._store = Store(self._folder)
+        for name in self._store.files.names("", end=".rows"):
+            if self._store.verify(name):
+                self._open(name)
+
+    def __call__(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of the texts, float16: (texts, 2 · width); a killed run loses only its current block."""
+        keys = {text: _key(text) for text in texts}
+        missing, start = [text for text, key in keys.items() if key not in self._rows], time.perf_counter()
+        for first in range(0, len(missing), BLOCK):
+            block = missing[first : first + BLOCK]
+            self._put([keys[text] for text in block], self.encoder.means_and_maxima(block))
+            self._report(first + len(block), len(missing), time.perf_counter() - start)
+        pooled = np.empty((len(texts), 2 * self.encoder.width), np.float16)
+        for index, text in enumerate(texts):
+            vectors, row = self._rows[keys[text]]
+            pooled[index] = vectors[row]
+        return pooled  # type: ignore[return-value]
+
+    def _put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
+        """Write a file of new rows; MetricError if the disk is full or a number exceeds float16."""
+        rows = np.empty(len(keys), self._row)
+        rows["key"] = np.array(keys, "V16")
+        with np.errstate(over="ignore"):
+            rows["vectors"] = vectors
+        if np.isinf(rows["vectors"]).any():
+            raise MetricError(f"embeddings cannot be stored: {np.abs(vectors).max():.3g} is more than float16 holds")
+        try:
+            name = self._store.put(f"{digest(b''.join(keys))}.rows", rows.tobytes())
+        except OSError as error:
+            raise MetricError(f"embeddings cannot be stored in {self._folder}: {error.strerror}; free some disk "
+                              "space there") from error
+        self._open(name)
+
+    def _open(self, name: str) -> None:
+        rows = np.memmap(self._folder / name, self._row, "r")
+        self._rows |= {key: (rows["vectors"], row) for row, key in enumerate(rows["key"].tolist())}
+
+
+def _key(text: str) -> bytes:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()[:16]

@@ -154,18 +154,13 @@ def _from_hub(requested: str, home: Path, download: bool) -> Weights:
     card = catalogue.cards().get(name)
     if card and not card.hub:
         raise MissingResource(f"model {name!r} is not on this machine; {_hint(name, home)}")
-    repository = card.hub if card else name
-    try:
+    for get in (hub.snapshot, hub.fetch) if download else (hub.snapshot,):
         try:
-            folder = hub.snapshot(repository, revision)
+            folder = get(card.hub if card else name, revision)
             return _checked(name, folder, f"hub, commit {folder.name}")
-        except MissingResource:
-            if not download:
-                raise
-        folder = hub.fetch(repository, revision)
-        return _checked(name, folder, f"hub, commit {folder.name}")
-    except MissingResource as error:
-        raise MissingResource(f"{error}; {_hint(requested, home)}") from error
+        except MissingResource as error:
+            missing = error
+    raise MissingResource(f"{missing}; {_hint(requested, home)}") from missing
 
 
 def _checked(name: str, folder: Path, origin: str) -> Weights:

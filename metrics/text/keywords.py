@@ -102,7 +102,6 @@ def vocabulary(least: int = 10) -> list[str]:
 
 @functools.cache
 def shipped() -> Counts:
-    """Return the counts that come with this package."""
     content = gzip.decompress(COUNTS.read_bytes())
     first, *lines = content.decode().splitlines()
     words = (line.split("\t") for line in lines)

@@ -82,7 +82,6 @@ def fit(objective: Objective, recipe: Recipe, machine: Machine, seed: int, state
 
 
 def on_device(batch: Any, device: str) -> Any:
-    """Move all tensors of a batch to the device."""
     if isinstance(batch, Mapping):
         return {name: on_device(part, device) for name, part in batch.items()}
     if isinstance(batch, tuple | list):
@@ -167,7 +166,6 @@ class _Training:
         return evaluation
 
     def _take_step(self) -> torch.Tensor:
-        """Take a step; return its loss."""
         for group in self.optimizer.param_groups:
             group["lr"] = group["rate"] * share_of_rate(self.recipe, self.step)
         self.optimizer.zero_grad(set_to_none=True)
@@ -193,7 +191,6 @@ class _Training:
             return self.objective.loss(self.network, on_device(batch, self.device))
 
     def state(self) -> bytes:
-        """Return the state as bytes."""
         content = io.BytesIO()
         torch.save({
             "about": self.about, "step": self.step, "seconds": self.seconds,

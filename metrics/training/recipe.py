@@ -17,16 +17,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from metrics.metric import Trained, variant
-from metrics.training.data import Dialogues as Dialogues
-from metrics.training.data import Objective as Objective
-from metrics.training.data import Recipe as Recipe
-from metrics.training.data import Split as Split
-from metrics.training.data import TrainingData as TrainingData
-from metrics.training.data import check_parts as check_parts
+from metrics.training.data import Dialogues, Objective, Recipe, Split, TrainingData, check_parts
 
 if TYPE_CHECKING:
     from metrics.models.scorer import Scorer
     from metrics.models.service import Models
+
+__all__ = ["Dialogues", "Objective", "Recipe", "Split", "Trainable", "TrainingData", "check_parts"]
 
 
 class Trainable(Trained):

@@ -26,9 +26,8 @@ from benchmarks.dataset import Utterance
 from benchmarks.errors import BenchmarkError
 from harness.results.cache import Cache
 from metrics.graph.dynaeval.dialogues import PERTURBATIONS, Negatives, Turns, usable, worse
-from metrics.models.cache import PooledVectors
 from metrics.models.service import Models
-from metrics.models.text_table import TextTable
+from metrics.models.text_table import PooledVectors, TextTable
 from metrics.training.recipe import Recipe, TrainingData
 
 Scores = npt.NDArray[np.float64]

@@ -74,7 +74,6 @@ class Isolated:
         return columns
 
     def depends(self, _models: Models) -> tuple[str, ...]:
-        """Return the digests of the folder and of its environment."""
         return self.identity
 
 

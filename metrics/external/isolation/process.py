@@ -66,7 +66,6 @@ class Process:
         raise SKIPS[kind](message) if kind in SKIPS else WorkerFailed(f"{self.name}: {kind:.80}: {message}")
 
     def close(self) -> None:
-        """Close its input, let it end by itself, then kill it."""
         if self._child is not None and self.alive:
             with contextlib.suppress(OSError, subprocess.TimeoutExpired):
                 self._stdin.close()

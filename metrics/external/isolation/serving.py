@@ -74,7 +74,6 @@ def scores(answer: Mapping[str, Any]) -> tuple[dict[str, Column], set[tuple[str,
 
 
 def description(answer: Mapping[str, Any]) -> Description:
-    """Read the answer to `describe`."""
     if answer.get("protocol") != PROTOCOL:
         raise Refused(f"it speaks protocol {answer.get('protocol')!r:.40}, and this is {PROTOCOL}")
     listed = value_of(tuple[Mapping[str, Any], ...], answer.get("options", []), "its options")

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest import mock
 
 import numpy as np
 
@@ -227,13 +228,12 @@ def _offline() -> Iterator[None]:
         import evaluate
         from evaluate import config
 
-    before, level = config.HF_EVALUATE_OFFLINE, evaluate.logging.get_verbosity()
-    config.HF_EVALUATE_OFFLINE = True
+    level = evaluate.logging.get_verbosity()
     evaluate.logging.set_verbosity_error()
     try:
-        yield
+        with mock.patch.object(config, "HF_EVALUATE_OFFLINE", True):
+            yield
     finally:
-        config.HF_EVALUATE_OFFLINE = before
         evaluate.logging.set_verbosity(level)
 
 

@@ -98,11 +98,9 @@ class Judge(Prompted):
         return {row: prompt.questions(self.prompt, item) for row, item in enumerate(items) if self.takes(item)}
 
     def estimate(self, items: Sequence[Item], models: Models) -> Estimate:
-        """Estimate the requests that scoring these items would send."""
         return self._sampler(models).estimate(_distinct(self.questions(items)))
 
     def stored(self, question: Question, models: Models) -> list[Answer]:
-        """Return the stored answers to a question."""
         return self._sampler(models).stored(question)
 
     def read(self, questions: Sequence[Question], models: Models) -> list[list[Reading]]:

@@ -53,7 +53,6 @@ class ScoresOfFile:
         return columns
 
     def depends(self, models: Models) -> tuple[str, ...]:
-        """Return the digest of the file."""
         return f"asked={self.card.name}", f"sha256={self.digest[:12]}"
 
     def _column(self, ids: Sequence[str], scores: Mapping[str, float]) -> Column:

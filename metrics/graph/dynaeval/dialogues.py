@@ -40,7 +40,6 @@ class Turns(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        """The text of each utterance."""
         return [turn.text for turn in self.utterances]
 
 

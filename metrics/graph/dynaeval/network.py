@@ -10,10 +10,10 @@ relations. Dialogues of like length are read together. N are the utterances of a
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -42,18 +42,6 @@ def recurrent(lstm: Any, utterances: Any, which: Any) -> Any:
     packed = pack_padded_sequence(dense, present.sum(1).cpu(), batch_first=True, enforce_sorted=False)
     states, _ = pad_packed_sequence(lstm(packed)[0], batch_first=True)
     return states[present]
-
-
-@contextlib.contextmanager
-def _own_temporary_folder() -> Iterator[None]:
-    """Delete the source files that torch-geometric writes for a layer, imports and leaves behind."""
-    before = tempfile.tempdir
-    with tempfile.TemporaryDirectory() as folder:
-        tempfile.tempdir = folder
-        try:
-            yield
-        finally:
-            tempfile.tempdir = before
 
 
 class DialogueNetwork(Architecture):
@@ -135,7 +123,8 @@ class DialogueGraph(DialogueNetwork, name="dialogue-graph"):
                             dropout=dropout if layers > 1 else 0.0)
         states = 2 * hidden
         self.alike = nn.Linear(states, states, bias=False)
-        with _own_temporary_folder():
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(tempfile, "tempdir", folder):
+            # torch-geometric writes the source of a layer there, imports it and leaves it behind
             self.relational = RelationalConvolution(states, size, 2 * speakers * speakers + 1, bool(lift))
             self.convolution = GraphConv(size, size) if lift else GraphConvolution(size, size)
         self.dropout = nn.Dropout(dropout)

@@ -20,11 +20,12 @@ import numpy.typing as npt
 
 from metrics.errors import BadOption
 from metrics.graph.grade import concepts
-from metrics.models.cache import PooledVectors
 from metrics.models.encoder import Encoder
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
+from metrics.models.text_table import PooledVectors
 from metrics.text import keywords
+from metrics.text.similarity import unit
 from metrics.text.topic_graph import Graph, Hops, Nodes
 
 Keywords: TypeAlias = tuple[str, ...]
@@ -50,7 +51,6 @@ class TopicSource:
 
     @property
     def width(self) -> int:
-        """The width of a term's vector."""
         return int(self.read([]).shape[1])
 
     def features(self, words: Sequence[str]) -> Vectors:
@@ -156,7 +156,7 @@ def depends(models: Models, graph: str, vectors: str = "") -> tuple[str, ...]:
 def of_encoder(models: Models, name: str) -> Read:
     """Return the reader of an encoder's mean vectors of terms, which are kept in the home."""
     vectors = _pooled(models.home / "graphs", models.encoder(name))
-    return lambda texts: _unit(vectors(texts)[:, :vectors.encoder.width])
+    return lambda texts: unit(vectors(texts)[:, :vectors.encoder.width].astype(np.float32))
 
 
 @functools.lru_cache(maxsize=1)
@@ -173,13 +173,7 @@ def of_file(models: Models, name: str) -> Read:
         known = vectors.of([whole] if whole in vectors else term.split())
         return np.asarray(known.mean(axis=0)) if len(known) else np.zeros(vectors.width, np.float32)
 
-    return lambda texts: _unit(np.array([look_up(text) for text in texts], np.float32).reshape(-1, vectors.width))
-
-
-def _unit(vectors: Vectors) -> Vectors:
-    dense = np.asarray(vectors, dtype=np.float32)
-    length = np.sqrt(np.einsum("nw,nw->n", dense, dense))[:, None]
-    return np.asarray(dense / np.maximum(length, np.float32(1e-6)))
+    return lambda texts: unit(np.array([look_up(text) for text in texts], np.float32).reshape(-1, vectors.width))
 
 
 def _mean(table: Vectors, rows: Nodes) -> Vectors:

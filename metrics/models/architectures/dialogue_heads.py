@@ -136,7 +136,6 @@ class TokenTable:
         self.tokens: dict[str, list[int]] = {}
 
     def add(self, texts: Iterable[str]) -> None:
-        """Tokenize the texts that the table lacks."""
         new = list(dict.fromkeys(text for text in texts if text not in self.tokens))
         self.tokens |= zip(new, self._tokenizer.plain(new), strict=True)
 

@@ -313,14 +313,6 @@ def test_impossible_settings_are_refused(table: str, message: str, tmp_path: Pat
 CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "control"}
 
 
-def test_a_description_has_options_of_every_kind() -> None:
-    card, options, _ = description({"protocol": 2, "card": CARD, "environment": ["perl==5"], "options": [
-        {"name": "n", "type": "int", "default": 1}, {"name": "x", "type": "float", "default": 1},
-        {"name": "w", "choices": ["a", "b"], "default": "b"}, {"name": "f", "type": "file", "default": ""}]})
-    assert [default for _, _, default in options] == [1, 1.0, "b", ""]
-    assert (card.columns, card.levels) == (("words",), ("turn",))
-
-
 @pytest.mark.parametrize(("change", "message"), [
     ({"protocol": 1}, "speaks protocol 1, and this is 2"),
     ({"card": None}, "its card: should be an object"),

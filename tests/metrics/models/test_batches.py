@@ -27,15 +27,6 @@ def test_each_text_is_in_one_batch_within_the_budget(lengths: list[int], budget:
     assert all(len({lengths[position] for position in batch}) == 1 for batch in batches if even or batch.size == 1)
 
 
-@pytest.mark.parametrize(("lengths", "budget", "even", "expected"), [
-    ([], 10, False, []), ([3], 1, False, [[0]]), ([5, 5, 5], 10, False, [[0, 1], [2]]),
-    ([1, 9, 2], 10, False, [[1], [2, 0]]),  # 9 leaves no room for a second; 2 and 1 take 2 × 2
-    ([1, 9, 2], 10, True, [[1], [2], [0]]), ([0, 0], 1, False, [[0], [1]]),
-])
-def test_batches_worked_by_hand(lengths: list[int], budget: int, even: bool, expected: list[list[int]]) -> None:
-    assert [batch.tolist() for batch in cut(lengths, budget, even)] == expected
-
-
 def memory_of(tokens: int, lengths: Sequence[int]) -> tuple[Forward[int], list[int]]:
     """A device on which a batch of more tokens fails, and the tokens of the batches that it computed."""
     computed: list[int] = []

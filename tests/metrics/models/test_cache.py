@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from benchmarks.storage.files import Files
 from metrics.errors import MetricError
-from metrics.models import cache as module
-from metrics.models.cache import PooledVectors
+from metrics.models import text_table as module
 from metrics.models.memory import ENTRY, Memory, Vectors
 from metrics.models.reading import READING
 from metrics.models.service import Choice, Models
+from metrics.models.text_table import PooledVectors
 from tests import tiny
 
 
