@@ -98,11 +98,8 @@ def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: Input
 def _alike(table: InputScores) -> InputScores:
     """Return the correlations among the inputs; 0 for a constant one."""
     filled = np.where(np.isfinite(table), table, _each(np.nanmean, table)[:, None])
-    centred = filled - filled.mean(axis=1, keepdims=True)
-    norms = np.sqrt((centred * centred).sum(axis=1))
-    unit = centred / np.where(norms > 0, norms, 1)[:, None]
-    alike: InputScores = unit @ unit.T
-    return alike
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.nan_to_num(np.atleast_2d(np.corrcoef(filled)))
 
 
 def _each(of: Callable[[Vector], float], table: InputScores) -> Vector:

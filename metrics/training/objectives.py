@@ -2,6 +2,7 @@
 
     contrast     right readings above wrong ones: cross entropy, or a ranking with the recipe's margin
     labelled     cross entropy against labels from 0 to 1
+    classified   cross entropy against classes
     rated        square error against ratings
     retrieval    the own response among those of the batch, and the own context
 
@@ -32,7 +33,8 @@ def total(data: TrainingData, examples: Split, network: Mapping[str, Any]) -> Ob
     """Return the sum of the recipe's losses on the examples, for its architecture with further arguments."""
     check_parts("examples", *examples)
     built(data, **network)
-    losses = {"contrast": contrast, "labelled": labelled, "rated": rated, "retrieval": retrieval}
+    losses = {"contrast": contrast, "labelled": labelled, "classified": classified, "rated": rated,
+              "retrieval": retrieval}
     first, *others = (losses[name](data, examples) for name in data.recipe.losses)
     return sum(others, first)
 
@@ -73,6 +75,15 @@ def labelled(data: TrainingData, examples: Split) -> Objective:
         return {"on their side of one half": (network(*inputs) > 0) == (labels > 0.5)}
 
     return _valued(data, examples, functional.binary_cross_entropy_with_logits, hits)
+
+
+def classified(data: TrainingData, examples: Split) -> Objective:
+    """Fit classes, numbered from 0, by cross entropy."""
+    def hits(network: Any, batch: Any) -> Mapping[str, Any]:
+        inputs, classes = batch
+        return {"of the right class": network(*inputs).argmax(-1) == classes}
+
+    return _valued(data, examples, lambda logits, classes: functional.cross_entropy(logits, classes.long()), hits)
 
 
 def rated(data: TrainingData, examples: Split) -> Objective:

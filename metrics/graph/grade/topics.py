@@ -9,10 +9,8 @@ A node's features are (3, width): its own vector and the means of those of its f
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +18,6 @@ import numpy.typing as npt
 
 from metrics.errors import BadOption
 from metrics.graph.grade import concepts
-from metrics.models.encoder import Encoder
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
 from metrics.models.text_table import PooledVectors
@@ -155,13 +152,9 @@ def depends(models: Models, graph: str, vectors: str = "") -> tuple[str, ...]:
 
 def of_encoder(models: Models, name: str) -> Read:
     """Return the reader of an encoder's mean vectors of terms, which are kept in the home."""
-    vectors = _pooled(models.home / "graphs", models.encoder(name))
+    encoder = models.encoder(name)
+    vectors = models.once(("pooled", encoder.weights.identity), lambda: PooledVectors(models.home / "graphs", encoder))
     return lambda texts: unit(vectors(texts)[:, :vectors.encoder.width].astype(np.float32))
-
-
-@functools.lru_cache(maxsize=1)
-def _pooled(root: Path, encoder: Encoder) -> PooledVectors:
-    return PooledVectors(root, encoder)
 
 
 def of_file(models: Models, name: str) -> Read:

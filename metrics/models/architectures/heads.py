@@ -229,13 +229,14 @@ class Likeness(PairHead, name="likeness"):
     def __init__(self, width: int, size: int = 96, hidden: int = 96, dropout: float = 0.2, outputs: int = 1,
                  between: Callable[[], nn.Module] = nn.ReLU) -> None:
         super().__init__()
+        self.outputs = outputs
         self.down = nn.Linear(2 * width, size)
         self.layers = nn.Sequential(nn.Linear(4 * size + 1, hidden), between(), nn.Dropout(dropout),
                                     nn.Linear(hidden, outputs))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, reference: Any, reply: Any) -> Any:
-        reference = reference[:, 0] if reference.ndim > reply.ndim else reference
+        reference = reference[:, 0]
         g, r = (torch.tanh(self.down(self.dropout(standard(side)))) for side in (reference, reply))
         cosine = (means(reference) * means(reply)).sum(-1, keepdim=True)
         return self.layers(torch.cat([g, r, (g - r).abs(), g * r, cosine], dim=-1)).squeeze(-1)

@@ -138,7 +138,7 @@ def test_a_judge_of_inference_learns(tmp_path: Path, rng: np.random.Generator) -
         known[f"h{number}"] = {"entailment": vector, "contradiction": -vector}.get(label, rng.normal(size=16))
         turns = tuple(Utterance("A", f"{side}{number}") for side in "ph")
         labelled.append(Dialogue(str(number), "toy", "train", turns, {"label": label}))
-    data = TrainingData({"toy": corpus(*labelled)}, Models(tmp_path), seed=0)
+    data = TrainingData({"toy": corpus(*labelled)}, Models(tmp_path), seed=0, read=read)
     judge = judges.inference(data, TextTable(known, read))
     assert judge is not None
     assert judge.accuracy > 0.8
