@@ -99,7 +99,7 @@ def _alike(table: InputScores) -> InputScores:
     """Return the correlations among the inputs; 0 for a constant one."""
     filled = np.where(np.isfinite(table), table, _each(np.nanmean, table)[:, None])
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.nan_to_num(np.atleast_2d(np.corrcoef(filled)))
+        return np.asarray(np.nan_to_num(np.atleast_2d(np.corrcoef(filled))))
 
 
 def _each(of: Callable[[Vector], float], table: InputScores) -> Vector:
