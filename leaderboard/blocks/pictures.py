@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
 from harness.results.decision_rows import VoteCount
 from harness.results.power import Power
 from harness.results.rows import Example
-from leaderboard.blocks import cells
-from leaderboard.blocks.tables import Block, Cell, Dots, Facts, Picture
+from leaderboard.blocks.tables import Block, Cell, Facts, Picture
 from leaderboard.model import sentences, titles
 from leaderboard.model.cost import cost_of
 from leaderboard.model.index import Column, Index
 from leaderboard.model.questions import Question
 
 RATERS = {"rater": "one rater against the others", "limit": "limit from rater noise"}
-"""Marks of a picture of dots, and their meanings."""
+"""Marks of dots, and their meanings."""
 INTERVALS = "Spearman correlation with 95 % intervals, which treat items as independent."
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, FLOOR = 720, 300, 44, 620, 14, 262
 NEAR = (90, 13)
@@ -26,55 +25,6 @@ NEAR = (90, 13)
 CHEAPEST = 0.01
 """Smaller costs are drawn here."""
 STRIP, EDGE, LOW = 400, 12, 140
-
-
-class Dot(NamedTuple):
-    """A line of a picture of dots: a value and another one, with their intervals, NaN if unknown.
-
-    `kind` is the class of the value: a dot, or the square of a printed value, which is not from this run.
-    """
-
-    name: Cell
-    value: float
-    low: float = math.nan
-    high: float = math.nan
-    other: float = math.nan
-    other_low: float = math.nan
-    other_high: float = math.nan
-    kind: str = "dot"
-
-
-def dots_picture(lines: Sequence[Dot], caption: str, keys: Mapping[str, str],
-                 marks: Mapping[str, tuple[float, float]]) -> Dots:
-    """Draw correlations as dots on one axis, over the known marks, each from its low to its high end."""
-    lowest = min((number for line in lines for number in (line.value, line.low, line.other, line.other_low)
-                  if math.isfinite(number)), default=0.0)
-    low = -0.1 if lowest >= -0.1 else -0.5
-    height = 10 * len(lines)
-
-    def across(value: float) -> int:
-        return round(1000 * (min(max(value, low), 1.0) - low) / (1 - low))
-
-    known = {"zero": (0.0, 0.0), **{kind: ends for kind, ends in marks.items() if math.isfinite(ends[0])}}
-    parts = [f'<path class="{kind}" d="M{across(start)} 0H{across(end)}V{height}H{across(start)}z"/>'
-             for kind, (start, end) in known.items()]
-    for number, line in enumerate(lines):
-        y = 10 * number + 5
-        apart = 2 if math.isfinite(line.other_low) else 0  # two intervals would cover each other
-        parts += [f'<path class="{kind}" d="M{across(start)} {level}H{across(end)}"/>'
-                  for kind, start, end, level in (
-                      ("span", line.low, line.high, y - apart),
-                      ("other-span", line.other_low, line.other_high, y + apart),
-                      (line.kind, line.value, line.value, y - apart),
-                      ("other", line.other, line.other, y + apart)) if math.isfinite(start)]
-    values = [cells.number(line.value, 2) for line in lines]
-    words = "; ".join(f"{line.name.text} {value}{f' ({cells.number(line.other, 2)})' * math.isfinite(line.other)}"
-                      for line, value in zip(lines, values, strict=True))
-    text = f"{caption} {words}" + (f". In parentheses: {keys['other']}" if "other" in keys else "")
-    ticks = tuple(f"{step / 5:g}".replace("-", "−") for step in range(0 if low == -0.1 else -2, 6))
-    svg = _svg("dots-plot", f'viewBox="0 0 1000 {height}" preserveAspectRatio="none"', text, parts)
-    return Dots(svg, text, caption, tuple(line.name for line in lines), tuple(values), ticks,
-                tuple((kind, words) for kind, words in keys.items() if kind not in marks or kind in known))
 
 
 def cost_picture(index: Index, question: Question, columns: Sequence[Column]) -> Picture | None:

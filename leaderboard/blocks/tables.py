@@ -6,9 +6,13 @@ relative to the root of the site.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
+
+from harness.results.exhibits import number
 
 Mark: TypeAlias = Literal["best", "second", "weak"]
 """Weak: not significantly different from no correlation (p >= 0.05)."""
@@ -120,17 +124,51 @@ class Picture:
     caption: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Dots(Picture):
-    """A picture of dots on one axis: `svg` is drawn between the names and the values of its lines.
+class Dot(NamedTuple):
+    """A line of a picture of dots: a value and another one, with their intervals, NaN if unknown.
 
-    `keys` are the classes of its marks with their meanings.
+    `kind` is the class of the value: a dot, or the square of a printed value, which is not from this run.
     """
 
-    names: tuple[Cell, ...] = ()
-    values: tuple[str, ...] = ()
-    ticks: tuple[str, ...] = ()
-    keys: tuple[tuple[str, str], ...] = ()
+    name: Cell
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    other: float = math.nan
+    other_low: float = math.nan
+    other_high: float = math.nan
+    kind: str = "dot"
+
+
+@dataclass(frozen=True)
+class Dots:
+    """Correlations as dots on one axis, over marks from a low to a high end; `keys` are the meanings of classes."""
+
+    lines: Sequence[Dot]
+    caption: str
+    keys: Mapping[str, str]
+    marks: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    @cached_property
+    def start(self) -> float:
+        """Return the value at the left end of the axis."""
+        ends = (value for line in self.lines for value in (line.value, line.low, line.other, line.other_low))
+        return -0.5 if any(value < -0.1 for value in ends) else -0.1
+
+    @property
+    def ticks(self) -> list[str]:
+        return [number(step / 5, 1 if step % 5 else 0) for step in range(-2 if self.start == -0.5 else 0, 6)]
+
+    def across(self, value: float) -> int:
+        """Return the position of a value on the axis, from 0 to 1000."""
+        return round(1000 * (min(max(value, self.start), 1.0) - self.start) / (1 - self.start))
+
+    @property
+    def text(self) -> str:
+        """Describe the picture: the values, the other ones in parentheses."""
+        words = "; ".join(f"{line.name.text} {number(line.value)}"
+                          + (f" ({number(line.other)})" if math.isfinite(line.other) else "") for line in self.lines)
+        return f"{self.caption} {words}" + (f". In parentheses: {self.keys['other']}" if "other" in self.keys else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +182,7 @@ class Ask:
     people: str
 
 
-Block: TypeAlias = Table | Facts | Prose | Picture | Ask
+Block: TypeAlias = Table | Facts | Prose | Picture | Dots | Ask
 
 
 @dataclass(frozen=True, slots=True)

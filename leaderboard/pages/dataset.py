@@ -19,13 +19,11 @@ from leaderboard.blocks.decisions import best, by_target, decision_table, limits
 from leaderboard.blocks.pictures import (
     INTERVALS,
     RATERS,
-    Dot,
-    dots_picture,
     example_blocks,
     power_picture,
     vote_picture,
 )
-from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Row, Section, Table, numeric
+from leaderboard.blocks.tables import Block, Cell, Dot, Dots, Facts, Heading, Page, Prose, Row, Section, Table, numeric
 from leaderboard.model.index import ONE_RATER, Column, Index, main_quality, make_index
 from leaderboard.model.questions import LIMIT, equals, rater_limit
 
@@ -82,7 +80,7 @@ def _best(index: Index, entry: DatasetEntry) -> Iterator[Section]:
     one_rater, limit = (index.rater_agreement(target, method) for method in (ONE_RATER, LIMIT))
     length = index.correlation(target, columns[CONTROL]) if CONTROL in columns else None
     if rows:
-        yield Section("best", f"The best metrics: {target[1]}", (dots_picture(
+        yield Section("best", f"The best metrics: {target[1]}", (Dots(
             [Dot(column_cell(index, column), row.value, row.low, row.high) for column, row in rows],
             INTERVALS, {**RATERS, "length": "length of the reply"}, {
                 "rater": (one_rater, one_rater), "limit": (rater_limit(limit), rater_limit(limit)),

@@ -10,8 +10,7 @@ from harness.results import heat_maps
 from harness.results.item_scores import slug
 from harness.results.rows import Exhibit, Grid, Results
 from leaderboard.blocks.cells import column_cell
-from leaderboard.blocks.pictures import Dot, dots_picture
-from leaderboard.blocks.tables import Cell, Dots, Heading, Page, Picture, Prose, Section, Table
+from leaderboard.blocks.tables import Cell, Dot, Dots, Heading, Page, Picture, Prose, Section, Table
 from leaderboard.model.index import Index, make_index
 
 NUMBER = re.compile(r"[−-]?\d+(\.\d+)?(e[−-]?\d+)?")
@@ -71,7 +70,7 @@ def _picture(grid: Grid, index: Index) -> Iterator[Dots]:
     if grid.head[:2] == BESIDE_PRINT:
         lines = [Dot(_name(grid, row, index), float(row[2].replace("−", "-")),
                      kind="dot" if row[1] == THIS_RUN else "printed") for row in grid.rows]
-        yield dots_picture(lines, f"Spearman correlation, {grid.head[2]}.", {"dot": THIS_RUN, "printed": PRINTED}, {})
+        yield Dots(lines, f"Spearman correlation, {grid.head[2]}.", {"dot": THIS_RUN, "printed": PRINTED})
 
 
 def _table(grid: Grid, anchor: str, index: Index) -> Table:

@@ -6,8 +6,7 @@ import math
 
 from harness.results.rows import Results
 from leaderboard.blocks.cells import MISSING, column_cell, interval, number_cell
-from leaderboard.blocks.pictures import Dot, dots_picture
-from leaderboard.blocks.tables import Cell, Heading, Page, Prose, Row, Section, Table
+from leaderboard.blocks.tables import Cell, Dot, Dots, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model.eras import CHALLENGE, RECENT, parts
 from leaderboard.model.holds_up import Mean, means, sources
 from leaderboard.model.index import Column, make_index, plural
@@ -57,6 +56,6 @@ def build(results: Results) -> tuple[Page, ...]:
     dots = [Dot(column_cell(index, column), then.value, then.low, then.high, now.value, now.low, now.high)
             for column, (then, now) in known.items() if column in best or is_control(index, column)]
     return (Page(PATH, "What holds up on recent ratings", "Then and now", (
-        Section("picture", "", (dots_picture(dots, CAPTION, {"dot": CHALLENGE.title, "other": RECENT.title}, {}),)),
+        Section("picture", "", (Dots(dots, CAPTION, {"dot": CHALLENGE.title, "other": RECENT.title}),)),
         Section("sources", "By source", (Prose(RULE), table, Prose(f"Every column: {FILE}", link=FILE)))),
         lead=lead, order=2),)

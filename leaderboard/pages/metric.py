@@ -14,8 +14,8 @@ from harness.results.rows import ItemScores, MetricEntry, QualityEntry, RankingR
 from harness.statistics.coefficients import spearmans, with_control_held
 from leaderboard.blocks import cells
 from leaderboard.blocks.boards import CONTROL, control_value
-from leaderboard.blocks.pictures import INTERVALS, Dot, dots_picture, example_blocks
-from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Row, Section, Table, numeric
+from leaderboard.blocks.pictures import INTERVALS, example_blocks
+from leaderboard.blocks.tables import Block, Cell, Dot, Dots, Facts, Heading, Page, Prose, Row, Section, Table, numeric
 from leaderboard.model import sentences
 from leaderboard.model.boards import rank_interval
 from leaderboard.model.cost import costs
@@ -157,8 +157,8 @@ def _picture(index: Index, column: Column, of_column: str) -> Iterator[Section]:
                  typical.get(target, math.nan)) for target in ((entry.name, quality.name) for entry, quality in rated)
              if (row := index.correlation(target, column)) and has_value(row)]
     if lines:
-        yield Section("picture", f"Correlation with people{of_column}", (dots_picture(
-            lines, INTERVALS, {"other": "median of all metrics, of each its best column"}, {}),))
+        yield Section("picture", f"Correlation with people{of_column}", (Dots(
+            lines, INTERVALS, {"other": "median of all metrics, of each its best column"}),))
 
 
 @once

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import markupsafe
 
+from harness.results.exhibits import number
 from leaderboard.blocks.tables import Entry, Page
 from leaderboard.escaping import visible
 
@@ -26,12 +27,12 @@ BREAKS = re.compile(r"[_\[+:,=]")
 def html(page: Page, menu: Sequence[Entry], scripts: Sequence[str], note: str = "",
          foot: Sequence[tuple[str, str]] = ()) -> bytes:
     """Render a page with the menu, its scripts, a note at the top, and texts with links in the footer."""
-    template = _templates().get_template("page.html")
+    template = templates().get_template("page.html")
     return template.render(page=page, menu=menu, scripts=scripts, policy=POLICY, banner=note, foot=foot).encode()
 
 
 @functools.cache
-def _templates() -> jinja2.Environment:
+def templates() -> jinja2.Environment:
     import jinja2
 
     def visible_text(value: object) -> object:
@@ -49,5 +50,5 @@ def _templates() -> jinja2.Environment:
     env = jinja2.Environment(loader=jinja2.PackageLoader("leaderboard"), autoescape=True, trim_blocks=True,
                              lstrip_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined,
                              finalize=visible_text)
-    env.filters |= {"href": href, "breakable": breakable, "drawing": drawing}
+    env.filters |= {"href": href, "breakable": breakable, "drawing": drawing, "number": number}
     return env
