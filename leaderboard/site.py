@@ -19,7 +19,7 @@ from importlib import resources
 from harness.results.causes import DIRTY
 from harness.results.rows import Results
 from leaderboard import pages as modules
-from leaderboard.blocks.tables import Cell, Entry, Facts, Heading, Page, Section, Table
+from leaderboard.blocks.tables import Cell, Facts, Heading, Page, Section, Table
 from leaderboard.model.eras import parts
 from leaderboard.model.index import plural, real_alone, scored_part
 from leaderboard.model.numbers import numbers, worst
@@ -36,7 +36,7 @@ SCRIPTS = ("tables.js",)
 BOARD_SCRIPTS = ("ranking.js", "compare.js", "tables.js", "board.js")
 """The scripts of a page with a board that is re-ranked, in this order, after its numbers."""
 STUDIES = "Studies"
-DATASETS = Entry("methods.html#datasets", "Datasets", "Datasets")
+DATASETS = ("methods.html#datasets", "Datasets")
 
 
 def site(results: Results, before: Results | None = None, bundle: str = "") -> dict[str, bytes]:
@@ -47,25 +47,29 @@ def site(results: Results, before: Results | None = None, bundle: str = "") -> d
     results, before = real_alone(results), before and real_alone(before)
     files = dict(_tables(results, before, bundle))
     challenge = "challenge" in results.run.options
-    built = [page for page in _built(results) if not challenge or page.path not in GENERAL]
+    pages = [page for page in _built(results) if not challenge or page.path not in GENERAL]
     if before is not None:
-        built.append(changes.compare(before, results))
+        pages.append(changes.compare(before, results))
     downloads = _downloads(files, bundle)
     pages = sorted((replace(page, sections=(*page.sections, downloads)) if page.path == DOWNLOADS else page
-                    for page in built), key=lambda page: page.order)
+                    for page in pages), key=lambda page: page.order)
     sample = any(entry.kind == "sample" for entry in results.datasets)
     note = " ".join(filter(None, (html.BANNER if sample else "", scored_part(results))))
-    menu, footer = _menu(pages), _footer(results)
-    files |= {page.path: html.html(
-        page, menu, (page.numbers, *BOARD_SCRIPTS) if page.numbers else SCRIPTS, note, footer)
-              for page in (*pages, *_studies(pages))}
+    menu = [(page.path, page.label) for page in pages if not page.group]
+    menu[1:1] = [DATASETS] if results.datasets else []
+    listed = [page for page in pages if page.group == STUDIES]
+    if listed:
+        menu.append(("studies.html", STUDIES))
+    for page in (*pages, *((_list_of(listed),) if listed else ())):
+        scripts = (page.numbers, *BOARD_SCRIPTS) if page.numbers else SCRIPTS
+        files[page.path] = html.html(page, menu, scripts, note, _footer(results))
     if challenge:
         files[ENTRY] = files["challenge.html"]
     for part in parts(results):
         files[f"numbers{part.suffix}.js"] = numbers(part.results, worst_file := f"worst{part.suffix}.js")
         if any(row.metric for row in part.results.examples):
             files[worst_file] = worst(part.results)
-    return {**files, STYLE: b"\n".join(_static(".css").values()), **_static(".js"),
+    return {**files, STYLE: _style(), **_static(".js"),
             MARKDOWN: markdown.document([page for page in pages if page.markdown], note)}
 
 
@@ -73,8 +77,7 @@ def list_of_phases(title: str, phases: Sequence[str]) -> dict[str, bytes]:
     """Draw the page that links the phases of a challenge, with the files that it needs."""
     links = Facts.of(*((name, Cell("results", link=f"{name}/challenge.html")) for name in phases))
     page = Page(ENTRY, title, title, (Section("phases", "Phases", (links,)),))
-    return {ENTRY: html.html(page, (), ()), STYLE: b"\n".join(_static(".css").values()),
-            "theme.js": _static(".js")["theme.js"]}
+    return {ENTRY: html.html(page, (), ()), STYLE: _style(), "theme.js": _static(".js")["theme.js"]}
 
 
 def _built(results: Results) -> Iterator[Page]:
@@ -105,22 +108,10 @@ def _downloads(paths: Iterable[str], bundle: str) -> Section:
         (path, Cell(description, link=path)) for path, description in files.items())),))
 
 
-def _menu(pages: Sequence[Page]) -> tuple[Entry, ...]:
-    """List the board, the datasets, the other pages without a group, and the list of studies."""
-    entries = [Entry(page.path, page.label, page.label) for page in pages if not page.group]
-    entries[1:1] = [DATASETS] if any(page.group == DATASETS.group for page in pages) else []
-    if any(page.group == STUDIES for page in pages):
-        entries.append(Entry("studies.html", STUDIES, STUDIES))
-    return tuple(entries)
-
-
-def _studies(pages: Sequence[Page]) -> Iterator[Page]:
-    """Build the page that lists the studies, if there are any."""
-    listed = [(Cell(page.label, link=page.path), Cell(page.detail)) for page in pages if page.group == STUDIES]
-    if listed:
-        table = Table.of("list", plural(len(listed), "study", "studies"),
-                         (Heading("Study", "stub"), Heading("Subject")), listed)
-        yield Page("studies.html", STUDIES, STUDIES, (Section("pages", STUDIES, (table,)),), group=STUDIES)
+def _list_of(studies: Sequence[Page]) -> Page:
+    table = Table.of("list", plural(len(studies), "study", "studies"), (Heading("Study", "stub"), Heading("Subject")),
+                     ((Cell(page.label, link=page.path), Cell(page.detail)) for page in studies))
+    return Page("studies.html", STUDIES, STUDIES, (Section("pages", STUDIES, (table,)),), group=STUDIES)
 
 
 def _footer(results: Results) -> tuple[tuple[str, str], ...]:
@@ -135,9 +126,13 @@ def _footer(results: Results) -> tuple[tuple[str, str], ...]:
             ("how to cite", "methods.html#cite"), ("LEADERBOARD.md, CSV and JSON", "methods.html#files"))
 
 
+def _style() -> bytes:
+    """Join the style sheets, style.css first."""
+    sheets = _static(".css")
+    return b"\n".join((sheets.pop(STYLE), *sheets.values()))
+
+
 def _static(suffix: str) -> dict[str, bytes]:
-    """Read the static files with a suffix by name, style.css first."""
-    folder = resources.files("leaderboard") / "static"
-    entries = sorted((entry for entry in folder.iterdir() if entry.name.endswith(suffix)),
-                     key=lambda entry: (entry.name != STYLE, entry.name))
-    return {entry.name: entry.read_bytes() for entry in entries}
+    """Read the static files with a suffix by name."""
+    entries = sorted((resources.files("leaderboard") / "static").iterdir(), key=lambda entry: entry.name)
+    return {entry.name: entry.read_bytes() for entry in entries if entry.name.endswith(suffix)}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from harness.results.decision_rows import Decision
 from leaderboard.blocks.cells import column_cell, fitted_cell, known_cell, marked
 from leaderboard.blocks.tables import Cell, Heading, Row, Table, numeric
-from leaderboard.model.index import Index, Target, plural
+from leaderboard.model.index import Index, Target, descending, plural
 
 ROWS = 20
 EXPLAINED = ("Worth: how many ratings one rating with the metric replaces, with its 95 % interval. ρ: share of items "
@@ -20,12 +20,12 @@ EXPLAINED = ("Worth: how many ratings one rating with the metric replaces, with 
 
 def by_target(index: Index, rows: Iterable[Decision]) -> dict[Target, list[Decision]]:
     """Return decisions by target, the columns with the highest correlation first."""
-    def value(row: Decision) -> float:
+    def order(row: Decision) -> tuple[float, str, str]:
         correlation = index.correlation((row.dataset, row.quality), (row.metric, row.column))
-        return correlation.value if correlation and math.isfinite(correlation.value) else -math.inf
+        return descending(correlation.value if correlation else math.nan), row.metric, row.column
 
     decisions: dict[Target, list[Decision]] = {}
-    for row in sorted(rows, key=lambda row: (-value(row), row.metric, row.column)):
+    for row in sorted(rows, key=order):
         decisions.setdefault((row.dataset, row.quality), []).append(row)
     return dict(sorted(decisions.items()))
 

@@ -187,27 +187,18 @@ Block: TypeAlias = Table | Facts | Prose | Picture | Dots | Ask
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part of a page; `level` is the level of its heading, `boxed` draws a frame around it."""
+    """A titled part of a page, left out if it has no blocks; `level` is that of its heading, `boxed` draws a frame."""
 
     anchor: str
     title: str
-    blocks: tuple[Block, ...]
+    blocks: Sequence[Block]
     level: int = 2
     boxed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A menu entry; `group` names the group of pages that it leads to, if any."""
-
-    path: str
-    label: str
-    group: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
-    """A page; `group` names the list that links to it, otherwise it is in the menu.
+    """A page; `group` is the label of the entry of the menu that leads to it, if it has none of its own.
 
     `choices` are links to the front pages of all eras. `numbers` is the script with the data of a board that is
     re-ranked, if the page has one.

@@ -8,7 +8,7 @@ PERM-BOTH over all targets at once, adjusted over all pairs of columns of the bo
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -123,11 +123,15 @@ def answers(results: Results) -> Mapping[tuple[str, Choice], Answer]:
 
 
 def best_of_each(index: Index, question: Question, choice: Choice) -> list[Column]:
-    """Return the best allowed column of each metric; of columns that are equal everywhere, the first."""
+    """Return the best allowed column of each metric."""
+    return first_of_each(index, (column for column in question.ranked if allowed(index, column, choice)))
+
+
+def first_of_each(index: Index, columns: Iterable[Column]) -> list[Column]:
+    """Return the first column of each metric; of columns that are equal everywhere, the first."""
     shown: dict[str, Column] = {}
-    alike = equals(index.results)
-    for column in question.ranked:
-        if allowed(index, column, choice) and not alike.get(column, frozenset()) & set(shown.values()):
+    for column in columns:
+        if not equals(index.results).get(column, frozenset()) & set(shown.values()):
             shown.setdefault(column[0], column)
     return list(shown.values())
 

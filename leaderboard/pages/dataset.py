@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,8 +24,8 @@ from leaderboard.blocks.pictures import (
     vote_picture,
 )
 from leaderboard.blocks.tables import Block, Cell, Dot, Dots, Facts, Heading, Page, Prose, Row, Section, Table, numeric
-from leaderboard.model.index import ONE_RATER, Column, Index, main_quality, make_index
-from leaderboard.model.questions import LIMIT, equals, rater_limit
+from leaderboard.model.index import ONE_RATER, Index, Target, descending, main_quality, make_index
+from leaderboard.model.questions import LIMIT, first_of_each, rater_limit
 
 TWO = "2 only: a metric that merely tells the two apart may still correlate with people"
 BEST, ROWS = 12, 20
@@ -52,39 +52,43 @@ def build(results: Results) -> tuple[Page, ...]:
 
 def _page(index: Index, entry: DatasetEntry, points: ItemScores | None, pool: Pool) -> Page:
     split = "development" if (name := index.split(entry.split)) == "dev" else name
-    systems, main = _systems(index, entry, points) if points else (), main_quality(entry)
-    powers = shown(index.results, (entry.name, main.name), pool) if main and points else []
+    main = main_quality(entry)
+    target = (entry.name, main.name if main else "")
+    powers = shown(index.results, target, pool) if main and points else []
+    examples = sorted((row for row in index.results.examples if row.dataset == entry.name and not row.metric),
+                      key=lambda row: (-abs(row.people - row.metrics), row.item, row.quality))
+    underrated, overrated = ([block for row in examples if (row.people > row.metrics) == higher
+                              for block in example_blocks(row)] for higher in (True, False))
     return Page(
         path=index.dataset_paths[entry.name], title=entry.title or entry.name, label=entry.name,
         detail=", ".join(filter(None, (split, entry.level, f"{entry.items} items"))),
-        sections=(*_best(index, entry), Section("card", "The dataset",
-                          (_facts(entry, split, points, powers), _qualities(index, entry), Prose(AGREE),
-                           *((power_picture(powers),) if powers else ()))),
-                  Section("correlation", "Leading metrics", _leading(index, entry)), *_decisions(index, entry),
-                  *((Section("systems", "Mean rating of each system", systems),) if systems else ()),
-                  *_disagreement(index, entry), *_examples(index, entry)),
+        sections=(
+            Section("best", f"The best metrics: {target[1]}", _best(index, target)),
+            Section("card", "The dataset", (
+                _facts(entry, split, points, powers), _qualities(index, entry), Prose(AGREE),
+                *((power_picture(powers),) if powers else ()))),
+            Section("correlation", "Leading metrics", _leading(index, entry)),
+            Section("decisions", "Replacing raters, saving ratings", _decisions(index, entry)),
+            Section("systems", "Mean rating of each system", _systems(index, entry, main, points) if points else ()),
+            Section("disagreement", "Where raters disagree", _disagreement(index, target)),
+            Section("examples", "Items in dispute", (Prose(EXPLAINED),) if examples else ()),
+            Section("underrated", "Rated high by people, low by the metrics", underrated, level=3),
+            Section("overrated", "Rated high by the metrics, low by people", overrated, level=3)),
         group="Datasets", order=1)
 
 
-def _best(index: Index, entry: DatasetEntry) -> Iterator[Section]:
+def _best(index: Index, target: Target) -> tuple[Block, ...]:
     """Draw the best column of each metric on the main quality, between raters and the length of the reply."""
-    quality = main_quality(entry)
-    target = (entry.name, quality.name if quality else "")
-    columns: dict[str, Column] = {}
-    for column in sorted(index.columns[entry.name], key=lambda column: -np.nan_to_num(
-            index.value(target, column), nan=-math.inf)):
-        alike = equals(index.results).get(column, frozenset())
-        if math.isfinite(index.value(target, column)) and not alike & set(columns.values()):
-            columns.setdefault(column[0], column)
-    rows = [(column, row) for column in list(columns.values())[:BEST] if (row := index.correlation(target, column))]
+    columns = first_of_each(index, index.best_first(target, (
+        column for column in index.columns[target[0]] if math.isfinite(index.value(target, column)))))
+    rows = {column: row for column in columns if (row := index.correlation(target, column))}
     one_rater, limit = (index.rater_agreement(target, method) for method in (ONE_RATER, LIMIT))
-    length = index.correlation(target, columns[CONTROL]) if CONTROL in columns else None
-    if rows:
-        yield Section("best", f"The best metrics: {target[1]}", (Dots(
-            [Dot(column_cell(index, column), row.value, row.low, row.high) for column, row in rows],
-            INTERVALS, {**RATERS, "length": "length of the reply"}, {
-                "rater": (one_rater, one_rater), "limit": (rater_limit(limit), rater_limit(limit)),
-                "length": (length.low, length.high) if length else (math.nan, math.nan)}),))
+    length = next((row for (metric, _), row in rows.items() if metric == CONTROL), None)
+    return (Dots([Dot(column_cell(index, column), row.value, row.low, row.high)
+                  for column, row in list(rows.items())[:BEST]],
+                 INTERVALS, {**RATERS, "length": "length of the reply"}, {
+                     "rater": (one_rater, one_rater), "limit": (rater_limit(limit), rater_limit(limit)),
+                     "length": (length.low, length.high) if length else (math.nan, math.nan)}),) if rows else ()
 
 
 def _facts(entry: DatasetEntry, split: str, points: ItemScores | None, powers: Sequence[Power]) -> Facts:
@@ -128,55 +132,31 @@ def _leading(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
                      link="methods.html#files"),) if more > 0 else ()))
 
 
-def _decisions(index: Index, entry: DatasetEntry) -> Iterator[Section]:
+def _decisions(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
     """Show for the best columns of each quality if they may replace a rater, and how many ratings they are worth."""
-    if decisions := by_target(index, (row for row in index.results.decisions if row.dataset == entry.name)):
-        shown = best(decisions)
-        yield Section("decisions", "Replacing raters, saving ratings", (
-            decision_table(index, shown, index.data()), *map(Prose, limits(shown)), Prose(DECISIONS)))
+    decisions = best(by_target(index, (row for row in index.results.decisions if row.dataset == entry.name)))
+    return (decision_table(index, decisions, index.data()), *map(Prose, limits(decisions)), Prose(DECISIONS)
+            ) if decisions else ()
 
 
-def _systems(index: Index, entry: DatasetEntry, points: ItemScores) -> tuple[Block, ...]:
+def _systems(index: Index, entry: DatasetEntry, main: QualityEntry | None, points: ItemScores) -> tuple[Block, ...]:
     """Show the mean ratings of each system, the best on the main quality first."""
-    systems, main = np.array(points.systems), main_quality(entry)
+    systems = np.array(points.systems)
     items = {str(name): np.flatnonzero(systems == name) for name in sorted(set(points.systems)) if name}
     qualities = [quality for quality in entry.qualities if quality.name in points.human]
-    if not items or main is None or main not in qualities:
+    if not items or main not in qualities:
         return ()
     means = {system: [_mean(points.human[quality.name][rows]) for quality in qualities]
              for system, rows in items.items()}
     best = [leaders(column, -math.inf) for column in zip(*means.values(), strict=True)]
     first = qualities.index(main)
-    ranked = sorted(items, key=lambda system: (-np.nan_to_num(means[system][first], nan=-math.inf), system))
     headings = (Heading("System", "stub"), *numeric("Items", *(quality.name for quality in qualities)))
     rows = ((Cell(system), Cell(str(items[system].size)), *(
         Cell(f"{mean:.2f}", marks=lead_marks(mean, lead)) if math.isfinite(mean)
         else missing("no item of this system was rated") for mean, lead in zip(means[system], best, strict=True)))
-        for system in ranked)
+        for system in sorted(items, key=lambda system: (descending(means[system][first]), system)))
     return (Table.of("system-table", f"Mean rating of the items of each system on {entry.name}", headings, rows,
                      index.data()),)
-
-
-def _disagreement(index: Index, entry: DatasetEntry) -> Iterator[Section]:
-    """Show the main quality's best columns by the spread of the votes, and the votes by score of the best of all."""
-    main = main_quality(entry)
-    target = (entry.name, main.name if main else "")
-    rows = [row for row in index.results.disagreement if (row.dataset, row.quality) == target]
-    best = sorted((row for row in rows if not index.is_fitted((row.metric, row.column), entry.name)), key=lambda row:
-                  -np.nan_to_num(index.value(target, (row.metric, row.column)), nan=-math.inf))[:DISPUTED]
-    counts = [row for row in index.results.vote_counts if (row.dataset, row.quality) == target]
-    blocks: list[Block] = [vote_picture(counts, index.labels[counts[0].metric, counts[0].column])] if counts else []
-    if best:
-        names = tuple(name for name in ("agreed", "mixed", "disputed", "divergence")
-                      if any(math.isfinite(getattr(row, name)) for row in best))
-        sizes = f"{best[0].agreed_items}, {best[0].mixed_items} and {best[0].disputed_items} items"
-        blocks += [Table.of("disagreement-table", f"Spearman by agreement of the raters: {target[1]}, {sizes}",
-                            (Heading("Metric", "stub"), *numeric(*(name.capitalize() for name in names))),
-                            ((column_cell(index, (row.metric, row.column)), *(
-                                known_cell(getattr(row, name)) for name in names)) for row in best), index.data()),
-                   Prose(SPREAD)]
-    if blocks:
-        yield Section("disagreement", "Where raters disagree", tuple(blocks))
 
 
 def _mean(ratings: npt.NDArray[np.floating]) -> float:
@@ -184,15 +164,20 @@ def _mean(ratings: npt.NDArray[np.floating]) -> float:
     return float(values.mean(dtype=np.float64)) if values.size else math.nan
 
 
-def _examples(index: Index, entry: DatasetEntry) -> Iterator[Section]:
-    """Show where people and metrics disagree most."""
-    examples = sorted((row for row in index.results.examples if row.dataset == entry.name and not row.metric),
-                      key=lambda row: (-abs(row.people - row.metrics), row.item, row.quality))
-    if examples:
-        yield Section("examples", "Items in dispute", (Prose(EXPLAINED),))
-    for anchor, title, higher in (("underrated", "Rated high by people, low by the metrics", True),
-                                  ("overrated", "Rated high by the metrics, low by people", False)):
-        blocks = tuple(block for row in examples if (row.people > row.metrics) == higher
-                       for block in example_blocks(row))
-        if blocks:
-            yield Section(anchor, title, blocks, level=3)
+def _disagreement(index: Index, target: Target) -> tuple[Block, ...]:
+    """Show the main quality's best columns by the spread of the votes, and the votes by score of the best of all."""
+    rows = {(row.metric, row.column): row for row in index.results.disagreement if (row.dataset, row.quality) == target}
+    ranked = index.best_first(target, (column for column in rows if not index.is_fitted(column, target[0])))[:DISPUTED]
+    counts = [row for row in index.results.vote_counts if (row.dataset, row.quality) == target]
+    votes = (vote_picture(counts, index.labels[counts[0].metric, counts[0].column]),) if counts else ()
+    if not ranked:
+        return votes
+    names = tuple(name for name in ("agreed", "mixed", "disputed", "divergence")
+                  if any(math.isfinite(getattr(rows[column], name)) for column in ranked))
+    first = rows[ranked[0]]
+    sizes = f"{first.agreed_items}, {first.mixed_items} and {first.disputed_items} items"
+    table = Table.of("disagreement-table", f"Spearman by agreement of the raters: {target[1]}, {sizes}",
+                     (Heading("Metric", "stub"), *numeric(*map(str.capitalize, names))),
+                     ((column_cell(index, column), *(known_cell(getattr(rows[column], name)) for name in names))
+                      for column in ranked), index.data())
+    return (*votes, table, Prose(SPREAD))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
 import numpy as np
@@ -57,42 +58,40 @@ def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) ->
     firsts = [(first, max(rows, key=lambda row: row.value)) for part in parts(index.results)
               if (first := default(questions(part.results)))
               and (rows := [row for column in columns if (row := first.ranked.get(column))])]
-    best = next(((row.metric, row.column) for _, row in firsts), columns[0] if columns else None)
-    sections = [Section("card", "About", _card(index, entry, firsts))]
-    if best is not None:
-        of_column = f": {index.labels[best]}" if len(columns) > 1 else ""
-        sections[:0] = _picture(index, best, of_column)
-        published_of, published = _published(index, columns)
-        sections += [Section(anchor, title, blocks) for anchor, title, blocks in (
-            ("columns", "Columns", _columns(index, columns) if len(columns) > 1 else ()),
-            ("paper", f"Published and in this run: {published_of}", published),
-            ("targets", f"All datasets and qualities{of_column}", _targets(index, best)),
-            ("items", "Largest errors", _items(index, entry)),
-            ("length", f"Influence of length{of_column}", _lengths(index, points, best))) if blocks]
-    return Page(path=index.metric_paths[entry.name], title=entry.title or entry.name, label=entry.name,
-                sections=(*sections, *_trainings(index.results, entry.name)),
-                group="Metrics", order=3, markdown=False)
+    best = next(((row.metric, row.column) for _, row in firsts), columns[0] if columns else (entry.name, ""))
+    of_column = f": {index.labels[best]}" if len(columns) > 1 else ""
+    published_of, published = _published(index, columns)
+    return Page(
+        path=index.metric_paths[entry.name],
+        title=index.titles[entry.name] if entry.named or "[" in entry.name else entry.title or entry.name,
+        label=entry.name,
+        sections=(
+            Section("picture", f"Correlation with people{of_column}", _picture(index, best)),
+            Section("card", "About", _card(index, entry, firsts)),
+            Section("columns", "Columns", _columns(index, columns) if len(columns) > 1 else ()),
+            Section("paper", f"Published and in this run: {published_of}", published),
+            Section("targets", f"All datasets and qualities{of_column}", _targets(index, best) if columns else ()),
+            Section("items", "Largest errors", _items(index, entry)),
+            Section("length", f"Influence of length{of_column}", _lengths(index, points, best)),
+            *(Section(f"weights-{slug(weights.name)}-{weights.digest[:8]}", f"Weights: {weights.name}",
+                      (_training(weights),))
+              for weights in index.results.trainings if entry.name in weights.metrics)),
+        group="Metrics", order=3, markdown=False)
 
 
 def _card(index: Index, entry: MetricEntry, firsts: Sequence[tuple[Question, RankingRow]]) -> tuple[Block, ...]:
     """Describe the metric: its rank in each era, differences from the paper, needs, cost, and the command to run it."""
-    blocks: list[Block] = []
-    ranks = []
-    for first, row in firsts:
-        control = control_value(first)
-        if row.value <= control and row.metric != CONTROL:
-            blocks.append(Prose(f"For {first.subject} it is no better than counting words: {cells.number(row.value)} "
-                                f"against {cells.number(control)}."))
-        name = f"{index.labels[row.metric, row.column]}: " if len(entry.columns) > 1 else ""
-        rank = f"{name}{row.rank} of {len(first.ranked)} ({rank_interval(row) or 'no interval'})"
-        ranks.append(("Rank", f"{rank} for {first.subject}: Spearman {row.value:.3f}{sentences.error(row)}"))
-    summary = sentences.about(index, (entry.name, ""))
-    blocks.append(Facts.of(("Summary", summary), *ranks, *_facts(index, entry)))
-    if entry.family != SCORE_FILE:
-        external = "|code=" in entry.signature  # from a file or another package: repeat the command of the run
-        blocks.append(Prose(index.results.run.command if external else
-                            f"harness run --metric {shlex.quote(entry.name)} --all", code=True))
-    return tuple(blocks)
+    warnings = (f"For {first.subject} it is no better than counting words: {cells.number(row.value)} against "
+                f"{cells.number(control_value(first))}." for first, row in firsts
+                if row.value <= control_value(first) and row.metric != CONTROL)
+    ranks = (("Rank", (f"{f'{index.labels[row.metric, row.column]}: ' if len(entry.columns) > 1 else ''}{row.rank} of "
+                       f"{len(first.ranked)} ({rank_interval(row) or 'no interval'}) for {first.subject}: Spearman "
+                       f"{row.value:.3f}{sentences.error(row)}")) for first, row in firsts)
+    external = "|code=" in entry.signature  # from a file or another package: repeat the command of the run
+    command = index.results.run.command if external else f"harness run --metric {shlex.quote(entry.name)} --all"
+    return (*map(Prose, warnings),
+            Facts.of(("Summary", sentences.about(index, (entry.name, ""))), *ranks, *_facts(index, entry)),
+            *((Prose(command, code=True),) if entry.family != SCORE_FILE else ()))
 
 
 def _facts(index: Index, entry: MetricEntry) -> Iterator[tuple[str, Cell | str]]:
@@ -147,7 +146,7 @@ def _columns(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
     return tuple(tables)
 
 
-def _picture(index: Index, column: Column, of_column: str) -> Iterator[Section]:
+def _picture(index: Index, column: Column) -> tuple[Block, ...]:
     """Draw the correlations of a column beside the medians of all metrics: every target, or one of each dataset."""
     rated = [(entry, quality) for entry in index.datasets for quality in entry.qualities if quality.rated]
     if len(rated) > DOTS:
@@ -156,9 +155,7 @@ def _picture(index: Index, column: Column, of_column: str) -> Iterator[Section]:
     lines = [Dot(Cell(", ".join(target), link=index.dataset_paths[target[0]]), row.value, row.low, row.high,
                  typical.get(target, math.nan)) for target in ((entry.name, quality.name) for entry, quality in rated)
              if (row := index.correlation(target, column)) and has_value(row)]
-    if lines:
-        yield Section("picture", f"Correlation with people{of_column}", (Dots(
-            lines, INTERVALS, {"other": "median of all metrics, of each its best column"}),))
+    return (Dots(lines, INTERVALS, {"other": "median of all metrics, of each its best column"}),) if lines else ()
 
 
 @once
@@ -208,12 +205,11 @@ def _items(index: Index, entry: MetricEntry) -> tuple[Block, ...]:
     """Show the items that the metric overrates and underrates most."""
     examples = sorted((row for row in index.results.examples if row.metric == entry.name),
                       key=lambda row: (-abs(row.people - row.metrics), row.item))
-    blocks: list[Block] = [Prose(WORST)] if examples else []
-    for title, too_high in (("Scored too high", True), ("Scored too low", False)):
-        rows = [row for row in examples if (row.metrics > row.people) == too_high][:ITEMS]
-        blocks += [Prose(title)] if rows else []
-        blocks += [block for row in rows for block in example_blocks(row)]
-    return tuple(blocks)
+    high, low = ([row for row in examples if (row.metrics > row.people) == too_high][:ITEMS]
+                 for too_high in (True, False))
+    blocks = [block for title, rows in (("Scored too high", high), ("Scored too low", low)) if rows
+              for block in (Prose(title), *itertools.chain(*map(example_blocks, rows)))]
+    return (Prose(WORST), *blocks) if blocks else ()
 
 
 def _lengths(index: Index, points: Mapping[str, ItemScores], column: Column) -> tuple[Block, ...]:
@@ -246,11 +242,6 @@ def length_profile(points: ItemScores, quality: QualityEntry, column: Column) ->
     of_scores, of_ratings = map(float, spearmans(words, np.array([scores, human])))
     agreement = float(spearmans(human, scores[None])[0])
     return of_scores, of_ratings, agreement, with_control_held(agreement, of_ratings, of_scores)
-
-
-def _trainings(results: Results, metric: str) -> Iterable[Section]:
-    return (Section(f"weights-{slug(entry.name)}-{entry.digest[:8]}", f"Weights: {entry.name}", (_training(entry),))
-            for entry in results.trainings if metric in entry.metrics)
 
 
 def _training(entry: TrainingEntry) -> Facts:

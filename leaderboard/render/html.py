@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import markupsafe
 
 from harness.results.exhibits import number
-from leaderboard.blocks.tables import Entry, Page
+from leaderboard.blocks.tables import Page
 from leaderboard.escaping import visible
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ BREAKS = re.compile(r"[_\[+:,=]")
 """Characters after which a name may break."""
 
 
-def html(page: Page, menu: Sequence[Entry], scripts: Sequence[str], note: str = "",
+def html(page: Page, menu: Sequence[tuple[str, str]], scripts: Sequence[str], note: str = "",
          foot: Sequence[tuple[str, str]] = ()) -> bytes:
     """Render a page with the menu, its scripts, a note at the top, and texts with links in the footer."""
     template = templates().get_template("page.html")
