@@ -9,13 +9,10 @@ from harness.results.decision_rows import Decision
 from leaderboard.blocks.cells import column_cell, fitted_cell, known_cell, marked
 from leaderboard.blocks.tables import Cell, Heading, Row, Table, numeric
 from leaderboard.model.index import Index, Target, descending, plural
+from leaderboard.texts import TEXTS
 
 ROWS = 20
-EXPLAINED = ("Worth: how many ratings one rating with the metric replaces, with its 95 % interval. ρ: share of items "
-             "on which the metric is at least as near to the other raters as a rater; Rater, Constant: the same of "
-             "the raters and of the best constant. Replaces: ρ is significantly (by t, also below 30 items) above the "
-             "raters’ less ε, and above the constant’s; as constant: only above the raters’ less ε. First: the "
-             "highest correlation, or not significantly below it.")
+EXPLAINED: str = TEXTS["decisions"]["explained"]
 
 
 def by_target(index: Index, rows: Iterable[Decision]) -> dict[Target, list[Decision]]:

@@ -26,23 +26,15 @@ from leaderboard.blocks.pictures import (
 from leaderboard.blocks.tables import Block, Cell, Dot, Dots, Facts, Heading, Page, Prose, Row, Section, Table, numeric
 from leaderboard.model.index import ONE_RATER, Index, Target, descending, main_quality, make_index
 from leaderboard.model.questions import LIMIT, first_of_each, rater_limit
+from leaderboard.texts import TEXTS
 
+TEXT = TEXTS["dataset"]
 TWO = "2 only: a metric that merely tells the two apart may still correlate with people"
 BEST, ROWS = 12, 20
 """Drawn and listed columns; the downloads have all of them."""
 
-AGREE = ("One rater: one rater’s correlation with the mean of the others; not an upper bound. Reliability: of the mean "
-         "of all votes, from split halves. Limit: its square root, roughly the highest correlation that an errorless "
-         "metric would reach.")
 DISPUTED = 8
 """Columns listed by the raters' agreement."""
-SPREAD = ("Agreed: the third of the items with the smallest standard deviation of the votes; disputed: the third with "
-          "the largest; items with equal deviations stay together, so the thirds differ in size. Divergence: mean "
-          "Jensen-Shannon divergence of a score from 0 to 1, read as a probability, and the votes on a quality of two "
-          "values, in bits.")
-EXPLAINED = ("Where people and metrics disagree most. Positions run from 0, the lowest of the dataset, to 1, the "
-             "highest. Square: people. Dot: the median of the metrics, without controls and metrics fitted on these "
-             "ratings. Strokes: the named metrics. Only the last utterances of longer dialogues are shown.")
 
 
 def build(results: Results) -> tuple[Page, ...]:
@@ -65,13 +57,13 @@ def _page(index: Index, entry: DatasetEntry, points: ItemScores | None, pool: Po
         sections=(
             Section("best", f"The best metrics: {target[1]}", _best(index, target)),
             Section("card", "The dataset", (
-                _facts(entry, split, points, powers), _qualities(index, entry), Prose(AGREE),
+                _facts(entry, split, points, powers), _qualities(index, entry), Prose(TEXT["agree"]),
                 *((power_picture(powers),) if powers else ()))),
             Section("correlation", "Leading metrics", _leading(index, entry)),
             Section("decisions", "Replacing raters, saving ratings", _decisions(index, entry)),
             Section("systems", "Mean rating of each system", _systems(index, entry, main, points) if points else ()),
             Section("disagreement", "Where raters disagree", _disagreement(index, target)),
-            Section("examples", "Items in dispute", (Prose(EXPLAINED),) if examples else ()),
+            Section("examples", "Items in dispute", (Prose(TEXT["explained"]),) if examples else ()),
             Section("underrated", "Rated high by people, low by the metrics", underrated, level=3),
             Section("overrated", "Rated high by the metrics, low by people", overrated, level=3)),
         group="Datasets", order=1)
@@ -180,4 +172,4 @@ def _disagreement(index: Index, target: Target) -> tuple[Block, ...]:
                      (Heading("Metric", "stub"), *numeric(*map(str.capitalize, names))),
                      ((column_cell(index, column), *(known_cell(getattr(rows[column], name)) for name in names))
                       for column in ranked), index.data())
-    return (*votes, table, Prose(SPREAD))
+    return (*votes, table, Prose(TEXT["spread"]))

@@ -15,15 +15,9 @@ from leaderboard.model.eras import Part, parts
 from leaderboard.model.index import Column, Index, make_index, plural
 from leaderboard.model.numbers import columns_of
 from leaderboard.model.questions import PLAIN, Choice, Question, answers, best_of_each, default, questions
+from leaderboard.texts import TEXTS
 
-READ = ("Score: mean Spearman correlation with human ratings over the datasets; ± is half of its 95 % interval over "
-        "resampled contexts. Rank: among all columns without missing values; its 95 % interval is over resampled "
-        "contexts and, where a quality has several datasets, resampled datasets. A lead over the next metric is "
-        "established if PERM-BOTH, which swaps the ranks of whole contexts on all datasets, gives p < 0.05, adjusted "
-        "for all pairs of columns of the board (Benjamini and Hochberg). The same test decides which columns are tied "
-        "with the first and which share a letter. Bold: best of the column; underlined: second "
-        "best; ▽: no better than counting words. Below a name: how the metric relates to the system of its paper. "
-        "Metrics fitted on ratings were also designed while looking at these datasets, so their scores are optimistic.")
+TEXT = TEXTS["front"]
 BOARD = "Board"
 REMARKS = {sentences.NONE: sentences.NO_METRIC, sentences.BEATEN: f"{sentences.BEATEN} this control"}
 OTHERS = "Other columns: not the best of their metric, fitted on ratings, or with missing values"
@@ -43,7 +37,7 @@ def _page(part: Part, choices: tuple[Cell, ...]) -> Page:
     if first is not None:
         shown = best_of_each(index, first, PLAIN)
         sections = [Section("answer", "", (_answer(index, first),), boxed=True),
-                    Section("metrics", "Board", (_board(index, all_questions, first, shown), Prose(READ))),
+                    Section("metrics", "Board", (_board(index, all_questions, first, shown), Prose(TEXT["read"]))),
                     Section("answers", "All answers", (_answers(index, all_questions),))]
         if picture := cost_picture(index, first, shown):
             title = f"Correlation against cost: {first.subject}, without fitting on ratings"

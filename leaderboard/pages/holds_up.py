@@ -11,16 +11,13 @@ from leaderboard.model.eras import CHALLENGE, RECENT, parts
 from leaderboard.model.holds_up import Mean, means, sources
 from leaderboard.model.index import Column, make_index, plural
 from leaderboard.model.sentences import is_control
+from leaderboard.texts import TEXTS
 
+TEXT = TEXTS["holds_up"]
 MEANS = 12
 """Columns drawn: the best of each era, and the controls."""
 CAPTION = "Mean Spearman correlation, with its 95 % interval over sources; a mark without one is of a single source."
 PATH, FILE = "holds-up.html", "holds-up.csv"
-RULE = ("A mean is over the qualities of each dataset, then over the datasets of each source, then over the sources; a "
-        "source is all datasets of one citation. A metric is averaged over the targets on which it has a value, so "
-        "metrics that need references or a certain level have fewer; values on ratings that it was fitted on do not "
-        "count. The 95 % interval is Student’s t over the sources: it is about other sources, and wide because there "
-        "are few. Of each metric, the column with the highest mean until 2021 is shown, which favours that era.")
 
 
 def build(results: Results) -> tuple[Page, ...]:
@@ -57,5 +54,5 @@ def build(results: Results) -> tuple[Page, ...]:
             for column, (then, now) in known.items() if column in best or is_control(index, column)]
     return (Page(PATH, "What holds up on recent ratings", "Then and now", (
         Section("picture", "", (Dots(dots, CAPTION, {"dot": CHALLENGE.title, "other": RECENT.title}),)),
-        Section("sources", "By source", (Prose(RULE), table, Prose(f"Every column: {FILE}", link=FILE)))),
+        Section("sources", "By source", (Prose(TEXT["rule"]), table, Prose(f"Every column: {FILE}", link=FILE)))),
         lead=lead, order=2),)

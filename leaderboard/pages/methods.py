@@ -13,6 +13,7 @@ from leaderboard.model.cost import costs
 from leaderboard.model.eras import parts
 from leaderboard.model.index import Index, make_index, plural
 from leaderboard.model.questions import LEAST
+from leaderboard.texts import TEXTS
 
 REPEAT = "Make the datasets available (their fingerprints are on their pages), then run in a checkout:"
 SAME = "All numbers except the timings will be the same."
@@ -20,48 +21,6 @@ UNKNOWN = "unknown: the harness ran from an installed package"
 CHANGED = "The checkout had uncommitted changes, so the commit alone may not reproduce the run."
 NAMED = "The signatures of the metrics name their models and trained weights."
 SIGNATURES = "A signature lists everything that a metric's scores depend on."
-STATISTICS = (
-    ("Score",
-     ("The mean Spearman rank correlation between a metric’s scores and the mean ratings of the same items: over the "
-      "qualities of each dataset, then over the datasets. Pearson’s and Kendall’s correlations can be selected.")),
-    ("Interval of a score",
-     ("1.96 standard errors to each side, from 1,000 resamples of whole contexts unless the options of the run give "
-      "another number. The datasets are fixed, so it says nothing about other datasets.")),
-    ("Interval of a rank",
-     ("2.5 % and 97.5 % quantiles of the rank over resampled contexts and, where there are several, resampled "
-      "datasets. With two datasets it says little about others. It is too narrow for metrics that truly tie.")),
-    ("Lead",
-     ("The difference of two means over all datasets. p comes from PERM-BOTH on ranks: each draw swaps what whole "
-      "contexts contribute to the two means, on all datasets and qualities at once; two-sided, adjusted by Benjamini "
-      "and Hochberg over all pairs of columns of the board, so that about 5 % of the differences reported are false. "
-      "The interval is by formula, over contexts, for this pair alone. “Not established” does not mean equal. Nothing "
-      "is adjusted for asking several questions.")),
-    ("Interval and p on one dataset",
-     "They treat items as independent. Where several share a context the interval is too narrow and p too small."),
-    ("Two metrics on one dataset",
-     "The same test on one quality. A metric is not compared on the ratings that it was fitted on."),
-    ("One rater",
-     ("One rater’s correlation with the mean of the others. It is not an upper bound: a single vote is noisy, and "
-      "metrics are compared with the mean of all raters.")),
-    ("Limit from rater noise",
-     ("The square root of the split-half reliability, stepped up by Spearman-Brown: roughly the correlation that an "
-      "errorless metric would reach. A correlation corrected for rater noise is divided by it; this may exceed 1 by "
-      f"chance and is not shown where the reliability is below {LEAST}.")),
-    ("No better than counting words", "Not above the control that scores a reply by its number of words."),
-    ("Cost",
-     ("Seconds per 1,000 items, each metric running alone with its models loaded; the inputs of a composition are "
-      "included.")),
-    ("Fitted on ratings",
-     ("The weights were fitted on human ratings: for each dataset, on those of the other datasets. The inputs were "
-      "chosen as described below.")),
-    ("Chosen on these datasets",
-     ("The inputs of compositions and the defaults of metrics were chosen while looking at the development datasets, "
-      "so their scores there are optimistic.")),
-    ("Whole dialogues",
-     ("A metric of replies scores a dialogue turn by turn; the mean counts unless the options of the run name another "
-      "aggregation. FED-Turn and FED-Dial are the turns and the whole of the same conversations.")))
-CITE = ("Cite the harness by its version and commit, each dataset by the citation in the table above, and each metric "
-        "by the paper on its page, with its differences from the paper.")
 NONE = Prose("None.")
 
 
@@ -69,10 +28,11 @@ def build(results: Results) -> tuple[Page, ...]:
     index, run = make_index(results), results.run
     failed = [tuple(map(Cell, row)) for row in sorted((row.metric, row.dataset, row.error) for row in results.failures)]
     sections = (
-        Section("statistics", "What the numbers mean", (Facts.of(*STATISTICS),)),
+        Section("statistics", "What the numbers mean", (Facts.of(
+            *((term, text.format(least=LEAST)) for term, text in TEXTS["statistics"].items())),)),
         Section("datasets", "Datasets", (_datasets(index),)),
         Section("metrics", "Metrics", (Prose(SIGNATURES), _metrics(index))),
-        Section("cite", "How to cite", (Prose(CITE),)),
+        Section("cite", "How to cite", (Prose(TEXTS["methods"]["cite"]),)),
         Section("run", "The run", (_run(run), _options(run))),
         Section("repeat", "How to repeat it", _repeat(results)),
         Section("packages", "Packages", (Facts.of(*sorted(run.packages.items())),), level=3),

@@ -23,7 +23,9 @@ from leaderboard.model.cost import costs
 from leaderboard.model.eras import parts
 from leaderboard.model.index import ONE_RATER, Column, Index, Target, has_value, main_quality, make_index, once
 from leaderboard.model.questions import LEAST, LIMIT, Question, default, questions
+from leaderboard.texts import TEXTS
 
+TEXT = TEXTS["metric"]
 SCOPES = {"item": "item: the score of an item depends on that item only",
           "dataset": "dataset: the score of an item depends on the other items of its dataset"}
 SCORE_FILE = "submission"
@@ -33,17 +35,6 @@ DOTS = 24
 ITEMS, QUESTIONS = 5, 8
 """Items shown on each side; questions on which the columns are compared."""
 
-READ = ("Below a value: its 95 % interval. Grey italics: p ≥ 0.05, not significantly different from no correlation. "
-        "One rater: one rater’s correlation with the others; not an upper bound. Corrected for rater noise: divided by "
-        "the square root of the reliability; it may exceed 1 by chance.")
-SHARED = ("Interval and p treat items as independent: where several share a context they are too favourable. See "
-          "Methods.")
-LENGTH = ("Spearman correlation with the number of words of the reply, or of the dialogue where dialogues are judged, "
-          "for the scores and for people’s ratings of the overall quality or else the first. Length held constant: the "
-          "correlation that remains among replies of the same length.")
-WORST = ("From each dataset, the items that the metric places furthest above and below people; the largest "
-         f"{ITEMS} of each kind. Positions run from 0, the lowest of the dataset, to 1, the highest. Square: "
-         "people. Dot: the metric.")
 
 
 def build(results: Results) -> tuple[Page, ...]:
@@ -182,10 +173,10 @@ def _targets(index: Index, column: Column) -> tuple[Block, ...]:
         _target(index, column, entry.name, quality.name) for entry in make_index(part.results).datasets
         for quality in entry.qualities if quality.rated) for part in eras}
     any_fitted = any(index.is_fitted(column, entry.name) for entry in index.datasets)
-    drawn = Table("targets-table", f"{index.labels[column]} on every quality of every dataset", headings,
-                  {title: group for title, group in rows.items() if group}, cells.marked(index.data(), any_fitted))
     shared = any(0 < entry.contexts < entry.items for entry in index.datasets)
-    return (Prose(READ), *((Prose(SHARED, link="methods.html#statistics"),) if shared else ()), drawn) if rows else ()
+    return (Prose(TEXT["read"]), *((Prose(TEXT["shared"], link="methods.html#statistics"),) if shared else ()),
+            Table("targets-table", f"{index.labels[column]} on every quality of every dataset", headings,
+                  {title: group for title, group in rows.items() if group}, cells.marked(index.data(), any_fitted)))
 
 
 def _target(index: Index, column: Column, dataset: str, quality: str) -> Row:
@@ -209,7 +200,7 @@ def _items(index: Index, entry: MetricEntry) -> tuple[Block, ...]:
                  for too_high in (True, False))
     blocks = [block for title, rows in (("Scored too high", high), ("Scored too low", low)) if rows
               for block in (Prose(title), *itertools.chain(*map(example_blocks, rows)))]
-    return (Prose(WORST), *blocks) if blocks else ()
+    return (Prose(TEXT["worst"].format(items=ITEMS)), *blocks) if blocks else ()
 
 
 def _lengths(index: Index, points: Mapping[str, ItemScores], column: Column) -> tuple[Block, ...]:
@@ -225,7 +216,7 @@ def _lengths(index: Index, points: Mapping[str, ItemScores], column: Column) -> 
     headings = (Heading("Dataset", "stub"), Heading("Quality"),
                 *numeric("Scores with length", "Ratings with length", "Scores with ratings"),
                 Heading("Scores with ratings", "number", small="length held constant"))
-    return (Prose(LENGTH), Table.of("length-table", "Scores, ratings and length", headings, rows, index.data())
+    return (Prose(TEXT["length"]), Table.of("length-table", "Scores, ratings and length", headings, rows, index.data())
             ) if rows else ()
 
 
