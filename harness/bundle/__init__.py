@@ -25,12 +25,14 @@ import zipfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
 from harness.errors import BadBundle
 from harness.results import files as reports
-from harness.results.item_scores import ColumnKey, slug
-from harness.results.rows import Correlation, DatasetEntry, Failure, MetricEntry, RankingRow, Results, Run, Skip
+from harness.results.item_scores import slug
+from harness.results.rows import ColumnKey, ItemScores, Results
 from harness.statistics.panel import Vector
 
 FORM = 1
@@ -47,35 +49,32 @@ PATH = re.compile(r"(?:^|[\[=,+\s']|(?<!http)(?<!https):)(?:~|[A-Za-z]:)?[/\\]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoreTable:
-    """The scores of a dataset by metric and column, in the order of the items."""
-
-    items: tuple[str, ...]
-    columns: Mapping[ColumnKey, Vector]
-
-    def of(self, dataset: Dataset) -> dict[ColumnKey, Vector]:
-        """Return the columns in the order of a dataset; raise BadBundle if its items are others."""
-        rows = {item: row for row, item in enumerate(self.items)}
-        items = [item.id for item in dataset.items]
-        if rows.keys() != set(items):
-            raise BadBundle(f"the scores of {dataset.card.name} are of other items than its fingerprint says")
-        order = [rows[item] for item in items]
-        return {key: values[order] for key, values in self.columns.items()}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Bundle:
-    """The results of some metrics of a run."""
+    """The results of some metrics of a run; the `points` are their scores, without ratings."""
 
     name: str
-    run: Run
-    datasets: tuple[DatasetEntry, ...]
-    metrics: tuple[MetricEntry, ...]
-    correlations: tuple[Correlation, ...]
-    ranking: tuple[RankingRow, ...]
-    skips: tuple[Skip, ...]
-    failures: tuple[Failure, ...]
-    scores: Mapping[str, ScoreTable]
+    results: Results
+
+
+def unrated(dataset: str, items: tuple[str, ...], scores: Mapping[ColumnKey, Vector]) -> ItemScores:
+    """Return the scores of a dataset when nothing else is known of its items."""
+    unknown = np.zeros(len(items), dtype=np.int64)
+    return ItemScores(dataset, items, ("",) * len(items), unknown, unknown, {}, scores)
+
+
+def scores_of(results: Results, dataset: Dataset) -> dict[ColumnKey, Vector]:
+    """Return the packed columns of a dataset as `aligned` does, none if it has no scores."""
+    return next((aligned(table, dataset) for table in results.points if table.dataset == dataset.card.name), {})
+
+
+def aligned(table: ItemScores, dataset: Dataset) -> dict[ColumnKey, Vector]:
+    """Return packed columns in the order of a dataset; raise BadBundle if its items are others."""
+    rows = {item: row for row, item in enumerate(table.items)}
+    items = [item.id for item in dataset.items]
+    if rows.keys() != set(items):
+        raise BadBundle(f"the scores of {dataset.card.name} are of other items than its fingerprint says")
+    order = [rows[item] for item in items]
+    return {key: values[order] for key, values in table.scores.items()}
 
 
 def of(report: Results, metrics: Collection[str], name: str) -> Bundle:
@@ -90,19 +89,20 @@ def of(report: Results, metrics: Collection[str], name: str) -> Bundle:
     for text in (*wanted, report.run.command):
         if PATH.search(text):
             raise BadBundle(f"{text!r:.200} holds a path of this machine; run the metric by a relative path or a name")
-    scores = {points.dataset: ScoreTable(points.items, columns) for points in report.points
-              if (columns := {key: values for key, values in points.scores.items() if key[0] in wanted})}
-    for dataset, table in scores.items():
-        if len(set(map(heading, table.columns))) < len(table.columns):
-            raise BadBundle(f"{dataset}: two columns of these metrics have one name; submit them apart")
-    if not scores:
+    points = tuple(replace(table, scores=scores) for table in report.points
+                   if (scores := {key: values for key, values in table.scores.items() if key[0] in wanted}))
+    for table in points:
+        if len(set(map(heading, table.scores))) < len(table.scores):
+            raise BadBundle(f"{table.dataset}: two columns of these metrics have one name; submit them apart")
+    if not points:
         raise BadBundle("no dataset has scores of these metrics")
-    return Bundle(
-        title, report.run, tuple(replace(entry, notes=placeless(entry.notes)) for entry in report.datasets),
-        tuple(entry for entry in report.metrics if entry.name in wanted),
-        tuple(row for row in report.correlations if row.metric in wanted), tuple(report.ranking),
-        tuple(replace(row, reason=placeless(row.reason)) for row in report.skips if row.metric in wanted),
-        tuple(replace(row, error=placeless(row.error)) for row in report.failures if row.metric in wanted), scores)
+    return Bundle(title, Results(
+        run=report.run, ranking=report.ranking, points=points,
+        datasets=[replace(entry, notes=placeless(entry.notes)) for entry in report.datasets],
+        metrics=[entry for entry in report.metrics if entry.name in wanted],
+        correlations=[row for row in report.correlations if row.metric in wanted],
+        skips=[replace(row, reason=placeless(row.reason)) for row in report.skips if row.metric in wanted],
+        failures=[replace(row, error=placeless(row.error)) for row in report.failures if row.metric in wanted]))
 
 
 def heading(key: ColumnKey) -> str:
@@ -121,11 +121,12 @@ def placeless(text: str) -> str:
 
 def packed(bundle: Bundle) -> bytes:
     """Return the bundle as a zip, the same bytes for the same results."""
-    members = {"run.json": reports.json_of(dataclasses.asdict(bundle.run))}
-    members |= {f"{name}.json": reports.json_of([dataclasses.asdict(entry) for entry in getattr(bundle, name)])
+    results = bundle.results
+    members = {"run.json": reports.json_of(dataclasses.asdict(results.run))}
+    members |= {f"{name}.json": reports.json_of([dataclasses.asdict(entry) for entry in getattr(results, name)])
                 for name in LISTS}
-    members |= {f"{name}.jsonl": "".join(map(reports.json_line, getattr(bundle, name))).encode() for name in TABLES}
-    members |= {scores_file(dataset): _csv(table) for dataset, table in bundle.scores.items()}
+    members |= {f"{name}.jsonl": "".join(map(reports.json_line, getattr(results, name))).encode() for name in TABLES}
+    members |= {scores_file(table.dataset): _csv(table) for table in results.points}
     files = {name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
              for name, content in sorted(members.items())}
     manifest = {"form": FORM, "name": bundle.name, "files": files}
@@ -138,11 +139,11 @@ def packed(bundle: Bundle) -> bytes:
     return sink.getvalue()
 
 
-def _csv(table: ScoreTable) -> bytes:
+def _csv(table: ItemScores) -> bytes:
     sink = io.StringIO()
     rows = csv.writer(sink, lineterminator="\n")
-    rows.writerow(["item", *map(heading, table.columns)])
+    rows.writerow(["item", *map(heading, table.scores)])
     texts = (["" if math.isnan(value) else repr(value) for value in values.tolist()]
-             for values in table.columns.values())
+             for values in table.scores.values())
     rows.writerows(zip(table.items, *texts, strict=True))
     return sink.getvalue().encode()

@@ -23,18 +23,16 @@ import numpy as np
 from benchmarks.errors import BadArchive
 from benchmarks.formats.records import Refused, lines, load, mapping, records, refused_as, text, value_of
 from benchmarks.storage import archive
-from harness.bundle import FORM, LISTS, MANIFEST, NAME_LENGTH, TABLES, Bundle, ScoreTable, heading, scores_file
+from harness.bundle import FORM, LISTS, MANIFEST, NAME_LENGTH, TABLES, Bundle, heading, scores_file, unrated
 from harness.errors import BadBundle
-from harness.results.item_scores import ColumnKey
 from harness.results.rows import TABLES as KINDS
-from harness.results.rows import Run
+from harness.results.rows import ColumnKey, ItemScores, Results, Run
 from metrics.column import of_quality, split_quality
 
 LIMIT = 128 << 20
 """Maximum bytes of a bundle, packed or unpacked."""
 
 MOST_COLUMNS = 2000
-
 
 
 def read(path: Path) -> Bundle:
@@ -92,10 +90,10 @@ def _bundle(members: Mapping[str, bytes]) -> Bundle:
     for name in members.keys() - {MANIFEST, *fixed} - score_files.keys():
         raise Refused(f"{name!r:.100} is no part of a bundle")
     columns = {(row.metric, row.column) for row in tables["correlations"]}
-    scores = {dataset: _scores(file, members[file], columns) for file, dataset in score_files.items()
-              if file in members}
+    points = [_scores(dataset, file, members[file], columns) for file, dataset in score_files.items()
+              if file in members]
     run = value_of(Run, load("run.json", members["run.json"]), "run.json")
-    return Bundle(name=title, run=run, scores=scores, **tables)
+    return Bundle(title, Results(run=run, points=points, **tables))
 
 
 def _check_names(tables: Mapping[str, Any]) -> None:
@@ -119,7 +117,7 @@ def _check_names(tables: Mapping[str, Any]) -> None:
         seen.add(key)
 
 
-def _scores(file: str, content: bytes, known: Collection[ColumnKey]) -> ScoreTable:
+def _scores(dataset: str, file: str, content: bytes, known: Collection[ColumnKey]) -> ItemScores:
     rows = csv.reader(io.StringIO(text(file, content), newline=""), strict=True)
     try:
         head = next(rows, [])
@@ -137,7 +135,7 @@ def _scores(file: str, content: bytes, known: Collection[ColumnKey]) -> ScoreTab
     if len(set(items)) < len(items):
         raise Refused(f"{file}: an item occurs twice")
     table = np.array(numbers, dtype=np.float64).reshape(len(items), len(columns))
-    return ScoreTable(tuple(items), dict(zip(columns, table.T, strict=True)))
+    return unrated(dataset, tuple(items), dict(zip(columns, table.T, strict=True)))
 
 
 def _columns(file: str, headings: list[str], known: Collection[ColumnKey]) -> list[ColumnKey]:

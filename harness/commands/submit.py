@@ -39,8 +39,9 @@ def pack(report: Results, path: Path, metrics: Sequence[str] = (), name: str = "
     content = bundle.packed(packed)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content)
-    columns = sum(len(scored.columns) for scored in packed.scores.values())
-    print(f"{path}: {packed.name!r}, {len(packed.metrics)} metrics, {columns} columns of scores on "
-          f"{len(packed.scores)} datasets, {len(content) / 1e6:.2f} MB")
-    if packed.failures:
-        print(f"failures included: {len(packed.failures)} pairs of metric and dataset")
+    results = packed.results
+    columns = sum(len(table.scores) for table in results.points)
+    print(f"{path}: {packed.name!r}, {len(results.metrics)} metrics, {columns} columns of scores on "
+          f"{len(results.points)} datasets, {len(content) / 1e6:.2f} MB")
+    if results.failures:
+        print(f"failures included: {len(results.failures)} pairs of metric and dataset")

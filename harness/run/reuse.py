@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.dataset import Dataset
-from harness.bundle import ScoreTable, reading
+from harness.bundle import aligned, reading
 from harness.errors import BadBundle
-from harness.results.rows import MetricEntry
+from harness.results.rows import ItemScores, MetricEntry
 from harness.scoring.pairs import signed
 from harness.scoring.score import Scores
 from harness.statistics.panel import Vector
@@ -35,7 +35,7 @@ class Reused:
     digest: str = ""
     metrics: Mapping[str, MetricEntry] = field(default_factory=dict)
     signatures: Mapping[str, str] = field(default_factory=dict)
-    tables: Mapping[str, ScoreTable] = field(default_factory=dict)
+    tables: Mapping[str, ItemScores] = field(default_factory=dict)
     reasons: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def scores(self, dataset: Dataset) -> dict[str, Scores]:
@@ -57,10 +57,8 @@ class Reused:
 
     def _all(self, dataset: Dataset) -> dict[str, Scores]:
         table = self.tables.get(dataset.fingerprint)
-        if table is None:
-            return {}
         columns: dict[str, dict[str, Vector]] = defaultdict(dict)
-        for (metric, column), values in table.of(dataset).items():
+        for (metric, column), values in aligned(table, dataset).items() if table else ():
             columns[metric][column] = values
         items = tuple(item.id for item in dataset.items)
         return {label: Scores(items, vectors, 0.0) for label, vectors in columns.items()}
@@ -68,17 +66,17 @@ class Reused:
 
 def take(path: Path, chosen: Iterable[Chosen], aggregations: Iterable[str], models: Models) -> Reused:
     """Read the scores of a bundle that a run of these metrics can reuse."""
-    bundle = reading.read(path)
+    name, bundle = (packed := reading.read(path)).name, packed.results
     if sorted(ways := bundle.run.options.get("aggregations", ["mean"])) != sorted(aggregations):
         raise BadBundle(f"{path}: turns are aggregated by {', '.join(ways)} in it, not as in this run; "
                         f"add {' '.join(f'--aggregate {way}' for way in ways)}")
     here = {pick.label: signed(pick.metric, models) for pick in chosen}
-    metrics = {entry.name: replace(entry, source=bundle.name) for entry in bundle.metrics
+    metrics = {entry.name: replace(entry, source=name) for entry in bundle.metrics
                if here.get(entry.name, "") in ("", entry.signature)}
     prints = {entry.name: entry.fingerprint for entry in bundle.datasets}
     reasons = {(prints[row.dataset], row.metric): row.reason for row in bundle.skips if row.dataset in prints}
     reasons |= {(prints[row.dataset], row.metric): f"failed in the run of the bundle: {row.error}"
                 for row in bundle.failures if row.dataset in prints}
-    return Reused(bundle.name, hashlib.sha256(path.read_bytes()).hexdigest(), metrics,
+    return Reused(name, hashlib.sha256(path.read_bytes()).hexdigest(), metrics,
                   {entry.name: entry.signature for entry in bundle.metrics},
-                  {prints[name]: table for name, table in bundle.scores.items()}, reasons)
+                  {prints[table.dataset]: table for table in bundle.points}, reasons)

@@ -19,7 +19,7 @@ from benchmarks.dataset import Dataset
 from benchmarks.errors import BenchmarkError
 from benchmarks.formats import private
 from benchmarks.storage.store import ratings_fingerprint
-from harness.bundle import Bundle, heading
+from harness.bundle import Bundle, heading, scores_of
 from harness.results.differences import key_of
 from harness.results.rows import BoardId, Correlation, RankingRow, Results
 from harness.run import correlate, environment, plan
@@ -35,25 +35,25 @@ TOLERANCE = 0.001
 
 def recompute(bundle: Bundle, home: Path, ratings: Path | None, how: How, named: Sequence[str]) -> Recomputed:
     """Compute a bundle again where its datasets are here; `named` are metrics of it that are not installed."""
-    here, absent = load(bundle, home, ratings)
-    models = Models(home, Choice(device="cpu"))
-    scored = rescore(bundle, tuple(here.values()), models, how, named)
-    correlations = [row for dataset in here.values() for row in _correlations(bundle, dataset)]
-    ranking, boards = _ranking(bundle, here, correlations)
-    metrics = {entry.name for entry in bundle.metrics}
-    entries = tuple(entry for entry in bundle.datasets if entry.name in here)
-    before = Results(bundle.run, entries, scored.packed, [row for row in bundle.correlations if row.dataset in here],
-                     [row for row in bundle.ranking if row.metric in metrics], points=scored.packed_points)
-    device = str(models.machine) if scored.metrics else bundle.run.device
-    run = environment.facts(bundle.run.seed, device, bundle.run.options, bundle.run.command)
+    packed, models = bundle.results, Models(home, Choice(device="cpu"))
+    here, absent = load(packed, home, ratings)
+    scored = rescore(packed, tuple(here.values()), models, how, named)
+    correlations = [row for dataset in here.values() for row in _correlations(packed, dataset)]
+    ranking, boards = _ranking(packed, here, correlations)
+    metrics = {entry.name for entry in packed.metrics}
+    entries = tuple(entry for entry in packed.datasets if entry.name in here)
+    before = Results(packed.run, entries, scored.packed, [row for row in packed.correlations if row.dataset in here],
+                     [row for row in packed.ranking if row.metric in metrics], points=scored.packed_points)
+    device = str(models.machine) if scored.metrics else packed.run.device
+    run = environment.facts(packed.run.seed, device, packed.run.options, packed.run.command)
     after = Results(run, entries, scored.metrics, correlations, ranking, points=scored.points)
-    computed = (f"computed again: {len(correlations)} of {len(bundle.correlations)} correlations, on {len(here)} of "
-                f"{len(bundle.datasets)} datasets")
+    computed = (f"computed again: {len(correlations)} of {len(packed.correlations)} correlations, on {len(here)} of "
+                f"{len(packed.datasets)} datasets")
     return Recomputed(bundle.name, before, after, (computed, *absent, *scored.notes, *boards),
                       ("metrics", "correlations", "ranking", "points"), TOLERANCE)
 
 
-def load(bundle: Bundle, home: Path, ratings: Path | None) -> tuple[dict[str, Dataset], list[str]]:
+def load(bundle: Results, home: Path, ratings: Path | None) -> tuple[dict[str, Dataset], list[str]]:
     """Load the datasets of a bundle that are here, with private ratings joined; of others note the reason."""
     run, owners, loaded, absent = bundle.run, private.Owners(), dict[str, Dataset](), dict[str, str]()
     limit, sample = (size if isinstance(size := run.options.get(name), int) and size > 0 else None
@@ -80,25 +80,23 @@ def load(bundle: Bundle, home: Path, ratings: Path | None) -> tuple[dict[str, Da
             [f"not here: {name}: {reason}" for name, reason in absent.items()])
 
 
-def _correlations(bundle: Bundle, dataset: Dataset) -> Iterator[Correlation]:
+def _correlations(bundle: Results, dataset: Dataset) -> Iterator[Correlation]:
     """Correlate packed scores with the ratings here; fields that depend on the ratings alone stay as packed."""
-    if (scored := bundle.scores.get(dataset.card.name)) is None:
-        return
     packed = {key_of(row): row for row in bundle.correlations}
     qualities = _judged(bundle, dataset)
-    points = replace(correlate.item_scores(dataset, qualities, {}), scores=scored.of(dataset))
+    points = replace(correlate.item_scores(dataset, qualities, {}), scores=scores_of(bundle, dataset))
     for target in correlate.targets(points, qualities):
         for row in correlate.correlations(target):
             yield replace(packed.get(key_of(row), row), value=row.value, p=row.p, low=row.low, high=row.high, n=row.n)
 
 
-def _judged(bundle: Bundle, dataset: Dataset) -> tuple[Judged, ...]:
+def _judged(bundle: Results, dataset: Dataset) -> tuple[Judged, ...]:
     (entry,) = (entry for entry in bundle.datasets if entry.name == dataset.card.name)
     names = {quality.name for quality in entry.qualities}
     return correlate.judged(dataset, [quality for quality in dataset.card.qualities if quality.name in names])
 
 
-def _ranking(bundle: Bundle, here: Mapping[str, Dataset], correlations: Iterable[Correlation],
+def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterable[Correlation],
              ) -> tuple[list[RankingRow], list[str]]:
     """Return the rows of the bundle's metrics among all packed rows of their boards, and the main ones as notes."""
     known = (*(row for row in bundle.correlations if row.dataset not in here), *correlations)
@@ -128,7 +126,7 @@ def _ranking(bundle: Bundle, here: Mapping[str, Dataset], correlations: Iterable
     return ranking, [note[-1] for note in sorted(notes)]
 
 
-def _targets(bundle: Bundle, here: Mapping[str, Dataset], board: str, origin: str) -> frozenset[Target]:
+def _targets(bundle: Results, here: Mapping[str, Dataset], board: str, origin: str) -> frozenset[Target]:
     """Return the targets of a board: qualities with three ratings, not all equal where the ratings are here."""
     dimension, targets = BoardId.parse(board).dimension, set[Target]()
     for entry in bundle.datasets:

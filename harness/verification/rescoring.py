@@ -6,13 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-import numpy as np
-
 from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
-from harness.bundle import Bundle, placeless
+from harness.bundle import placeless, scores_of, unrated
 from harness.errors import BadConfig
-from harness.results.rows import ColumnKey, ItemScores, MetricEntry
+from harness.results.rows import ColumnKey, ItemScores, MetricEntry, Results
 from harness.run import entries
 from harness.scoring.scorer import Scorer
 from harness.statistics.panel import Vector
@@ -41,7 +39,7 @@ class Rescored:
     notes: list[str] = field(default_factory=list)
 
 
-def rescore(bundle: Bundle, here: Sequence[Dataset], models: Models, how: How, more: Sequence[str]) -> Rescored:
+def rescore(bundle: Results, here: Sequence[Dataset], models: Models, how: How, more: Sequence[str]) -> Rescored:
     """Score datasets again with the metrics of a bundle; `more` are metrics that are not installed."""
     named = {chosen.label: chosen for chosen in (registry.choose(name, seed=bundle.run.seed) for name in more)}
     if unknown := sorted(named.keys() - {entry.name for entry in bundle.metrics}):
@@ -84,10 +82,9 @@ def _same(entry: MetricEntry, models: Models, seed: int, named: Mapping[str, Cho
     return chosen, ""
 
 
-def _score(rescored: Rescored, bundle: Bundle, dataset: Dataset, metrics: Iterable[Chosen], models: Models) -> None:
+def _score(rescored: Rescored, bundle: Results, dataset: Dataset, metrics: Iterable[Chosen], models: Models) -> None:
     """Score a dataset again; of columns that are not packed, only those of metrics without any are kept."""
-    scored = bundle.scores.get(dataset.card.name)
-    packed = scored.of(dataset) if scored else {}
+    packed, name = scores_of(bundle, dataset), dataset.card.name
     before, after = dict[ColumnKey, Vector](), dict[ColumnKey, Vector]()
     scorer = Scorer(dataset, models)
     for chosen in metrics:
@@ -97,12 +94,11 @@ def _score(rescored: Rescored, bundle: Bundle, dataset: Dataset, metrics: Iterab
             scores = scorer.scores(chosen.metric).columns
         except Exception as error:  # a plug-in is foreign code
             if columns or not isinstance(error, MetricError):
-                rescored.notes.append(f"not scored again: {chosen.label} on {dataset.card.name}: "
+                rescored.notes.append(f"not scored again: {chosen.label} on {name}: "
                                       f"{placeless(str(error))}")
             continue
-        keys = columns or [(chosen.label, name) for name in scores]
-        after |= {key: scores[name] for key in keys if (name := key[1].replace(chosen.suffix, "", 1)) in scores}
-    items, systems = tuple(item.id for item in dataset.items), ("",) * len(dataset.items)
-    unknown = np.zeros(len(items), dtype=np.int64)
-    for points, values in ((rescored.packed_points, before), (rescored.points, after)):
-        points.append(ItemScores(dataset.card.name, items, systems, unknown, unknown, {}, values))
+        keys = columns or [(chosen.label, column) for column in scores]
+        after |= {key: scores[column] for key in keys if (column := key[1].replace(chosen.suffix, "", 1)) in scores}
+    items = tuple(item.id for item in dataset.items)
+    rescored.packed_points.append(unrated(name, items, before))
+    rescored.points.append(unrated(name, items, after))
