@@ -1,8 +1,7 @@
 """The contract of every metric, checked point by point.
 
-    trial = Trial(metric, models)
-    findings(trial)          -> Finding ...      a line each: ok, BROKEN, or a note
-    demand(metric)                               for a test: BrokenContract with every broken line
+    tried(name, Trial(metric, models))  -> Finding      ok, BROKEN, or a note
+    demand(metric)                                      for a test: BrokenContract with every broken line
 
 `harness check` tries the checks in a process of their own (process.py), so that a metric may crash or hang.
 """
@@ -10,7 +9,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable
 
 from harness.contract.checks import CHECKS
 from harness.contract.trial import Broken, Finding, Note, Trial
@@ -27,22 +26,17 @@ class BrokenContract(HarnessError):
 
 
 def demand(metric: Metric, models: Models | None = None) -> None:
-    """Raise BrokenContract with every failed check."""
+    """Raise BrokenContract with every failed check, or MissingResource if the metric needs something missing."""
     trial = Trial(metric, forgetful(models or Models(home_folder(None))))
-    if broken := [f"{finding.check}: {finding.text}" for finding in findings(trial) if finding.state == "BROKEN"]:
+    findings = [tried(name, trial) for name in CHECKS]
+    if broken := [f"{finding.check}: {finding.text}" for finding in findings if finding.state == "BROKEN"]:
         raise BrokenContract(f"{metric.card.name} breaks the contract: " + "; ".join(broken))
 
 
-def findings(trial: Trial) -> Iterator[Finding]:
-    """Run every check; MissingResource if the metric needs something that is missing."""
-    for name in CHECKS:
-        yield tried(name, trial)
-
-
-def tried(name: str, trial: Trial) -> Finding:
-    """Run a check; MissingResource passes through."""
+def tried(name: str, trial: Trial, check: Callable[[Trial], str] | None = None) -> Finding:
+    """Run a check, by default the one of this name; MissingResource passes through."""
     try:
-        state, text = "ok", CHECKS[name](trial)
+        state, text = "ok", (check or CHECKS[name])(trial)
     except (MissingResource, KeyboardInterrupt):
         raise
     except Note as note:

@@ -29,6 +29,7 @@ BATCHES = (1, 7, 64)
 NEGATIVE = -0.15
 """Mean correlations with the ratings of the sample below this are no accident."""
 MANY = 10_000
+BY_SCOPE = '; if a score depends on other items, the card has scope="dataset"'
 WHOLE = "not tried: the card says that a score depends on the other items of the dataset"
 
 
@@ -146,8 +147,7 @@ def standalone(trial: Trial) -> str:
     if trial.metric.card.scope == "dataset":
         raise Note(WHOLE)
     dataset, scores = trial.hard
-    with _hint_at_scope():
-        return trial.compare(dataset.items, scores, trial.scored_in_batches(dataset, 1), "alone")
+    return trial.compare(dataset.items, scores, trial.scored_in_batches(dataset, 1), "alone", BY_SCOPE)
 
 
 def batched(trial: Trial) -> str:
@@ -155,9 +155,8 @@ def batched(trial: Trial) -> str:
     if trial.metric.card.scope == "dataset":
         raise Note(WHOLE)
     dataset, whole = trial.first
-    with _hint_at_scope():
-        texts = [trial.compare(dataset.items, whole, trial.scored_in_batches(dataset, size), f"in batches of {size}")
-                 for size in BATCHES]
+    texts = [trial.compare(dataset.items, whole, trial.scored_in_batches(dataset, size), f"in batches of {size}",
+                           BY_SCOPE) for size in BATCHES]
     return "; ".join(dict.fromkeys(texts))
 
 
@@ -181,17 +180,6 @@ def offline(trial: Trial) -> str:
         raise Broken(f"asks for {', '.join(sorted(requested)[:3])}: metrics must not use the network; `models` has "
                      f"models and resources (without it: {text})")
     return f"asks for no connection; {text}"
-
-
-@contextlib.contextmanager
-def _hint_at_scope() -> Iterator[None]:
-    """Add the remedy to the finding that a score depends on other items."""
-    try:
-        yield
-    except Broken as error:
-        if str(error).startswith("raises "):
-            raise
-        raise Broken(f'{error}; if a score depends on other items, the card has scope="dataset"') from error
 
 
 @contextlib.contextmanager

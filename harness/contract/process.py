@@ -15,9 +15,9 @@ from typing import Any
 
 from harness.contract import forgetful, tried
 from harness.contract.checks import CHECKS
-from harness.contract.trial import Broken, Finding, Trial
+from harness.contract.trial import Finding, Trial
 from metrics import registry
-from metrics.errors import BrokenPlugin, CannotScore, WorkerFailed
+from metrics.errors import BrokenPlugin, WorkerFailed
 from metrics.external.isolation.process import Process
 from metrics.external.isolation.serving import columns_of, columns_record, serve
 from metrics.models.service import Models
@@ -28,16 +28,15 @@ ELSEWHERE = "another process"
 
 def findings(metric: str, home: Path, timeout: float) -> Iterator[Finding]:
     """Try every check on a metric, each for so many seconds; BrokenPlugin where it cannot be loaded."""
-    command, before = (sys.executable, "-P", "-m", __name__, metric, str(home)), None
-    for checks in ((*CHECKS, ELSEWHERE), (ELSEWHERE,)):
-        with contextlib.closing(Process(metric, command, Path.cwd(), os.environ)) as process:
-            for check in checks:
-                finding, columns = _check(process, {"ask": check, "columns": before}, timeout)
-                if columns is None or before is not None:
-                    yield finding
-        if columns is None:
-            return
-        before = columns
+    command = sys.executable, "-P", "-m", __name__, metric, str(home)
+    with contextlib.closing(Process(metric, command, Path.cwd(), os.environ)) as process:
+        for check in CHECKS:
+            yield _check(process, {"ask": check}, timeout)[0]
+        finding, columns = _check(process, {"ask": ELSEWHERE}, timeout)
+        if columns is not None:
+            process.close()  # the next question starts another
+            finding, _ = _check(process, {"ask": ELSEWHERE, "columns": columns}, timeout)
+        yield finding
 
 
 def _check(process: Process, question: Mapping[str, Any], timeout: float) -> tuple[Finding, Any]:
@@ -51,7 +50,7 @@ def _check(process: Process, question: Mapping[str, Any], timeout: float) -> tup
         answer = process.ask(question, timeout, dict)
     except WorkerFailed as error:
         return Finding(question["ask"], "BROKEN", str(error).removeprefix(f"{process.name}: ")), None
-    return Finding(question["ask"], answer["state"], answer["text"]), answer.get("columns")
+    return Finding(question["ask"], answer["state"], answer["text"]), answer["columns"]
 
 
 def main() -> None:
@@ -62,26 +61,19 @@ def main() -> None:
     def answer(question: Mapping[str, Any]) -> dict[str, Any]:
         if question["ask"] == "load":
             return {"loaded": trial().metric.card.name}
-        if question["ask"] == ELSEWHERE:
-            return _elsewhere(trial(), question["columns"])
-        finding = tried(question["ask"], trial())
-        return {"state": finding.state, "text": finding.text}
+        name, before = question["ask"], question.get("columns")
+        finding = tried(name, trial(), CHECKS.get(name) or functools.partial(_elsewhere, before=before))
+        again = name == ELSEWHERE and finding.state == "ok"
+        return {"state": finding.state, "text": finding.text,
+                "columns": columns_record(trial().first[1]) if again else None}
 
     serve(answer)
 
 
-def _elsewhere(trial: Trial, before: Any) -> dict[str, Any]:
-    """Score the first dataset of the sample, and compare the scores with those of another process."""
-    try:
-        dataset, scores = trial.first
-    except (Broken, CannotScore) as error:
-        return {"state": "note", "text": f"not tried: {error}"}
-    columns = columns_record(scores)
-    try:
-        text = trial.compare(dataset.items, columns_of(before or columns), scores, "in another process")
-    except Broken as error:
-        return {"state": "BROKEN", "text": str(error)}
-    return {"state": "ok", "text": text, "columns": columns}
+def _elsewhere(trial: Trial, before: Any) -> str:
+    """Score the first dataset of the sample, and compare the scores with those of another process, if there are any."""
+    dataset, scores = trial.first
+    return trial.compare(dataset.items, columns_of(before) if before else scores, scores, "in another process")
 
 
 if __name__ == "__main__":

@@ -116,8 +116,9 @@ class Trial:
                     columns.setdefault(name, np.full(len(dataset.items), np.nan))[start : start + size] = column
         return columns
 
-    def compare(self, items: Sequence[Item], before: ScoredColumns, after: ScoredColumns, how: str) -> str:
-        """Describe the difference of two scorings; Broken if it is more than rounding."""
+    def compare(self, items: Sequence[Item], before: ScoredColumns, after: ScoredColumns, how: str, hint: str = "",
+                ) -> str:
+        """Describe the difference of two scorings; Broken, with a hint, if it is more than rounding."""
         largest, where = 0.0, ""
         for name, column in before.items():
             other = after.get(name, np.full(len(column), np.nan))
@@ -128,7 +129,8 @@ class Trial:
                                             np.median(finite) if finite.size else 0)
             worst = int(np.argmax(np.where(np.isnan(gap), np.inf, gap - room)))
             if not gap[worst] <= room[worst]:
-                raise Broken(f"item {items[worst].id!r} has {name} {column[worst]:.9g}, and {other[worst]:.9g} {how}")
+                raise Broken(f"item {items[worst].id!r} has {name} {column[worst]:.9g}, and {other[worst]:.9g} {how}"
+                             f"{hint}")
             if gap.max() > largest:
                 largest, where = float(gap.max()), items[int(np.argmax(gap))].id
         return f"equal within rounding: at most {largest:.1g} apart (item {where!r})" if largest else "exactly equal"

@@ -26,8 +26,8 @@ from harness.run import correlate, environment, plan
 from harness.run.correlate import Judged
 from harness.run.rank import RULES, Target, by_column, over, unseen
 from harness.statistics.rank_intervals import rank
-from harness.verification import Recomputed
-from harness.verification.rescoring import How, rescore
+from harness.verification import Recomputed, rescoring
+from harness.verification.rescoring import How
 from metrics.models.service import Choice, Models
 
 TOLERANCE = 0.001
@@ -35,21 +35,23 @@ TOLERANCE = 0.001
 
 def recompute(bundle: Bundle, home: Path, ratings: Path | None, how: How, named: Sequence[str]) -> Recomputed:
     """Compute a bundle again where its datasets are here; `named` are metrics of it that are not installed."""
-    packed, models = bundle.results, Models(home, Choice(device="cpu"))
+    packed, models, notes = bundle.results, Models(home, Choice(device="cpu")), list[str]()
     here, absent = load(packed, home, ratings)
-    scored = rescore(packed, tuple(here.values()), models, how, named)
+    metrics = rescoring.metrics_here(packed, models, how, named, notes) if here else []
+    points = [rescoring.rescore(packed, dataset, metrics, models, notes) for dataset in here.values()]
     correlations = [row for dataset in here.values() for row in _correlations(packed, dataset)]
     ranking, boards = _ranking(packed, here, correlations)
-    metrics = {entry.name for entry in packed.metrics}
-    entries = tuple(entry for entry in packed.datasets if entry.name in here)
-    before = Results(packed.run, entries, scored.packed, [row for row in packed.correlations if row.dataset in here],
-                     [row for row in packed.ranking if row.metric in metrics], points=scored.packed_points)
-    device = str(models.machine) if scored.metrics else packed.run.device
+    names = {entry.name for entry in packed.metrics}
+    before = Results(packed.run, [entry for entry in packed.datasets if entry.name in here],
+                     [metric.packed for metric in metrics], [row for row in packed.correlations if row.dataset in here],
+                     [row for row in packed.ranking if row.metric in names], points=[pair[0] for pair in points])
+    device = str(models.machine) if metrics else packed.run.device
     run = environment.facts(packed.run.seed, device, packed.run.options, packed.run.command)
-    after = Results(run, entries, scored.metrics, correlations, ranking, points=scored.points)
+    after = Results(run, before.datasets, [metric.here for metric in metrics], correlations, ranking,
+                    points=[pair[1] for pair in points])
     computed = (f"computed again: {len(correlations)} of {len(packed.correlations)} correlations, on {len(here)} of "
                 f"{len(packed.datasets)} datasets")
-    return Recomputed(bundle.name, before, after, (computed, *absent, *scored.notes, *boards),
+    return Recomputed(bundle.name, before, after, (computed, *absent, *notes, *boards),
                       ("metrics", "correlations", "ranking", "points"), TOLERANCE)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
 from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
@@ -28,40 +28,33 @@ CARD = ("columns", "needs", "levels", "scope", "learned_on")
 """Fields of a metric that follow from its signature."""
 
 
-@dataclass(slots=True)
-class Rescored:
-    """The metrics and item scores of a bundle, as packed and as computed here, with notes."""
+class Metric(NamedTuple):
+    """A metric of a bundle that is here too: its entry as packed, the same made here, and the metric itself."""
 
-    packed: list[MetricEntry] = field(default_factory=list)
-    metrics: list[MetricEntry] = field(default_factory=list)
-    packed_points: list[ItemScores] = field(default_factory=list)
-    points: list[ItemScores] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    packed: MetricEntry
+    here: MetricEntry
+    chosen: Chosen
 
 
-def rescore(bundle: Results, here: Sequence[Dataset], models: Models, how: How, more: Sequence[str]) -> Rescored:
-    """Score datasets again with the metrics of a bundle; `more` are metrics that are not installed."""
+def metrics_here(bundle: Results, models: Models, how: How, more: Sequence[str], notes: list[str]) -> list[Metric]:
+    """Return the metrics to score again, with a note on each of the bundle; `more` are metrics not installed."""
     named = {chosen.label: chosen for chosen in (registry.choose(name, seed=bundle.run.seed) for name in more)}
     if unknown := sorted(named.keys() - {entry.name for entry in bundle.metrics}):
         raise BadConfig(f"{unknown[0]}: the bundle has no metric of that name; "
                         f"{nearest(unknown[0], (entry.name for entry in bundle.metrics))}")
-    rescored, metrics = Rescored(), list[Chosen]()
-    for entry in bundle.metrics if here else ():
+    metrics = []
+    for entry in bundle.metrics:
         chosen, reason = _same(entry, models, bundle.run.seed, named)
         if chosen is not None and how != "always":
             parts = [part.chosen.metric for part in chosen.metric.made_of()] \
                 if isinstance(chosen.metric, Composite) else [chosen.metric]
             reads = any(part.card.models or checkpoints(part) for part in parts)
             reason = "not requested" if how == "never" else "reads a model; --rescore always" if reads else ""
-        rescored.notes.append(f"not scored again: {entry.name}: {reason}" if reason else f"scored again: {entry.name}")
+        notes.append(f"not scored again: {entry.name}: {reason}" if reason else f"scored again: {entry.name}")
         if chosen is not None and not reason:
             card = entries.metric_entry(chosen, models)
-            rescored.packed.append(entry)
-            rescored.metrics.append(replace(entry, **{name: getattr(card, name) for name in CARD}))
-            metrics.append(chosen)
-    for dataset in here:
-        _score(rescored, bundle, dataset, metrics, models)
-    return rescored
+            metrics.append(Metric(entry, replace(entry, **{name: getattr(card, name) for name in CARD}), chosen))
+    return metrics
 
 
 def _same(entry: MetricEntry, models: Models, seed: int, named: Mapping[str, Chosen]) -> tuple[Chosen | None, str]:
@@ -82,23 +75,25 @@ def _same(entry: MetricEntry, models: Models, seed: int, named: Mapping[str, Cho
     return chosen, ""
 
 
-def _score(rescored: Rescored, bundle: Results, dataset: Dataset, metrics: Iterable[Chosen], models: Models) -> None:
-    """Score a dataset again; of columns that are not packed, only those of metrics without any are kept."""
+def rescore(bundle: Results, dataset: Dataset, metrics: Iterable[Metric], models: Models, notes: list[str],
+            ) -> tuple[ItemScores, ItemScores]:
+    """Return the scores of a dataset by these metrics, as packed and as computed here.
+
+    Of columns that are not packed, only those of metrics without any are kept.
+    """
     packed, name = scores_of(bundle, dataset), dataset.card.name
     before, after = dict[ColumnKey, Vector](), dict[ColumnKey, Vector]()
     scorer = Scorer(dataset, models)
-    for chosen in metrics:
+    for chosen in (metric.chosen for metric in metrics):
         columns = {key: values for key, values in packed.items() if key[0] == chosen.label}
         before |= columns
         try:
             scores = scorer.scores(chosen.metric).columns
         except Exception as error:  # a plug-in is foreign code
             if columns or not isinstance(error, MetricError):
-                rescored.notes.append(f"not scored again: {chosen.label} on {name}: "
-                                      f"{placeless(str(error))}")
+                notes.append(f"not scored again: {chosen.label} on {name}: {placeless(str(error))}")
             continue
         keys = columns or [(chosen.label, column) for column in scores]
         after |= {key: scores[column] for key in keys if (column := key[1].replace(chosen.suffix, "", 1)) in scores}
     items = tuple(item.id for item in dataset.items)
-    rescored.packed_points.append(unrated(name, items, before))
-    rescored.points.append(unrated(name, items, after))
+    return unrated(name, items, before), unrated(name, items, after)

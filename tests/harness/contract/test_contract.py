@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Item
-from harness import contract
 from harness.cli import main
 from harness.contract import BrokenContract, Finding, Trial, demand, forgetful, tried
 from harness.contract.checks import CHECKS
@@ -219,7 +218,7 @@ def test_a_missing_resource_is_no_broken_contract(home: Path) -> None:
         raise MissingResource("fetch it")
 
     with pytest.raises(MissingResource, match="fetch it"):
-        list(contract.findings(Trial(made(score), Models(home))))
+        demand(made(score), Models(home))
 
 
 def test_a_test_demands_the_contract() -> None:
