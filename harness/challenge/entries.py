@@ -16,7 +16,7 @@ from benchmarks.formats import scorefile
 from benchmarks.formats.scorefile import Expected
 from harness.challenge.ground import Ground
 from harness.challenge.rulebook import Rulebook
-from harness.challenge.submissions import Listed, Refused, Submission
+from harness.challenge.submissions import Refused, Submission
 from harness.run.correlate import TargetData
 from harness.run.rank import Target
 from harness.statistics.panel import Array, Vector
@@ -57,9 +57,11 @@ class Entries:
             for table in self.tables))
 
 
-def taken(listed: Listed, ground: Ground, rules: Rulebook) -> tuple[Entries, tuple[Refused, ...]]:
+def taken(listed: Sequence[Submission | Refused], ground: Ground, rules: Rulebook,
+          ) -> tuple[Entries, tuple[Refused, ...]]:
     """Return the submissions that may be ranked, and the refused ones."""
-    submissions, refused = listed[0], list(listed[1])
+    submissions = [result for result in listed if isinstance(result, Submission)]
+    refused = [result for result in listed if isinstance(result, Refused)]
     whole: list[tuple[Submission, Scores]] = []
     files = read([submission.path for submission in submissions], ground.expected,
                  [submission.about.column or rules.column for submission in submissions])

@@ -8,7 +8,6 @@ received before the freeze, under the same rules, ratings and data.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import hashlib
 import json
@@ -17,6 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
+
+from filelock import SoftFileLock
 
 from benchmarks.formats import scorefile
 from benchmarks.storage.files import write_atomically
@@ -28,6 +29,8 @@ from harness.challenge.submissions import Receipt, Refused
 from harness.errors import BadConfig
 
 FILE = "receipts.jsonl"
+PATIENCE = 60
+"""Seconds to wait for another process that is receiving a file."""
 STAGED = ".receiving"
 """Folder of a file that is being checked; hidden from rankings."""
 SHOWN = ("folder", "title", "custom", "ratings", "baselines", "final", "changed", "published", "blind")
@@ -91,17 +94,8 @@ def _time(line: Mapping[str, Any]) -> datetime.datetime:
     return datetime.datetime.fromisoformat(line["time"])
 
 
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    lock = folder / f"{FILE}.lock"
-    try:
-        lock.touch(exist_ok=False)
-    except FileExistsError:
-        raise BadConfig(f"{lock}: another process is receiving a file; if none is, remove this one") from None
-    try:
-        yield
-    finally:
-        lock.unlink(missing_ok=True)
+def _locked(folder: Path) -> SoftFileLock:
+    return SoftFileLock(folder / f"{FILE}.lock", timeout=PATIENCE)
 
 
 def _append(folder: Path, log: Log, line: Mapping[str, Any]) -> None:
@@ -129,7 +123,7 @@ def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
         if log.of("frozen", rules.phase):
             raise BadConfig(f"{rules.name} is already frozen")
         listed = submissions.listed(rules, log.receipts(rules.phase))
-        if not any(listed):
+        if not listed:
             raise BadConfig(f"no submissions yet{f' in the phase {rules.phase}' if rules.phase else ''}; to stop "
                             "accepting any, set closes")
         field = ground.prepared(replace(rules, final=True), home)
@@ -224,7 +218,5 @@ def _checked(staged: Path, file: Path, column: str, rules: Rulebook, home: Path,
     if column:
         write_atomically(staged / submissions.ABOUT, f"column = {json.dumps(column, ensure_ascii=False)}\n".encode())
     submission = submissions.submission(staged.parent, int(staged.name), rules, Receipt(now, digest))
-    if isinstance(submission, Refused):
-        return digest, submission.reasons
-    _, refused = entries.taken(([submission], []), ground.prepared(rules, home, rated=False), rules)
+    _, refused = entries.taken([submission], ground.prepared(rules, home, rated=False), rules)
     return digest, tuple(reason for submission in refused for reason in submission.reasons)

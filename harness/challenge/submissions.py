@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 from benchmarks.formats import records
 from benchmarks.formats.records import Rule
@@ -95,11 +95,8 @@ class Refused:
     public: str = ""
 
 
-Listed: TypeAlias = tuple[Sequence[Submission], Sequence[Refused]]
-
-
-def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> Listed:
-    """Return submissions ordered by team and number, and refused ones.
+def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> list[Submission | Refused]:
+    """Return submissions ordered by team and number, with the refused ones.
 
     With `receipts`, by TEAM/N, submissions without one are refused, and so are missing ones with a receipt.
     """
@@ -119,9 +116,7 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> Li
                         else _team(Path(entry.path), rules, receipts))
         except OSError as error:
             results.append(Refused(shown(entry.name), (_unreadable(error),)))
-    results += [Refused(shown(name), (GONE,)) for name in receipts or () if not os.path.lexists(root / name)]
-    return ([result for result in results if isinstance(result, Submission)],
-            [result for result in results if isinstance(result, Refused)])
+    return results + [Refused(shown(name), (GONE,)) for name in receipts or () if not os.path.lexists(root / name)]
 
 
 def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
