@@ -170,7 +170,7 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "",
 
 def _refused(team: str, line: int) -> str:
     """Name a refused file by the line of the log; no submission has such a name."""
-    return submissions.shown(f"{team}/refused-{line}")
+    return scorefile.printable(f"{team}/refused-{line}")
 
 
 def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, home: Path, today: datetime.date,

@@ -22,6 +22,7 @@ from typing import Annotated
 from benchmarks.formats import records
 from benchmarks.formats.records import Rule
 from benchmarks.formats.scorefile import FORMS, ending_of
+from benchmarks.formats.scorefile import printable as shown
 from harness import terms
 from harness.challenge.rulebook import FOLDER, Rulebook
 from harness.errors import BadConfig
@@ -122,13 +123,6 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> li
 def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
     early = f" ({len(at_receipt)} when received)" if at_receipt else ""
     return f"{len(refused) + len(at_receipt)} refused{early}"
-
-
-def shown(name: str) -> str:
-    """Make a name from outside printable and short."""
-    plain = "".join(sign if sign.isprintable() else sign.encode("unicode_escape", "replace").decode()
-                    for sign in name[:80])
-    return plain + ("…" if len(name) > 80 else "")
 
 
 def wrong_team(name: str, inbox: Path) -> tuple[str, ...]:

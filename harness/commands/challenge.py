@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from benchmarks.errors import BenchmarkError, nearest
-from benchmarks.formats.scorefile import listed
+from benchmarks.formats.scorefile import listed, printable
 from benchmarks.storage.files import write_atomically
 from harness.challenge import (
     announcement,
@@ -130,7 +130,7 @@ def _receive(args: argparse.Namespace) -> int:
                                      now=datetime.datetime.now(datetime.UTC), dry=args.dry_run)
     done = f"{'would be ' if args.dry_run else ''}{'refused' if reasons else 'received'}"
     recorded = "not recorded" if args.dry_run else f"recorded in {folder / receipts.FILE}"
-    print(f"{done} {submissions.shown(name)}; {recorded}")
+    print(f"{done} {printable(name)}; {recorded}")
     _list(reasons)
     return 1 if reasons else 0
 

@@ -101,7 +101,7 @@ def _development(comparison: PublishedComparison) -> Grid:
     best = [row for index, row in enumerate(complete) if index < MOST_COLUMNS or row.column in CONTROLS
             or measured.plain(row.column) == measured.plain("Deep AM-FM")]
     rows = [(row.mean, row.column, "this run", row.sets) for row in best]
-    rows += [(row.mean, row.column, "challenge, as printed", row.sets) for row in comparison.challenge]
+    rows += [(row.mean, row.column, "challenge, as printed", row.sets) for row in measured.challenge(comparison.turns)]
     rows.sort(key=lambda row: (-row[0], (row[1], row[2])))
     return Grid("dev-here", "This run beside the challenge: development datasets",
                 ("metric or team", "whose", f"mean of {_sets(comparison)}", *comparison.datasets),

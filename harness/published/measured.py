@@ -46,7 +46,6 @@ class ColumnMeans:
     column: str
     mean: float
     sets: Mapping[str, float]
-    models: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -55,12 +54,11 @@ class ColumnMeans:
 
 @dataclass(frozen=True, slots=True)
 class PublishedComparison:
-    """The columns of a run on its turn-level and all datasets, and the systems of the challenge on the former."""
+    """The turn-level and all datasets of a run that the challenge has too, and its columns on them."""
 
     turns: tuple[str, ...]
     datasets: tuple[str, ...]
     rows: tuple[ColumnMeans, ...]
-    challenge: tuple[ColumnMeans, ...]
 
 
 def partial(report: Results) -> str:
@@ -69,20 +67,18 @@ def partial(report: Results) -> str:
 
 
 def gather(report: Results) -> PublishedComparison:
-    """Compare the columns of a report with print, the best first; without real data there are no datasets."""
-    models = {entry.name: entry.models for entry in report.metrics}
+    """Return the means of the columns of a report, the best first; without real data there are no datasets."""
     values = columns(report)
     usable: dict[str, list[Target]] = {}
     for target in sorted({target for row in values.values() for target in row}):
         usable.setdefault(target[0], []).append(target)
-    turns = tuple(name for name in TURNS if name in usable)
-    datasets = (*turns, *(name for name in DIALOGUES if name in usable))
+    turns, dialogues = (tuple(name for name in names if name in usable) for names in (TURNS, DIALOGUES))
     targets = [target for name in turns for target in usable[name]]
-    rows = [ColumnMeans(name, over(dataset_mean, row, targets),
-                        {dataset: over(dataset_mean, row, usable[dataset]) for dataset in datasets}, models[metric])
-            for (metric, name), row in values.items()]
+    rows = [ColumnMeans(name, over(dataset_mean, row, targets), {
+        dataset: over(dataset_mean, row, usable[dataset]) for dataset in (*turns, *dialogues)})
+        for (_, name), row in values.items()]
     rows.sort(key=lambda row: (not row.complete, -row.mean if row.complete else 0.0, row.column))
-    return PublishedComparison(turns, datasets, tuple(rows), challenge(turns) if turns else ())
+    return PublishedComparison(turns, (*turns, *dialogues), tuple(rows))
 
 
 def columns(report: Results) -> dict[tuple[str, str], dict[Target, float]]:

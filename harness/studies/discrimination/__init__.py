@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,9 +21,8 @@ from harness.results.rows import Grid
 from harness.scoring.progress import Progress
 from harness.studies import Findings, StudyRequest
 from harness.studies.discrimination import trainings
-from harness.studies.discrimination.trainings import KINDS, PARTS, STRATEGIES, CorpusPart, Training
+from harness.studies.discrimination.trainings import KINDS, PARTS, STRATEGIES, Training
 from metrics.errors import MetricError
-from metrics.graph.dynaeval.dialogues import Negatives
 
 TITLE = "Dialogues told from worse ones"
 FLAGS = ("metric",)
@@ -34,17 +32,8 @@ SET = {"cosim": ("pooling",), "s-dicoh": ("negatives",), "dynaeval": ("negatives
 """Options that the study sets: both strategies, the paper's windows, and mean vectors for all."""
 
 
-class Cell(NamedTuple):
-    """A system (its label and metric), corpus and strategy."""
-
-    label: str
-    metric: str
-    part: CorpusPart
-    kind: Negatives
-
-
-Accuracies = Mapping[Cell, Sequence[float]]
-"""The accuracy of each cell with every seed."""
+Accuracies = Mapping[Training, Sequence[float]]
+"""The accuracy of each training with every seed."""
 
 
 def study(request: StudyRequest) -> Findings:
@@ -61,7 +50,7 @@ def study(request: StudyRequest) -> Findings:
         raise BadConfig(f"none of the corpora is here: `harness fetch --corpora {PARTS[0].corpus}` brings one of them")
     space, selection = request.workspace, request.selection
     progress, start = Progress(), time.monotonic()
-    accuracies: dict[Cell, list[float]] = {}
+    accuracies: dict[Training, list[float]] = {}
     failures = list(request.broken)
     for part, kind, chosen in ((part, kind, chosen) for part in parts for kind in KINDS for chosen in systems):
         training = Training(chosen.label, chosen.metric, part, kind, selection.seed, selection.limit, space.models,
@@ -71,7 +60,7 @@ def study(request: StudyRequest) -> Findings:
         except (BenchmarkError, MetricError, HarnessError) as error:
             failures.append(f"{chosen.label} on {part.title}, {kind}: {' '.join(str(error).split())}")
         else:
-            accuracies[Cell(chosen.label, chosen.metric.card.name, part, kind)] = values
+            accuracies[training] = values
             progress.line(f"{chosen.label:<12} {part.title:<20} {kind} {_percent(values):<14} "
                           f"{time.monotonic() - start:6.0f} s")
     return findings(accuracies, [part.title for part in PARTS if part not in parts], tuple(failures))
@@ -79,10 +68,9 @@ def study(request: StudyRequest) -> Findings:
 
 def findings(accuracies: Accuracies, absent: Sequence[str] = (), failures: tuple[str, ...] = ()) -> Findings:
     return Findings((_table(accuracies),), tuple(_remarks(absent)), {"accuracy": [{
-        "system": cell.label, "corpus": cell.part.corpus, "split": cell.part.split, "negatives": cell.kind,
-        "accuracy": float(np.mean(values)), "spread": spread(values), "accuracies": values,
-        "paper": paper(cell)}
-        for cell, values in accuracies.items()]}, failures=failures)
+        "system": training.label, "corpus": training.part.corpus, "split": training.part.split,
+        "negatives": training.kind, "accuracy": float(np.mean(values)), "spread": spread(values), "accuracies": values,
+        "paper": paper(training)} for training, values in accuracies.items()]}, failures=failures)
 
 
 def spread(values: Sequence[float]) -> float:
@@ -90,9 +78,10 @@ def spread(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1)) if len(set(values)) > 1 else 0.0
 
 
-def paper(cell: Cell) -> Decimal | None:
-    return Tables.of("dynaeval").value(table="Table 2", metric=PRINTED[cell.metric], dataset=cell.part.printed,
-                                       quality=STRATEGIES[cell.kind])
+def paper(training: Training) -> Decimal | None:
+    return Tables.of("dynaeval").value(
+        table="Table 2", metric=PRINTED[training.metric.card.name], dataset=training.part.printed,
+        quality=STRATEGIES[training.kind])
 
 
 def _percent(values: Sequence[float]) -> str:
@@ -101,11 +90,12 @@ def _percent(values: Sequence[float]) -> str:
 
 
 def _table(accuracies: Accuracies) -> Grid:
-    columns = list(dict.fromkeys((cell.part, cell.kind) for cell in accuracies))
-    texts = {(cell.label, cell.part, cell.kind): (_percent(values), "" if (printed := paper(cell)) is None
-                                                  else f"{100 * printed:.2f}") for cell, values in accuracies.items()}
+    columns = list(dict.fromkeys((training.part, training.kind) for training in accuracies))
+    texts = {(training.label, training.part, training.kind): (
+        _percent(values), "" if (printed := paper(training)) is None else f"{100 * printed:.2f}")
+        for training, values in accuracies.items()}
     rows = tuple((label, *(text for column in columns for text in texts.get((label, *column), ("", ""))))
-                 for label in dict.fromkeys(cell.label for cell in accuracies))
+                 for label in dict.fromkeys(training.label for training in accuracies))
     return Grid("discrimination", "Dialogues scored above a worse one, in per cent",
                 ("system", *(text for part, kind in columns for text in (f"{part.title} {kind.upper()}", "paper"))),
                 rows, ", ".join(dict.fromkeys(f"{part.title} {part.split}" for part, _ in columns)))

@@ -19,7 +19,7 @@ from benchmarks.dataset import Item, Utterance  # noqa: E402
 from benchmarks.errors import BenchmarkError  # noqa: E402
 from harness.results.cache import Cache  # noqa: E402
 from harness.studies import discrimination  # noqa: E402
-from harness.studies.discrimination import Cell, trainings  # noqa: E402
+from harness.studies.discrimination import trainings  # noqa: E402
 from harness.studies.discrimination.trainings import PARTS, adjacent, dialogues, share  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.graph.dynaeval.dialogues import Turns  # noqa: E402
@@ -74,14 +74,20 @@ def test_adjacent_is_cosim(tiny_encoder: Path, home: Path) -> None:
     np.testing.assert_allclose(adjacent(rows, table), expected, atol=1e-6)
 
 
-def test_the_paper_stands_beside() -> None:
+def training(home: Path, name: str, part: trainings.CorpusPart, kind: Any = "ur", choice: Choice | None = None,
+             ) -> trainings.Training:
+    return trainings.Training(name, registry.choose(name).metric, part, kind, 0, 3, Models(home, choice or Choice()),
+                              Cache(home / "cache"))
+
+
+def test_the_paper_stands_beside(home: Path) -> None:
     findings = discrimination.findings({
-        Cell("dynaeval", "dynaeval", PARTS[0], "ur"): (0.95, 0.97), Cell("cosim", "cosim", PARTS[0], "ur"): (0.9, 0.9),
-        Cell("cosim", "cosim", PARTS[1], "ss"): (0.5, 0.5)})
+        training(home, "dynaeval", PARTS[0]): (0.95, 0.97), training(home, "cosim", PARTS[0]): (0.9, 0.9),
+        training(home, "cosim", PARTS[1], "ss"): (0.5, 0.5)})
     (table,) = findings.tables
     assert table.head == ("system", "EmpatheticDialogues UR", "paper", "ConvAI2 SS", "paper")
     assert table.rows == (("dynaeval", "96.00 ± 1.41", "94.30", "", ""), ("cosim", "90.00", "63.54", "50.00", "92.93"))
-    assert discrimination.paper(Cell("s-dicoh", "s-dicoh", PARTS[2], "ss")) == Decimal("0.8492")
+    assert discrimination.paper(training(home, "s-dicoh", PARTS[2], "ss")) == Decimal("0.8492")
 
 
 @pytest.fixture
@@ -109,12 +115,11 @@ def test_end_to_end(tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.usefixtures("short")
-def test_options_and_the_encoder_of_a_system_are_used(with_corpus: Path, tiny_encoder: Path, tmp_path: Path,
+def test_options_and_the_encoder_of_a_system_are_used(with_corpus: Path, tiny_encoder: Path,
                                                       monkeypatch: pytest.MonkeyPatch) -> None:
     """Three speakers have separate relations in judging too; a system's encoder precedes that of the run."""
     def job(name: str, choice: Choice) -> trainings.Training:
-        metric = registry.choose(name).metric
-        return trainings.Training(name, metric, DAILY, "ur", 0, 3, Models(with_corpus, choice), Cache(tmp_path))
+        return training(with_corpus, name, DAILY, choice=choice)
 
     seen: list[tuple[int, int]] = []
 
