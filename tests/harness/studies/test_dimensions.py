@@ -46,9 +46,7 @@ def test_agreement_is_of_each_vote_with_the_mean_of_its_item() -> None:
     """Votes 1 1 2 3 with means 1 1 2.5 2.5; an item of one vote says nothing."""
     assert agreement([(1, 1), (2, 3), (9,)]) == pytest.approx(stats.spearmanr([1, 1, 2, 3], [1, 1, 2.5, 2.5]).statistic)
     assert math.isnan(agreement([(1,), (2,)]))
-    assert math.isnan(agreement([(1, 1), (1, 1)]))
     assert absent([(1.0,), (1.0, 2.0), ()], 2) == pytest.approx(0.5)
-    assert math.isnan(absent([], 2))
 
 
 def test_groups_have_the_fewest_representatives() -> None:
@@ -94,7 +92,6 @@ def test_end_to_end_on_the_sample(tmp_path: Path, invoke: Invoke) -> None:
     assert [row["data"] for row in rows] == ["sample"] * 3, "the pairs of three qualities"
     picture = ET.fromstring((folder / "dimensions.svg").read_text())  # noqa: S314  (our own)
     assert "qualities, from" in (picture[1].text or "")
-    assert "| quality |" in (folder / "dimensions.md").read_text()
     ((exhibit,), warnings) = exhibits.gathered(tmp_path)
     assert not warnings
     assert exhibit.command.startswith("harness study dimensions --dataset fed-dial --quality overall")

@@ -107,9 +107,7 @@ def test_end_to_end(tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert [(entry["system"], entry["negatives"]) for entry in entries] == [
         (name, kind) for kind in ("ur", "ss") for name in SYSTEMS]
     assert all(0 <= float(entry["accuracy"]) <= 1 and len(json.loads(entry["accuracies"])) == 1 for entry in entries)
-    page = (folder / "discrimination.md").read_text()
-    assert "| s\\-dicoh |" in page
-    assert "Not here, and left out: EmpatheticDialogues, ConvAI2" in page
+    assert "Not here, and left out: EmpatheticDialogues, ConvAI2" in (folder / "discrimination.md").read_text()
     monkeypatch.setattr("metrics.training.loop.fit", None)  # nothing is trained again
     assert invoke(*command).out == printed
 
