@@ -1,8 +1,8 @@
 """A challenge as a report, with the counting submissions in place of metrics.
 
 It holds no ratings, texts or scores of items. Comparisons are listed for submissions up to NEAR ranks apart; their p
-is adjusted over all pairs. Numbers are rounded to DECIMALS decimals or FIGURES figures, since all digits would help to
-reconstruct ratings. A correlation has the decimals that pages show, so that it is rounded only once.
+is adjusted over all pairs. Numbers are rounded to FIGURES figures or to the decimals that pages show, so that they are
+rounded only once: all digits would help to reconstruct ratings.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.challenge.outcome import Outcome
-from harness.challenge.tables import DECIMALS, RULES, TARGET_DECIMALS, readable
+from harness.challenge.tables import RULES, TARGET_DECIMALS, readable
 from harness.results.cache import Cache
 from harness.results.rows import BoardId, Comparisons, Correlation, MetricEntry, RankingRow, Results
 from harness.run import compare, correlate, entries, environment
@@ -50,7 +50,7 @@ def report(outcome: Outcome, cache: Path) -> Results:
             for row in correlations),
         ranking=tuple(_ranking(outcome, correlations)),
         comparisons=tuple(_comparisons(outcome)),
-        reliability=tuple(replace(row, value=round(row.value, DECIMALS)) for row in reliability))
+        reliability=tuple(replace(row, value=round(row.value, TARGET_DECIMALS)) for row in reliability))
 
 
 def _figures(p: float) -> float:
@@ -77,7 +77,7 @@ def _ranking(outcome: Outcome, correlations: Sequence[Correlation]) -> Iterator[
             standing = ranks[row.rule][row.column]
             row = replace(row, value=standing.value, rank=standing.rank, low=standing.low, high=standing.high,
                           letters=standing.letters if lettered[row.rule] else "")
-        yield replace(row, value=round(row.value, DECIMALS))
+        yield replace(row, value=round(row.value, TARGET_DECIMALS))
 
 
 def _comparisons(outcome: Outcome) -> Iterator[Comparisons]:
@@ -95,4 +95,4 @@ def _comparisons(outcome: Outcome) -> Iterator[Comparisons]:
         rows = rows.at(np.abs(rows.better - rows.worse) <= NEAR)
         value, p, holm, bh = (np.array([_figures(number) for number in column], dtype=np.float64)
                               for column in (rows.value, rows.p, rows.holm, rows.bh))
-        yield replace(rows, delta=rows.delta.round(DECIMALS), value=value, p=p, holm=holm, bh=bh)
+        yield replace(rows, delta=rows.delta.round(TARGET_DECIMALS), value=value, p=p, holm=holm, bh=bh)

@@ -184,7 +184,7 @@ def test_the_report_ranks_by_the_rule_and_rounds(root: Path, home: Path) -> None
     assert [team for team, _ in board.columns] == ranked.teams
     values = [*(row.value for row in (*results.correlations, *results.ranking, *results.reliability)),
               *(row.delta for rows in results.comparisons for row in rows)]
-    assert all(value == round(value, 4) for value in values if np.isfinite(value))
+    assert all(value == round(value, 3) for value in values if np.isfinite(value))
     assert (results.points, results.examples) == ((), ())
     shown = {row.metric: f"{row.value:.3f}" for row in results.correlations
              if (row.statistic, row.quality) == ("spearman", "wit")}
