@@ -3,15 +3,17 @@
     from harness.api import estimate, load, power, run, score, to_datasets
 
     results = run(metrics=["bleu", "./my_metric.py"], datasets=["fed-turn"])      # or load("results")
+    print(results)                                    what `harness report` prints
     results.correlations(), results.comparisons(), results.rankings(), results.reliability(), results.decisions()
     results.leads(dimension="relevance")              leads over a board, and whether they are established
     results.items("fed-turn", texts=True)             ratings, scores and texts, a row per item
+    results.publish("public")                         the pages
     score("bleu", rows)                               scores only; rows of dicts, a DataFrame, a datasets.Dataset
     estimate(rows, "cosine")                          mean ratings of systems from few ratings and all scores
     power(results, "fed-turn")                        the difference that a dataset can show
     to_datasets("fed-turn")                           items and votes as a DatasetDict
 
-`docs/notebook.ipynb` shows all of them. pandas and datasets come with the extra [all] and are imported on use.
+`docs/notebook.ipynb` shows them at work. pandas and datasets come with the extra [all] and are imported on use.
 """
 
 from __future__ import annotations

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.formats import records
 from harness.api.results import Results, frame
 from harness.api.runs import requested_settings
+from harness.errors import BadConfig
 from harness.results.pooled import Pool
 from harness.results.power import Between, Power
 from harness.results.power import power as power_of
@@ -24,7 +26,18 @@ def estimate(dataset: Any, metric: str, *, column: str = "", by: By = "system", 
 
     The dataset is a name, the path of a table, or a table in memory; items without a rating are used too. A row is a
     `SystemMean`: the estimate from both, that from ratings alone, and the systems with a significantly lower mean.
+
+    >>> import pandas
+    >>> replies = pandas.DataFrame([
+    ...     {"prompt": f"Question {number}?", "answer": "Yes. " * (1 + number % 5), "system": "AB"[number % 2],
+    ...      "fun": 1 + number % 5 if number < 20 else None} for number in range(60)])
+    >>> estimate({"replies": replies}, "length", out="replies")[["system", "items", "rated", "mean"]].round(2)
+      system  items  rated  mean
+    0      A     30     10   3.0
+    1      B     30     10   3.0
     """
+    with records.refused_as(BadConfig):
+        records.value_of(By, by, "by")
     requested = requested_settings(metric, dataset, out, home, flags)
     return frame(system_means(*prepare(requested), column, by), SystemMean)
 
@@ -35,8 +48,15 @@ def power(results: Results, dataset: str, quality: str = "", *, between: Between
 
     A row is a `Power`: one for each quality, number of raters and number of contexts, first those of the data. `pair`
     names two columns or systems, by default the leader and the runner-up.
+
+    >>> from harness.api import load
+    >>> power(load("results"), "fed-turn", "Interesting", contexts=[50, 100])["contexts"].unique().tolist()
+    [9, 50, 100]
     """
-    pool = Pool.of(results.rows)
-    targets = [target for target in pool.targets(datasets=(results.entry(dataset).name,)) if quality in ("", target[1])]
-    return frame([row for target in targets for row in power_of(
+    with records.refused_as(BadConfig):
+        records.value_of(Between, between, "between")
+    if isinstance(pair, str) or len(pair) not in (0, 2):
+        raise BadConfig("pair takes two names")
+    pool, wanted = Pool.of(results.rows), results.targets([dataset], [quality] if quality else [])
+    return frame([row for target in pool.targets() if target in wanted for row in power_of(
         results.rows, target, between, pair, contexts, raters, pool)], Power)

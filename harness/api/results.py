@@ -1,4 +1,4 @@
-"""Results in a notebook: their tables as pandas DataFrames, a board as HTML."""
+"""Results in a notebook: their tables as pandas DataFrames, a board as HTML, the pages."""
 
 from __future__ import annotations
 
@@ -25,15 +25,48 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Results:
-    """The results of a run; methods return DataFrames, `rows` has the rows themselves."""
+    """The results of a run in the folder `out`; methods return DataFrames, `rows` has the rows themselves.
+
+    `print(results)` prints what `harness report` does; a notebook shows the boards.
+
+    >>> from harness.api import load
+    >>> results = load("results")
+    >>> results
+    Results of 2 metrics on 1 dataset: 2 pairs scored, 0 skipped, 0 crashed
+    >>> print(results)
+    Demo data, not a result: a script made the texts and simulated the raters.
+    ...
+    >>> results.leads("length", "distinct-1", board="dev")[["board", "better", "worse", "targets"]]
+      board  better       worse  targets
+    0   dev  length  distinct-1        9
+    """
 
     rows: rows.Results
     home: Path
+    out: Path = Path("results")
 
     def __repr__(self) -> str:
         rows = self.rows
-        return (f"Results of {len(rows.metrics)} metrics on {len(rows.datasets)} datasets: "
-                f"{len(rows.timings)} pairs scored, {len(rows.skips)} skipped, {len(rows.failures)} crashed")
+        return (f"Results of {_count(rows.metrics, 'metric')} on {_count(rows.datasets, 'dataset')}: "
+                f"{_count(rows.timings, 'pair')} scored, {len(rows.skips)} skipped, {len(rows.failures)} crashed")
+
+    def __str__(self) -> str:
+        from leaderboard.render.text import summary
+
+        return summary(self.rows)
+
+    def publish(self, site: Path | str | None = None, *, against: Path | str | None = None,
+                bundle: Path | str | None = None) -> Path:
+        """Draw the pages into a folder, by default `out`/site, and return the path of the first page.
+
+        >>> from harness.api import load
+        >>> load("results").publish("public").name
+        'index.html'
+        """
+        from harness.commands.publish import publish
+
+        folder, *paths = (Path(path) if path else None for path in (site, against, bundle))
+        return publish(self.rows, self.out, folder, *paths)
 
     def correlations(self) -> pandas.DataFrame:
         """Return the correlation of every column on every quality, with the properties of its dataset."""
@@ -70,14 +103,13 @@ class Results:
         pairs of columns. `reached` is the share of the limit from rater noise that the better one reaches. Only columns
         with a value on every target take part.
         """
-        pool, wanted = Pool.of(self.rows), self._of_dimension(dimension)
+        pool, wanted = Pool.of(self.rows), self.targets(datasets, [dimension] if dimension else [])
         boards = dict.fromkeys(split for split, _ in self._boards())
         if board and board not in boards:
             raise BadConfig(f"the results have no board {board!r}; {nearest(board, boards)}")
         leads, seen = [], set()
-        names = [self.entry(name).name for name in datasets]
         for split, origin in self._boards():
-            targets = tuple(target for target in pool.targets(split, origin, datasets=names) if target in wanted)
+            targets = tuple(target for target in pool.targets(split, origin) if target in wanted)
             rule = "dev" if dimension else _rule(split)
             means = pool.means(targets, rule)
             named = dict(zip(means, labels(list(means)), strict=True))
@@ -134,16 +166,11 @@ class Results:
             raise BadConfig(f"the results have no dataset {dataset!r}; {nearest(dataset, known)}")
         return known[dataset]
 
-    def _of_dimension(self, name: str) -> set[Target]:
-        """Return the targets of a dimension, else of a quality of that name; by default all."""
-        pairs = [(entry.name, quality) for entry in self.rows.datasets for quality in entry.qualities]
-        for field in ("dimension", "name"):
-            targets = {(dataset, quality.name) for dataset, quality in pairs
-                       if not name or getattr(quality, field).casefold() == name.casefold()}
-            if targets:
-                return targets
-        dimensions = {quality.dimension for _, quality in pairs}
-        raise BadConfig(f"the results have no dimension {name!r}; {nearest(name, dimensions)}")
+    def targets(self, datasets: Sequence[str] = (), qualities: Sequence[str] = ()) -> frozenset[Target]:
+        """Return the targets of datasets and of qualities, by name or dimension; all by default."""
+        from harness.commands.report import targets
+
+        return targets(self.rows, datasets, qualities)
 
     def _dataset(self, name: str) -> Dataset:
         """Load the dataset of the results from this machine."""
@@ -166,7 +193,12 @@ class Results:
 
 
 def load(folder: Path | str = "results", home: Path | str | None = None) -> Results:
-    return Results(files.read(folder), home_folder(Path(home) if home else None))
+    """Return the results that a run wrote into a folder."""
+    return Results(files.read(folder), home_folder(Path(home) if home else None), Path(folder))
+
+
+def _count(rows: Sequence[Any], noun: str) -> str:
+    return f"{len(rows)} {noun}{'s' * (len(rows) != 1)}"
 
 
 def _rule(board: str) -> str:

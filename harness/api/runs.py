@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.errors import nearest
+from benchmarks.formats import records
 from benchmarks.tables import sheet
 from harness import own
 from harness.api.results import Results
@@ -20,7 +21,7 @@ from harness.run.prepare import prepare
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
 
-OURS = ("metric", "dataset", "out", "home", "all", "json", "dry_run")
+OURS = {"metric", "dataset", "out", "home", "all", "json", "dry_run"}
 """Settings that are separate arguments of `run`, or have no meaning here."""
 
 
@@ -31,7 +32,16 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Any = None, *,
     The default is all metrics and datasets. A dataset is a name, the path of a card or table, or a table of ratings in
     memory: a DataFrame, a datasets.Dataset or a list of dicts. `datasets` is one, a list of them, or a mapping that
     gives tables their names. `flags` are those of `harness run`, such as sample=50, split="dev", quality="relevance"
-    or lm="smollm2-135m". Scores stored under `out` are reused. `harness publish --out` draws pages.
+    or lm="smollm2-135m". Scores stored under `out` are reused.
+
+    >>> import pandas
+    >>> ratings = pandas.DataFrame({
+    ...     "prompt": ["Tea?", "Coffee?", "Water?"], "answer": ["No.", "Yes, please.", "Some cold water, please."],
+    ...     "fun": [1, 2, 3]})
+    >>> results = run("length", {"drinks": ratings}, out="drinks")
+    >>> results.correlations().query("statistic == 'spearman'")[["dataset", "quality", "column", "n", "value"]]
+      dataset quality  column  n  value
+    0  drinks     fun  length  3    1.0
     """
     requested = requested_settings(metrics, datasets, out, home, flags)
     plan, work = prepare(requested)
@@ -44,51 +54,62 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Any = None, *,
     if results.timings or results.failures:
         unchanged.forget(requested.out)
         files.write(results, requested.out / "report")
-    return Results(results, home_folder(requested.home))
+    return Results(results, home_folder(requested.home), requested.out)
 
 
 def requested_settings(metrics: Sequence[str] | str | None, datasets: Any, out: Path | str, home: Path | str | None,
                        flags: Mapping[str, Any]) -> Settings:
     """Return the settings of a run; tables of ratings in memory are kept in the home first."""
-    defaults = {field.name: field.default for field in dataclasses.fields(Settings) if field.name not in OURS}
-    if unknown := next((name for name in flags if name not in defaults), None):
-        raise BadConfig(f"unexpected argument {unknown!r}; {nearest(unknown, defaults)}")
-    if datasets is not None and not isinstance(datasets, str):
-        reading = own.Reading(*(tuple([value] if isinstance(value, str) else value)
-                                for value in (flags.get("columns", ()), flags.get("scale", ()))))
-        requests = dict(_named(datasets))
-        datasets = [_kept(name, dataset, home_folder(Path(home) if home else None), reading)
-                    for name, dataset in requests.items()]
-        if any(name is not dataset for name, dataset in zip(datasets, requests.values(), strict=True)):  # tables
-            flags = {flag: value for flag, value in flags.items() if flag not in ("columns", "scale")}
-    values = {name: value for name, value in {"metric": metrics, "dataset": datasets, **flags}.items()
-              if value is not None}
-    for name, value in values.items():
-        if defaults.get(name, ()) == ():  # repeatable
-            values[name] = [value] if isinstance(value, str) else list(value)
-            if not value:
-                raise BadConfig(f"{name} is empty; omit it for all")
+    defaults = {field.name: field.default for field in dataclasses.fields(Settings)}
+    if unknown := next((name for name in flags if name not in defaults.keys() - OURS), None):
+        raise BadConfig(f"unexpected argument {unknown!r}; {nearest(unknown, defaults.keys() - OURS)}")
+    requested = {"metric": metrics, "out": out, "home": home, **flags}
+    with records.refused_as(BadConfig):
+        values = records.fields_of(Settings, {name: _as_written(value, listed=defaults[name] == ())
+                                              for name, value in requested.items() if value is not None}, "arguments")
+    if datasets is not None:
+        by_name, reading = _by_name(datasets), own.Reading(values.get("columns", ()), values.get("scale", ()))
+        folder = home_folder(values.get("home"))
+        names = tuple(_stored(name, dataset, folder, reading) for name, dataset in by_name.items())
+        if any(name is not dataset for name, dataset in zip(names, by_name.values(), strict=True)):  # tables are read
+            values = {name: value for name, value in values.items() if name not in ("columns", "scale")}
+        values["dataset"] = names
+    if empty := next((name for name, value in values.items() if value == ()), None):
+        raise BadConfig(f"{empty} is empty; omit it for all")
     named = any(values.get(name) for name in ("metric", "with_", "dataset", "quality", "split"))
-    return settings(argparse.Namespace(all=not named, out=Path(out), home=Path(home) if home else None, **values))
+    return settings(argparse.Namespace(all=not named, **values))
 
 
-def _named(datasets: Any) -> Iterator[tuple[str, Any]]:
-    """Yield datasets with names for those in memory."""
+def _as_written(value: Any, *, listed: bool) -> Any:
+    """Return an argument in the form of a config file; a list may be a single text."""
+    if listed and isinstance(value, Iterable):
+        return [value] if isinstance(value, str) else list(value)
+    return str(value) if isinstance(value, Path) else value
+
+
+def _by_name(datasets: Any) -> Mapping[str, Any]:
+    """Return datasets by name; tables in memory without one are called table, or table-1 and so on in a list."""
     if isinstance(datasets, Mapping):
-        yield from datasets.items()
-    elif hasattr(datasets, "columns") or hasattr(datasets, "features") or isinstance(next(iter(datasets), ""), Mapping):
-        yield "table", datasets
-    else:
-        yield from ((f"table-{number}", dataset) for number, dataset in enumerate(datasets, 1))
+        return datasets
+    if isinstance(datasets, str | Path) or _is_frame(datasets) or not isinstance(datasets, Iterable):
+        return {"table": datasets}
+    listed = list(datasets)
+    if hasattr(datasets, "features") or isinstance(next(iter(listed), None), Mapping):  # rows
+        return {"table": listed}
+    return {f"table-{number}": dataset for number, dataset in enumerate(listed, 1)}
 
 
-def _kept(name: str, dataset: Any, home: Path, reading: own.Reading) -> str:
+def _is_frame(dataset: Any) -> bool:
+    return hasattr(dataset, "to_dict") and hasattr(dataset, "columns")
+
+
+def _stored(name: str, dataset: Any, home: Path, reading: own.Reading) -> str:
     """Return the name of a dataset; a table of ratings is stored in the home first."""
-    if isinstance(dataset, str):
-        table = own.table_of(dataset)
-        return own.import_table(sheet.read(table), home, reading).card.name if table else dataset
-    if hasattr(dataset, "to_dict") and hasattr(dataset, "columns"):  # a DataFrame
-        rows = dataset.to_dict("records")
-    else:
-        rows = [dict(row) for row in dataset]
-    return own.import_table(sheet.of_objects(name, lambda: rows), home, reading).card.name
+    if isinstance(dataset, str | Path):
+        table = own.table_of(str(dataset))
+        return own.import_table(sheet.read(table), home, reading).card.name if table else str(dataset)
+    rows = dataset.to_dict("records") if _is_frame(dataset) else dataset
+    if isinstance(rows, Mapping) or not isinstance(rows, Iterable) or not all(isinstance(row, Mapping) for row in rows):
+        raise BadConfig(f"{name}: expected the name or path of a dataset, or a table of ratings (a DataFrame, a "
+                        f"datasets.Dataset or a list of dicts, one per row), got {type(dataset).__name__}")
+    return own.import_table(sheet.of_objects(name, lambda: map(dict, rows)), home, reading).card.name

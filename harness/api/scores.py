@@ -17,7 +17,7 @@ from __future__ import annotations
 import difflib
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,42 +47,54 @@ def score(
 ) -> dict[str, Column]:
     """Return the columns of a metric, a score per item: higher is better, NaN is missing.
 
-    `metric` and the keywords are those of `harness run`. Raise CannotScore if no item has what the metric needs. On a
-    Dataset, a composition uses the same weights as in a run, on other items those fitted on all datasets.
+    `metric` and the keywords are those of `harness run`. An item whose response is None or NaN has no score. Raise
+    CannotScore if no item has what the metric needs. On a Dataset, a composition uses the same weights as in a run, on
+    other items those fitted on all datasets.
+
+    >>> score("length", [{"context": ["Do you like tea?"], "response": "Yes, green tea."}, {"response": None}])
+    {'length': array([ 3., nan])}
     """
     if not isinstance(metric, str):
         raise BadConfig(f"metric: expected one name, got {type(metric).__name__}; call score once per metric")
     chosen = registry.choose(metric, seed=seed).metric
-    items = [items] if isinstance(items, Mapping) else items
-    dataset = items if isinstance(items, Dataset) else dataset_of(list(map(_item, range(len(items)), _rows(items))))
-    if not dataset.items:
-        raise CannotScore("there are no items")
+    if isinstance(items, Dataset):
+        read: Sequence[Item | None] = items.items
+    else:
+        read = [_item(index, row) for index, row in enumerate(_rows(items))]
+    scored = [index for index, item in enumerate(read) if item]
+    if not scored:
+        raise CannotScore("there are no items with a response")
+    dataset = items if isinstance(items, Dataset) else dataset_of(list(filter(None, read)))
     folder = home_folder(Path(home) if home else None)
     models = _models(folder, Choice(encoder, lm, vectors, device, precision, batch_tokens, download=not offline))
     columns = Scorer(dataset, models).scores(chosen).columns
-    return {name: columns[name] for name in chosen.card.columns}
+    scores = np.full((len(chosen.card.columns), len(read)), np.nan)
+    scores[:, scored] = [columns[name] for name in chosen.card.columns]
+    return dict(zip(chosen.card.columns, scores, strict=True))
 
 
 _models = functools.lru_cache(maxsize=2)(Models)
 """The models of a choice, kept between calls."""
 
 
-def _rows(items: Any) -> Any:
-    """Return the rows of a table as dicts of known fields; return other objects unchanged."""
+def _rows(items: Any) -> Iterable[Any]:
+    """Return the rows of a table as dicts of known fields; return other lists unchanged."""
     names = getattr(items, "columns", getattr(items, "column_names", None))
     if names is None:
-        return items
+        if not isinstance(items, Iterable):
+            raise BadConfig(f"items: expected a list of items or a table, got {type(items).__name__}")
+        return [items] if isinstance(items, Mapping | str) else items
     if not {"response", "dialogue"} & {*names}:
         raise BadConfig(f"a table needs a column response (with context) or dialogue; found "
                         f"{', '.join(map(str, names))}")
     known = [name for name in names if SINGULAR.get(name, name) in FIELDS]
     rows = items[known].to_dict("records") if hasattr(items, "columns") else items.select_columns(known)
     return [{SINGULAR.get(name, name): value.tolist() if isinstance(value, np.ndarray) else value
-             for name, value in row.items() if not (isinstance(value, float) and math.isnan(value))} for row in rows]
+             for name, value in row.items()} for row in rows]
 
 
-def _item(index: int, record: Item | Mapping[str, Any]) -> Item:
-    """Convert a dict to an item; raise BadConfig with its position."""
+def _item(index: int, record: Item | Mapping[str, Any]) -> Item | None:
+    """Convert a dict to an item, None if its response is missing; raise BadConfig with its position."""
     where = f"items[{index}]"
     if isinstance(record, Item):
         return record
@@ -91,8 +103,13 @@ def _item(index: int, record: Item | Mapping[str, Any]) -> Item:
     if wrong := next((name for name in record if name not in FIELDS and difflib.get_close_matches(
             str(name), FIELDS, n=1, cutoff=ALIKE)), None):
         raise BadConfig(f"{where}: unknown field {str(wrong)!r:.60}; {nearest(str(wrong), FIELDS)}")
-    if ("response" in record) == ("dialogue" in record):
+    named = {"response", "dialogue"} & record.keys()
+    record = {name: value for name, value in record.items() if not _missing(value)}
+    filled = named & record.keys()
+    if not named or len(filled) > 1:
         raise BadConfig(f"{where}: expected either a response (with a context) or a dialogue")
+    if not filled:
+        return None
     if "dialogue" in record:
         context, response = _turns(where, "dialogue", record, ("first", "second")), None
     else:
@@ -106,6 +123,12 @@ def _item(index: int, record: Item | Mapping[str, Any]) -> Item:
     return Item(str(record.get("id", index)), context, response, references,
                 tuple(_text(f"{where}.facts", fact) for fact in _list(where, "facts", record)), record.get("system"),
                 _text(f"{where}.language", record.get("language") or "en"))
+
+
+def _missing(value: Any) -> bool:
+    """Return True for None and for the NaN, NaT and NA of pandas."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (
+        isinstance(value, float) and math.isnan(value))
 
 
 def _turns(where: str, field: str, record: Mapping[str, Any], sides: tuple[str, str]) -> tuple[Utterance, ...]:

@@ -14,6 +14,7 @@ from harness.commands._arguments import RESULTS, add
 from harness.commands._output import with_exhibits, write_site
 from harness.commands.submit import pack
 from harness.results import files
+from harness.results.rows import Results
 from leaderboard import site
 
 
@@ -28,13 +29,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    report, link = with_exhibits(files.read(args.out), args.out), ""
-    folder = args.site or args.out / "site"
-    if args.bundle:
-        pack(report, args.bundle, name=args.bundle.stem)
-        link = Path(os.path.relpath(args.bundle, folder)).as_posix()
-    write_site(site.site(report, files.read(args.against) if args.against else None, link), folder)
-    print(f"leaderboard: {(folder / 'index.html').resolve()}")
+    page = publish(files.read(args.out), args.out, args.site, args.against, args.bundle)
+    print(f"leaderboard: {page}")
     if args.against:
-        print(f"changes: {(folder / 'changes.html').resolve()}")
+        print(f"changes: {page.with_name('changes.html')}")
     return 0
+
+
+def publish(report: Results, out: Path, folder: Path | None = None, against: Path | None = None,
+            bundle: Path | None = None) -> Path:
+    """Draw the pages of results, with the studies in their folder, and return the path of the first page."""
+    shown, link, folder = with_exhibits(report, out), "", folder or out / "site"
+    if bundle:
+        pack(shown, bundle, name=bundle.stem)
+        link = Path(os.path.relpath(bundle, folder)).as_posix()
+    write_site(site.site(shown, files.read(against) if against else None, link), folder)
+    return (folder / "index.html").resolve()

@@ -1,14 +1,18 @@
 """Results of a run as DataFrames."""
 
 import dataclasses
+import doctest
 import os
 from pathlib import Path
 
 import pytest
 
-from harness.api import estimate, load, power, run, score
+from benchmarks.errors import BadRecord
+from harness import api
+from harness.api import decisions, estimate, load, power, results, run, runs, score, scores
 from harness.cli import main
 from harness.errors import BadConfig, BadReport
+from tests.conftest import Invoke
 from tests.suite_run import SuiteRun
 
 pandas = pytest.importorskip("pandas")
@@ -58,8 +62,27 @@ def test_unknown_names_suggest_the_nearest(suite_run: SuiteRun, tmp_path: Path) 
             ("fed-turn", lambda: results.leads(datasets=["fed-tunr"]))):
         with pytest.raises(BadConfig, match=f"'{nearest}'"):
             call()
-    with pytest.raises(BadConfig, match="metric"):
-        run([], "fed-turn", out=tmp_path)
+
+
+def test_wrong_arguments_are_refused_by_name(suite_run: SuiteRun, tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"prompt": ["Hi", "Tea?"], "answer": ["Yo", "Green"]})
+    results = load(suite_run.out)
+    for name, call in (
+            ("metric", lambda: run([], "fed-turn", out=tmp_path)), ("metric", lambda: run([None], out=tmp_path)),
+            ("metric", lambda: run(5, out=tmp_path)), ("dataset", lambda: run("length", [], out=tmp_path)),
+            ("table", lambda: run("length", 5, out=tmp_path)), ("table-1", lambda: run("length", [None], out=tmp_path)),
+            ("fun", lambda: run("length", {"prompt": "Hi", "answer": "Yo", "fun": 1}, out=tmp_path)),
+            ("table", lambda: run("length", frame, out=tmp_path)),
+            ("table", lambda: run("length", frame.iloc[:0], out=tmp_path)),
+            ("sample", lambda: run("length", "fed-turn", sample="x", out=tmp_path)),
+            ("quality", lambda: run("length", "fed-turn", quality=5, out=tmp_path)),
+            ("dry_run", lambda: run("length", "fed-turn", dry_run=True, out=tmp_path)),
+            ("by", lambda: estimate("fed-turn", "length", by="raters", out=tmp_path)),  # type: ignore[arg-type]
+            ("between", lambda: power(results, "fed-turn", between="x")),  # type: ignore[arg-type]
+            ("pair", lambda: power(results, "persona-usr", pair=("length",))),
+            ("overall", lambda: power(results, "persona-usr", "Overal"))):
+        with pytest.raises((BadConfig, BadRecord), match=name):
+            call()
 
 
 def test_run_equals_the_command(tmp_path: Path) -> None:
@@ -112,3 +135,24 @@ def test_power_has_a_row_per_contexts_and_raters(suite_run: SuiteRun) -> None:
     assert set(rows["contexts"]) >= {40, 80}
     with pytest.raises(BadConfig, match="'persona-usr'"):
         power(load(suite_run.out), "persona-urs")
+
+
+def test_printing_and_publishing_are_those_of_the_commands(suite_run: SuiteRun, tmp_path: Path, invoke: Invoke) -> None:
+    results = load(suite_run.out)
+    assert str(results).strip() == invoke("report", "--out", suite_run.out).out.strip()
+    assert results.publish(tmp_path / "site") == (tmp_path / "site" / "index.html").resolve()
+    invoke("publish", "--out", suite_run.out, "--site", tmp_path / "other")
+    for page in ("index.html", "metric/length.html"):
+        assert (tmp_path / "site" / page).read_bytes() == (tmp_path / "other" / page).read_bytes()
+
+
+def test_examples_of_the_python_interface_give_the_printed_results(tmp_path: Path,
+                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(["length", "distinct"], "fed-turn", draws=0, permutations=20)
+    tried = 0
+    for module in (api, decisions, results, runs, scores):
+        counts = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
+        assert not counts.failed, module.__name__
+        tried += counts.attempted
+    assert tried > 15

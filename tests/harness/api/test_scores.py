@@ -76,8 +76,23 @@ def test_invalid_items_are_refused() -> None:
     for mixed in ([TEA, {"dialogue": ["a"]}], [{**TEA, "id": "x"}, {**TEA, "id": "x"}]):
         with pytest.raises(BadConfig):
             score("length", mixed)
+    for metric, other in ((["bleu", "length"], [TEA]), (None, [TEA]), ("length", None), ("length", 5),
+                          ("length", "tea"), ("length", {"context": [["a"]], "response": ["b"]})):
+        with pytest.raises(BadConfig):
+            score(metric, other)  # type: ignore[arg-type]
     with pytest.raises(UnknownMetric, match="'length'"):
         score("lenght", [TEA])
+
+
+def test_items_without_a_response_have_no_score() -> None:
+    pandas = pytest.importorskip("pandas")
+    for missing in (None, float("nan"), pandas.NA):
+        rows = [TEA, {**TEA, "response": missing}, {**TEA, "references": missing, "context": missing}]
+        for items in (rows, pandas.DataFrame(rows), iter(rows)):
+            np.testing.assert_equal(score("length", items)["length"], [3, np.nan, 3])
+        with pytest.raises(CannotScore):
+            score("length", rows[1])
+    assert score("length", TEA)["length"].tolist() == [3]
 
 
 def test_tables_have_an_item_per_row_and_ignore_other_columns(tmp_path: Path) -> None:
