@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 from benchmarks import registry
 from harness.challenge.rulebook import Rulebook
-from harness.published import exhibit, sizes
-from harness.published.boards import PrintedTable, boards
+from harness.published import PrintedTable, boards, exhibit, sizes
 from harness.results.rows import Correlation, DatasetEntry, Exhibit, MetricEntry, QualityEntry, RankingRow, Results
 from harness.run import environment
 

@@ -18,7 +18,7 @@ from harness.results import files
 from harness.results.rows import Results
 from harness.run.prepare import UNSAID, prepare
 from harness.run.settings import Settings, settings
-from harness.verification import Recomputed
+from harness.verification.bundles import Recomputed
 from metrics import paths
 
 DIGEST = "ratings sha256"

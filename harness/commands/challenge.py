@@ -17,8 +17,8 @@ from pathlib import Path
 from benchmarks.errors import BenchmarkError, nearest
 from benchmarks.formats.scorefile import listed, printable
 from benchmarks.storage.files import write_atomically
+from harness.challenge import folder as written
 from harness.challenge import (
-    announcement,
     ground,
     outcome,
     published,
@@ -27,7 +27,6 @@ from harness.challenge import (
     setup,
     submissions,
 )
-from harness.challenge import folder as written
 from harness.challenge.ground import Ground
 from harness.commands._output import table, write_site
 from harness.contract import dataset as contract
@@ -227,7 +226,7 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
         report, exhibit = published.drawn(rules)
         written.write_published(report, exhibit, out / "ranking")
     elif rules.blind and not receipts.read(folder).of("frozen", rules.phase):
-        report, exhibit = announcement.receipts(outcome.read(folder, args.home, phase))
+        report, exhibit = written.receipts(outcome.read(folder, args.home, phase))
         written.write_published(report, exhibit, out / "ranking" / phase)
     else:
         ranked = outcome.read(folder, args.home, phase)

@@ -20,7 +20,8 @@ from harness.commands._repetition import repeat
 from harness.errors import BadBundle, BadConfig
 from harness.results.causes import causes
 from harness.results.differences import TableDifference, compare
-from harness.verification import Recomputed, bundles
+from harness.verification import bundles
+from harness.verification.bundles import Recomputed
 
 SHOWN = 20
 """Differences shown of each table."""

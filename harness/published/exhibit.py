@@ -9,8 +9,7 @@ import math
 from collections.abc import Iterator
 from statistics import fmean
 
-from harness.published import Tables, measured
-from harness.published.boards import AVERAGED, PRINTED, PrintedTable, boards, winner
+from harness.published import AVERAGED, PRINTED, PrintedTable, Tables, boards, measured, winner
 from harness.published.measured import CONTROLS, TURNS, PublishedComparison
 from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid, Results

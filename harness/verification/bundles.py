@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks import registry as datasets
@@ -20,17 +20,29 @@ from benchmarks.errors import BenchmarkError
 from benchmarks.formats import private
 from benchmarks.storage.store import ratings_fingerprint
 from harness.bundle import Bundle, heading, scores_of
-from harness.results.differences import key_of
+from harness.results.differences import COMPARED, key_of
 from harness.results.rows import BoardId, Correlation, RankingRow, Results
 from harness.run import correlate, environment, plan
 from harness.run.correlate import Judged
 from harness.run.rank import RULES, Target, by_column, over, unseen
 from harness.statistics.rank_intervals import rank
-from harness.verification import Recomputed, rescoring
+from harness.verification import rescoring
 from harness.verification.rescoring import How
 from metrics.models.service import Choice, Models
 
 TOLERANCE = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Recomputed:
+    """The part of some results that could be computed again, as it was and as it is here."""
+
+    name: str
+    before: Results
+    after: Results
+    notes: Sequence[str] = ()
+    tables: Sequence[str] = COMPARED
+    tolerance: float = 0.0
 
 
 def recompute(bundle: Bundle, home: Path, ratings: Path | None, how: How, named: Sequence[str]) -> Recomputed:

@@ -14,8 +14,7 @@ from harness import published, studies
 from harness.cli import main
 from harness.commands import study
 from harness.commands._output import with_exhibits
-from harness.published import measured
-from harness.published.boards import boards, ranks_of, winner
+from harness.published import Tables, boards, measured, ranks_of, winner
 from harness.published.exhibit import challenge as exhibit_of_challenge
 from harness.published.measured import challenge, plain
 from harness.results import exhibits, files, rows
@@ -65,11 +64,11 @@ def test_published_tables_keep_every_row_and_digit() -> None:
              "dstc11": 16, "dstc12": 15}
     assert sizes.keys() == set(published.NAMES)
     for name, size in sizes.items():
-        table = published.table(name)
+        table = Tables.of(name).rows
         assert len(table) == len(set(table)) == size
         assert len({row.source for row in table}) == 1
         assert sum("uncertain" in row.note for row in table) == (33 if name == "deb" else 0)
-    assert [str(row.value) for row in published.table("dstc10") if (row.metric, row.table, row.dataset) == (
+    assert [str(row.value) for row in Tables.of("dstc10").rows if (row.metric, row.table, row.dataset) == (
         "Team 3", "Table 2", "all")] == ["0.2020"], "trailing zeros are digits"
 
 
