@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -34,25 +35,12 @@ DATA = {"real": "real data", "sample": "the bundled sample (made by a script, si
 COLUMNS = tuple(dict.fromkeys(column for systems in TABLES.values() for column in systems.values()))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class TableRow:
-    """A system of a printed table with its mean correlation over targets here and in print."""
-
-    table: str
-    system: str
-    column: str
-    data: str
-    targets: int
-    here: float
-    printed: float
-
-
 def study(request: StudyRequest) -> Findings:
     """Score every system of the tables on the chosen turn-level datasets."""
     turns = tuple(card.name for card in request.plan.cards if card.level == "turn")
     metrics = tuple(column.replace("-single", "") for column in COLUMNS)
     selection = dataclasses.replace(request.selection, metrics=metrics, datasets=turns)
-    rows: list[TableRow] = []
+    rows: list[dict[str, Any]] = []
     failures: tuple[str, ...] = ()
     if turns:
         results, targets, failures = dataclasses.replace(request, selection=selection).scored("mme-crs")
@@ -62,18 +50,19 @@ def study(request: StudyRequest) -> Findings:
     if not rows:
         nothing = "nothing to study: no turn-level dataset that all its systems can score"
         raise BadConfig("; ".join((nothing, *failures)))
-    rows.sort(key=lambda row: (row.data, -row.printed))
+    rows.sort(key=lambda row: (row["data"], -row["printed"]))
     return Findings(
         tables=tuple(Grid(table.lower().replace(" ", "-"), f"{table} of the paper",
                           ("system", "column", "data", "targets", "here", "print"), tuple(
-                              (row.system, row.column, row.data, str(row.targets), number(row.here, 3),
-                               number(row.printed, 3)) for row in rows if row.table == table)) for table in TABLES),
+                              (row["system"], row["column"], row["data"], str(row["targets"]), number(row["here"], 3),
+                               number(row["printed"], 3)) for row in rows if row["table"] == table))
+                     for table in TABLES),
         remarks=(("Spearman, mean over the qualities of all datasets. Print is of five test sets; where these are not "
                   "imported, only the order within a column can be compared with it."),),
-        objects={"table": [dataclasses.asdict(row) for row in rows]}, failures=failures)
+        objects={"table": rows}, failures=failures)
 
 
-def measured(data: str, targets: Sequence[TargetData]) -> Iterator[TableRow]:
+def measured(data: str, targets: Sequence[TargetData]) -> Iterator[dict[str, Any]]:
     """Yield every system's mean over the targets that all systems can score, with the printed one."""
     rows = [(target, {column: row for row, (_, column) in enumerate(target.names) if column in COLUMNS})
             for target in targets]
@@ -82,5 +71,5 @@ def measured(data: str, targets: Sequence[TargetData]) -> Iterator[TableRow]:
         printed = Tables.of("mmecrs").where(table=table, dataset="all")
         for system, column in systems.items():
             values = [estimate(target.panel(columns[column]), "spearman").value for target, columns in complete]
-            yield TableRow(table, system, column, data, len(complete), float(np.mean(values)),
-                           float(printed.row(metric=system).value))
+            yield {"table": table, "system": system, "column": column, "data": data, "targets": len(complete),
+                   "here": float(np.mean(values)), "printed": float(printed.row(metric=system).value)}

@@ -10,14 +10,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from benchmarks.corpora.dailydialogpp import Context, Kind, Part
 from harness.errors import ScoringFailed
 from harness.scoring.progress import Progress
-from harness.scoring.score import Scores
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
 from harness.statistics.panel import Vector
@@ -41,11 +40,9 @@ BLENDS = {"ruber", "bert-ruber"}
 """Columns of trained metrics that mix a learnt probability with a cosine."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceUse:
+class ReferenceUse(NamedTuple):
     """A metric with its use of references."""
 
-    label: str
     metric: Metric
     way: Way
     references: References
@@ -96,20 +93,23 @@ class ReplyScores:
                                            self.changes[change])
         return self._made[key]
 
-    def scores(self, use: ReferenceUse, replies: Replies) -> Scores | None:
-        """Return the scores of the replies in their order; None if there are none, with the reason noted."""
-        if use.label in self.skips or use.label in self.failures:
-            return None
-        self.progress.show(f"{replies.dataset.card.name} {use.label}")
-        result = Scorer(replies.dataset, self.models, self.store).attempt(use.metric)
+    def scores(self, label: str, metric: Metric, replies: Replies) -> Mapping[str, Vector]:
+        """Return the columns of a metric in the order of the replies; none, with the reason noted, if it has none."""
+        if self.lacks(label):
+            return {}
+        self.progress.show(f"{replies.dataset.card.name} {label}")
+        result = Scorer(replies.dataset, self.models, self.store).attempt(metric)
         if not isinstance(result, Exception):
-            return result
+            return result.columns
         if isinstance(result, ScoringFailed):
-            self.failures[use.label] = str(result)
-            self.progress.line(f"{use.label} crashed: {result}")
+            self.failures[label] = str(result)
+            self.progress.line(f"{label} crashed: {result}")
         else:
-            self.skips[use.label] = str(result)
-        return None
+            self.skips[label] = str(result)
+        return {}
+
+    def lacks(self, label: str) -> bool:
+        return label in self.skips or label in self.failures
 
 
 def columns(chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
@@ -117,8 +117,8 @@ def columns(chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
     *others, main = uses(chosen)
     rows = [row for use in others for row in _scored(use, chosen, scores)]
     rows += (scored := _scored(main, chosen, scores))
-    shares = _shares(main, scored, scores) if scored else {}
-    if chosen.label in scores.skips or chosen.label in scores.failures:
+    shares = _shares(chosen.label, main, scored, scores) if scored else {}
+    if scores.lacks(chosen.label):
         return []
     return [row for column in chosen.metric.card.columns
             for row in _distinct([row for row in rows if row.column == column], shares.get(column, {}))]
@@ -130,19 +130,19 @@ def uses(chosen: Chosen) -> Iterator[ReferenceUse]:
     has = options(metric)
     if not ("references" in metric.card.needs or has.get("against") == "references"
             or ("references" in has and "against" not in has)):
-        yield ReferenceUse(chosen.label, metric, "none", "none")
+        yield ReferenceUse(metric, "none", "none")
         return
     if metric.card.name in WEIGHTED:
-        yield ReferenceUse(chosen.label, metric, "standard", "weighted")
+        yield ReferenceUse(metric, "standard", "weighted")
         return
     value = getattr(metric, "references", "")
     ways = [way for way in OPTION if value in OPTION.values()]
     if "references=" in chosen.suffix:
         ways = [way for way in ways if OPTION[way] == value]
-    yield ReferenceUse(chosen.label, metric, "single", "single")
+    yield ReferenceUse(metric, "single", "single")
     for way in ways:
         variant = dataclasses.replace(metric, references=OPTION[way])  # type: ignore[type-var]
-        yield ReferenceUse(chosen.label, variant, way, "several")
+        yield ReferenceUse(variant, way, "several")
 
 
 def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
@@ -151,35 +151,32 @@ def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[Scor
     whole = card.scope == "dataset"  # then the other replies matter, and should be as in the test part
     tuning = scores.replies("dev", use.references, KINDS if whole else ("positive", "random"))
     test = scores.replies("test", use.references)
-    before, after = scores.scores(use, tuning), scores.scores(use, test)
-    if before is None or after is None:
+    before, after = (scores.scores(chosen.label, use.metric, replies) for replies in (tuning, test))
+    if scores.lacks(chosen.label):
         return []
     tuned, relevant = tuning.kinds != "adversarial", tuning.kinds == "positive"
     rows = []
     for column in card.columns:
         probability = column not in BLENDS and not column.endswith(("-referenced", "-mlm"))
-        known, labels, values = before.columns[column][tuned], relevant[tuned], after.columns[column]
+        known, labels, values = before[column][tuned], relevant[tuned], after[column]
         chosen_at = threshold(known, labels, card.family == "trained" and probability)
         best = threshold(known, labels, trained=False)
         rows.append(ScoredColumn(
-            use.label, column + chosen.suffix, column, use.way, getattr(use.metric, "negatives", None),
+            chosen.label, column + chosen.suffix, column, use.way, getattr(use.metric, "negatives", None),
             chosen_at, values, {kind: confusion(values, test, kind, chosen_at.value) for kind in NEGATIVES},
             {kind: confusion(values, test, kind, best.value).accuracy for kind in NEGATIVES}))
     return rows
 
 
-def _shares(use: ReferenceUse, rows: Sequence[ScoredColumn], scores: ReplyScores) -> dict[str, dict[str, float]]:
+def _shares(label: str, use: ReferenceUse, rows: Sequence[ScoredColumn], scores: ReplyScores,
+            ) -> dict[str, dict[str, float]]:
     """Return by column and change the share of scored replies that still count as relevant."""
     shares: dict[str, dict[str, float]] = {row.column: {} for row in rows}
     positive = scores.replies("test", use.references).kinds == "positive"
     for change in scores.changes:
-        values = {row.column: row.scores[positive] for row in rows}
-        if change != "unchanged":
-            changed = scores.scores(use, scores.replies("test", use.references, ("positive",), change))
-            if changed is None:
-                continue
-            values = dict(changed.columns)
-        for row in rows:
+        values = {row.column: row.scores[positive] for row in rows} if change == "unchanged" else scores.scores(
+            label, use.metric, scores.replies("test", use.references, ("positive",), change))
+        for row in rows if values else ():
             relevant = classified(values[row.column], row.threshold.value)
             shares[row.column][change] = float(np.nanmean(relevant)) if np.isfinite(relevant).any() else np.nan
     return shares

@@ -71,6 +71,6 @@ def spaces(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Iter
     if any("encoder" in chosen.metric.card.models for chosen in metrics):
         yield from cones("replies alone", partial(models.identity, "encoder"), sentences)
     for chosen in metrics:
-        if isinstance(chosen.metric, Hidden) and chosen.label not in {*scores.skips, *scores.failures}:
+        if isinstance(chosen.metric, Hidden) and not scores.lacks(chosen.label):
             yield from cones(chosen.label, partial(signature, chosen.metric, models),
                              partial(chosen.metric.hidden, items, models))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from operator import attrgetter
 
 import numpy as np
 
@@ -53,18 +54,10 @@ def findings(relations: Sequence[Relations], seed: int, draws: int) -> Findings:
              f"{rules.ABSENT:.0%}, in one group only, and its representative. agreement: Spearman's ρ of each vote "
              "with the mean of all votes on its item. no answer: the share of votes not given, of the most that an "
              "item has.")),
-        objects={"pair": [_about(row) | {
-                     "first": pair.first, "second": pair.second, "items": pair.items, "spearman": pair.value,
-                     "low": pair.low, "high": pair.high} for row in relations for pair in row.pairs],
-                 "choice": [_about(row) | {
-                     "quality": choice.quality, "groups": choice.groups, "selected": not choice.reasons,
-                     "reasons": choice.reasons, "overall": choice.overall, "agreement": choice.agreement,
-                     "absent": choice.absent} for row in relations for choice in row.choices]},
+        objects={kind: [{"dataset": row.dataset.card.name, "data": row.dataset.kind} | entry._asdict()
+                        for row in relations for entry in entries(row)]
+                 for kind, entries in (("pair", attrgetter("pairs")), ("choice", attrgetter("choices")))},
         maps=tuple(map(_map, relations)))
-
-
-def _about(relations: Relations) -> dict[str, object]:
-    return {"dataset": relations.dataset.card.name, "data": relations.dataset.kind}
 
 
 def _tables(relations: Relations) -> Iterator[Grid]:
@@ -98,7 +91,7 @@ def _selection(relations: Relations, in_print: bool) -> Iterator[tuple[str, ...]
 
 
 def _printed(relations: Relations) -> Iterator[tuple[str, ...]]:
-    known = {frozenset((pair.first, pair.second)): pair.value for pair in relations.pairs}
+    known = {frozenset((pair.first, pair.second)): pair.spearman for pair in relations.pairs}
     for (first, second), value in printed_pairs().items():
         yield f"{first} and {second}", number(known.get(frozenset((first, second)), math.nan)), str(value)
     values = [value for value in known.values() if math.isfinite(value)] or [math.nan]
@@ -138,8 +131,8 @@ def _map(relations: Relations) -> HeatMap:
     values = np.eye(len(labels))
     for pair in relations.pairs:
         i, j = labels.index(pair.first), labels.index(pair.second)
-        values[i, j] = values[j, i] = pair.value
-    known = sorted((pair.value, pair.first, pair.second) for pair in relations.pairs if math.isfinite(pair.value))
+        values[i, j] = values[j, i] = pair.spearman
+    known = sorted((pair.spearman, pair.first, pair.second) for pair in relations.pairs if math.isfinite(pair.spearman))
     title = f"{relations.dataset.card.name}, {relations.dataset.kind}"
     text = f"{title}: Spearman's rho between the mean ratings of {len(labels)} qualities"
     if known:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,42 +22,40 @@ from harness.run.correlate import Judged, judged
 from harness.statistics.coefficients import spearmans
 
 FEWEST = 3
+NAN = float("nan")
 
 STRONG, JOINED = 0.75, 0.80
 OVERALL, AGREEMENT, ABSENT = 0.75, 0.6, 0.1
 """Thresholds for selecting a quality: correlation with overall, agreement of raters, and largest share of missing
 answers. The paper gives no number for the last; it drops a quality at 0.25."""
 
-NAN = float("nan")
 
-
-@dataclass(frozen=True, slots=True)
-class QualityPair:
+class QualityPair(NamedTuple):
     """The correlation of two qualities over the items with both, and its 95 % bootstrap interval."""
 
     first: str
     second: str
-    value: float
-    low: float
-    high: float
     items: int
+    spearman: float
+    low: float = NAN
+    high: float = NAN
 
     @property
     def printed(self) -> float:
         """The value with two decimals, to which thresholds apply."""
-        return round(self.value, 2)
+        return round(self.spearman, 2)
 
 
-@dataclass(frozen=True, slots=True)
-class QualityChoice:
+class QualityChoice(NamedTuple):
     """A quality and the reasons not to select it; it is selected if there are none."""
 
     quality: str
+    groups: tuple[str, ...]
+    selected: bool
+    reasons: tuple[str, ...]
     overall: float
     agreement: float
     absent: float
-    groups: tuple[str, ...]
-    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def relate(dataset: Dataset, qualities: Sequence[str], seed: int, draws: int) ->
         return None
     rng = np.random.default_rng(seed)
     pairs = tuple(pair(first, second, rng, draws) for first, second in itertools.combinations(rated, 2))
-    overall = {({row.first, row.second} - {"overall"}).pop(): row.value for row in pairs
+    overall = {({row.first, row.second} - {"overall"}).pop(): row.spearman for row in pairs
                if "overall" in (row.first, row.second)}
     names = [ratings.quality.dimension for ratings in rated if ratings.quality.dimension != "overall"]
     grouped = groups(names, pairs, overall)
@@ -93,11 +92,11 @@ def pair(first: Judged, second: Judged, rng: np.random.Generator, draws: int) ->
     x, y = first.means[both], second.means[both]
     (value,) = spearmans(x, y[None])
     if np.isnan(value):
-        return QualityPair(*names, NAN, NAN, NAN, len(x))
+        return QualityPair(*names, len(x), NAN)
     rows = rng.integers(len(x), size=(draws, len(x)))
     drawn = spearmans(x[rows], y[rows])
     low, high = np.nanpercentile(drawn, [2.5, 97.5]) if np.isfinite(drawn).any() else (NAN, NAN)
-    return QualityPair(*names, float(value), float(low), float(high), len(x))
+    return QualityPair(*names, len(x), float(value), float(low), float(high))
 
 
 def agreement(votes: Sequence[Sequence[float]]) -> float:
@@ -149,5 +148,5 @@ def choices(rated: Sequence[Judged], overall: Mapping[str, float], grouped: Mapp
                   "agreement": agreed >= AGREEMENT, "no answer": missing <= ABSENT, "two groups": len(members) < 2,
                   "represented": name in grouped}
         reasons = tuple(reason for reason, passed in checks.items() if not passed)
-        rows.append(QualityChoice(name, value, agreed, missing, members, reasons))
+        rows.append(QualityChoice(name, members, not reasons, reasons, value, agreed, missing))
     return rows

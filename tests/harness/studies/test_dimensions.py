@@ -27,19 +27,19 @@ def rated(name: str, *means: float) -> Judged:
 
 
 def related(*pairs: tuple[str, str, float]) -> list[QualityPair]:
-    return [QualityPair(first, second, value, NAN, NAN, 9) for first, second, value in pairs]
+    return [QualityPair(first, second, 9, value) for first, second, value in pairs]
 
 
 def test_a_pair_is_compared_on_what_both_have(rng: np.random.Generator) -> None:
     """Ranks (1, 2.5, 2.5, 4) and (1, 2, 3, 4): ρ = 4.5 / √(4.5 · 5)."""
     result = pair(rated("a", 1, 2, 2, 5, NAN), rated("b", 1, 2, 3, 4, 9), rng, 50)
-    assert result.value == pytest.approx(4.5 / math.sqrt(4.5 * 5))
+    assert result.spearman == pytest.approx(4.5 / math.sqrt(4.5 * 5))
     assert result.items == 4
-    assert result.low <= result.value <= result.high
+    assert result.low <= result.spearman <= result.high
     x, y = rng.integers(5, size=(2, 40)).astype(float)
-    assert pair(rated("a", *x), rated("b", *y), rng, 50).value == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert pair(rated("a", *x), rated("b", *y), rng, 50).spearman == pytest.approx(stats.spearmanr(x, y).statistic)
     for constant_or_short in ((2.0, 2.0, 2.0), (1.0, NAN, NAN)):
-        assert math.isnan(pair(rated("a", 1, 2, 3), rated("b", *constant_or_short), rng, 50).value)
+        assert math.isnan(pair(rated("a", 1, 2, 3), rated("b", *constant_or_short), rng, 50).spearman)
 
 
 def test_agreement_is_of_each_vote_with_the_mean_of_its_item() -> None:
