@@ -84,9 +84,18 @@ def raise_if_any(problems: Sequence[BadRecord]) -> None:
 def nearest(name: str, known: Iterable[str]) -> str:
     """List the known names, and suggest the most similar one."""
     names = list(known)
-    close = difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5)
-    if not close:
-        begun = [known for known in names if known.startswith(name.casefold())]
-        close = begun if len(begun) == 1 else []
-    meant = f"did you mean {close[0]!r}? " if close else ""
-    return f"{meant}known: {', '.join(names)}"
+    return f"{meant(name, names)} known: {', '.join(names)}".lstrip()
+
+
+def meant(name: str, known: Iterable[str], cutoff: float = 0.5) -> str:
+    """Suggest the most similar name, else the only one that begins with or else contains the text; "" if none."""
+    text, names = name.casefold(), {candidate.casefold(): candidate for candidate in known}
+    close = difflib.get_close_matches(text, names, n=1, cutoff=cutoff)
+    for matches in ([other for other in names if other.startswith(text)], [other for other in names if text in other]):
+        close = close or (matches if text and len(matches) == 1 else [])
+    return f"did you mean {names[close[0]]!r}?" if close else ""
+
+
+def plural(count: float, noun: str, nouns: str = "") -> str:
+    """Format a number with its noun: 1 dataset, 2 datasets."""
+    return f"1 {noun}" if count == 1 else f"{count} {nouns or noun + 's'}"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks import registry
 from benchmarks.dataset import Dataset
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import BenchmarkError, plural
 from benchmarks.formats import official
 from benchmarks.sources import xdial
 from benchmarks.storage.archive import unpack
@@ -105,7 +105,7 @@ def _remarks(dataset: Dataset, file: Path) -> Iterator[str]:
     if dataset.scores:
         yield f"published scores: {', '.join(f'scores:{card.name}.{name}' for name in dataset.scores)}"
     if unrated := len(dataset.items) - len({rating.item for rating in dataset.ratings if rating.votes}):
-        yield f"{unrated} rows without votes"
+        yield f"{plural(unrated, 'row')} without votes"
     scales = {quality.name: quality for quality in card.qualities}
     if outside := sum(not scales[rating.quality].takes(vote) for rating in dataset.ratings for vote in rating.votes):
-        yield f"{outside} votes outside the scale of the card"
+        yield f"{plural(outside, 'vote')} outside the scale of the card"

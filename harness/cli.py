@@ -32,6 +32,7 @@ from harness.run.settings import home_folder
 from metrics.errors import MetricError
 
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+NUMBERS = {"int": "a whole number", "float": "a number"}
 CONTINUE = "finished work is kept; repeat the command to continue"
 
 
@@ -94,6 +95,15 @@ def parser(only: str = "") -> argparse.ArgumentParser:
 class _CommandParser(argparse.ArgumentParser):
     """The parser of one command; an error is one line that suggests the nearest flag or value."""
 
+    def parse_known_args(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse, and refuse files in place of folders."""
+        parsed, unknown = super().parse_known_args(*args, **kwargs)
+        for action in self._actions:
+            path = getattr(parsed, action.dest, None)
+            if action.metavar == "DIR" and action.option_strings and isinstance(path, Path) and path.is_file():
+                self.error(f"{action.option_strings[0]} {path} is a file; name a folder")
+        return parsed, unknown
+
     def error(self, message: str) -> NoReturn:
         if unknown := re.fullmatch(r"unrecognized arguments: (-\S+).*", message):
             close = difflib.get_close_matches(unknown[1], self._option_string_actions.keys() - {unknown[1]}, n=1)
@@ -101,6 +111,10 @@ class _CommandParser(argparse.ArgumentParser):
         elif choice := re.fullmatch(r"argument \S+: invalid choice: '(.*)' \(choose from (.*)\)", message):
             known = re.findall(r"[^', ]+", choice[2])
             message = f"unknown {choice[1]!r}; {nearest(choice[1], known)}"
+        elif wrong := re.fullmatch(r"argument (.*): invalid (\w+) value: (.*)", message):
+            message = f"{wrong[1]} should be {NUMBERS.get(wrong[2], wrong[2])}, not {wrong[3]}"
+        elif lacking := re.fullmatch(r"argument (.*): expected (?:one|at least one) argument", message):
+            message = f"{lacking[1]} needs a value"
         raise BadConfig(f"{self.prog.removeprefix('harness ')}: {message} (flags: `{self.prog} --help`)")
 
 

@@ -9,12 +9,8 @@ from typing import Annotated, Any
 from benchmarks.dataset import LANGUAGE, is_language
 from benchmarks.formats import records
 from benchmarks.formats.records import Rule
+from benchmarks.formats.records import one_of as one_of
 from harness.errors import BadConfig
-
-
-def one_of(*names: str) -> Rule:
-    return Rule(f"one of {', '.join(names)}", names.__contains__)
-
 
 Line = Annotated[str, Rule("a text of one line, at most 200 characters",
                            lambda text: text.isprintable() and len(text) <= 200)]

@@ -22,7 +22,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from benchmarks.errors import nearest
+from benchmarks.errors import meant, nearest
 from metrics import paths
 from metrics.errors import BadOption, BrokenPlugin, MetricError, UnknownMetric
 from metrics.metric import GROUP, Adaptive, Metric, MetricCard, Trained, as_metric, class_in
@@ -165,7 +165,7 @@ def option_values(kind: type[Any], name: str, requested: str, text: str) -> dict
         try:
             values[key] = _value(hints[key], value)
         except ValueError as error:
-            raise BadOption(f"{requested!r}: {key} should be {error}, not {value!r}") from None
+            raise BadOption(f"{requested!r}: {key} should be {error}") from None
     return values
 
 
@@ -179,12 +179,13 @@ def _value(hint: Any, text: str) -> Any:
     if hint is bool or get_origin(hint) is Literal:
         choices = {str(choice).casefold(): choice for choice in get_args(hint) or (True, False)}
         if text.casefold() not in choices:
-            raise ValueError(f"one of {', '.join(choices)}")
+            suggestion = f"; {meant(text, choices)}".removesuffix("; ")
+            raise ValueError(f"one of {', '.join(choices)}, not {text!r}{suggestion}")
         return choices[text.casefold()]
     try:
         return hint(text)
     except ValueError:
-        raise ValueError(f"of type {hint.__name__}") from None
+        raise ValueError(f"of type {hint.__name__}, not {text!r}") from None
 
 
 def _kind(name: str) -> type[Metric]:

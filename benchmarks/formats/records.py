@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from benchmarks.errors import nearest
+from benchmarks.errors import meant, nearest
 
 Read = TypeVar("Read")
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -28,13 +28,14 @@ LARGEST = 1 << 18
 
 
 class Rule(NamedTuple):
-    """A description of valid values, for messages, and their check; used as Annotated[TYPE, RULE].
+    """A description of valid values, for messages, their check, and their names; used as Annotated[TYPE, RULE].
 
     A float with a rule is converted; others stay whole numbers where the file has these.
     """
 
     words: str
     holds: Callable[[Any], bool]
+    names: tuple[str, ...] = ()
 
 
 PLAIN: dict[Any, Rule] = {
@@ -46,6 +47,10 @@ PLAIN: dict[Any, Rule] = {
 }
 
 LIST = Rule("a list", lambda value: isinstance(value, list))
+
+
+def one_of(*names: str) -> Rule:
+    return Rule(f"one of {', '.join(map(str, names))}", names.__contains__, tuple(map(str, names)))
 
 
 class Refused(ValueError):
@@ -71,7 +76,7 @@ def lines(file: str, content: bytes) -> Iterator[Any]:
 def load(where: str, content: bytes) -> Any:
     """Parse JSON; NaN, Infinity and duplicate names are refused."""
     def refuse(value: str) -> None:
-        raise ValueError(f"{value} is no number")
+        raise ValueError(f"{value} is not a number")
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)
@@ -131,7 +136,7 @@ def value_of(hint: Any, value: Any, where: str) -> Any:
         return {_checked(PLAIN[str], name, where): value_of(inside[1], entry, f"{where}, {name:.60}")
                 for name, entry in mapping(where, value).items()}
     if origin is Literal:
-        return _checked(Rule(f"one of {', '.join(map(str, inside))}", inside.__contains__), value, where)
+        return _checked(one_of(*inside), value, where)
     if hint is Any:
         _checked(PLAIN[str], json.dumps(value, ensure_ascii=False, default=str), where)  # no half of a surrogate pair
         return value
@@ -151,7 +156,8 @@ def _plain(hint: Any, value: Any, where: str) -> Any:
 
 def _checked(rule: Rule, value: Any, where: str) -> Any:
     if not rule.holds(value):
-        raise Refused(f"{where}: should be {rule.words}, is {shown(value)}")
+        suggestion = f"; {meant(str(value), rule.names)}".removesuffix("; ") if rule.names else ""
+        raise Refused(f"{where}: should be {rule.words}, is {shown(value)}{suggestion}")
     return value
 
 

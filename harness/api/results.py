@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import registry
 from benchmarks.dataset import Dataset
-from benchmarks.errors import nearest
+from benchmarks.errors import nearest, plural
 from harness.errors import BadConfig, BadReport
 from harness.results import decision_rows, files, rows
 from harness.results.item_scores import labels
@@ -47,8 +47,8 @@ class Results:
 
     def __repr__(self) -> str:
         rows = self.rows
-        return (f"Results of {_count(rows.metrics, 'metric')} on {_count(rows.datasets, 'dataset')}: "
-                f"{_count(rows.timings, 'pair')} scored, {len(rows.skips)} skipped, {len(rows.failures)} crashed")
+        return (f"Results of {plural(len(rows.metrics), 'metric')} on {plural(len(rows.datasets), 'dataset')}: "
+                f"{plural(len(rows.timings), 'pair')} scored, {len(rows.skips)} skipped, {len(rows.failures)} crashed")
 
     def __str__(self) -> str:
         from leaderboard.render.text import summary
@@ -195,10 +195,6 @@ class Results:
 def load(folder: Path | str = "results", home: Path | str | None = None) -> Results:
     """Return the results that a run wrote into a folder."""
     return Results(files.read(folder), home_folder(Path(home) if home else None), Path(folder))
-
-
-def _count(rows: Sequence[Any], noun: str) -> str:
-    return f"{len(rows)} {noun}{'s' * (len(rows) != 1)}"
 
 
 def _rule(board: str) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks import registry
 from benchmarks.dataset import Dataset, Item, Quality
-from benchmarks.errors import nearest
+from benchmarks.errors import nearest, plural
 from benchmarks.formats import private
 from benchmarks.formats.scorefile import EVERY, Expected, listed
 from harness.challenge import rulebook
@@ -42,11 +42,11 @@ class RankedDataset:
     def about(self) -> str:
         """The number of items, their languages, and the votes on each quality, in words."""
         languages = ", ".join(sorted({item.language for item in self.dataset.items}))
-        parts = [f"{self.name}: {len(self.dataset.items)} items, language {languages}"]
+        parts = [f"{self.name}: {plural(len(self.dataset.items), 'item')}, language {languages}"]
         for judged in self.judged:
             votes = [len(rating.votes) for rating in self.dataset.ratings
                      if rating.votes and rating.quality == judged.quality.name]
-            parts.append(f"{judged.quality.name}: {sum(votes)} votes on {len(votes)} items")
+            parts.append(f"{judged.quality.name}: {plural(sum(votes), 'vote')} on {plural(len(votes), 'item')}")
         return "; ".join(parts)
 
     def counted(self, rules: Rulebook) -> RankedDataset:

@@ -17,6 +17,7 @@ import numpy as np
 
 from benchmarks import registry
 from benchmarks.dataset import Dataset
+from benchmarks.errors import plural
 from benchmarks.formats import scorefile
 from benchmarks.storage.files import write_atomically
 from harness.challenge import ground, receipts, rulebook
@@ -143,11 +144,12 @@ def _phase(rules: Rulebook, datasets: Sequence[Dataset], template: str) -> str:
     names = (f"{(name := dataset.card.name)}{files.get(name, files.get(name.rpartition('-')[0], ''))} "
              f"({', '.join(quality.name for quality in ground.wanted(rules, dataset))})" for dataset in datasets)
     size, phase = sum(len(dataset.items) for dataset in datasets), f"**{rules.phase}**: " if rules.phase else ""
-    parts = [f"- {phase}{', '.join(names)}: {size} items, template `{template}`"]
+    parts = [f"- {phase}{', '.join(names)}: {plural(size, 'item')}, template `{template}`"]
     if rules.when:
         parts.append(f"{rules.when} (UTC, both days included)")
     a_day = f", {rules.per_day} per day" if rules.per_day else ""
-    parts.append(f"{rules.submissions or 'any number of'} submissions per team{a_day}")
+    number = plural(rules.submissions, "submission") if rules.submissions else "any number of submissions"
+    parts.append(f"{number} per team{a_day}")
     parts.append(f"ranked by {statistic_title(full_name(rules.statistic, rules.level))} "
                  f"({'weighted mean over all targets' if rules.weights else BY_RULE[rules.rule]}), "
                  f"each team's {COUNTS[rules.counts]} submission")

@@ -10,6 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
+from benchmarks.errors import plural
 from harness.commands._output import DATA, table
 from harness.results.files import filled
 from harness.results.item_scores import labels
@@ -20,8 +21,7 @@ from harness.results.rows import fitted as fitted_on
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number
 from leaderboard.blocks.tables import Kind
-from leaderboard.model.index import plural
-from leaderboard.render.text import shortened
+from leaderboard.render.text import shortened, wrapped
 
 ALPHA = 0.05
 DRAWS = 400
@@ -206,7 +206,8 @@ def clustered(chosen: Selection) -> Iterator[str]:
         adjusted = "one-sided" if chosen.rule == "wmt" else "Benjamini-Hochberg"
         numbers = _numbers("value", "95 % interval", "n", "corrected")
         yield (chosen.table(target, f", clusters by {_test(chosen)}, {adjusted}, 5 %. {_people(chosen, target)}", {
-            "Cluster": "rank", "Metric": "stub", **numbers, "same letter: no significant difference": "text"}, cells)
+            "Cluster": "rank", "Metric": "stub", **numbers, "Group": "text"}, cells)
+               + "Columns that share a letter of their groups are not significantly different.\n"
                + _warning(chosen, target))
 
 
@@ -221,8 +222,8 @@ def _warning(chosen: Selection, target: Target) -> str:
         return ""
     shared = f"{entry.items} items share {entry.contexts} contexts: "
     if chosen.test in ("williams", "steiger", "meng"):
-        return (f"{shared}tests and intervals by formula treat them as independent\nand are too optimistic. --test "
-                "perm-both, the default, swaps whole contexts.\n")
+        return wrapped(f"{shared}tests and intervals by formula treat them as independent and are too optimistic. "
+                       "--test perm-both, the default, swaps whole contexts.")
     if chosen.test == "bootstrap":
         return (f"{shared}whole contexts are resampled"
                 f"{'; with so few the bootstrap is too optimistic' if entry.contexts < FEW else ''}.\n")
@@ -239,7 +240,7 @@ def _limit(chosen: Selection, comparisons: Comparisons) -> str:
         return f"With {draws} draws no p by Holm over all pairs is below {min(1, least):.2g}; take more with --draws.\n"
     normal = (" Where fewer than ten draws lie beyond, Holm and BH use the tail of a normal distribution."
               if (comparisons.holm < comparisons.p).any() else "")
-    return f"Established: p adjusted over all pairs by BH (Benjamini and Hochberg) is below 5 %.{normal}\n"
+    return wrapped(f"Established: p adjusted over all pairs by BH (Benjamini and Hochberg) is below 5 %.{normal}")
 
 
 def _people(chosen: Selection, target: Target) -> str:

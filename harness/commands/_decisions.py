@@ -5,12 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from benchmarks.errors import plural
 from harness.commands._comparisons import Selection
 from harness.commands._output import DATA
 from harness.errors import BadConfig
 from harness.results.decision_rows import Decision
 from leaderboard.blocks.decisions import EXPLAINED, best, by_target, decision_table, limits
-from leaderboard.model.index import make_index, plural
+from leaderboard.model.index import make_index
 from leaderboard.render.text import plain, text, width
 
 WIDE = 130

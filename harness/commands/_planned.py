@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.dataset import Dataset
-from benchmarks.errors import BadStore
+from benchmarks.errors import BadStore, plural
 from harness.run.correlate import shown_by
 from harness.run.plan import Plan, load
 from harness.run.scores import to_score
 from harness.run.workspace import Workspace
 from harness.scoring import composites, score
 from harness.scoring.progress import duration
-from leaderboard.model.index import plural
 from metrics.composition import Composite
 from metrics.errors import MissingResource
 from metrics.external.libraries.judge import Judge
@@ -39,22 +39,24 @@ def lines(plan: Plan, work: Workspace) -> Iterator[str]:
         yield f"  {shown_by(dataset)}"
         estimates = {}
         for pair in to_score(plan, work, dataset):
-            if pair.label in work.costs or pair.group in work.costs:
+            estimates[pair.signature] = (pair.label, "")
+            if pair.label in work.costs:
                 expected = pair.cost * len(pair.items)
                 seconds += expected
                 estimates[pair.signature] = (pair.label, f", about {duration(expected)}")
             else:
                 unmeasured[pair.label] = None
-                estimates[pair.signature] = (pair.label, ", not measured")
         for chosen in plan.chosen:
             key, state = _state(plan, work, dataset, chosen)
             yield f"  {chosen.label:<24} {state}{estimates.pop(key, ('', ''))[1]}"
         for label, estimate in estimates.values():
             yield f"  {label:<24} to be scored{estimate}, as an input"
-    if unmeasured:
-        yield f"not measured by an earlier run here: {', '.join(unmeasured)}"
     if seconds:
-        yield f"estimated in all, by one worker: {duration(seconds)}{', plus the others' * bool(unmeasured)}"
+        others = work.progress.others if math.isfinite(work.progress.others) else 0.0
+        more = f", plus {plural(len(unmeasured), 'metric')} not measured before" if unmeasured else ""
+        yield f"estimated by earlier runs, with one worker: {duration(seconds + others)}{more}"
+    elif unmeasured:
+        yield "time: unknown, since no run has measured these metrics here"
 
 
 def requests(plan: Plan, work: Workspace) -> Iterator[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import registry as datasets
+from benchmarks.errors import plural
 from benchmarks.storage.files import write_atomically
 from harness.commands._arguments import add
 from harness.errors import BadConfig
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     path = args.out or evidence.user_path(metric.card.name, tuple(entry.name for entry in metric.made_of()), args.home)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, evidence.text(metric.card.name, learned))
-    print(f"{metric.card.name}: weights from {len(learned.parts)} datasets: {', '.join(learned.datasets)}")
+    print(f"{metric.card.name}: weights from {plural(len(learned.parts), 'dataset')}: {', '.join(learned.datasets)}")
     for name, reason in left_out:
         print(f"left out: {name}: {reason}")
     for dimension, weights in weights_shown(metric, learned):

@@ -14,7 +14,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from benchmarks.errors import BenchmarkError, nearest
+from benchmarks.errors import BenchmarkError, nearest, plural
 from benchmarks.formats.scorefile import listed, printable
 from benchmarks.storage.files import write_atomically
 from harness.challenge import folder as written
@@ -77,9 +77,9 @@ def run(args: argparse.Namespace) -> int:
         shipped = sorted(_shipped())
         made = ("a copy of the shipped rules" if folder.resolve().name in shipped else
                 f"a new challenge on the bundled sample (rules are shipped only for {', '.join(shipped)})")
-        print(f"{folder}: {made}; the rules are in {folder / 'challenge.toml'}, {len(names)} "
-              f"file{'s' * (len(names) > 1)} in all\nnext: edit data, ratings and rules; then harness challenge "
-              f"template, and validate, {shlex.quote(str(folder))}")
+        print(f"{folder}: {made}; the rules are in {folder / 'challenge.toml'}, {plural(len(names), 'file')} in all\n"
+              f"next: edit data, ratings and rules; then harness challenge template, and validate, "
+              f"{shlex.quote(str(folder))}")
         for rules in rulebook.phases(folder):
             if all(dataset.file.is_file() for dataset in rules.custom):
                 for dataset in ground.loaded(rules, args.home):
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
                 raise
             problems = getattr(error, "problems", (str(error),))
             refused += 1
-            print(f"skipped {phase or folder}: {len(problems)} problem{'s' * (len(problems) > 1)}"
+            print(f"skipped {phase or folder}: {plural(len(problems), 'problem')}"
                   f"{', listed above' if faults.keys() >= set(problems) else ''}")
             _list(problem for problem in problems if problem not in faults)
             faults |= dict.fromkeys(problems, phase)
@@ -115,7 +115,7 @@ def _freeze(folder: Path, phase: str, args: argparse.Namespace) -> int:
     if closes and now.date() <= closes:
         print(f"note: {phase or folder} was to close on {closes} and no longer accepts submissions. To undo this, "
               f"delete the last line of {folder / receipts.FILE}")
-    print(f"{phase or folder}: {count} submissions frozen; `publish` now makes the final table")
+    print(f"{phase or folder}: {plural(count, 'submission')} frozen; `publish` now makes the final table")
     return 0
 
 
@@ -127,9 +127,9 @@ def _receive(args: argparse.Namespace) -> int:
         raise BadConfig(f"{file}: no such file; usage: harness challenge receive DIR FILE --team NAME")
     name, reasons = receipts.receive(folder, args.home, file, args.team, phase=args.phase, column=args.column,
                                      now=datetime.datetime.now(datetime.UTC), dry=args.dry_run)
-    done = f"{'would be ' if args.dry_run else ''}{'refused' if reasons else 'received'}"
-    recorded = "not recorded" if args.dry_run else f"recorded in {folder / receipts.FILE}"
-    print(f"{done} {printable(name)}; {recorded}")
+    state = "refused" if reasons else "valid:" if args.dry_run else "received"
+    recorded = "dry run, not recorded" if args.dry_run else f"recorded in {folder / receipts.FILE}"
+    print(f"{state} {printable(name)}; {recorded}")
     _list(reasons)
     return 1 if reasons else 0
 

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from benchmarks import registry
-from benchmarks.errors import BadRecords
+from benchmarks.errors import BadRecords, plural
 from harness import own
 from harness.contract import dataset, process
 from harness.contract.checks import CHECKS
@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
         if more:
             print(f"BROKEN  like {first}, {len(more)} more: {', '.join(more)}")
     broken = states.count("BROKEN")
-    print(f"the contract is broken: {broken} of {len(states)} checks" if broken else
-          f"the contract is kept: {states.count('ok')} checks passed, {states.count('note')} notes")
+    print(f"the contract is broken: {broken} of {plural(len(states), 'check')}" if broken else
+          f"the contract is kept: {plural(states.count('ok'), 'check')} passed, {plural(states.count('note'), 'note')}")
     return 1 if broken else 0
 
 

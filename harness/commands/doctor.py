@@ -17,7 +17,7 @@ from pathlib import Path
 
 import harness
 from benchmarks import registry as datasets
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import BenchmarkError, plural
 from benchmarks.storage import store
 from harness.run.entries import metric_entry
 from harness.run.environment import PACKAGES, packages
@@ -76,8 +76,9 @@ def _data(home: Path) -> Iterator[str]:
     for name, card in datasets.cards().items():
         try:
             stored = store.read(home, card)
-            state = (f"{stored.origin}, {len(stored.items)} items" if stored else f"not here; `harness fetch {name}`"
-                     if card.split == "recent" else "bundled sample; import or fetch the real data")
+            state = (f"{stored.origin}, {plural(len(stored.items), 'item')}" if stored else
+                     f"not here; `harness fetch {name}`" if card.split == "recent" else
+                     "bundled sample; import or fetch the real data")
         except BenchmarkError as error:
             state = str(error)
         yield f"{name:<18} {card.split:<5} {state}"

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import get_args
 
+from benchmarks.errors import plural
 from harness.commands._arguments import MODELS, add
 from harness.commands._output import table
 from harness.errors import BadConfig
@@ -22,6 +23,7 @@ from harness.run.settings import settings
 from harness.run.system_means import ALL, By, SystemMean, system_means
 from leaderboard.blocks.tables import Kind
 from leaderboard.render.html import BANNER
+from leaderboard.render.text import wrapped
 
 HEADS: tuple[tuple[str, Kind], ...] = (
     ("system", "stub"), ("items", "number"), ("rated", "number"), ("mean", "number"), ("95 %", "text"),
@@ -55,25 +57,27 @@ def run(args: argparse.Namespace) -> int:
 
 def _lines(rows: Sequence[SystemMean]) -> Iterator[str]:
     """Describe the estimates on a quality: a table, its notes, the worth of the scores, and the systems that differ."""
-    first = rows[0]
-    yield table(f"Mean {first.quality} on {first.dataset}, by {first.column} and ratings", HEADS, "", (
+    first, whole = rows[0], all(row.rated == row.items for row in rows)
+    source = "ratings alone" if whole else f"{first.column} and ratings"
+    yield table(f"Mean {first.quality} on {first.dataset}, by {source}", HEADS[:5] if whole else HEADS, "", (
         (row.system, str(row.items), str(row.rated), _number(row.mean), _ends(row.low, row.high),
-         _number(row.ratings_mean), _ends(row.ratings_low, row.ratings_high)) for row in rows))
+         *(() if whole else (_number(row.ratings_mean), _ends(row.ratings_low, row.ratings_high)))) for row in rows))
     for note in dict.fromkeys(row.note for row in rows if row.note):
         systems = [row.system for row in rows if row.note == note]
-        yield f"{', '.join(systems)}: {note}" if len(systems) < len(rows) else note
+        yield wrapped(f"{', '.join(systems)}: {note}" if len(systems) < len(rows) else note)
     known = [row for row in rows if math.isfinite(row.worth)]
     if any(row.rated < row.items for row in known):
         rated, alone, together = (sum(values) for values in zip(*(
             (row.rated, (row.ratings_high - row.ratings_low) ** 2, (row.high - row.low) ** 2) for row in known),
             strict=True))
-        yield (f"{rated} ratings with the scores of {first.column} are as sure as {rated * alone / together:.0f} "
-               "ratings alone" if alone > together else
-               f"the scores of {first.column} add nothing to these {rated} ratings")
+        yield (f"{plural(rated, 'rating')} with the scores of {first.column}: as sure as "
+               f"{rated * alone / together:.0f} ratings alone" if alone > together else
+               f"the scores of {first.column} add nothing to these ratings")
     pairs = [f"{row.system} above {', '.join(row.better_than)}" for row in rows if row.better_than]
     if first.system != ALL:
         yield ("one system: no difference to test" if len(rows) == 1 else
-               f"systems that differ (5 %, adjusted over all pairs): {'; '.join(pairs) or 'none'}")
+               f"systems that differ (5 %, adjusted over all pairs): {'none' * (not pairs)}")
+        yield from (wrapped(f"  {pair}", indent="    ").rstrip() for pair in pairs)
         if len(rows) > 1 and sum(len(row.better_than) for row in rows) < math.comb(len(rows), 2):
             yield "how many ratings would tell the others apart: `harness run`, then `harness power --between systems`"
 

@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from benchmarks.errors import plural
 from harness.errors import BadConfig
 from metrics.models import checkpoint
 
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     if folder.exists() and any(folder.iterdir()) and not (folder / "items.parquet").is_file():
         raise BadConfig(f"{folder}: contains other files; choose another folder with --out")
     hub.export(dataset, folder)
-    print(f"{folder}: {len(dataset.items)} items and their votes; datasets.load_dataset({str(folder)!r}, 'items')")
+    print(f"{folder}: {plural(len(dataset.items), 'item')} with votes; datasets.load_dataset({str(folder)!r}, 'items')")
     return 0
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks import registry as datasets
 from benchmarks.dataset import Item
-from benchmarks.errors import nearest
+from benchmarks.errors import nearest, plural
 from benchmarks.storage.files import write_atomically
 from harness import own
 from harness.commands import _answers
@@ -72,7 +72,7 @@ def _view(args: argparse.Namespace) -> int:
         raise BadConfig(f"{args.results}: these results have no judge; `harness run --metric judge:...` makes some")
     path = args.results / "judge-answers.html"
     write_atomically(path, content)
-    print(f"answers about {items} items: {path.resolve()}")
+    print(f"answers about {plural(items, 'item')}: {path.resolve()}")
     return 0
 
 

@@ -10,6 +10,7 @@ import argparse
 import dataclasses
 import json
 
+from benchmarks.errors import plural
 from harness.commands._arguments import MODELS, RESULTS, add
 from harness.commands._output import DATA, table
 from harness.errors import BadConfig
@@ -23,7 +24,6 @@ from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
 from harness.run.workspace import open_workspace
 from leaderboard.blocks.cells import number
-from leaderboard.model.index import plural
 from leaderboard.model.sentences import pairs, without_value
 from leaderboard.render.text import plain
 

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import registry as datasets
-from benchmarks.errors import BenchmarkError, UnknownDataset
+from benchmarks.errors import BenchmarkError, UnknownDataset, plural
 from benchmarks.storage import store
 from harness.errors import BadConfig
-from leaderboard.model.index import plural
 from metrics import registry
 from metrics.errors import BrokenPlugin
 from metrics.models import catalogue, small_lm, weights

@@ -23,6 +23,7 @@ from harness.results.pooled import Pool
 from harness.results.power import Between, Power, power
 from harness.statistics.power import MOST
 from leaderboard.blocks.tables import Kind
+from leaderboard.render.text import wrapped
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -65,28 +66,31 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             sys.stdout.writelines(map(files.json_line, rows))
         else:
-            print("\n".join(_lines(rows) if args.dataset else (f"{rows[0].dataset}, {rows[0].quality}: {rows[0]}",)))
+            summary = f"{rows[0].dataset}, {rows[0].quality}: {rows[0]}"
+            print("\n".join(_lines(rows, pair)) if args.dataset else summary)
     return 0
 
 
-def _lines(rows: Sequence[Power]) -> Iterator[str]:
-    """Describe a target: what it shows, the same with other contexts and raters, and what the named pair needs."""
+def _lines(rows: Sequence[Power], pair: Sequence[str]) -> Iterator[str]:
+    """Describe the power of a target, with other contexts and raters too, and the contexts that a pair needs."""
     first = rows[0]
-    yield f"{first.dataset}, {first.quality}: {first}"
+    yield wrapped(f"{first.dataset}, {first.quality}: {first}")
     groups = {count: list(group) for count, group in groupby(rows, key=lambda row: row.raters)}
     known = {count: {row.contexts: row for row in group} for count, group in groups.items()
              if math.isfinite(group[0].detectable)}
     known = dict(sorted(known.items()))
     heads: list[tuple[str, Kind]] = [("contexts", "number"), *((_raters(count), "number") for count in known)]
-    yield table(f"Difference found with 80 % power, {first.quality} on {first.dataset}", heads, "", (
+    yield table(f"Difference that {'this' if pair else 'a typical'} pair shows with 80 % power, {first.quality} on "
+                f"{first.dataset}", heads, "", (
         (str(count), *(_difference(cells[count]) for cells in known.values()))
         for count in sorted(row.contexts for row in groups[first.raters])))
     if len(known) < len(groups):
         yield "other numbers of raters: unknown, since the reliability of the ratings is not"
     needs = (f"{groups[count][0].needed:.0f} with {_raters(count)}" if groups[count][0].needed <= MOST else
              f"more than {MOST:,} with {_raters(count)}" for count in known)
-    yield (f"{first.first} and {first.second} differ by {abs(first.difference):.3f}; these data find that with a power "
-           f"of {100 * first.power:.0f} %. Contexts for 80 %: {', '.join(needs)}")
+    leading = "" if pair else "The leading pair: "
+    yield wrapped(f"{leading}{first.first} and {first.second} differ by {abs(first.difference):.3f}; these data find "
+                  f"that with a power of {100 * first.power:.0f} %. Contexts for 80 %: {', '.join(needs)}")
 
 
 def _difference(row: Power) -> str:

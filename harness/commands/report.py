@@ -23,7 +23,8 @@ from harness.results import files
 from harness.results.rows import Results
 from harness.run.settings import plain_name
 from harness.statistics import TEST_NAMES
-from leaderboard.render.text import summary
+from leaderboard.model.sentences import by_reason, pairs
+from leaderboard.render.text import summary, wrapped
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -80,8 +81,7 @@ def run(args: argparse.Namespace) -> int:
     elif args.json:
         print_correlations(results, chosen.has_row)
     elif args.dataset or args.quality or args.metric:
-        raise BadConfig("--dataset, --quality and --metric require --compare, --clusters, --decide, --statistic or "
-                        "--json")
+        _restated(chosen, args, statistic, level)
     else:
         print(summary(results))
     return 0
@@ -114,7 +114,7 @@ def _restated(chosen: Selection, args: argparse.Namespace, statistic: str, level
         print_correlations(dataclasses.replace(chosen.results, correlations=rows), chosen.has_row)
     else:
         if leads:
-            print(*(sentence for sentence, _ in leads), "", sep="\n")
+            print(*(wrapped(sentence) for sentence, _ in leads), sep="")
         print(*(_comparisons.compared if args.compare else _comparisons.clustered if args.clusters else
                 _comparisons.valued)(chosen), sep="\n")
 
@@ -164,7 +164,14 @@ def targets(results: Results, datasets: Sequence[str], names: Sequence[str]) -> 
 
 def _columns(results: Results, names: Sequence[str]) -> tuple[str, ...]:
     columns = dict.fromkeys((row.metric, row.column) for row in results.correlations)
-    _check("metric or column", {name for column in columns for name in column}, names)
+    known = {name for column in columns for name in column}
+    for name in names:
+        listed = {entry.name for entry in results.metrics if name not in known and name in (entry.name, *entry.columns)}
+        reasons = by_reason(skip for skip in results.skips if skip.metric in listed)
+        if listed:
+            why = "; ".join(f"{reason} ({pairs(skips)})" for reason, skips in reasons) or "it failed"
+            raise BadConfig(f"{name} was not scored: {why}")
+    _check("metric or column", known, names)
     return tuple(dict.fromkeys(name for metric, name in columns if {metric, name} & set(names)))
 
 

@@ -10,9 +10,10 @@ import argparse
 import contextlib
 import dataclasses
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.formats.scorefile import listed
 from harness.commands import _planned
 from harness.commands._arguments import LIMITS, MODELS, WORKERS, add
 from harness.commands._output import print_correlations, with_exhibits, write_site
@@ -26,7 +27,7 @@ from harness.run.prepare import UNSAID, choice, prepare
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, settings
 from harness.run.workspace import Workspace, open_workspace
-from harness.scoring import pairs
+from harness.scoring import costs, pairs
 from harness.scoring.progress import LOG
 from leaderboard import site
 from leaderboard.render.text import summary
@@ -60,14 +61,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             print(f"{text}\n{_page(requested)}\nnothing has changed since these results were written")
         return 0
-    if requested.encoder and (lacking := untrained(plan.chosen, work.models)):
-        made_by = f"harness train {lacking[0] if len(lacking) == 1 else '--all'} --encoder {requested.encoder}"
-        print(f"skipped without weights for {requested.encoder}: {', '.join(lacking)}; train them with `{made_by}` on "
-              "the corpora of `harness fetch --corpora`", file=sys.stderr)
-    earlier = set[str]()
-    with contextlib.suppress(BadReport):
-        earlier = {entry.name for entry in files.read(requested.out).datasets}
-    _warn_of_replaced(sorted(earlier - {card.name for card in plan.cards}))
+    print(*_notes(plan, work, requested), sep="", end="", file=sys.stderr)
     results = carry_out(plan, work, requested)
     board = f"{summary(results)}\n"
     if requested.json:
@@ -87,9 +81,6 @@ def run(args: argparse.Namespace) -> int:
 
 def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     (requested.out / LOG).unlink(missing_ok=True)
-    if requested.with_ and not requested.metric:
-        print(f"--with adds to all metrics, {len(plan.chosen)} in all; name some by --metric to run fewer",
-              file=sys.stderr)
     for line in _planned.requests(plan, work):
         print(line, file=sys.stderr)
     if not (requested.out / "site" / "index.html").exists():
@@ -103,6 +94,7 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     with work.progress.stage("pages"):
         shown = dataclasses.replace(with_exhibits(results, requested.out), cache=work.cache)
         write_site(site.site(shown), requested.out / "site")
+    costs.note(work.home, plan.chosen, work.models, work.progress.costs(len(plan.chosen) * plan.targets))
     for path in work.store.set_aside:
         print(f"damaged, moved aside and scored again: {path}", file=sys.stderr)
     return results
@@ -127,13 +119,21 @@ def _first_board(plan: Plan, work: Workspace, requested: Settings) -> None:
     work.progress.say(note)
     work.progress.terminal.line(_page(requested))
     work.progress.scored += in_process.progress.scored
+    work.progress.measured |= in_process.progress.measured
 
 
-def _warn_of_replaced(datasets: Sequence[str]) -> None:
-    if datasets:
-        more = f" and {len(datasets) - 3} more datasets" if datasets[3:] else ""
-        print(f"replacing earlier results, which include {', '.join(datasets[:3])}{more}; --out DIR keeps both",
-              file=sys.stderr)
+def _notes(plan: Plan, work: Workspace, requested: Settings) -> Iterator[str]:
+    """Yield lines to read before the run: all metrics beside --with, metrics without weights, replaced results."""
+    if requested.with_ and not (requested.metric or requested.all):
+        yield f"--with adds to all metrics, {len(plan.chosen)} in all; name some by --metric to run fewer\n"
+    if requested.encoder and (lacking := untrained(plan.chosen, work.models)):
+        made_by = f"harness train {lacking[0] if len(lacking) == 1 else '--all'} --encoder {requested.encoder}"
+        yield (f"skipped without weights for {requested.encoder}: {', '.join(lacking)}; train them with `{made_by}` on "
+               "the corpora of `harness fetch --corpora`\n")
+    with contextlib.suppress(BadReport):
+        earlier = {entry.name for entry in files.read(requested.out).datasets} - {card.name for card in plan.cards}
+        if earlier:
+            yield f"replacing earlier results, which include {listed(sorted(earlier), 60)}; --out DIR keeps both\n"
 
 
 def _page(requested: Settings) -> str:

@@ -10,13 +10,13 @@ import argparse
 from pathlib import Path
 
 from benchmarks import registry as datasets
-from benchmarks.errors import nearest
+from benchmarks.errors import nearest, plural
 from harness.errors import BadConfig
 from harness.run import entries
 from metrics import registry
 from metrics.composition import Composite, learned, weights_shown
 from metrics.errors import MissingResource
-from metrics.metric import Metric, checkpoints, options
+from metrics.metric import Metric, checkpoints, options, signature
 from metrics.models import catalogue, checkpoint
 from metrics.models import weights as pretrained
 from metrics.models.service import Models
@@ -55,8 +55,8 @@ def _fields(card: object, names: str) -> list[Line]:
 def _dataset(name: str, home: Path) -> list[Line]:
     card, dataset = datasets.card(name), datasets.load(name, home)
     lines = [*_fields(card, "name title split level language"), ("rows", str(dataset.card.size)),
-             ("available", f"{len(dataset.items)} items, {dataset.origin}"), ("fingerprint", dataset.fingerprint),
-             *_fields(card, "licence citation homepage notes")]
+             ("available", f"{plural(len(dataset.items), 'item')}, {dataset.origin}"),
+             ("fingerprint", dataset.fingerprint), *_fields(card, "licence citation homepage notes")]
     for quality in dataset.card.qualities:
         board = "" if quality.dimension == quality.name.casefold() else f", on the board {quality.dimension!r}"
         lines.append(("quality", f"{quality.name} ({quality.scale}{board})"))
@@ -85,14 +85,17 @@ def _model(name: str, home: Path) -> list[Line]:
 def _metric(name: str, home: Path) -> list[Line]:
     chosen, models = registry.choose(name), Models(home)
     card, entry = chosen.metric.card, entries.metric_entry(chosen, models)
-    signature, _, lacking = entry.signature.partition("|not run: ")
+    try:
+        signed, lacking = signature(chosen.metric, models), ""
+    except MissingResource as error:
+        signed, lacking = "", str(error)
     return [*_fields(card, "name title family columns levels"),
             ("needs", ", ".join((*card.needs, *card.resources)) or "nothing"),
             ("models", ", ".join(card.models) or "none"),
             ("networks", f"{entry.parameters:,} parameters" if entry.parameters else ""),
             *(("pretrained", line) for line in entry.pretrained_on), *_fields(card, "scope paper system"),
             *(("differs", line) for line in card.departures), *_fields(card, "trained_on fitted_on notes"),
-            ("signature", "" if lacking else signature), ("missing", lacking),
+            ("signature", signed), ("missing", lacking),
             *(("option", f"{key}={value}") for key, value in options(chosen.metric).items()),
             *_weights(chosen.metric, models, lacking), *_composition(chosen.metric, models)]
 

@@ -10,6 +10,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.errors import plural
 from benchmarks.storage.files import write_atomically
 from harness import bundle
 from harness.commands._arguments import RESULTS, add
@@ -41,7 +42,7 @@ def pack(report: Results, path: Path, metrics: Sequence[str] = (), name: str = "
     write_atomically(path, content)
     results = packed.results
     columns = sum(len(table.scores) for table in results.points)
-    print(f"{path}: {packed.name!r}, {len(results.metrics)} metrics, {columns} columns of scores on "
-          f"{len(results.points)} datasets, {len(content) / 1e6:.2f} MB")
+    print(f"{path}: {packed.name!r}, {plural(len(results.metrics), 'metric')}, {plural(columns, 'column')} of scores "
+          f"on {plural(len(results.points), 'dataset')}, {len(content) / 1e6:.2f} MB")
     if results.failures:
-        print(f"failures included: {len(results.failures)} pairs of metric and dataset")
+        print(f"failures included: {plural(len(results.failures), 'pair')} of metric and dataset")

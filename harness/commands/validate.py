@@ -56,13 +56,16 @@ def _read(path: Path, home: Path, names: list[str], column: str) -> tuple[ScoreF
 
 def _say(path: Path, file: ScoreFile, origin: str) -> None:
     name = printable(path.name)
+    summary = ", ".join(f"{number:,} {kind}" for kind, number in counts(file.problems).items())
+    if file.fatal and len(file.problems) == 1:
+        print(f"{name}: refused: {next(describe(file.problems))} ({summary})")
+        return
     if file.datasets:
         sample = ", from the bundled sample" if origin == "sample" else ""
         print(f"{name}: {file.rows:,} scores, for {', '.join(file.datasets)}{sample}; sha256 {file.digest[:12]}")
     for line in describe(file.problems):
         print(textwrap.fill(line, WIDTH, initial_indent="  ", subsequent_indent="      ",
                             break_on_hyphens=False))
-    summary = ", ".join(f"{number:,} {kind}" for kind, number in counts(file.problems).items())
     if file.fatal:
         print(f"{name}: refused: {summary}")
     elif any(not problem.note for problem in file.problems):

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.errors import plural
 from harness.bundle import reading
 from harness.commands._arguments import MODELS, WORKERS, add
 from harness.commands._repetition import repeat
@@ -97,11 +98,12 @@ def _lines(recomputed: Recomputed, tables: Sequence[TableDifference]) -> Iterato
 
 def _summary(table: TableDifference) -> str:
     if table.equal:
-        return f"{table.table}: {table.common} rows, all equal"
-    text = f"{table.table}: {len({difference.key for difference in table.fields})} of {table.common} rows differ"
+        return f"{table.table}: {plural(table.common, 'row')}, all equal"
+    differing = {difference.key for difference in table.fields}
+    text = f"{table.table}: {len(differing)} of {plural(table.common, 'row')} differ"
     if table.fields:
         largest = max(table.fields, key=lambda difference: difference.size)
-        size = f"{largest.size:.3g}" if math.isfinite(largest.size) else "no number"
+        size = f"{largest.size:.3g}" if math.isfinite(largest.size) else "a missing value"
         text += f"; the largest difference is {size}, in {', '.join(map(str, largest.key))}"
     return text + f"; {len(table.gone)} are gone, {len(table.new)} are new"
 
@@ -125,7 +127,7 @@ def _verdict(tables: Sequence[TableDifference], tolerance: float) -> str:
     above = f" above {tolerance:g}" if tolerance else ""
     if count:
         limit = f", up to {SHOWN} of each table shown" if count > SHOWN else ""
-        return f"{count} difference{'s' * (count != 1)}{above}{limit}"
+        return f"{plural(count, 'difference')}{above}{limit}"
     if not _computed(tables):
         return "nothing could be computed again: no dataset is here as it was"
     return f"no difference{above} in what was computed again"

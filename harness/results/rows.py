@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeAlias, get_args, get_origin, get_type_hint
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.errors import plural as plural
 from harness.results.cache import Cache
 from harness.results.decision_rows import Decision, Disagreement, Firmness, VoteCount
 

@@ -60,8 +60,8 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
     card = chosen.metric.card
     try:
         signed = signature(chosen.metric, models)
-    except MissingResource as error:
-        signed = f"{card.name}|r{card.revision}|not run: {error}"
+    except MissingResource:
+        signed = f"{card.name}|r{card.revision}|not run"
     return MetricEntry(
         name=chosen.label, title=card.title, family=card.family,
         columns=tuple(name + chosen.suffix for name in card.columns),

@@ -91,6 +91,10 @@ class Plan:
     def qualities(self, card: DatasetCard) -> tuple[Quality, ...]:
         return _matching(card.qualities, self.selection.qualities)
 
+    @property
+    def targets(self) -> int:
+        return sum(len(self.qualities(card)) for card in self.cards)
+
     def options(self) -> dict[str, Any]:
         """Return all options that affect the results, except seed and environment, as recorded in the results."""
         options = {**self.selection.requested(), "draws": self.draws.ranks, "permutations": self.draws.permutations,

@@ -115,6 +115,7 @@ class Scoring:
 
 def to_score(plan: Plan, work: Workspace, dataset: Dataset) -> list[Pair]:
     """List the pairs to be scored on a dataset."""
-    reused = plan.reused.scores(dataset)
+    reused, size = plan.reused.scores(dataset), work.progress.size(dataset)
     return pairs(dataset, [chosen for chosen in plan.chosen if chosen.label not in reused], work.models, work.store,
-                 work.costs, rescore=plan.rescore, known=plan.reused.inputs(dataset))
+                 {label: cost * size for label, cost in work.costs.items()}, rescore=plan.rescore,
+                 known=plan.reused.inputs(dataset))

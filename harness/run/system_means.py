@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from benchmarks.errors import nearest
+from benchmarks.errors import nearest, plural
 from harness.errors import BadConfig
 from harness.run.correlate import TargetData
 from harness.run.plan import Plan
@@ -111,9 +111,9 @@ def _note(human: Vector, scores: Vector, units: Codes) -> str:
         which = f"each of {ratings.size} ratings" if ratings.size > 1 else "its only rating"
         return f"{NONE}: {which} is {ratings[0]:g}"
     if contexts < FEWEST:
-        return f"{NONE}: ratings in {contexts} context{'s' * (contexts > 1)}, {FEWEST} are needed"
+        return f"{NONE}: ratings in {plural(contexts, 'context')}, {FEWEST} are needed"
     if lacking := int(np.isnan(scores).sum()):
-        return f"{lacking} item{'s' * (lacking > 1)} without a score left out"
+        return f"{plural(lacking, 'item')} without a score left out"
     if ratings.size == human.size:
-        return "every item is rated: the same as ratings alone"
+        return "every item is rated, so scores have nothing to add"
     return "every score is the same: ratings alone" if np.ptp(scores) == 0 else ""

@@ -13,10 +13,11 @@ from harness.errors import BadConfig
 from harness.results.cache import Cache
 from harness.run.plan import Plan, load_named
 from harness.run.settings import Settings
+from harness.scoring import costs
 from harness.scoring.cluster import Cluster, Setup
-from harness.scoring.pairs import measured_costs
 from harness.scoring.progress import LOG, RunProgress
 from harness.scoring.store import ScoreStore
+from metrics.models import weights
 from metrics.models.service import Choice, Models
 
 SIZES = {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
@@ -24,7 +25,10 @@ SIZES = {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Stores, models and workers of a run; `executor` is None if the run scores in its own process."""
+    """Stores, models and workers of a run; `executor` is None if the run scores in its own process.
+
+    `costs` are the seconds per character of reply of each metric in earlier runs.
+    """
 
     home: Path
     store: ScoreStore
@@ -44,8 +48,13 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None =
     choice, settings = choice or Choice(), requested or Settings()
     models = Models(home, choice)
     machine = models.machine  # checked before anything is scored
+    for name in (choice.encoder.partition("+")[0], choice.lm, choice.vectors):
+        if suggestion := weights.mistyped(name):
+            raise BadConfig(suggestion)
     store = ScoreStore(settings.store or out / "scores")
-    progress = RunProgress(out / LOG if requested else None)  # its clock starts here: a cluster takes seconds to start
+    measured = costs.read(home, plan.chosen, models)
+    others = measured.get(costs.OTHERS, math.nan) * len(plan.chosen) * plan.targets
+    progress = RunProgress(out / LOG if requested else None, others=others)  # its clock starts before the cluster's
     executor: Cluster | None = None
     if settings.executor != "local" and not settings.dry_run:
         if settings.store.startswith("memory://"):
@@ -57,8 +66,7 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None =
                       store.files.address, choice, machine.precision, plan.selection.seed, bytes_of(settings.memory))
         count = int(settings.executor.partition(":")[2] or 0)  # 0: as many as the cluster has room for
         executor = Cluster(setup, settings.address, count, settings.gpus, settings.timeout)
-    return Workspace(home, store, Cache(out / "statistics"), models, progress,
-                     measured_costs(out, plan.chosen, models), executor)
+    return Workspace(home, store, Cache(out / "statistics"), models, progress, measured, executor)
 
 
 def bytes_of(size: str) -> int:

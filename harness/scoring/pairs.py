@@ -1,20 +1,11 @@
-"""Pairs of metric and dataset to be scored, the models that they share, and their estimated time.
-
-The seconds per item are taken from the last run (`report/timings.json`) if it used the same models, else from metrics
-that read the same models.
-"""
+"""Pairs of metric and dataset to be scored, the models that they share, and their estimated time."""
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from statistics import median
 
 from benchmarks.dataset import Dataset
-from harness.results.rows import Timing
 from harness.scoring import composites, score
 from harness.scoring.store import ScoreStore
 from metrics.errors import MissingResource
@@ -57,7 +48,7 @@ def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: Sco
           costs: Mapping[str, float], *, rescore: bool = False, known: Collection[str] = ()) -> list[Pair]:
     """List the metrics to be scored on a dataset, with the inputs of compositions, sorted by the models read.
 
-    `known` are signatures whose scores are available without a store.
+    `costs` are seconds per item by label, `known` signatures whose scores are available without a store.
     """
     items = tuple(item.id for item in dataset.items)
     stored = store.stored(dataset.fingerprint)
@@ -69,7 +60,7 @@ def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: Sco
                 or score.unmet(part.metric, dataset)):
             continue
         group = shared(part.metric, models)
-        cost = costs.get(part.label) or costs.get(group)
+        cost = costs.get(part.label)
         planned[key] = Pair(dataset.card.name, dataset.fingerprint, items, part, key, group,
                             cost or UNKNOWN[bool(group)], bool(cost) or not group)
     return sorted(planned.values(), key=lambda pair: pair.group)
@@ -92,26 +83,3 @@ def signed(metric: Metric, models: Models) -> str:
         return signature(metric, models)
     except MissingResource:
         return ""
-
-
-def measured_costs(out: Path, chosen: Iterable[Chosen], models: Models) -> dict[str, float]:
-    """Return the seconds per item in the last run under `out`, by metric, and the median of each group."""
-    try:
-        timings = [Timing(**row) for row in json.loads((out / "report" / "timings.json").read_bytes())]
-        report = out / "report" / "report.json"
-        entries = json.loads(report.read_bytes())["metrics"] if report.exists() else ()
-        signatures = {str(entry["name"]): entry["signature"] for entry in entries}
-    except (OSError, ValueError, TypeError, KeyError):
-        return {}
-    groups = {metric.label: shared(metric.metric, models) for metric in chosen
-              if metric.label not in signatures or signed(metric.metric, models) == signatures[metric.label]}
-    rows: dict[str, list[Timing]] = defaultdict(list)
-    for row in timings:
-        if row.metric in groups and row.items:
-            rows[row.metric].append(row)
-    costs = {metric: sum(row.seconds for row in measured) / sum(row.items for row in measured)
-             for metric, measured in rows.items()}
-    members: dict[str, list[float]] = defaultdict(list)
-    for metric, cost in costs.items():
-        members[groups[metric]].append(cost)
-    return costs | {group: median(values) for group, values in members.items() if group}

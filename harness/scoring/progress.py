@@ -2,7 +2,8 @@
 
     {"at": 3.2, "event": "part", "worker": 0, "dataset": ..., "metric": ..., "items": [0, 64], "seconds": 1.5, ...}
     {"at": 4.0, "event": "stage", "stage": "correlating", "dataset": ..., "seconds": 0.8}
-    {"at": 4.1, "event": "note", "text": ...}
+    {"at": 4.1, "event": "left", "of": "run", "seconds": 17.0}
+    {"at": 4.2, "event": "note", "text": ...}
 
 `at` is the end of an event, in seconds since the run began.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import shutil
 import sys
 import threading
@@ -21,7 +23,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+from benchmarks.dataset import Dataset
 from benchmarks.redaction import redacted
+from harness.scoring import costs
 from harness.scoring.store import Span
 from metrics.models.reading import READING
 
@@ -64,7 +68,9 @@ class RunProgress:
 
     metrics      seconds of workers per metric, lost parts included
     waiting      seconds of each waiting part in an earlier run; 0 if unknown
-    speeds       seconds per item in the last part of each metric, since its first part also loads models
+    measured     seconds of scored parts and the characters of reply in them, per metric
+    sizes        characters of reply per item of each dataset, without the dialogues `seen` in an earlier dataset
+    others       expected seconds of all stages but scoring; NaN if unknown
     running      the part that this process is scoring, and its start
     lacking      pairs of metric and dataset that turned out to lack a resource
     position     index of the dataset, such as " (2 of 5)"
@@ -82,7 +88,10 @@ class RunProgress:
     items: int = 0
     planned: int = 0
     waiting: dict[Part, float] = field(default_factory=dict)
-    speeds: dict[str, float] = field(default_factory=dict)
+    measured: dict[str, tuple[float, float]] = field(default_factory=dict)
+    sizes: dict[str, float] = field(default_factory=dict)
+    seen: set[int] = field(default_factory=set)
+    others: float = math.nan
     running: tuple[Part, float] | None = None
     _stage: tuple[str, str, float] = ("", "", 0.0)
     _tokens: int = field(default_factory=lambda: READING.tokens)
@@ -111,9 +120,24 @@ class RunProgress:
             self.waiting.pop(part, None)
         if outcome == "scored":
             self.items += last - first
-            self.speeds[metric] = seconds / max(1, last - first)
+            earlier, read = self.measured.get(metric, (0.0, 0.0))
+            self.measured[metric] = earlier + seconds, read + self._size(part)
         self._log({"event": "part", "worker": worker, "dataset": dataset, "metric": metric, "items": [first, last],
                    "seconds": round(seconds, 6), "outcome": outcome})
+
+    def size(self, dataset: Dataset) -> float:
+        """Return the characters of reply per item of a dataset."""
+        name = dataset.card.name
+        if name not in self.sizes:
+            self.sizes[name] = costs.size(dataset, self.seen)
+        return self.sizes[name]
+
+    def costs(self, targets: int) -> dict[str, float]:
+        """Return the seconds of this run by metric, for later estimates, and those of other stages by target."""
+        other = sum(seconds for name, seconds in self.stages.items() if name != SCORING)
+        speeds = {metric: seconds / size for metric, (seconds, size) in self.measured.items() if size}
+        return speeds | {
+            costs.OTHERS: other / max(1, targets)}
 
     @contextlib.contextmanager
     def stage(self, name: str, dataset: str = "") -> Iterator[None]:
@@ -141,24 +165,40 @@ class RunProgress:
         name, dataset, start = self._stage
         text = f"{self.planned - len(self.waiting)}/{self.planned} parts"
         if name != SCORING:
-            return f"{name} {dataset}".strip() + (f"  {text}{self._left()}" if self.waiting else "")
+            return f"{name} {dataset}".strip() + (f"  {text}" if self.waiting else "") + self._left()
         spent, tokens = self.stages[SCORING] + time.monotonic() - start, READING.tokens - self._tokens
         text += f"  {(tokens or self.items) / max(spent, 1e-9):,.0f} {'tokens' if tokens else 'items'}/s{self._left()}"
         return text + (f"  {dataset}{self.position}" if dataset else "")
 
     def _left(self) -> str:
-        """Estimate the time of all waiting parts; "" while the speed of a metric is not known."""
-        speeds, spent = self.speeds.copy(), 0.0
-        if self.running:
-            (_, metric, (first, last)), start = self.running
-            spent = time.monotonic() - start
-            if READING.share >= ENOUGH:
-                speeds.setdefault(metric, spent / READING.share / (last - first))
-        parts = list(self.waiting.items())
-        seconds = [speeds[metric] * (last - first) if metric in speeds else expected
-                   for (_, metric, (first, last)), expected in parts]
-        left = (sum(seconds) - spent) / self.at_once
-        return f"  about {duration(left)} left" if left > 0 and all(seconds) else ""
+        """Return the time left in words; "" while the speed of a metric is not known."""
+        left, (stage, _, start) = self._scoring_left(), self._stage
+        spent = sum(seconds for name, seconds in self.stages.items() if name != SCORING)
+        spent += time.monotonic() - start if stage != SCORING else 0.0
+        known = math.isfinite(self.others)
+        left += max(0.0, self.others - spent) if known else 0.0
+        if not 0 < left < math.inf:
+            return ""
+        of = "run" if known else SCORING
+        self._log({"event": "left", "of": of, "seconds": round(left, 3)})
+        return f"  about {duration(left)}{f' of {SCORING}' if of == SCORING else ''} left"
+
+    def _scoring_left(self) -> float:
+        """Estimate the time of all waiting parts; infinite while the speed of a metric is not known."""
+        left, measured, (running, start) = 0.0, self.measured.copy(), self.running or (None, 0.0)
+        spent = time.monotonic() - start
+        if running and READING.share >= ENOUGH:
+            measured.setdefault(running[1], (spent / READING.share, self._size(running)))
+        for part, earlier in list(self.waiting.items()):
+            seconds, size = measured.get(part[1], (0.0, 0.0))
+            expected = seconds / size * self._size(part) if size else earlier
+            left += max(0.0, expected - spent * (part == running)) if expected else math.inf
+        return left / self.at_once
+
+    def _size(self, part: Part) -> float:
+        """Return the characters of reply in a part; its items if the dataset's size is unknown."""
+        dataset, _, (first, last) = part
+        return (last - first) * self.sizes.get(dataset, 1.0)
 
     def summary(self) -> str:
         """Return the time by stage and by metric."""

@@ -38,6 +38,8 @@ SURE = 30
 
 SPREAD = 1.7
 """Variance of a difference of correlations, times the number of items: the median over real ratings is 1.66."""
+LARGE = 0.5
+"""Differences of correlations that are larger than those of most metrics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +135,13 @@ def shows(items: int, contexts: int, difference: float | None = None, of: str = 
     """Say what difference data can show; without a measured one, that of correlations with a usual spread."""
     if difference is None:
         difference = detectable(SPREAD * contexts / max(items, 1), contexts)
-    from_contexts = f" from {contexts} context{'s' * (contexts != 1)}" if contexts < items else ""
+    source = f"{items} item{'s' * (items != 1)}"
+    if contexts < items:
+        source += f" from {contexts} context{'s' * (contexts != 1)}"
     if not math.isfinite(difference) or (of == "correlations" and difference >= 1):
-        return f"{items} items{from_contexts} are too few to tell {of} apart"
-    return f"{items} items{from_contexts} can tell {of} {difference:.2g} apart".replace(" 0.", " .")
+        return f"{source} {'is' if items == 1 else 'are'} too few to tell {of} apart"
+    only = "only " if of == "correlations" and difference >= LARGE else ""
+    return f"{source} can {only}tell {of} {difference:.2g} apart".replace(" 0.", " .")
 
 
 def _squares(parts: Array) -> Array:

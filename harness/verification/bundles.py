@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset
-from benchmarks.errors import BenchmarkError
+from benchmarks.errors import BenchmarkError, plural
 from benchmarks.formats import private
 from benchmarks.storage.store import ratings_fingerprint
 from harness.bundle import Bundle, heading, scores_of
@@ -62,7 +62,7 @@ def recompute(bundle: Bundle, home: Path, ratings: Path | None, how: How, named:
     after = Results(run, before.datasets, [metric.here for metric in metrics], correlations, ranking,
                     points=[pair[1] for pair in points])
     computed = (f"computed again: {len(correlations)} of {len(packed.correlations)} correlations, on {len(here)} of "
-                f"{len(packed.datasets)} datasets")
+                f"{plural(len(packed.datasets), 'dataset')}")
     return Recomputed(bundle.name, before, after, (computed, *absent, *notes, *boards),
                       ("metrics", "correlations", "ranking", "points"), TOLERANCE)
 

@@ -16,6 +16,7 @@ from harness.results.decision_rows import Firmness
 from harness.results.item_scores import slug
 from harness.results.rows import BoardId, Correlation, DatasetEntry, QualityEntry, Results, fitted
 from harness.results.rows import Target as Target
+from harness.results.rows import plural as plural
 from leaderboard.model import titles
 
 Column: TypeAlias = tuple[str, str]
@@ -185,8 +186,3 @@ def ordered(statistics: Iterable[str]) -> tuple[str, ...]:
 def split_order(split: str) -> tuple[int, str]:
     """Return a sort key that puts development before test and anything else last."""
     return (SPLITS.index(split) if split in SPLITS else len(SPLITS), split)
-
-
-def plural(count: int, noun: str, nouns: str = "") -> str:
-    """Format a number with its noun: 1 dataset, 2 datasets."""
-    return f"1 {noun}" if count == 1 else f"{count} {nouns or noun + 's'}"

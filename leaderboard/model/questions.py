@@ -103,23 +103,29 @@ def allowed(index: Index, column: Column, choice: Choice) -> bool:
 @once
 def answers(results: Results) -> Mapping[tuple[str, Choice], Answer]:
     """Answer every question for every choice, by the name of the board; unanswerable ones are left out."""
-    index, pool, answered = make_index(results), Pool.of(results), dict[tuple[str, Choice], Answer]()
-    for question in questions(results):
-        leaders = {choice: columns[:2] for choice in CHOICES if (columns := best_of_each(index, question, choice))}
-        pairs = [(columns[0], columns[1]) for columns in leaders.values() if columns[1:]]
-        datasets = {dataset for dataset, _ in question.targets}
-        known = datasets <= pool.points.keys()
-        leads = dict(zip(pairs, pool.leads(question.targets, pairs, question.rule), strict=True) if known else ())
-        means = {name: pool.means([target for target in question.targets if target[0] != name], question.rule)
-                 for name in sorted(datasets) if len(datasets) > 1}
-        for choice, (best, *others) in leaders.items():
-            candidates = [column for column in question.columns if allowed(index, column, choice)]
-            candidates.sort(key=lambda column: column != best)  # the first of equal columns leads
-            answered[question.name, choice] = Answer(
-                best, others[0] if others else None, leads.get((best, others[0])) if others else None,
-                {name: max(candidates, key=lambda column: round(columns.get(column, -math.inf), 9))
-                 for name, columns in means.items() if best in columns})
-    return answered
+    index, pool = make_index(results), Pool.of(results)
+    return {(question.name, choice): answer for question in questions(results)
+            for choice, answer in answered(index, pool, question, CHOICES).items()}
+
+
+def answered(index: Index, pool: Pool, question: Question, choices: Sequence[Choice]) -> dict[Choice, Answer]:
+    """Answer a question for the choices that allow a column."""
+    leaders = {choice: columns[:2] for choice in choices if (columns := best_of_each(index, question, choice))}
+    pairs = [(columns[0], columns[1]) for columns in leaders.values() if columns[1:]]
+    datasets = {dataset for dataset, _ in question.targets}
+    known = datasets <= pool.points.keys()
+    leads = dict(zip(pairs, pool.leads(question.targets, pairs, question.rule), strict=True) if known else ())
+    means = {name: pool.means([target for target in question.targets if target[0] != name], question.rule)
+             for name in sorted(datasets) if len(datasets) > 1}
+    answers = {}
+    for choice, (best, *others) in leaders.items():
+        candidates = [column for column in question.columns if allowed(index, column, choice)]
+        candidates.sort(key=lambda column: column != best)  # the first of equal columns leads
+        answers[choice] = Answer(
+            best, others[0] if others else None, leads.get((best, others[0])) if others else None,
+            {name: max(candidates, key=lambda column: round(columns.get(column, -math.inf), 9))
+             for name, columns in means.items() if best in columns})
+    return answers
 
 
 def best_of_each(index: Index, question: Question, choice: Choice) -> list[Column]:

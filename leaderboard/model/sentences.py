@@ -6,14 +6,15 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from harness.results import power
 from harness.results.decision_rows import Firmness
 from harness.results.exhibits import number
-from harness.results.pooled import AT_ODDS
+from harness.results.pooled import AT_ODDS, Pool
 from harness.results.rows import RankingRow, Results, Skip
 from harness.statistics.pooled import weights
 from leaderboard.model.cost import Cost, cost_of
 from leaderboard.model.index import STATISTIC, Column, Index, plural
-from leaderboard.model.questions import PLAIN, SIZES, Answer, Choice, Question, best_of_each
+from leaderboard.model.questions import PLAIN, SIZES, Answer, Choice, Question, answered
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
            "another method": "our own small substitute for {}, not the paper's method", "baseline": "a baseline"}
@@ -48,12 +49,17 @@ def question_text(question: Question, choice: Choice, verdict: str = "") -> str:
 
 
 def recommendation(index: Index, question: Question) -> str:
-    """Answer a question in a sentence, without a test of the lead, and state the agreement of the raters."""
-    best = next(iter(best_of_each(index, question, PLAIN)), None)
-    asked = question_text(question, PLAIN, verdict(index, question, best))
-    if best is None:
-        return f"{asked} every metric has a missing value."
-    return f"{asked} {index.labels[best]}. {score(question, best)}. {people(question)}"
+    """Answer a question with the best column, its lead, the agreement of the raters and the power of the data."""
+    pool = Pool.of(index.results)
+    answer = answered(index, pool, question, [PLAIN]).get(PLAIN)
+    if answer is None:
+        return f"{question_text(question, PLAIN)} every metric has a missing value."
+    asked = question_text(question, PLAIN, verdict(index, question, answer.best))
+    powers = sorted((rows[0] for target in question.targets if target[0] in pool.points
+                     and (rows := power.shown(index.results, target, pool))), key=lambda row: row.detectable)
+    typical = f"On a typical one of its {len(powers)} qualities, " if powers[1:] else ""
+    return (f"{asked} {index.labels[answer.best]}. {led(index, question, answer)}. {people(question)}"
+            f"{f' {typical}{powers[len(powers) // 2]}.' if powers else ''}")
 
 
 def about(index: Index, column: Column) -> str:
@@ -81,13 +87,20 @@ def evidence(index: Index, question: Question, answer: Answer) -> str:
     first, second = (seconds(cost_of(index, column)) if column else "" for column in (answer.best, answer.following))
     compared = f" ({index.labels[answer.following]}: {second} s)" if answer.following and second else ""
     where = "on a GPU" if index.results.run.device.startswith("cuda") else "without a GPU"
-    lead = "" if verdict(index, question, answer.best) == NONE else (
-        f"; {_lead(index, answer)}.{_without(index, answer)} {firmness(firm(index, question, answer))}".rstrip())
+    firm_lead = "" if verdict(index, question, answer.best) == NONE else (
+        f"{_without(index, answer)} {firmness(firm(index, question, answer))}".rstrip())
     cost = f" Cost: {first} s per 1,000 items {where}{compared}." if first else ""
     constant = len(index.warnings.keys() & set(question.targets))
     warning = (f" Nearly all votes are equal on {constant} of {plural(len(question.targets), 'quality', 'qualities')} "
                "behind this." if 2 * constant >= len(question.targets) else "")
-    return f"{score(question, answer.best)}{lead or '.'}{warning}{_decided(index, question, answer.best)}{cost}"
+    decided = _decided(index, question, answer.best)
+    return f"{led(index, question, answer)}.{firm_lead}{warning}{decided}{cost}"
+
+
+def led(index: Index, question: Question, answer: Answer) -> str:
+    """State the score and the test of the lead; only the score if no metric agrees with people."""
+    tested = "" if verdict(index, question, answer.best) == NONE else f"; {_lead(index, answer)}"
+    return f"{score(question, answer.best)}{tested}"
 
 
 def _decided(index: Index, question: Question, column: Column) -> str:

@@ -53,7 +53,7 @@ def _page(index: Index, entry: DatasetEntry, points: ItemScores | None, pool: Po
                               for block in example_blocks(row)] for higher in (True, False))
     return Page(
         path=index.dataset_paths[entry.name], title=entry.title or entry.name, label=entry.name,
-        detail=", ".join(filter(None, (split, entry.level, f"{entry.items} items"))),
+        detail=", ".join(filter(None, (split, entry.level, f"{plural(entry.items, 'item')}"))),
         sections=(
             Section("best", f"The best metrics: {target[1]}", _best(index, target)),
             Section("card", "The dataset", (

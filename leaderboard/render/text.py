@@ -10,7 +10,7 @@ import math
 import shutil
 import textwrap
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from harness.results.rows import Results, Skip
@@ -36,8 +36,10 @@ SHORT = {"dev": "by dataset", "test": "by quality"}
 """Short headings of the averages."""
 
 MOST_LETTERS = 12
-SHORTEST = 8
-"""Width below which no name is cut."""
+SHORTEST = 16
+"""Width below which no name is cut; columns continue on another line instead."""
+INDENT = 4
+"""Indentation of continued rows."""
 FEW_DATASETS, FEW_QUALITIES = 3, 5  # smaller results are printed in full
 
 
@@ -45,29 +47,30 @@ def summary(results: Results) -> str:
     """Format results as plain text as wide as the terminal; the sample only if there is no real data."""
     results = real_alone(results)
     index = make_index(results)
-    tables = [block for part in parts(results) for block in _era(part.results)]
+    eras = [part.results for part in parts(results)]
+    answers = [wrapped(sentences.recommendation(make_index(era), first)) for era in eras
+               if (first := default(questions(era)))]
+    tables = [block for era in eras for block in _boards(era)]
     if tables and any(entry.kind == "sample" for entry in results.datasets):
-        tables.insert(0, _wrapped(BANNER))
+        answers.insert(0, wrapped(BANNER))
     few = index.correlations and len(index.datasets) <= FEW_DATASETS and all(
         len(entry.qualities) <= FEW_QUALITIES for entry in index.datasets)
     full = [_first_rows(dataset_board(index, entry, index.statistics[0])) for entry in index.datasets] if few else []
     failures = by_reason(Skip(row.dataset, row.metric, row.error) for row in results.failures)
-    gaps = [_wrapped(f"Warning: {dataset}, {quality}: {warning}")
+    gaps = [wrapped(f"Warning: {dataset}, {quality}: {warning}")
             for (dataset, quality), warning in index.warnings.items()]
-    gaps += [_wrapped(f"No value: {pairs(rows)}: {reason}") for reason, rows in without_value(results)]
-    gaps += [_wrapped(f"{state} {plural(len(rows), 'pair')} of metric and dataset: {reason} ({pairs(rows)})")
+    gaps += [wrapped(f"No value: {pairs(rows)}: {reason}") for reason, rows in without_value(results)]
+    gaps += [wrapped(f"{state} {plural(len(rows), 'pair')} of metric and dataset: {reason} ({pairs(rows)})")
              for state, grouped in (("Skipped", by_reason(results.skips)), ("Failed", failures))
              for reason, rows in grouped]
-    return "\n".join([*full, *(tables or ["No ranking.\n" + _wrapped(why_no_board(results))]), *gaps])
+    return "\n".join([*answers, *full, *(tables or ["No ranking.\n" + wrapped(why_no_board(results))]), *gaps])
 
 
-def _era(results: Results) -> list[str]:
-    """Format the answer to the first question of an era, and its boards."""
-    index, first = make_index(results), default(questions(results))
-    answer = [_wrapped(sentences.recommendation(index, first))] if first else []
-    shown = STATISTICS if width() == WIDTH else 1
-    return [*answer, *(_first_rows(_board_table(index, boards[:shown])) + _first_places(index, boards[0])
-                       for boards in overall_boards(results).values())]
+def _boards(results: Results) -> list[str]:
+    """Format the boards of an era."""
+    index, shown = make_index(results), STATISTICS if width() == WIDTH else 1
+    return [_first_rows(_board_table(index, boards[:shown])) + _first_places(index, boards[0])
+            for boards in overall_boards(results).values()]
 
 
 def width(widest: int = WIDTH) -> int:
@@ -79,24 +82,35 @@ def _first_rows(table: Table) -> str:
     """Render the first rows of a table, and count the others."""
     more = len(table.rows) - ROWS
     return text(replace(table, groups={"": table.rows[:ROWS]})) + (
-        _wrapped(f"{plural(more, 'more row')} on the page and in `harness report --json`.") if more > 0 else "")
+        wrapped(f"{plural(more, 'more row')} on the page and in `harness report --json`.") if more > 0 else "")
 
 
 def text(table: Table, widest: int = WIDTH) -> str:
-    """Render a table for the terminal, shortening names in the middle to fit the width."""
+    """Render a table for the terminal: names are shortened in the middle, columns that do not fit continue below."""
     rows = [tuple(Cell(heading.text) for heading in table.headings), *table.rows]
     texts = [list(map(_text, row)) for row in rows]
     sizes = [max(map(_width, column)) for column in zip(*texts, strict=True)]
     stub = next((position for position, heading in enumerate(table.headings) if heading.kind == "stub"), 0)
-    sizes[stub] = max(SHORTEST, sizes[stub])
     names = [stub, *(position for position, heading in enumerate(table.headings) if heading.kind == "words")]
     while sum(sizes) + 2 * (len(sizes) - 1) > width(widest) and max(sizes[name] for name in names) > SHORTEST:
         sizes[max(names, key=lambda name: sizes[name])] -= 1
-    head, *lines = [_cut(line, width(widest), "") for row, cells in zip(rows, texts, strict=True)
-                    for line in _lines(row, cells, sizes, table.headings, stub)]
-    title = textwrap.fill(plain(f"{table.caption}. {f'Data: {table.data}.' if table.data else ''}"), width(widest),
-                          break_on_hyphens=False)
-    return "\n".join([title, "", head, "-" * max(map(len, (head, *lines))), *lines, ""])
+    folds = _folds(sizes, width(widest))
+    head, *lines = ["\n".join(_lines(row, cells, sizes, table.headings, stub, folds))
+                    for row, cells in zip(rows, texts, strict=True)]
+    rule = "-" * max(len(line) for row in (head, *lines) for line in row.splitlines())
+    title = plain(f"{table.caption}. {f'Data: {table.data}.' if table.data else ''}")
+    return "\n".join([wrapped(title, widest, ""), head, rule, *lines, ""])
+
+
+def _folds(sizes: Sequence[int], widest: int) -> list[slice]:
+    """Distribute columns over lines; all lines but the first are indented."""
+    starts, end = [0], 0
+    for position, size in enumerate(sizes):
+        end += size + 2
+        if end - 2 > widest and position > starts[-1]:
+            starts.append(position)
+            end = INDENT + size + 2
+    return list(map(slice, starts, [*starts[1:], None]))
 
 
 def plain(value: str) -> str:
@@ -105,8 +119,9 @@ def plain(value: str) -> str:
     return " ".join(printable.replace("−", "-").split())
 
 
-def _wrapped(value: str) -> str:
-    return textwrap.fill(plain(value), width(), subsequent_indent="  ", break_on_hyphens=False) + "\n"
+def wrapped(value: str, widest: int = WIDTH, indent: str = "  ") -> str:
+    """Fill a paragraph to the width of the terminal."""
+    return textwrap.fill(plain(value), width(widest), subsequent_indent=indent, break_on_hyphens=False) + "\n"
 
 
 def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
@@ -134,7 +149,7 @@ def _first_places(index: Index, board: Board) -> str:
         places = index.firmness[board.name, board.rule, among]
         if places and (among == "all" or (places[0].metric, places[0].column) != board.columns[0]):
             name = index.labels[places[0].metric, places[0].column]
-            lines.append(_wrapped(f"First{of_metrics}: {name}. {sentences.firmness(places)}"))
+            lines.append(wrapped(f"First{of_metrics}: {name}. {sentences.firmness(places)}"))
     return "".join(lines)
 
 
@@ -148,11 +163,11 @@ def _width(value: str) -> int:
         0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF") for char in value)
 
 
-def _cut(value: str, width: int, end: str = "…") -> str:
-    """Cut a text that is wider, marking the cut by its end."""
+def _cut(value: str, width: int) -> str:
+    """Cut a text that is wider, and mark the cut."""
     if _width(value) <= width:
         return value
-    return next(value[:size] + end for size in range(len(value), -1, -1) if _width(value[:size] + end) <= width)
+    return next(value[:size] + "…" for size in range(len(value), -1, -1) if _width(value[:size]) < width)
 
 
 def _text(cell: Cell) -> str:
@@ -161,8 +176,9 @@ def _text(cell: Cell) -> str:
     return plain(" ".join(filter(None, (cell.text, model, cell.small))))
 
 
-def _lines(row: Row, texts: list[str], sizes: Sequence[int], headings: Sequence[Heading], stub: int) -> list[str]:
-    """Format a row on one line, with models that do not fit on a second one."""
+def _lines(row: Row, texts: list[str], sizes: Sequence[int], headings: Sequence[Heading], stub: int,
+           folds: Sequence[slice]) -> Iterator[str]:
+    """Format a row, with models that do not fit beside its name on a line below."""
     name, below = row[stub], list[str]()
     if name.model and _width(texts[stub]) > sizes[stub]:
         below = [" " * (sum(sizes[:stub]) + 2 * stub + 2) + plain(f"({name.model})")]
@@ -172,4 +188,5 @@ def _lines(row: Row, texts: list[str], sizes: Sequence[int], headings: Sequence[
         fitting = titles.cut(value, size) if heading.kind == "stub" and value.isascii() else _cut(value, size)
         space = " " * (size - _width(fitting))
         columns.append(space + fitting if heading.kind in ("number", "rank") else fitting + space)
-    return ["  ".join(columns).rstrip(), *below]
+    first, *others = ("  ".join(columns[fold]).rstrip() for fold in folds)
+    yield from (first, *below, *(" " * INDENT + line for line in others))

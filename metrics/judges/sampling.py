@@ -22,6 +22,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from benchmarks.errors import plural
 from metrics.errors import MetricError, NoAnswer, Unreadable
 from metrics.judges.answer import Answer, ReadScore, scores
 from metrics.judges.archive import AnswerArchive, answer_key
@@ -70,9 +71,10 @@ class Usage:
 
     def line(self) -> str:
         counts = self.counts
-        parts = [f"{counts['sent']} requests", f"{counts['stored']} answers kept from before",
-                 f"{counts['failed']} attempts failed", f"{counts['unreadable']} answers not readable",
-                 f"{counts['refused']} requests refused", f"{counts['unread']} questions given up",
+        parts = [plural(counts['sent'], "request"), f"{plural(counts['stored'], 'answer')} kept from before",
+                 f"{plural(counts['failed'], 'attempt')} failed",
+                 f"{plural(counts['unreadable'], 'answer')} not readable",
+                 f"{plural(counts['refused'], 'request')} refused", f"{plural(counts['unread'], 'question')} given up",
                  f"{counts['weighted']} of {counts['read']} weighted by probabilities",
                  f"{counts['prompt']} + {counts['completion']} tokens", f"{time.monotonic() - self._start:.1f} s"]
         return f"{self.judge} ({self.model}): {', '.join(parts)}"

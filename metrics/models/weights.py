@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import hashlib
 import importlib.util
 import json
@@ -20,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.errors import meant
 from benchmarks.storage.files import staged
 from metrics.errors import MissingResource
 from metrics.models import catalogue, gguf, hub
@@ -92,9 +92,20 @@ def find(name: str, home: Path, *, download: bool = False) -> Weights:
                 return _checked(shown, folder, origin)
         if is_path(name) or gguf.is_file(name):
             raise MissingResource(f"model {name!r}: there is no such folder or file; {_known('', home)}")
+        if suggestion := mistyped(name):
+            raise MissingResource(suggestion)
         return _from_hub(name, home, download)
     except (OSError, RuntimeError) as error:  # unreadable, a name too long for a file, a link to itself, ~nobody
         raise MissingResource(f"model {name}: {' '.join(str(error).split())}") from error
+
+
+def mistyped(name: str) -> str:
+    """Say which known model is meant by a similar name without an organisation; "" for any other name."""
+    known, bare = catalogue.cards(), name.partition("@")[0]
+    if not name or "/" in name or bare in known or Path(name).exists():
+        return ""
+    suggestion = meant(bare, known, 0.85)
+    return f"unknown model {name!r}; {suggestion} (another model of the hub: ORG/NAME)" if suggestion else ""
 
 
 def here(home: Path) -> Iterator[Weights]:
@@ -135,9 +146,9 @@ def _in_home(home: Path) -> list[str]:
 def _hint(name: str, home: Path) -> str:
     """Return a hint how to get the model, and the available models."""
     card = catalogue.cards().get(name)
-    close = difflib.get_close_matches(name, catalogue.cards(), 1)
+    suggestion = f"{meant(name, catalogue.cards(), 0.6)} ".lstrip()
     fetch = (f"{card.how} brings it from the package index ({card.size / 1e6:.0f} MB); " if card
-             else f"did you mean {close[0]!r}? " if close else "")
+             else suggestion)
     return (f"{fetch}{_known(name, home)}; to place a model by hand, put config.json, the tokenizer's files and "
             f"model.safetensors into {home / 'models' / name}")
 
@@ -145,7 +156,7 @@ def _hint(name: str, home: Path) -> str:
 def _known(name: str, home: Path) -> str:
     known = [EMBEDDED] if importlib.util.find_spec(_PACKAGE) else []
     known += [model for model in dict.fromkeys([*_in_home(home), *hub.cached()]) if model != name]
-    return f"here are: {', '.join(known) or 'none'}"
+    return f"models on this machine: {', '.join(known) or 'none'}"
 
 
 def _from_hub(requested: str, home: Path, download: bool) -> Weights:

@@ -80,6 +80,8 @@ def read(path: Path, wanted: Expected, *, whole: bool = True, column: str = "") 
     notes = (Problem("extra column", 1, printable(name), "is ignored", fatal=False) for name in table.extra)
     nothing = [] if any(map(math.isfinite, table.numbers)) else [
         Problem("missing", 0, "", "the file has no score", count=0)]
+    if table.ids and len(by_line) == len(table.ids) and {problem.kind for problem in by_line} == {"missing"}:
+        by_line, nothing = [], [Problem("missing", 0, "", "every score is still empty", count=len(table.ids))]
     datasets = wanted.items if whole else dict.fromkeys(name for name, _ in scores)
     missing = sorted(_missing(values, wanted, datasets), key=lambda problem: -problem.count)
     problems = (*notes, *sorted(by_line, key=lambda problem: problem.line), *nothing, *missing, *_constants(scores))

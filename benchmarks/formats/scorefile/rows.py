@@ -134,4 +134,4 @@ def number(text: str) -> float | Wrong:
     if text.casefold().lstrip("+-") in {"inf", "infinity", "∞"}:
         return "infinite", f"its score is {text!a}; a finite number is wanted"
     hint = "; a decimal point is wanted" if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) else ""
-    return "no number", f"its score {text[:LONGEST]!a} is no number{hint}"
+    return "no number", f"its score {text[:LONGEST]!a} is not a number{hint}"

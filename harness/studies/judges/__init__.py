@@ -131,7 +131,7 @@ def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest)
         words=np.array(words, dtype=float), contexts=contexts, family=related if related.any() else None,
         **_evidence(metric.prompt, answers))
     asked = sum(len(texts) for _, texts in conditions.values())
-    cost = spending.of_run(models).line() if isinstance(metric, Judge) else "nothing is drawn, so it repeats itself"
+    cost = spending.of_run(models).line() if isinstance(metric, Judge) else "a local judge gives the same answers again"
     return quality, audit.card(evidence, rng, request.draws), (
         f"{asked} questions in {seconds:.0f} s; {cost}. Weighted kappa of people's single votes with each other: "
         f"{number(audit.kappa_of_votes(votes))}.")

@@ -203,7 +203,7 @@ REFUSED: list[tuple[str, bytes, bytes | None, bool, str]] = [
     (MANIFEST, b'"form": 1', b'"form": 2', False, "this harness reads form 1"),
     (MANIFEST, b"", GONE, False, "has no manifest"),
     ("run.json", b'"seed": 0', b'"seed": 1', False, "'run.json' is not what the manifest has"),
-    ("run.json", b'"seed": 0', b'"seed": NaN', True, "is not JSON: NaN is no number"),
+    ("run.json", b'"seed": 0', b'"seed": NaN', True, "is not JSON: NaN is not a number"),
     ("evil.pkl", b"", EVIL, False, "'evil.pkl' is not in the manifest"),
     ("evil.pkl", b"", EVIL, True, "'evil.pkl' is no part of a bundle"),
     ("skips.json", b"", GONE, False, "'skips.json' is in the manifest and not in the bundle"),

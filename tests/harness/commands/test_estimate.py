@@ -52,14 +52,14 @@ def test_json_has_an_object_per_system(tmp_path: Path, invoke: Invoke) -> None:
 def test_table_says_its_worth_and_which_systems_differ(tmp_path: Path, invoke: Invoke) -> None:
     path = table(tmp_path / "mine.csv", rated)
     printed = invoke("estimate", "--dataset", path, "--metric", "length").out
-    assert "ratings with the scores of length are as sure as" in printed
+    assert "ratings with the scores of length: as sure as" in printed
     assert "a above b, c" in printed
     whole = invoke("estimate", "--dataset", path, "--metric", "length", "--by", "all").out
     assert "differ" not in whole
 
 
 @pytest.mark.parametrize(("rating", "systems", "line"), [
-    (lambda context, system, words: words, SYSTEMS, "every item is rated: the same as ratings alone"),
+    (lambda context, system, words: words, SYSTEMS, "every item is rated, so scores have nothing to add"),
     (lambda context, system, words: words if system == "a" else "", SYSTEMS, "b, c: no interval: no item has a rating"),
     (lambda context, system, words: 3 if system == "a" else rated(context, system, words), SYSTEMS,
      "a: no interval: each of 20 ratings is 3"),

@@ -48,10 +48,10 @@ def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
         READING.requested += 400
         READING.read(100)
         clock[0] += 10
-        line = "1/4 parts  7 tokens/s  about 0:37 left  toy (2 of 3)"
+        line = "1/4 parts  7 tokens/s  about 0:37 of scoring left  toy (2 of 3)"
         assert progress.line() == line, "a quarter of 400 tokens took 10 s: 30 more, 40 on the next, 4 for the other"
         progress.part_ended(third, 10.0, "scored")
-        assert "  about 7.0 s left" in progress.line()
+        assert "  about 7.0 s of scoring left" in progress.line()
     clock[0] += 2
     with progress.stage("correlating", "toy"):
         assert progress.line().startswith("correlating toy  2/4 parts  ")
@@ -121,12 +121,11 @@ def test_a_plan_shows_states_and_costs(tmp_path: Path, tiny_encoder: Path, capsy
     printed = capsys.readouterr().out
     lines = {line.split()[0]: line for line in printed.splitlines()}
     assert "scored before" in lines["length"]
-    assert "to be scored, not measured" in lines["repetition"]
+    assert lines["repetition"].endswith("to be scored")
     assert "skip: no item has references" in lines["bert-score"]
-    assert "not measured by an earlier run here: " in printed
-    assert "estimated in all" not in printed
+    assert "time: unknown, since no run has measured these metrics here" in printed
 
     assert main([*argv, "--rescore", "--dry-run"]) == 0
     printed = capsys.readouterr().out
     assert "to be scored, about 0." in printed
-    assert "estimated in all, by one worker: 0." in printed
+    assert "estimated by earlier runs, with one worker: 0." in printed

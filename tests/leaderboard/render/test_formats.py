@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.results.rows import Comparisons, Failure, Results, Skip
-from leaderboard.blocks.tables import Cell, Heading, Table
+from leaderboard.blocks.tables import Cell, Heading, Table, numeric
 from leaderboard.render import latex
 from leaderboard.render import rows as exports
 from leaderboard.render import text as terminal
@@ -57,8 +57,15 @@ def test_wide_characters_keep_columns_aligned() -> None:
         made = Table.of("", "T", (Heading("team", "stub"), Heading("value", "number")), cells)
         return terminal.text(made, width).splitlines()[4:]
 
-    assert lines(110, ("茶の会", "0.1"), ("beta", "0.25")) == ["茶の会      0.1", "beta       0.25"]
-    assert lines(15, ("茶" * 9, "0.1")) == ["茶茶茶…     0.1"]
+    assert lines(110, ("茶の会", "0.1"), ("beta", "0.25")) == ["茶の会    0.1", "beta     0.25"]
+    assert lines(23, ("茶" * 9, "0.1")) == ["茶茶茶茶茶茶茶…     0.1"]
+
+
+def test_columns_that_do_not_fit_continue_below() -> None:
+    row = (Cell("t" * 20), Cell("1"), Cell("2"))
+    made = Table.of("", "T", (Heading("team", "stub"), *numeric("first", "second")), [row])
+    assert terminal.text(made, 24).splitlines()[2:] == [
+        "team              first", "    second", "-----------------------", "tttttttt…ttttttt      1", "         2"]
 
 
 def rows_of(source: str) -> Iterator[tuple[int, int]]:

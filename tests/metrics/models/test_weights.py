@@ -121,7 +121,7 @@ def test_a_name_is_looked_for_in_the_home_or_refused_in_one_line(home: Path, mod
                  "", "a b", "..", "name@", "two\nlines"):
         refusal(name, home)
     told = refusal("nobody/nothing", home)
-    assert "here are: all-MiniLM-L6-v2, linked, owner/name;" in told
+    assert "models on this machine: all-MiniLM-L6-v2, linked, owner/name;" in told
     assert told.endswith(f"into {home}/models/nobody/nothing")
 
 
@@ -232,7 +232,7 @@ def test_refusals_of_the_hub_are_one_line(hub: type[Hub], home: Path) -> None:
     for name, reason in REFUSALS.items():
         line = refusal(name, home, download=True)
         assert reason in line
-        assert "here are: all-MiniLM-L6-v2; to place a model by hand, put config.json" in line
+        assert "models on this machine: all-MiniLM-L6-v2; to place a model by hand, put config.json" in line
     assert not any("me/pickled/resolve" in path for path in hub.asked), "a pickle is not even fetched"
     assert "lacks model.safetensors" in refusal("me/breaking-off", home)
     hub.well = True

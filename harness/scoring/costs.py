@@ -1,0 +1,64 @@
+"""Measured times, kept in the home for the estimates of later runs: seconds by metric with its models, and machine.
+
+Scoring is measured per character of reply, without the dialogues that an earlier dataset of the run has too, since
+their texts are found in memory. All other stages are measured per metric and quality.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from benchmarks.dataset import Dataset
+from benchmarks.storage.files import write_atomically
+from harness.scoring import composites
+from harness.scoring.pairs import shared
+from metrics.models.service import Models
+from metrics.registry import Chosen
+
+FILE = "costs.json"
+OTHERS = ""
+"""The name of all stages but scoring."""
+SAMPLED = 1000
+"""Items by which the size of a dataset is judged."""
+REPEATED = 0.02
+"""Share of the time that a dialogue takes again."""
+
+
+def read(home: Path, chosen: Iterable[Chosen], models: Models) -> dict[str, float]:
+    """Return the measured seconds of metrics and of their inputs by label."""
+    measured = _stored(home).get(str(models.machine), {})
+    return {label: measured[key] for label, key in _keys(chosen, models).items() if key in measured}
+
+
+def note(home: Path, chosen: Iterable[Chosen], models: Models, seconds: Mapping[str, float]) -> None:
+    """Keep the seconds of a run by label; a home that cannot be written to keeps none."""
+    stored, keys = _stored(home), _keys(chosen, models)
+    machine = stored.setdefault(str(models.machine), {})
+    machine |= {keys[label]: float(f"{value:.4g}") for label, value in seconds.items() if label in keys}
+    with contextlib.suppress(OSError):
+        write_atomically(home / FILE, json.dumps(stored, indent=1, sort_keys=True).encode())
+
+
+def size(dataset: Dataset, seen: set[int]) -> float:
+    """Return the characters of reply per item to be read; `seen` gains the dialogues."""
+    texts = [tuple(turn.text for turn in (*item.context, *filter(None, (item.response,))))
+             for item in dataset.items[:SAMPLED]]
+    lengths = [len(text[-1]) * (REPEATED if hash(text) in seen else 1) for text in texts if text]
+    seen.update(map(hash, texts))
+    return sum(lengths) / max(1, len(texts))
+
+
+def _stored(home: Path) -> dict[str, dict[str, float]]:
+    try:
+        stored = json.loads((home / FILE).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return stored if isinstance(stored, dict) else {}
+
+
+def _keys(chosen: Iterable[Chosen], models: Models) -> dict[str, str]:
+    parts = {part.label: f"{part.label}|{shared(part.metric, models)}" for part in composites.parts(chosen)}
+    return {**parts, OTHERS: OTHERS}
