@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -29,15 +30,14 @@ REPEATED = 0.02
 
 def read(home: Path, chosen: Iterable[Chosen], models: Models) -> dict[str, float]:
     """Return the measured seconds of metrics and of their inputs by label."""
-    measured = _stored(home).get(str(models.machine), {})
-    return {label: measured[key] for label, key in _keys(chosen, models).items() if key in measured}
+    stored = _stored(home)
+    return {label: stored[key] for label, key in _keys(chosen, models).items() if key in stored}
 
 
 def note(home: Path, chosen: Iterable[Chosen], models: Models, seconds: Mapping[str, float]) -> None:
     """Keep the seconds of a run by label; a home that cannot be written to keeps none."""
-    stored, keys = _stored(home), _keys(chosen, models)
-    machine = stored.setdefault(str(models.machine), {})
-    machine |= {keys[label]: float(f"{value:.4g}") for label, value in seconds.items() if label in keys}
+    keys = _keys(chosen, models)
+    stored = _stored(home) | {keys[label]: float(f"{value:.4g}") for label, value in seconds.items() if label in keys}
     with contextlib.suppress(OSError):
         write_atomically(home / FILE, json.dumps(stored, indent=1, sort_keys=True).encode())
 
@@ -51,14 +51,15 @@ def size(dataset: Dataset, seen: set[int]) -> float:
     return sum(lengths) / max(1, len(texts))
 
 
-def _stored(home: Path) -> dict[str, dict[str, float]]:
+def _stored(home: Path) -> dict[str, float]:
+    """Return the valid entries of the file; none if it is missing or damaged."""
     try:
-        stored = json.loads((home / FILE).read_bytes())
-    except (OSError, ValueError):
+        return {key: value for key, value in json.loads((home / FILE).read_bytes()).items()
+                if type(value) is float and 0 < value < math.inf}
+    except (OSError, ValueError, AttributeError):
         return {}
-    return stored if isinstance(stored, dict) else {}
 
 
 def _keys(chosen: Iterable[Chosen], models: Models) -> dict[str, str]:
-    parts = {part.label: f"{part.label}|{shared(part.metric, models)}" for part in composites.parts(chosen)}
-    return {**parts, OTHERS: OTHERS}
+    groups = {part.label: shared(part.metric, models) for part in composites.parts(chosen)} | {OTHERS: ""}
+    return {label: f"{models.machine}|{label}|{group}" for label, group in groups.items()}

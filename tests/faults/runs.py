@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.results import files
+from harness.scoring.costs import FILE
+from metrics.models.service import Models
 
 QUICK = ("--data", "sample", "--draws", "0", "--examples", "0")
 """Flags that make a run short."""
@@ -95,11 +97,10 @@ def scored(out: Path) -> Counter[tuple[str, str, int]]:
                    if event["event"] == "part" and event["outcome"] == "scored" for index in range(*event["items"]))
 
 
-def costly(out: Path, *metrics: str, seconds: float = 1.0) -> None:
-    """Write timings of an earlier run with so many seconds per item, so that parts are small."""
-    (out / "report").mkdir(parents=True)
-    timings = [{"dataset": "esl", "metric": name, "items": 64, "seconds": 64 * seconds} for name in metrics]
-    (out / "report" / "timings.json").write_text(json.dumps(timings))
+def costly(home: Path, *metrics: str, seconds: float = 1.0) -> None:
+    """Write costs of earlier runs with so many seconds per character, so that parts are small."""
+    costs = {f"{Models(home).machine}|{name}|": seconds for name in metrics}
+    (home / FILE).write_text(json.dumps(costs))
 
 
 def left_behind(out: Path) -> list[str]:

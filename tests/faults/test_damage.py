@@ -13,6 +13,7 @@ from benchmarks import registry
 from benchmarks.storage import store
 from harness.cli import main
 from harness.scoring import parts as loop
+from harness.scoring.costs import FILE
 from tests.conftest import Invoke
 from tests.faults.conftest import Reports
 from tests.faults.runs import QUICK, flags, left_behind, metric, report, rows, scored
@@ -122,11 +123,10 @@ def test_a_damaged_dataset_fails_alone(how: str, tmp_path: Path, home: Path,
     assert failures >= 3, "the note and the two tables"
 
 
-def test_unreadable_timings_are_ignored(tmp_path: Path, undisturbed: Reports) -> None:
-    for content in (b"\xff\xfe", b"[]]", b"{}", b"[1]", b'[{"dataset": 1}]'):
+def test_unreadable_costs_are_ignored(tmp_path: Path, home: Path, undisturbed: Reports) -> None:
+    for content in (b"\xff\xfe", b"[]]", b"{}", b"[1]", b'{"cpu fp32||": "x"}'):
         out = tmp_path / content.hex()
-        (out / "report").mkdir(parents=True)
-        (out / "report" / "timings.json").write_bytes(content)
+        (home / FILE).write_bytes(content)
         assert main(["run", *ARGV, *QUICK, "--out", str(out)]) == 0
         assert report(out) == undisturbed(*ARGV)
 

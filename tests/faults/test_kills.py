@@ -73,10 +73,10 @@ def check(argv: list[str], expected: dict[str, bytes], out: Path, kills: int, st
 @pytest.mark.parametrize(("kills", "executor", "group", "seed"), [
     (8, "local", False, 1), (4, "ray:2", False, 2), (4, "ray:2", True, 3)])
 def test_a_killed_run_is_continued(kills: int, executor: str, group: bool, seed: int, tmp_path: Path,
-                                   undisturbed: Reports) -> None:
+                                   home: Path, undisturbed: Reports) -> None:
     argv = [*flags("--dataset", ("persona-zhao", "dstc10-persona", "fed-dial")), "--limit", "100",
             *flags("--metric", ("length", "distinct", metric(tmp_path, "slowly", "time.sleep(0.05)")))]
-    costly(tmp_path / "out", "slowly", "length", "distinct")
+    costly(home, "slowly", "length", "distinct")
     check([*argv, "--executor", executor], undisturbed(*argv), tmp_path / "out", kills, (*AFTER, ANYWHERE), seed,
           group=group)
 
