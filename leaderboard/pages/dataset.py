@@ -24,7 +24,7 @@ from leaderboard.blocks.pictures import (
     vote_picture,
 )
 from leaderboard.blocks.tables import Block, Cell, Dot, Dots, Facts, Heading, Page, Prose, Row, Section, Table, numeric
-from leaderboard.model.index import ONE_RATER, Index, Target, descending, main_quality, make_index
+from leaderboard.model.index import ONE_RATER, Index, Target, descending, main_quality, make_index, plural
 from leaderboard.model.questions import LIMIT, first_of_each, rater_limit
 from leaderboard.texts import TEXTS
 
