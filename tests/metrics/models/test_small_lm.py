@@ -76,14 +76,6 @@ def test_every_text_can_be_read(text: str) -> None:
     assert set(cut(Pieces(), text)) <= {END, *SIGNS}
 
 
-def test_pieces_are_deterministic_and_read_as_written() -> None:
-    texts = [turn.text for dialogue in talks(50) for turn in dialogue.utterances]
-    one = Pieces.learned(texts, 120)
-    assert one == Pieces.learned(texts, 120) == Pieces.read(one.written())
-    assert len(one.numbers) == 120
-    assert list(one.numbers.values()) == list(range(120))
-
-
 def test_the_loss_is_that_of_transformers_with_its_gradients(data: TrainingData) -> None:
     network = SIZES.objective(data).network.float()
     rows = torch.arange(26).reshape(2, 13) % 90

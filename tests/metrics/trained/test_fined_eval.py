@@ -36,26 +36,6 @@ def dialogue(*texts: str, response: str | None = None) -> Item:
     return Item("one", turns, None if response is None else Utterance("system", response))
 
 
-def test_dialogue_metrics_score_what_they_can(tiny_encoder: Path, tiny_weights: Path) -> None:
-    """One utterance is not, 500 and more than two speakers are; a response without words is by its graph alone."""
-    models = Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
-    many = tuple(Utterance("ABC"[place % 3], f"line {place}") for place in range(500))
-    items = [dialogue("hello there"), dialogue("", " "), dialogue("hello", "hi there"), Item("many", many, None),
-             dialogue("hello", "hi there", response=" "), dialogue("hello", response="hi there"), dialogue()]
-    for name in ("dynaeval", "s-dicoh"):
-        (scores,) = registry.choose(name).metric.score(items, models).values()
-        assert np.isfinite(scores).tolist() == [False, False, True, True, True, True, False]
-    for name in ("fined-eval", "fined-eval-multitask"):
-        metric = registry.choose(name).metric
-        columns = metric.score(items, models)
-        for column in columns.values():
-            assert np.isfinite(column).tolist() == [False, False, True, True, False, True, False]
-            assert column[2] == column[5]
-            assert ((column[[2, 3]] > 0) & (column[[2, 3]] < 1)).all()
-        parts = [columns[column] for column in metric.card.columns[1:]]
-        np.testing.assert_allclose(columns[name], np.mean(parts, axis=0))
-
-
 def test_shipped_weights_prefer_order_to_shuffles(home: Path) -> None:
     said = ("Hi, how was your weekend?", "Great, I went hiking with my brother.", "Oh nice, where did you go?",
             "To the lake in the north. We camped there for a night.", "Wasn't it too cold to sleep in a tent?",
