@@ -1,16 +1,49 @@
-"""The page of changes: one table of every correlation that differs from an earlier run, with its cause."""
+"""The page of changes: Spearman correlations that differ from an earlier run, and why.
+
+The sample and real data of the same name count as two datasets, so simulated numbers are never compared with people's.
+"""
 
 from __future__ import annotations
 
-from harness.results.rows import Results
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from harness.results.causes import Causes, causes, summary
+from harness.results.rows import Correlation, Results
 from leaderboard.blocks.cells import MISSING, column_cell, dataset_cell, number
 from leaderboard.blocks.tables import Block, Cell, Heading, Page, Prose, Row, Section, Table, numeric
-from leaderboard.model.changes import Change, changes
-from leaderboard.model.index import Index, make_index, plural
+from leaderboard.model.index import STATISTIC, Index, descending, has_value, make_index, plural
 
+UNEXPLAINED = "unexplained: same inputs, different number"
 ROWS = 400
 VISIBLE = 0.0005
 """Smaller differences do not show in three decimals."""
+
+
+class Key(NamedTuple):
+    """A column on a quality of real data or of the sample."""
+
+    origin: str
+    dataset: str
+    quality: str
+    metric: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A correlation that differs; `old` is None if it was added, `new` is None if it was removed."""
+
+    key: Key
+    old: Correlation | None
+    new: Correlation | None
+    why: str
+
+    @property
+    def difference(self) -> float:
+        """Return the new value minus the old one; NaN unless both results have one."""
+        return self.new.value - self.old.value if self.old and self.new else math.nan
 
 
 def compare(before: Results, results: Results) -> Page:
@@ -37,3 +70,47 @@ def _row(index: Index, change: Change) -> Row:
     return (column_cell(index, (key.metric, key.column)), dataset_cell(index, key.dataset), Cell(key.quality),
             *(Cell(number(row.value) if row else MISSING) for row in (change.old, change.new)),
             Cell(sign + number(change.difference)), Cell(change.why))
+
+
+def changes(before: Results, results: Results) -> list[Change]:
+    """List every correlation that differs: unexplained ones first, then by size, then added and removed ones."""
+    old, new, differences = _values(before), _values(results), causes(before, results)
+    earlier, now = make_index(before), make_index(results)
+    listed = [Change(key, row, None, f"gone: {_why_missing(now, key)}")
+              for key, row in old.items() if key not in new]
+    listed += [Change(key, None, row, f"new; earlier run: {_why_missing(earlier, key)}")
+               for key, row in new.items() if key not in old]
+    listed += [Change(key, row, new[key], _why(key, differences))
+               for key, row in old.items() if key in new and row.value != new[key].value]
+    return sorted(listed, key=lambda change: (
+        change.why != UNEXPLAINED, descending(abs(change.difference)), change.key))
+
+
+def _values(results: Results) -> dict[Key, Correlation]:
+    origin = {entry.name: entry.kind for entry in results.datasets}
+    return {Key(origin[row.dataset], row.dataset, row.quality, row.metric, row.column): row
+            for row in results.correlations if row.statistic == STATISTIC and has_value(row)}
+
+
+def _why(key: Key, differences: Causes) -> str:
+    """Name the causes of a change; options of the whole run, such as the seed, cannot change a correlation."""
+    if specific := summary(differences.specific(key.dataset, key.metric)):
+        return specific
+    whole = summary(cause for cause in differences.run if cause.kind != "options")
+    if whole:
+        return f"the whole run: {whole}"
+    return "perhaps code: uncommitted changes" if differences.unsure else UNEXPLAINED
+
+
+def _why_missing(index: Index, key: Key) -> str:
+    """Explain why results have no value."""
+    entry = next((entry for entry in index.datasets if entry.name == key.dataset), None)
+    if entry is None:
+        return "dataset not in the run"
+    if entry.kind != key.origin:
+        return f"dataset is {'real data' if key.origin == 'sample' else 'the bundled sample'}"
+    if key.quality not in {rated.name for rated in entry.qualities}:
+        return "quality not in the run"
+    if key.metric not in index.metrics:
+        return "metric not in the run"
+    return index.why((key.dataset, key.quality), (key.metric, key.column))

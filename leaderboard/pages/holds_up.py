@@ -1,23 +1,47 @@
-"""The page that compares the means of metrics on chatbots up to 2021 with those on today's models."""
+"""The page of the mean of each metric on ratings of chatbots up to 2021 and of today's models, by source.
+
+A source is all datasets of one citation. A column is averaged over the qualities of each dataset, then over the
+datasets of each source, then over the sources; targets on which it has no value, or was fitted, do not count. The 95 %
+interval is Student's t over the sources, so it is about other sources, and there is none for a single source.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean, stdev
 
-from harness.results.rows import Results
+import scipy
+
+from harness.results.rows import DatasetEntry, Results
 from leaderboard.blocks.cells import MISSING, column_cell, interval, number_cell
 from leaderboard.blocks.tables import Cell, Dot, Dots, Heading, Page, Prose, Row, Section, Table
-from leaderboard.model.eras import CHALLENGE, RECENT, parts
-from leaderboard.model.holds_up import Mean, means, sources
-from leaderboard.model.index import Column, make_index, plural
+from leaderboard.model.eras import CHALLENGE, RECENT, Part, parts
+from leaderboard.model.index import Column, descending, make_index, once, plural
 from leaderboard.model.sentences import is_control
 from leaderboard.texts import TEXTS
 
-TEXT = TEXTS["holds_up"]
 MEANS = 12
 """Columns drawn: the best of each era, and the controls."""
 CAPTION = "Mean Spearman correlation, with its 95 % interval over sources; a mark without one is of a single source."
 PATH, FILE = "holds-up.html", "holds-up.csv"
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The mean of a column over the sources of an era, with its 95 % interval; NaN if unknown."""
+
+    value: float
+    low: float
+    high: float
+    sources: Mapping[str, float]
+
+    @property
+    def positive(self) -> bool:
+        """Return True if the interval lies above 0."""
+        return self.low > 0
 
 
 def build(results: Results) -> tuple[Page, ...]:
@@ -28,7 +52,7 @@ def build(results: Results) -> tuple[Page, ...]:
     first = {metric: (metric, column) for metric, column in reversed(compared)}
     shown = {column: pair for column, pair in compared.items() if first[column[0]] == column}
     groups = [(number, source, entries) for number, era in enumerate((CHALLENGE, RECENT))
-              for source, entries in sources(by_era[era]).items()]
+              for source, entries in _sources(by_era[era]).items()]
 
     def row(column: Column, pair: tuple[Mean, Mean]) -> Row:
         values = (pair[number].sources.get(source) for number, source, _ in groups)
@@ -54,5 +78,47 @@ def build(results: Results) -> tuple[Page, ...]:
             for column, (then, now) in known.items() if column in best or is_control(index, column)]
     return (Page(PATH, "What holds up on recent ratings", "Then and now", (
         Section("picture", "", (Dots(dots, CAPTION, {"dot": CHALLENGE.title, "other": RECENT.title}),)),
-        Section("sources", "By source", (Prose(TEXT["rule"]), table, Prose(f"Every column: {FILE}", link=FILE)))),
-        lead=lead, order=2),)
+        Section("sources", "By source", (Prose(TEXTS["holds_up"]["rule"]), table,
+                                         Prose(f"Every column: {FILE}", link=FILE)))), lead=lead, order=2),)
+
+
+@once
+def means(results: Results) -> dict[Column, tuple[Mean, Mean]]:
+    """Return the means until 2021 and from 2022 on, the best until 2021 first; empty without real data of both."""
+    by_era = {part.era: part for part in parts(results)}
+    real = any(entry.kind == "real" for entry in results.datasets)
+    if not real or not {CHALLENGE, RECENT} <= by_era.keys():
+        return {}
+    then, now = (_means(by_era[era]) for era in (CHALLENGE, RECENT))
+    none = Mean(math.nan, math.nan, math.nan, {})
+    pairs = {column: (then.get(column, none), now.get(column, none)) for column in {**then, **now}}
+    return dict(sorted(pairs.items(), key=lambda pair: (*(descending(mean.value) for mean in pair[1]), pair[0])))
+
+
+def _sources(part: Part) -> dict[str, list[DatasetEntry]]:
+    """Group the datasets of an era by source, named by the words that the names of its datasets share."""
+    by_citation: dict[str, list[DatasetEntry]] = defaultdict(list)
+    for entry in sorted(part.results.datasets, key=lambda entry: entry.name):
+        by_citation[entry.citation or entry.name].append(entry)
+    named = {}
+    for entries in by_citation.values():
+        first, *others = (entry.name.split("-") for entry in entries)
+        shared = [word for word in first if all(word in other for other in others)]
+        named["-".join(shared) or f"{entries[0].name} and {len(others)} more"] = entries
+    return named
+
+
+def _means(part: Part) -> dict[Column, Mean]:
+    index, by_source = make_index(part.results), _sources(part)
+    means: dict[Column, Mean] = {}
+    for column in {column for columns in index.columns.values() for column in columns}:
+        values = {source: fmean(of_datasets) for source, entries in by_source.items()
+                  if (of_datasets := [fmean(known) for entry in entries if (known := [
+                      value for quality in entry.qualities
+                      if math.isfinite(value := index.value((entry.name, quality.name), column))])])}
+        if values:
+            mean, count, reach = fmean(values.values()), len(values), math.nan
+            if count > 1:
+                reach = float(scipy.special.stdtrit(count - 1, 0.975)) * stdev(values.values()) / math.sqrt(count)
+            means[column] = Mean(mean, mean - reach, mean + reach, values)
+    return means

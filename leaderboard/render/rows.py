@@ -11,19 +11,18 @@ import dataclasses
 import io
 import json
 import math
-import operator
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter
+from typing import Any
 
 from harness.results.files import filled
-from harness.results.rows import Results
+from harness.results.rows import MetricEntry, Results
 from leaderboard.model.boards import title
-from leaderboard.model.changes import changes as compared
-from leaderboard.model.holds_up import means
 from leaderboard.model.index import STATISTIC, make_index, ordered, split_order
+from leaderboard.pages.changes import changes as compared
+from leaderboard.pages.holds_up import means
 
-Derived: TypeAlias = Callable[[Any], object]
 VERSION = 1
 LISTS = ("datasets", "metrics", "boards", "correlations", "reliability", "firmness", "trainings", "skips", "failures",
          "timings")
@@ -32,9 +31,12 @@ BOARD = ("board", "origin", "rule", "statistic")
 
 def ranking(results: Results) -> bytes:
     """List the ranking; an incomplete row has neither value nor rank."""
-    return _csv(
-        "board origin rule statistic metric column models system value rank covered targets low high letters error",
-        results.ranking, **_about_metric(results))
+    index = make_index(results)
+    return _csv("board origin rule statistic metric column models system value rank covered targets low high letters "
+                "error", ((*_fields(row, "board origin rule statistic metric column"),
+                           *_system(index.metrics.get(row.metric)),
+                           *_fields(row, "value rank covered targets low high letters error"))
+                          for row in results.ranking))
 
 
 def correlations(results: Results) -> bytes:
@@ -42,67 +44,68 @@ def correlations(results: Results) -> bytes:
     index, entries = make_index(results), {entry.name: entry for entry in results.datasets}
     dimensions = {(entry.name, quality.name): quality.dimension
                   for entry in results.datasets for quality in entry.qualities}
-    return _csv(
-        "dataset split level origin quality dimension metric column statistic models system n value p low high note "
-        "corrected", results.correlations, split=lambda row: index.split(entries[row.dataset].split),
-        level=lambda row: entries[row.dataset].level, origin=lambda row: entries[row.dataset].kind,
-        dimension=lambda row: dimensions.get((row.dataset, row.quality)), **_about_metric(results))
+    about = {name: (index.split(entry.split), entry.level, entry.kind) for name, entry in entries.items()}
+    return _csv("dataset split level origin quality dimension metric column statistic models system n value p low high "
+                "note corrected", ((
+                    row.dataset, *about[row.dataset], row.quality, dimensions.get((row.dataset, row.quality)),
+                    row.metric, row.column, row.statistic, *_system(index.metrics.get(row.metric)),
+                    *_fields(row, "n value p low high note corrected")) for row in results.correlations))
 
 
-def _about_metric(results: Results) -> dict[str, Derived]:
-    """Return columns with the models of a row's metric and its relation to the system of its paper."""
-    entries = {entry.name: entry for entry in results.metrics}
-    return {"models": lambda row: ", ".join(entries[row.metric].models) if row.metric in entries else None,
-            "system": lambda row: entries[row.metric].badge if row.metric in entries else None}
+def _fields(row: object, names: str) -> tuple[object, ...]:
+    return attrgetter(*names.split())(row)
+
+
+def _system(entry: MetricEntry | None) -> tuple[str, str]:
+    """Return the models of a metric and its relation to the system of its paper."""
+    return (", ".join(entry.models), entry.badge) if entry else ("", "")
 
 
 def comparisons(results: Results) -> bytes:
     """List the comparisons of every two columns by Spearman, rounded; report/ has all of them in full."""
-    def rounded(name: str, form: str) -> Callable[[Any], str]:
-        return lambda row: form % value if math.isfinite(value := getattr(row, name)) else ""
+    def rounded(value: float, form: str = "%.2g") -> str:
+        return form % value if math.isfinite(value) else ""
 
-    rows = (row for target in results.comparisons if target.statistic == STATISTIC for row in target)
-    return _csv("dataset quality statistic test better worse n delta p holm bh", rows,
-                delta=rounded("delta", "%.3f"), **{name: rounded(name, "%.2g") for name in ("p", "holm", "bh")})
+    names = "dataset quality statistic test better worse n"
+    return _csv(f"{names} delta p holm bh", (
+        (*_fields(row, names), rounded(row.delta, "%.3f"), *map(rounded, (row.p, row.holm, row.bh)))
+        for target in results.comparisons if target.statistic == STATISTIC for row in target))
 
 
 def reliability(results: Results) -> bytes:
     """List how far people agree among themselves."""
-    return _csv("dataset quality method value items note", results.reliability)
+    names = "dataset quality method value items note"
+    return _csv(names, (_fields(row, names) for row in results.reliability))
 
 
 def holds_up(results: Results) -> bytes:
     """List the means of each column by era and source, with the mean over the sources and its interval."""
-    lines = [(*column, era, source, value, *interval) for column, pair in means(results).items()
+    lines = [(*column, era, source, *values) for column, pair in means(results).items()
              for era, mean in zip(("until 2021", "from 2022 on"), pair, strict=True) if mean.sources
-             for source, value, interval in (("", mean.value, (mean.low, mean.high)),
-                                             *((*known, ()) for known in mean.sources.items()))]
-    names = "metric column era source mean low high"
-    return _csv(names, lines, **{name: lambda line, at=at: line[at] if at < len(line) else None
-                                 for at, name in enumerate(names.split())}) if lines else b""
+             for source, *values in (("", mean.value, mean.low, mean.high),
+                                     *((source, value, None, None) for source, value in mean.sources.items()))]
+    return _csv("metric column era source mean low high", lines) if lines else b""
 
 
 def changes(before: Results, results: Results) -> bytes:
     """List every correlation that differs from earlier results, however little, with its cause."""
-    return _csv(
-        "key.origin key.dataset key.quality key.metric key.column statistic old new difference old_low old_high why",
-        compared(before, results), statistic=lambda change: STATISTIC,
-        old=lambda change: change.old and change.old.value, new=lambda change: change.new and change.new.value,
-        old_low=lambda change: change.old and change.old.low, old_high=lambda change: change.old and change.old.high)
+    return _csv("origin dataset quality metric column statistic old new difference old_low old_high why", (
+        (*change.key, STATISTIC, change.old and change.old.value, change.new and change.new.value, change.difference,
+         change.old and change.old.low, change.old and change.old.high, change.why)
+        for change in compared(before, results)))
 
 
 def leaderboard(results: Results) -> bytes:
     """Write the results as JSON, an entry per line."""
-    def lines(name: str) -> list[str]:
-        if name == "boards":
-            return list(map(_json, _boards(results)))
-        return sorted(_json(dataclasses.asdict(row)) for row in getattr(results, name))
+    def lines(name: str) -> Iterable[str]:
+        return map(_json, _boards(results)) if name == "boards" else sorted(
+            _json(dataclasses.asdict(row)) for row in getattr(results, name))
 
-    texts = [f'"{name}": [\n' + ",\n".join(lines(name)) + "\n]" for name in LISTS]
     run = dataclasses.replace(results.run, options=dict(sorted(results.run.options.items())),
                               packages=dict(sorted(results.run.packages.items())))
-    head = f'"schema": {VERSION},\n"run": {_json(dataclasses.asdict(run))}'
-    return ("{\n" + ",\n".join((head, *texts)) + "\n}\n").encode("utf-8", "backslashreplace")
+    parts = [f'"schema": {VERSION}', f'"run": {_json(dataclasses.asdict(run))}',
+             *(f'"{name}": [\n' + ",\n".join(lines(name)) + "\n]" for name in LISTS)]
+    return ("{\n" + ",\n".join(parts) + "\n}\n").encode("utf-8", "backslashreplace")
 
 
 FILES: Mapping[str, tuple[Callable[[Results], bytes], str]] = {
@@ -117,28 +120,21 @@ SMALL = ("ranking.csv", "reliability.csv", "holds-up.csv")
 """Files that stay on a site with a bundle; the bundle holds the numbers of the others."""
 
 
-def _csv(names: str, rows: Iterable[Any], **derived: Derived) -> bytes:
-    """Write the named fields of the rows, sorted by their texts; some are derived from the row.
-
-    Carriage returns, which csv leaves unquoted, become spaces.
-    """
+def _csv(names: str, rows: Iterable[Iterable[object]]) -> bytes:
+    """Write rows under names, sorted by their texts; carriage returns, which csv does not quote, become spaces."""
     def text(value: object) -> str:
         if isinstance(value, float):
             return repr(value) if math.isfinite(value) else ""
         return "" if value is None else str(value).replace("\r", " ")
 
-    columns = names.split()
-    getters = [derived.get(name) or operator.attrgetter(name) for name in columns]
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(name.removeprefix("key.") for name in columns)
-    writer.writerows(sorted([text(getter(row)) for getter in getters] for row in rows))
+    csv.writer(stream, lineterminator="\n").writerows([names.split(), *sorted(list(map(text, row)) for row in rows)])
     return stream.getvalue().encode(errors="backslashreplace")
 
 
 def _boards(results: Results) -> Iterator[dict[str, Any]]:
     """Collect the boards: development first, real before sample, Spearman first; the best column first."""
-    boards: dict[Sequence[str], list[dict[str, Any]]] = defaultdict(list)
+    boards: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     for row in sorted(results.ranking, key=lambda row: (row.rank or math.inf, -row.covered, row.metric, row.column)):
         fields = dataclasses.asdict(row)
         boards[tuple(fields.pop(name) for name in BOARD)].append(fields)

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.results.causes import causes, signature_causes, summary
 from harness.results.rows import Results
-from leaderboard.model.changes import UNEXPLAINED, Change, changes
+from leaderboard.pages.changes import UNEXPLAINED, Change, changes
 from leaderboard.site import site
 from tests.leaderboard.conftest import EMPTY, altered
 

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from harness.results.rows import Correlation, Results, Timing
-from leaderboard.model.holds_up import means
 from leaderboard.pages import holds_up
+from leaderboard.pages.holds_up import means
 from leaderboard.render import rows as exports
 from leaderboard.site import site as draw
 from tests.leaderboard.conftest import EMPTY, dataset, metric, quality
