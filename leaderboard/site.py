@@ -19,12 +19,12 @@ from importlib import resources
 from harness.results.causes import DIRTY
 from harness.results.rows import Results
 from leaderboard import pages as modules
-from leaderboard.blocks.tables import Cell, Facts, Heading, Page, Section, Table
+from leaderboard.blocks.tables import Cell, Facts, Page, Section, Table
 from leaderboard.model.eras import parts
 from leaderboard.model.index import plural, real_alone, scored_part
 from leaderboard.model.numbers import numbers, worst
 from leaderboard.pages import changes
-from leaderboard.render import html, markdown, rows
+from leaderboard.render import rows, templates
 
 MARKDOWN, CHANGES, STYLE = "LEADERBOARD.md", "changes.csv", "style.css"
 ENTRY, DOWNLOADS = "index.html", "methods.html"
@@ -54,7 +54,7 @@ def site(results: Results, before: Results | None = None, bundle: str = "") -> d
     pages = sorted((replace(page, sections=(*page.sections, downloads)) if page.path == DOWNLOADS else page
                     for page in pages), key=lambda page: page.order)
     sample = any(entry.kind == "sample" for entry in results.datasets)
-    note = " ".join(filter(None, (html.BANNER if sample else "", scored_part(results))))
+    note = " ".join(filter(None, (templates.BANNER if sample else "", scored_part(results))))
     menu = [(page.path, page.label) for page in pages if not page.group]
     menu[1:1] = [DATASETS] if results.datasets else []
     listed = [page for page in pages if page.group == STUDIES]
@@ -62,7 +62,7 @@ def site(results: Results, before: Results | None = None, bundle: str = "") -> d
         menu.append(("studies.html", STUDIES))
     for page in (*pages, *((_list_of(listed),) if listed else ())):
         scripts = (page.numbers, *BOARD_SCRIPTS) if page.numbers else SCRIPTS
-        files[page.path] = html.html(page, menu, scripts, note, _footer(results))
+        files[page.path] = templates.html(page, menu, scripts, note, _footer(results))
     if challenge:
         files[ENTRY] = files["challenge.html"]
     for part in parts(results):
@@ -70,14 +70,14 @@ def site(results: Results, before: Results | None = None, bundle: str = "") -> d
         if any(row.metric for row in part.results.examples):
             files[worst_file] = worst(part.results)
     return {**files, STYLE: _style(), **_static(".js"),
-            MARKDOWN: markdown.document([page for page in pages if page.markdown], note)}
+            MARKDOWN: templates.markdown([page for page in pages if page.markdown], note)}
 
 
 def list_of_phases(title: str, phases: Sequence[str]) -> dict[str, bytes]:
     """Draw the page that links the phases of a challenge, with the files that it needs."""
     links = Facts.of(*((name, Cell("results", link=f"{name}/challenge.html")) for name in phases))
     page = Page(ENTRY, title, title, (Section("phases", "Phases", (links,)),))
-    return {ENTRY: html.html(page, (), ()), STYLE: _style(), "theme.js": _static(".js")["theme.js"]}
+    return {ENTRY: templates.html(page, (), ()), STYLE: _style(), "theme.js": _static(".js")["theme.js"]}
 
 
 def _built(results: Results) -> Iterator[Page]:
@@ -109,8 +109,8 @@ def _downloads(paths: Iterable[str], bundle: str) -> Section:
 
 
 def _list_of(studies: Sequence[Page]) -> Page:
-    table = Table.of("list", plural(len(studies), "study", "studies"), (Heading("Study", "stub"), Heading("Subject")),
-                     ((Cell(page.label, link=page.path), Cell(page.detail)) for page in studies))
+    table = Table.of("list", plural(len(studies), "study", "studies"), ("Study", "Subject"),
+                     ((Cell(page.label, link=page.path), page.detail) for page in studies))
     return Page("studies.html", STUDIES, STUDIES, (Section("pages", STUDIES, (table,)),), group=STUDIES)
 
 

@@ -22,7 +22,7 @@ from harness.run.prepare import prepare
 from harness.run.settings import settings
 from harness.run.system_means import ALL, By, SystemMean, system_means
 from leaderboard.blocks.tables import Kind
-from leaderboard.render.html import BANNER
+from leaderboard.render.templates import BANNER
 from leaderboard.render.text import wrapped
 
 HEADS: tuple[tuple[str, Kind], ...] = (

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from harness.results import exhibits
 from harness.results.rows import Correlation
 from leaderboard.blocks.tables import Cell, Mark
+from leaderboard.blocks.tables import cell as cell
 from leaderboard.model.index import Column, Index
 
 MISSING = "–"
@@ -28,11 +29,6 @@ def number(value: float, decimals: int = 3) -> str:
 def number_cell(value: float, leaders: tuple[float, float] = NO_LEADERS, *, shaded: bool = False) -> Cell:
     """Show a value, marked if it is the best or second best of its column."""
     return Cell(number(value), marks=lead_marks(value, leaders), shade=shade(value) if shaded else "")
-
-
-def known_cell(value: float, decimals: int = 3) -> Cell:
-    """Show a value, or an empty cell if it is NaN."""
-    return Cell(number(value, decimals)) if math.isfinite(value) else Cell("", title="unknown")
 
 
 def interval(low: float, high: float, decimals: int = 2) -> str:

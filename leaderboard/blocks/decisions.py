@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.results.decision_rows import Decision
-from leaderboard.blocks.cells import column_cell, fitted_cell, known_cell, marked
-from leaderboard.blocks.tables import Cell, Heading, Row, Table, numeric
+from leaderboard.blocks.cells import column_cell, fitted_cell, marked, number
+from leaderboard.blocks.tables import Cell, Heading, Table, numeric
 from leaderboard.model.index import Index, Target, descending, plural
 from leaderboard.texts import TEXTS
 
@@ -33,7 +33,7 @@ def best(decisions: Mapping[Target, Sequence[Decision]]) -> list[Decision]:
 
 
 def decision_table(index: Index, shown: Sequence[Decision], data: str) -> Table:
-    headings = (Heading("Dataset", "stub"), Heading("Quality", "words"), Heading("Metric", "words"),
+    headings = ("Dataset", Heading("Quality", "words"), Heading("Metric", "words"),
                 *numeric("Spearman", "Worth", "95 %", "ρ", "Rater", "Constant"), Heading("Replaces", "words"),
                 Heading("First", "words"))
     return Table.of("decisions-table", f"Replacing raters (ε = {shown[0].epsilon:g}) and saving ratings",
@@ -41,16 +41,16 @@ def decision_table(index: Index, shown: Sequence[Decision], data: str) -> Table:
                     marked(data, any(index.is_fitted((row.metric, row.column), row.dataset) for row in shown)))
 
 
-def _cells(index: Index, row: Decision) -> Row:
+def _cells(index: Index, row: Decision) -> tuple[object, ...]:
     target, column = (row.dataset, row.quality), (row.metric, row.column)
     correlation, name = index.correlation(target, column), column_cell(index, column)
     verdict = "yes" if row.replaces else "as constant" if row.passes else "no" if math.isfinite(row.rho) else ""
     interval = f"{row.worth_low:.2f}–{row.worth_high:.2f}" if math.isfinite(row.worth) else ""
-    return (*map(Cell, target), fitted_cell(name) if index.is_fitted(column, row.dataset) else name,
-            known_cell(correlation.value if correlation else math.nan), known_cell(row.worth, 2), Cell(interval),
-            *map(known_cell, (row.rho, row.rater_rho, row.constant_rho)),
+    return (*target, fitted_cell(name) if index.is_fitted(column, row.dataset) else name,
+            correlation.value if correlation else math.nan, number(row.worth, 2) if interval else math.nan, interval,
+            row.rho, row.rater_rho, row.constant_rho,
             Cell(verdict, title=f"winning rate {row.winning_rate:.2f}" if verdict else row.note),
-            Cell("yes" if row.tied_first else ""))
+            "yes" if row.tied_first else "")
 
 
 def limits(shown: Iterable[Decision]) -> Iterator[str]:

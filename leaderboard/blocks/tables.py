@@ -45,6 +45,13 @@ class Cell(NamedTuple):
 Row: TypeAlias = tuple[Cell, ...]
 
 
+def cell(value: object) -> Cell:
+    """Show a cell, text or count as it is, and three decimals of a number; NaN is an empty cell."""
+    if isinstance(value, float):
+        return Cell(number(value, 3)) if math.isfinite(value) else Cell("", title="unknown")
+    return value if isinstance(value, Cell) else Cell(str(value))
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
     """The heading of a column and the kind of its cells; `key` identifies the column for the scripts."""
@@ -74,10 +81,15 @@ class Table:
     board: bool = False
 
     @classmethod
-    def of(cls, anchor: str, caption: str, headings: Iterable[Heading], rows: Iterable[Row], data: str = "",
+    def of(cls, anchor: str, caption: str, headings: Iterable[object], rows: Iterable[Iterable[object]], data: str = "",
            folded: str = "") -> Table:
-        """Make a table with a single group of rows."""
-        return cls(anchor, caption, tuple(headings), {"": tuple(rows)}, data, folded)
+        """Make a table with a single group of rows; of a heading that is a text, the values tell the kind."""
+        listed = [tuple(row) for row in rows]
+        shown = (heading if isinstance(heading, Heading) else Heading(
+            str(heading), "stub" if column == 0 else "number" if any(
+                isinstance(row[column], int | float) for row in listed) else "text")
+            for column, heading in enumerate(headings))
+        return cls(anchor, caption, tuple(shown), {"": tuple(tuple(map(cell, row)) for row in listed)}, data, folded)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -97,10 +109,9 @@ class Facts:
     pairs: tuple[tuple[str, Cell], ...]
 
     @classmethod
-    def of(cls, *pairs: tuple[str, Cell | str]) -> Facts:
+    def of(cls, *pairs: tuple[str, object]) -> Facts:
         """Make a list of facts, without the empty ones."""
-        cells = ((term, Cell(value) if isinstance(value, str) else value) for term, value in pairs)
-        return cls(tuple((term, cell) for term, cell in cells if cell.text))
+        return cls(tuple((term, shown) for term, value in pairs if (shown := cell(value)).text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Views of results for pages: index, boards, pairs, cost, changes."""
+"""Views of results for pages: index, eras, boards, questions, costs, sentences."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from harness.results.causes import Causes, causes, summary
 from harness.results.rows import Correlation, Results
 from leaderboard.blocks.cells import MISSING, column_cell, dataset_cell, number
-from leaderboard.blocks.tables import Block, Cell, Heading, Page, Prose, Row, Section, Table, numeric
+from leaderboard.blocks.tables import Block, Heading, Page, Prose, Section, Table, numeric
 from leaderboard.model.index import STATISTIC, Index, descending, has_value, make_index, plural
 
 UNEXPLAINED = "unexplained: same inputs, different number"
@@ -53,8 +53,8 @@ def compare(before: Results, results: Results) -> Page:
     blocks: tuple[Block, ...] = (Prose("No correlation differs in the first three decimals."),)
     if listed:
         first = f"; the first {ROWS} are listed" if len(listed) > ROWS else ""
-        headings = (Heading("Metric", "stub"), Heading("Dataset", "words"), Heading("Quality", "words"),
-                    *numeric("Earlier", "Now", "Difference"), Heading("Why"))
+        headings = ("Metric", Heading("Dataset", "words"), Heading("Quality", "words"),
+                    *numeric("Earlier", "Now", "Difference"), "Why")
         blocks = (Prose(f"{plural(len(listed), 'correlation')} differ, are new or are gone{first}. changes.csv lists "
                         "all of them, including differences beyond the third decimal.", link="changes.csv"),
                   Table.of("changes-table", "Spearman, earlier and now", headings,
@@ -65,11 +65,11 @@ def compare(before: Results, results: Results) -> Page:
                 sections=(Section("changed", "", blocks),), order=7, markdown=False)
 
 
-def _row(index: Index, change: Change) -> Row:
+def _row(index: Index, change: Change) -> tuple[object, ...]:
     key, sign = change.key, "+" if change.difference > 0 else ""
-    return (column_cell(index, (key.metric, key.column)), dataset_cell(index, key.dataset), Cell(key.quality),
-            *(Cell(number(row.value) if row else MISSING) for row in (change.old, change.new)),
-            Cell(sign + number(change.difference)), Cell(change.why))
+    return (column_cell(index, (key.metric, key.column)), dataset_cell(index, key.dataset), key.quality,
+            *(number(row.value) if row else MISSING for row in (change.old, change.new)),
+            sign + number(change.difference), change.why)
 
 
 def changes(before: Results, results: Results) -> list[Change]:

@@ -13,17 +13,11 @@ from harness.results.pooled import Pool
 from harness.results.power import Power, shown
 from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results
 from leaderboard.blocks.boards import CONTROL, dataset_board
-from leaderboard.blocks.cells import column_cell, known_cell, lead_marks, leaders, missing
+from leaderboard.blocks.cells import column_cell, lead_marks, leaders, missing
 from leaderboard.blocks.decisions import EXPLAINED as DECISIONS
 from leaderboard.blocks.decisions import best, by_target, decision_table, limits
-from leaderboard.blocks.pictures import (
-    INTERVALS,
-    RATERS,
-    example_blocks,
-    power_picture,
-    vote_picture,
-)
-from leaderboard.blocks.tables import Block, Cell, Dot, Dots, Facts, Heading, Page, Prose, Row, Section, Table, numeric
+from leaderboard.blocks.pictures import INTERVALS, RATERS, example_blocks, power_picture, vote_picture
+from leaderboard.blocks.tables import Block, Cell, Dot, Dots, Facts, Heading, Page, Prose, Section, Table, numeric
 from leaderboard.model.index import ONE_RATER, Index, Target, descending, main_quality, make_index, plural
 from leaderboard.model.questions import LIMIT, first_of_each, rater_limit
 from leaderboard.texts import TEXTS
@@ -53,7 +47,7 @@ def _page(index: Index, entry: DatasetEntry, points: ItemScores | None, pool: Po
                               for block in example_blocks(row)] for higher in (True, False))
     return Page(
         path=index.dataset_paths[entry.name], title=entry.title or entry.name, label=entry.name,
-        detail=", ".join(filter(None, (split, entry.level, f"{plural(entry.items, 'item')}"))),
+        detail=", ".join(filter(None, (split, entry.level, plural(entry.items, "item")))),
         sections=(
             Section("best", f"The best metrics: {target[1]}", _best(index, target)),
             Section("card", "The dataset", (
@@ -99,15 +93,14 @@ def _facts(entry: DatasetEntry, split: str, points: ItemScores | None, powers: S
 
 
 def _qualities(index: Index, entry: DatasetEntry) -> Table:
-    def row(quality: QualityEntry) -> Row:
+    def row(quality: QualityEntry) -> tuple[object, ...]:
         one_rater, reliability = (index.rater_agreement((entry.name, quality.name), method)
                                   for method in (ONE_RATER, LIMIT))
         scale = "unknown" if None in (quality.low, quality.high) else f"{quality.low:g} to {quality.high:g}"
-        return (Cell(quality.name), Cell(quality.dimension), Cell(scale), Cell(str(quality.rated)),
-                *map(known_cell, (one_rater, reliability, rater_limit(reliability))))
+        return quality.name, quality.dimension, scale, quality.rated, one_rater, reliability, rater_limit(reliability)
 
-    headings = (Heading("Quality", "stub"), Heading("Counted as"), Heading("Scale"), Heading("Items rated", "number"),
-                Heading("One rater", "number", small="against the others"), *numeric("Reliability", "Limit"))
+    headings = ("Quality", "Counted as", "Scale", "Items rated", Heading("One rater", "number", "against the others"),
+                "Reliability", "Limit")
     return Table.of("qualities", f"Qualities of {entry.name}", headings, map(row, entry.qualities), index.data())
 
 
@@ -142,8 +135,8 @@ def _systems(index: Index, entry: DatasetEntry, main: QualityEntry | None, point
              for system, rows in items.items()}
     best = [leaders(column, -math.inf) for column in zip(*means.values(), strict=True)]
     first = qualities.index(main)
-    headings = (Heading("System", "stub"), *numeric("Items", *(quality.name for quality in qualities)))
-    rows = ((Cell(system), Cell(str(items[system].size)), *(
+    headings = ("System", *numeric("Items", *(quality.name for quality in qualities)))
+    rows = ((system, items[system].size, *(
         Cell(f"{mean:.2f}", marks=lead_marks(mean, lead)) if math.isfinite(mean)
         else missing("no item of this system was rated") for mean, lead in zip(means[system], best, strict=True)))
         for system in sorted(items, key=lambda system: (descending(means[system][first]), system)))
@@ -169,7 +162,7 @@ def _disagreement(index: Index, target: Target) -> tuple[Block, ...]:
     first = rows[ranked[0]]
     sizes = f"{first.agreed_items}, {first.mixed_items} and {first.disputed_items} items"
     table = Table.of("disagreement-table", f"Spearman by agreement of the raters: {target[1]}, {sizes}",
-                     (Heading("Metric", "stub"), *numeric(*map(str.capitalize, names))),
-                     ((column_cell(index, column), *(known_cell(getattr(rows[column], name)) for name in names))
+                     ("Metric", *map(str.capitalize, names)),
+                     ((column_cell(index, column), *(getattr(rows[column], name) for name in names))
                       for column in ranked), index.data())
     return (*votes, table, Prose(TEXT["spread"]))

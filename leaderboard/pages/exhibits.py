@@ -75,10 +75,10 @@ def _picture(grid: Grid, index: Index) -> Iterator[Dots]:
 
 def _table(grid: Grid, anchor: str, index: Index) -> Table:
     columns = list(zip(*grid.rows, strict=True)) or [()] * len(grid.head)
-    headings = (Heading(grid.head[0], "stub"), *(Heading(text, "number" if _numeric(column) else "text")
-                                                 for text, column in zip(grid.head[1:], columns[1:], strict=True)))
+    headings = (grid.head[0], *(Heading(text, "number" if _numeric(column) else "text")
+                                for text, column in zip(grid.head[1:], columns[1:], strict=True)))
     return Table.of(anchor, grid.data or grid.caption, headings,
-                    ((_name(grid, row, index), *map(Cell, row[1:])) for row in grid.rows),
+                    ((_name(grid, row, index), *row[1:]) for row in grid.rows),
                     folded=f"All {len(grid.rows)} rows" if len(grid.rows) > LONG else "")
 
 

@@ -9,7 +9,7 @@ from harness.results.rows import Results
 from leaderboard.blocks.boards import QUALITIES, ranked_table
 from leaderboard.blocks.cells import column_cell, number, number_cell
 from leaderboard.blocks.pictures import cost_picture
-from leaderboard.blocks.tables import Ask, Cell, Heading, Page, Prose, Row, Section, Table
+from leaderboard.blocks.tables import Ask, Cell, Heading, Page, Prose, Section, Table
 from leaderboard.model import sentences
 from leaderboard.model.eras import Part, parts
 from leaderboard.model.index import Column, Index, make_index, plural
@@ -82,24 +82,23 @@ def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
     """Answer every question, without and with ratings."""
     all_answers = answers(index.results)
 
-    def cells(question: Question, choice: Choice) -> Row:
+    def cells(question: Question, choice: Choice) -> tuple[object, ...]:
         if (answer := all_answers.get((question.name, choice))) is None:
-            return (Cell("none"), Cell(""), Cell(""))
+            return "none", "", ""
         row, verdict = question.ranked[answer.best], sentences.verdict(index, question, answer.best)
         score = number_cell(row.value)._replace(small=sentences.error(row).strip())
         if verdict == sentences.NONE:
-            return (Cell("none", small=f"{sentences.NO_METRIC}; highest: {index.labels[answer.best]}"), score, Cell(""))
+            return Cell("none", small=f"{sentences.NO_METRIC}; highest: {index.labels[answer.best]}"), score, ""
         tied = next((place.tied for place in sentences.firm(
             index, question, answer, "all" if choice[0] else "unfitted")), ())
         lead = "not tested" if answer.lead is None else answer.lead.state
-        return (column_cell(index, answer.best)._replace(small=REMARKS.get(verdict, "")),
-                score,
+        return (column_cell(index, answer.best)._replace(small=REMARKS.get(verdict, "")), score,
                 Cell(lead, small=f"tied with {plural(len(tied), 'column')}" if tied else "", title=", ".join(tied) or (
                     "" if answer.following is None else f"over {index.labels[answer.following]}")))
 
-    rows = tuple((Cell(question.title), Cell(str(question.datasets)), *cells(question, PLAIN),
-                  *cells(question, (True, math.inf))) for question in all_questions)
-    headings = (Heading("Quality", "stub"), Heading("Datasets", "number"), *(
+    rows = [(question.title, question.datasets, *cells(question, PLAIN), *cells(question, (True, math.inf)))
+            for question in all_questions]
+    headings = ("Quality", "Datasets", *(
         heading for words in ("Without ratings", "With ratings")
         for heading in (Heading(words, "words"), Heading("Score", "number"), Heading("Lead", "words"))))
     return Table.of("answers-table", "The best metric for each quality", headings, rows, index.data(),

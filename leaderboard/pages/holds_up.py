@@ -60,7 +60,7 @@ def build(results: Results) -> tuple[Page, ...]:
             number_cell(mean.value)._replace(small=interval(mean.low, mean.high)) for mean in pair), *(
             Cell(MISSING, title="no value") if value is None else number_cell(value, shaded=True) for value in values))
 
-    headings = (Heading("Metric", "stub"), Heading("Until 2021", "number", "95 % interval"),
+    headings = ("Metric", Heading("Until 2021", "number", "95 % interval"),
                 Heading("From 2022 on", "number", "95 % interval"), *(
                     Heading(source, "number", ("until 2021", "from 2022 on")[number],
                             ", ".join(entry.name for entry in entries)) for number, source, entries in groups))

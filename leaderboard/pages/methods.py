@@ -26,7 +26,7 @@ NONE = Prose("None.")
 
 def build(results: Results) -> tuple[Page, ...]:
     index, run = make_index(results), results.run
-    failed = [tuple(map(Cell, row)) for row in sorted((row.metric, row.dataset, row.error) for row in results.failures)]
+    failed = sorted((row.metric, row.dataset, row.error) for row in results.failures)
     sections = (
         Section("statistics", "What the numbers mean", (Facts.of(
             *((term, text.format(least=LEAST)) for term, text in TEXTS["statistics"].items())),)),
@@ -38,16 +38,15 @@ def build(results: Results) -> tuple[Page, ...]:
         Section("packages", "Packages", (Facts.of(*sorted(run.packages.items())),), level=3),
         Section("skips", "Skipped", _skips(results)),
         Section("failures", "Failed", (Table.of(
-            "failure-table", "Failed pairs of metric and dataset",
-            (Heading("Metric", "stub"), Heading("Dataset"), Heading("Error")), failed) if failed else NONE,)),
-    )
+            "failure-table", "Failed pairs of metric and dataset", ("Metric", "Dataset", "Error"), failed)
+            if failed else NONE,)))
     return (Page(path="methods.html", title="Methods", label="Methods", sections=sections, order=4,
                  lead="What the numbers mean, which data they are based on, and how to reproduce them."),)
 
 
 def _run(run: Run) -> Facts:
-    commit = Cell(UNKNOWN) if run.commit is None else Cell(run.commit, code=True)
-    return Facts.of(("Version", run.version), ("Commit", commit), ("Seed", str(run.seed)), ("Device", run.device),
+    commit = UNKNOWN if run.commit is None else Cell(run.commit, code=True)
+    return Facts.of(("Version", run.version), ("Commit", commit), ("Seed", run.seed), ("Device", run.device),
                     ("Python", run.python), ("Platform", run.platform))
 
 
@@ -57,9 +56,8 @@ def _options(run: Run) -> Block:
             return ", ".join(value)
         return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
 
-    if not run.options:
-        return Prose("All options had their defaults.")
-    return Facts.of(*((name.capitalize(), words(run.options[name])) for name in sorted(run.options)))
+    return Facts.of(*((name.capitalize(), words(value)) for name, value in sorted(run.options.items()))
+                    ) if run.options else Prose("All options had their defaults.")
 
 
 def _repeat(results: Results) -> tuple[Block, ...]:
@@ -75,35 +73,31 @@ def _repeat(results: Results) -> tuple[Block, ...]:
 
 
 def _datasets(index: Index) -> Block:
-    rows = ((
-        dataset_cell(index, entry.name), Cell(index.split(entry.split)), Cell(entry.level),
-        *(Cell(str(count)) for count in (entry.items, entry.ratings, len(entry.qualities))),
-        Cell(entry.licence or "not stated"), Cell(entry.citation)) for entry in index.datasets)
-    return Table.of("dataset-table", "Datasets of the run", (
-        Heading("Dataset", "stub"), Heading("Split"), Heading("Level"), Heading("Items", "number"),
-        Heading("Rated", "number", "items × qualities"), Heading("Qualities", "number"), Heading("Licence"),
-        Heading("Citation")), rows) if index.datasets else NONE
+    rows = ((dataset_cell(index, entry.name), index.split(entry.split), entry.level, entry.items, entry.ratings,
+             len(entry.qualities), entry.licence or "not stated", entry.citation) for entry in index.datasets)
+    headings = ("Dataset", "Split", "Level", "Items", Heading("Rated", "number", "items × qualities"), "Qualities",
+                "Licence", "Citation")
+    return Table.of("dataset-table", "Datasets of the run", headings, rows) if index.datasets else NONE
 
 
 def _skips(results: Results) -> tuple[Block, ...]:
     grouped = sentences.by_reason(results.skips)
-    rows = ((Cell(reason), Cell(str(len(skipped))), Cell(sentences.pairs(skipped))) for reason, skipped in grouped)
+    rows = ((reason, len(skipped), sentences.pairs(skipped)) for reason, skipped in grouped)
     words = (f"{plural(len(results.skips), 'pair')} of metric and dataset, for {plural(len(grouped), 'reason')}. "
              "Their values are missing on the boards, not zero.")
-    headings = (Heading("Reason", "stub"), Heading("Pairs", "number"), Heading("Metrics and datasets"))
-    table = Table.of("skip-table", "Skipped pairs of metric and dataset by reason", headings, rows)
+    table = Table.of("skip-table", "Skipped pairs of metric and dataset by reason",
+                     ("Reason", "Pairs", "Metrics and datasets"), rows)
     return (Prose(words), table) if grouped else (NONE,)
 
 
 def _metrics(index: Index) -> Block:
     eras = parts(index.results)
     metrics = sorted(index.results.metrics, key=lambda entry: (entry.family, entry.name))
-    rows = ((Cell(entry.name, link=index.metric_paths[entry.name]), Cell(entry.family), Cell(entry.badge),
-             *(Cell(sentences.seconds(costs(part.results)[entry.name])) for part in eras),
-             Cell(sentences.size(entry.parameters)),
+    rows = ((Cell(entry.name, link=index.metric_paths[entry.name]), entry.family, entry.badge,
+             *(sentences.seconds(costs(part.results)[entry.name]) for part in eras), sentences.size(entry.parameters),
              Cell(entry.signature, code=True)) for entry in metrics)
     return Table.of("metric-table", "Metrics of the run", (
-        Heading("Metric", "stub"), Heading("Family"), Heading("System"),
+        "Metric", "Family", "System",
         *(Heading(f"Cost: {part.era.title}" if eras[1:] else "Cost", "number", "s per 1,000") for part in eras),
         Heading("Size", "number"), Heading("Signature", "code")), rows,
         folded=f"{plural(len(metrics), 'metric')} with signatures") if metrics else NONE

@@ -114,11 +114,11 @@ def _published(index: Index, columns: Sequence[Column]) -> tuple[str, tuple[Bloc
     rows = [row for row in grid.rows if row[0] in names] if grid else []
     if grid is None or not rows:
         return "", ()
-    headings = (Heading(grid.head[1].capitalize(), "stub"), *(
+    headings = (grid.head[1].capitalize(), *(
         Heading(text.capitalize(), "number" if text in ("printed", "this run") else "words") for text in grid.head[2:]))
     return ", ".join(dict.fromkeys(row[0] for row in rows)), (
         Table.of("paper-table", "Spearman, published and in this run", headings,
-                 ((cells.dataset_cell(index, row[1]), *map(Cell, row[2:])) for row in rows), index.data()),)
+                 ((cells.dataset_cell(index, row[1]), *row[2:]) for row in rows), index.data()),)
 
 
 def _columns(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
@@ -130,10 +130,10 @@ def _columns(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
     tables, eras = [], parts(index.results)
     for part in eras:
         shown = questions(part.results)[:QUESTIONS]
-        rows = ((Cell(index.labels[column]), *(cell(question, column) for question in shown)) for column in columns)
+        rows = ((index.labels[column], *(cell(question, column) for question in shown)) for column in columns)
         tables.append(Table.of(
             f"columns-table{part.suffix}", f"Mean Spearman of each column{f': {part.era.title}' if eras[1:] else ''}",
-            (Heading("Column", "stub"), *numeric(*(question.title for question in shown))), rows, index.data()))
+            ("Column", *numeric(*(question.title for question in shown))), rows, index.data()))
     return tuple(tables)
 
 
@@ -184,11 +184,11 @@ def _target(index: Index, column: Column, dataset: str, quality: str) -> Row:
     row, names = index.correlation(target, column), (cells.dataset_cell(index, dataset), Cell(quality))
     if row is None or not has_value(row):
         return (*names, cells.missing(index.why(target, column)), *(Cell(""),) * 4)
-    value, corrected = cells.correlation_cell(row), cells.known_cell(row.corrected)
+    value, corrected = cells.correlation_cell(row), cells.cell(row.corrected)
     if index.rater_agreement(target, LIMIT) < LEAST:
         corrected = Cell(cells.MISSING, title=f"the reliability of the raters is below {LEAST}")
     return (*names, cells.fitted_cell(value) if index.is_fitted(column, dataset) else value,
-            Cell(cells.p_value(row.p)), corrected, cells.known_cell(index.rater_agreement(target, ONE_RATER)),
+            Cell(cells.p_value(row.p)), corrected, cells.cell(index.rater_agreement(target, ONE_RATER)),
             Cell(str(row.n)))
 
 
@@ -210,11 +210,10 @@ def _lengths(index: Index, points: Mapping[str, ItemScores], column: Column) -> 
         quality = main_quality(entry)
         profile = length_profile(points[entry.name], quality, column) if quality and entry.name in points else ()
         if quality and profile and math.isfinite(profile[0]):
-            rows.append((cells.dataset_cell(index, entry.name), Cell(quality.name), *(
+            rows.append((cells.dataset_cell(index, entry.name), quality.name, *(
                 cells.number_cell(value, shaded=True) if math.isfinite(value) else cells.missing("all values are equal")
                 for value in profile)))
-    headings = (Heading("Dataset", "stub"), Heading("Quality"),
-                *numeric("Scores with length", "Ratings with length", "Scores with ratings"),
+    headings = ("Dataset", "Quality", *numeric("Scores with length", "Ratings with length", "Scores with ratings"),
                 Heading("Scores with ratings", "number", small="length held constant"))
     return (Prose(TEXT["length"]), Table.of("length-table", "Scores, ratings and length", headings, rows, index.data())
             ) if rows else ()
@@ -240,7 +239,7 @@ def _training(entry: TrainingEntry) -> Facts:
     least = min((point.held_out for point in entry.curve if point.step == entry.kept), default=min(losses, default=0))
     loss = f"{len(losses)} evaluations; lowest validation loss {least:.4f} at step {entry.kept}" if losses else ""
     return Facts.of(
-        ("Encoder", entry.encoder or "none"), ("Corpora", ", ".join(entry.corpora)), ("Seed", str(entry.seed)),
+        ("Encoder", entry.encoder or "none"), ("Corpora", ", ".join(entry.corpora)), ("Seed", entry.seed),
         ("Steps", f"{entry.steps}; the weights are from step {entry.kept}"), ("Loss", loss),
         ("Device", f"{entry.device}, {entry.seconds:.0f} seconds"), ("Command", Cell(entry.command, code=True)),
         ("Commit", Cell(entry.commit or "unknown", code=True)), ("Digest", Cell(entry.digest, code=True)))

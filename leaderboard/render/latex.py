@@ -17,7 +17,7 @@ from leaderboard.blocks.tables import Heading, Table
 from leaderboard.escaping import visible
 from leaderboard.model.boards import overall_boards
 from leaderboard.model.index import make_index
-from leaderboard.render.html import templates
+from leaderboard.render.templates import templates
 
 COLUMNS, ROWS = 12, 50
 """Columns and rows that fit on a page."""

@@ -24,7 +24,7 @@ from leaderboard.model.eras import parts
 from leaderboard.model.index import Index, make_index, plural, real_alone
 from leaderboard.model.questions import default, questions
 from leaderboard.model.sentences import by_reason, pairs, why_no_board, without_value
-from leaderboard.render.html import BANNER
+from leaderboard.render.templates import BANNER
 
 WIDTH = 110
 """Columns, unless the terminal has fewer."""

@@ -23,7 +23,7 @@ from harness.results.rows import Results
 from leaderboard.escaping import HIDDEN, visible
 from leaderboard.model.index import make_index
 from leaderboard.pages import methods
-from leaderboard.render.html import BANNER, POLICY
+from leaderboard.render.templates import BANNER, POLICY
 from leaderboard.render.text import summary
 from leaderboard.site import site as draw
 from tests.leaderboard import hostile

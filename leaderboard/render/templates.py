@@ -1,4 +1,8 @@
-"""Rendering of pages as HTML with the templates; untrusted text is escaped."""
+"""Pages by the templates, as HTML each and as one document in GitHub Markdown; untrusted text is escaped.
+
+The document holds the boards, the challenge and the run. The tables of each dataset are folded in it; pages with
+`markdown=False` are only on the site.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,9 @@ POLICY = ("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'sel
 """Content-Security-Policy that allows only the site's own style sheet and scripts."""
 BREAKS = re.compile(r"[_\[+:,=]")
 """Characters after which a name may break."""
+LONGEST = 2000
+"""Longer texts are truncated in Markdown."""
+SPECIAL = re.compile(r"([\\`*\[\]|~$#])|(?<![^\W_])(_)|(_)(?![^\W_])")
 
 
 def html(page: Page, menu: Sequence[tuple[str, str]], scripts: Sequence[str], note: str = "",
@@ -29,6 +36,26 @@ def html(page: Page, menu: Sequence[tuple[str, str]], scripts: Sequence[str], no
     """Render a page with the menu, its scripts, a note at the top, and texts with links in the footer."""
     template = templates().get_template("page.html")
     return template.render(page=page, menu=menu, scripts=scripts, policy=POLICY, banner=note, foot=foot).encode()
+
+
+def markdown(pages: Sequence[Page], note: str = "") -> bytes:
+    """Write the pages as one document, without their folded tables."""
+    contents: dict[str, list[Page]] = {}
+    for page in pages:
+        contents.setdefault(page.group or page.path, []).append(page)
+    environment = templates().overlay(autoescape=False)
+    environment.filters |= {"md": _escaped, "visible": visible}
+    return environment.get_template("document.md").render(
+        pages=pages, note=note, anchors={page.path: page.anchor for page in pages},
+        contents=[(listed[0].group, listed) for listed in contents.values()]).encode()
+
+
+def _escaped(value: str) -> str:
+    """Escape text for a Markdown cell or paragraph."""
+    one_line = " ".join(visible(value).split())
+    short = one_line if len(one_line) <= LONGEST else one_line[:LONGEST] + "…"
+    marked = SPECIAL.sub(lambda match: "\\" + match[0], short)
+    return marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 @functools.cache
