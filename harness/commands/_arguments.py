@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -66,6 +67,8 @@ FLAGS = {
 CHOICES = {"statistic": (*STATISTIC_NAMES, "kendall-b"), "level": LEVEL_NAMES}
 RESULTS: dict[str, Any] = {"default": Path("results"), "help": "results of a run (default: ./results)"}
 """Changes to --out in commands that read results."""
+TYPES = {"N": int, "M": float, "SECONDS": float, "DIR": Path, "FILE": Path}
+"""The types of values by their placeholder; others are texts."""
 SEPARATED = ("metric", "with", "dataset")
 """Flags whose value may list several names, separated by commas."""
 MODELS = ("encoder", "lm", "vectors", "device", "precision", "batch-tokens", "offline")
@@ -73,18 +76,21 @@ LIMITS = ("price", "max-cost", "max-requests")
 WORKERS = ("executor", "address", "gpus", "timeout", "memory")
 
 
-def add(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
-    """Add shared flags, None if absent; `changes` replace parts of their declarations."""
-    types = get_type_hints(Settings)
-    flags = {name: (metavar, text) for head, text in FLAGS.items() for name, _, metavar in [head.partition(" ")]}
-    for name in names:
-        metavar, text = flags[name]
+def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None:
+    """Add shared flags by name, None if absent, or others as "NAME METAVAR: help"; `changes` replace parts of them."""
+    types, heads = get_type_hints(Settings), {head.partition(" ")[0]: head for head in FLAGS}
+    for declared in names:
+        head, is_other, text = declared.partition(": ")
+        name, _, metavar = (head if is_other else heads[head]).partition(" ")
         field = f"{name}_" if name == "with" else name.replace("-", "_")
-        declared = {"default": None, "help": text, **({"metavar": metavar} if metavar else {}),
-                    **({"choices": CHOICES[name]} if name in CHOICES else {}), **_of_type(types[field])}
-        if name in SEPARATED:
-            declared |= {"action": "extend", "type": separated}
-        parser.add_argument(f"--{name}", dest=field, **{**declared, **changes})
+        parts: dict[str, Any] = {"help": text, **_of_metavar(metavar, text, changes)} if is_other else {
+            "default": None, "help": FLAGS[heads[name]], **({"choices": CHOICES[name]} if name in CHOICES else {}),
+            **_of_type(types[field])}
+        if metavar:
+            parts["metavar"] = metavar
+        if name in SEPARATED and not is_other:
+            parts |= {"action": "extend", "type": separated}
+        parser.add_argument(f"--{name}", **{"dest": field, **parts, **changes})
 
 
 def separated(names: str) -> list[str]:
@@ -95,6 +101,16 @@ def separated(names: str) -> list[str]:
     ends = [index for index, sign in enumerate(names) if sign == "," and names[:index].count("[") ==
             names[:index].count("]")]
     return [names[start + 1:end].strip() for start, end in itertools.pairwise([-1, *ends, len(names)])]
+
+
+def _of_metavar(metavar: str, text: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the declaration of a flag with a placeholder: several values if its help says that it is repeatable."""
+    if not metavar and "choices" not in changes:
+        return {"action": "store_true"}
+    kind = TYPES.get(metavar, str)
+    if "repeatable" in text:
+        return {"action": "append", "type": kind, "default": []}
+    return {"type": kind, "default": "" if kind is str and metavar else None}
 
 
 def _of_type(hint: Any) -> dict[str, Any]:

@@ -33,13 +33,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("composition", metavar="METRIC", help="composite: NAME or NAME[option=value,...]")
     add(parser, "dataset", default=[],
         help="dataset, repeatable (default: all imported or fetched development datasets)")
-    parser.add_argument("--draw", type=int, metavar="N",
-                        help="number of items to draw from each dataset, 0 for all (default: set by the composite)")
+    add(parser, "draw N: number of items to draw from each dataset, 0 for all (default: set by the composite)")
     add(parser, "seed", default=0)
     add(parser, "encoder", "lm", "device", "offline")
-    parser.add_argument("--scores", type=Path, default=Path("results"), metavar="DIR",
-                        help="results whose scores are reused and extended (default: ./results)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="file for the weights (default: in the home)")
+    add(parser, "scores DIR: results whose scores are reused and extended (default: ./results)",
+        default=Path("results"))
+    add(parser, "out FILE: file for the weights (default: in the home)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -28,6 +28,7 @@ from harness.challenge import (
     submissions,
 )
 from harness.challenge.ground import Ground
+from harness.commands._arguments import add
 from harness.commands._output import table, write_site
 from harness.contract import dataset as contract
 from harness.errors import BadConfig
@@ -55,18 +56,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
                              "dstc12-track1 (init: copies its rules)")
     parser.add_argument("file", type=Path, nargs="?", metavar="FILE",
                         help="receive: the score file (give only FILE for a challenge in the current folder)")
-    parser.add_argument("--team", default="", metavar="NAME", help="receive: team that submitted the file")
-    parser.add_argument("--column", default="", metavar="NAME", help="receive: column that contains the scores")
-    parser.add_argument("--phase", default="", metavar="NAME",
-                        help="phase (default: receive: the phase of the scored items; validate: all phases; rank and "
-                             "publish: all phases with submissions; freeze: required if there are several phases)")
-    parser.add_argument("--dry-run", action="store_true", help="receive: only show what would happen")
-    parser.add_argument("--allow-refused", action="store_true",
-                        help="exit with 0 if submissions are refused, and rank even if files changed since the freeze")
-    parser.add_argument("--example", action="store_true",
-                        help="init: include five fictional teams, one of them with a broken file")
-    parser.add_argument("--out", type=Path, metavar="DIR",
-                        help="rank, publish: parent of ranking/ and site/ (default: folder of the challenge)")
+    add(parser, "team NAME: receive: team that submitted the file")
+    add(parser, "column NAME: receive: column that contains the scores")
+    add(parser, "phase NAME: phase (default: receive: the phase of the scored items; validate: all phases; rank and "
+                "publish: all phases with submissions; freeze: required if there are several phases)")
+    add(parser, "dry-run: receive: only show what would happen")
+    add(parser, "allow-refused: exit with 0 if submissions are refused, and rank even if files changed since the "
+                "freeze")
+    add(parser, "example: init: include five fictional teams, one of them with a broken file")
+    add(parser, "out DIR: rank, publish: parent of ranking/ and site/ (default: folder of the challenge)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -32,11 +32,9 @@ HEADS: tuple[tuple[str, Kind], ...] = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "dataset", "metric", required=True)
-    parser.add_argument("--column", default="", metavar="NAME",
-                        help="column of the metric (default: the first)")
-    parser.add_argument("--by", choices=get_args(By), default="system",
-                        help="system: a mean for each system, and the systems that differ (default); all: one mean "
-                             "over all items")
+    add(parser, "column NAME: column of the metric (default: the first)")
+    add(parser, "by: system: a mean for each system, and the systems that differ (default); all: one mean over all "
+                "items", default="system", choices=get_args(By))
     add(parser, "columns", "scale", "quality", "ratings", "seed", *MODELS, "out")
     add(parser, "json", help="print one JSON object per system and quality")
 

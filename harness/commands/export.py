@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.errors import plural
+from harness.commands._arguments import add
 from harness.errors import BadConfig
 from metrics.models import checkpoint
 
@@ -19,8 +20,8 @@ from metrics.models import checkpoint
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME",
                         help="dataset (the bundled sample if not imported or fetched) or folder of trained weights")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="output folder (default: ./NAME)")
-    parser.add_argument("--push", metavar="ORG/REPO", help="upload weights to this repository on the hub")
+    add(parser, "out DIR: output folder (default: ./NAME)")
+    add(parser, "push ORG/REPO: upload weights to this repository on the hub")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,7 +45,7 @@ def _weights(folder: Path, repo: str | None) -> int:
     from harness.api import hub
 
     weights = checkpoint.read(folder.resolve().parent.name, folder)
-    if repo is None:
+    if not repo:
         raise BadConfig(f"{folder}: contains weights in the format of the hub; upload them with --push ORG/REPO")
     with tempfile.TemporaryDirectory() as copied:
         shutil.copytree(folder, copied, dirs_exist_ok=True)

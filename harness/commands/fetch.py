@@ -34,13 +34,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="dataset, model, wordnet or conceptnet (see `harness list`); panel for the models "
                              "that this metric names; `models` for all models "
                              "whose terms need no acceptance; ORG/REPO for trained weights on the hub")
-    parser.add_argument("--all", action="store_true",
-                        help="all missing public datasets and resources except ConceptNet; continues after a failure")
+    add(parser, "all: all missing public datasets and resources except ConceptNet; continues after a failure")
     add(parser, "split", help="all missing public datasets of this split, such as recent")
-    parser.add_argument("--corpora", action="store_true",
-                        help="fetch training corpora instead: those named, else all missing corpora that have a source")
-    parser.add_argument("--accept-licence", metavar="MODEL", default="",
-                        help="confirm that you have read and accept the terms of this model")
+    add(parser, "corpora: fetch training corpora instead: those named, else all missing corpora that have a source")
+    add(parser, "accept-licence MODEL: confirm that you have read and accept the terms of this model")
 
 
 def run(args: argparse.Namespace) -> int:

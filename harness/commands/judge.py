@@ -38,14 +38,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     trial = actions.add_parser("try", help="show the prompt for an item and the parsed answer")
     trial.add_argument("judge", help="judge:PROMPT[lm=NAME] or judge:PROMPT[model=NAME,...]")
-    trial.add_argument("--dataset", required=True, dest="of", metavar="NAME", help="dataset of the item")
-    trial.add_argument("--item", metavar="ID", help="id of the item (default: the first)")
-    trial.add_argument("--dry", action="store_true", help="show the prompt without sending it")
+    add(trial, "dataset NAME: dataset of the item", required=True, dest="of")
+    add(trial, "item ID: id of the item (default: the first)")
+    add(trial, "dry: show the prompt without sending it")
     card = actions.add_parser("audit", help="check a judge for bias and for agreement with people; prints and writes "
                               "a card")
     card.add_argument("prompt", help="prompt: its name or file, or judge:PROMPT[...]")
-    card.add_argument("--lm", metavar="NAME", help="the judge: a model on this machine")
-    card.add_argument("--model", metavar="NAME", help="the judge: a model behind an endpoint")
+    add(card, "lm NAME: the judge: a model on this machine")
+    add(card, "model NAME: the judge: a model behind an endpoint")
     card.add_argument("--url", help="address of the endpoint (default: the environment's)")
     add(card, "dataset", required=True)
     add(card, "quality", default=[], help="quality to compare with (default: the prompt's)")
@@ -135,10 +135,8 @@ def _meaning(prompt: Prompt, name: str) -> str:
     return f"  (from {scales[0]})" if scales else "  (mean of the qualities, scaled to 0 to 1)"
 
 
-def _item(items: tuple[Item, ...], name: str | None) -> Item:
-    if name is None:
-        return items[0]
-    by_id = {item.id: item for item in items}
+def _item(items: tuple[Item, ...], name: str) -> Item:
+    by_id = {"": items[0], **{item.id: item for item in items}}
     if name not in by_id:
         raise BadConfig(f"no item {name!r} in this dataset; {nearest(name, by_id)}")
     return by_id[name]

@@ -31,8 +31,8 @@ EXTREMES = 3  # qualities shown with the best and with the worst ranks
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--with", dest="metric", metavar="NAME", required=True, action="append",
-                        help="metric, as in `harness run --metric`; repeatable")
+    add(parser, "with NAME: metric, as in `harness run --metric`; repeatable",
+        default=None, dest="metric", required=True)
     add(parser, "out", **RESULTS)
     add(parser, "data", choices=("real", "sample"), help="kind of data (default: real if the run had any)")
     add(parser, "split", "ratings", *MODELS)

@@ -44,13 +44,11 @@ harness train my-metric --corpus FILE.jsonl
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=("metric", "dataset"))
     parser.add_argument("name", metavar="NAME", help="lower-case letters, digits and hyphens, such as my-metric")
-    parser.add_argument("--kind", choices=KINDS, default="plain",
-                        help="plain: from the words; encoder: with sentence vectors; trained: with trained weights; "
-                             "composite: from other metrics (default: plain)")
-    parser.add_argument("--from", dest="table", metavar="TABLE", help="table of ratings for which to write a card")
+    add(parser, "kind: plain: from the words; encoder: with sentence vectors; trained: with trained weights; "
+                "composite: from other metrics (default: plain)", default="plain", choices=KINDS)
+    add(parser, "from TABLE: table of ratings for which to write a card", dest="table")
     add(parser, "columns", "scale")
-    parser.add_argument("--into", type=Path, default=Path(), metavar="DIR",
-                        help="parent of the folder NAME (default: .)")
+    add(parser, "into DIR: parent of the folder NAME (default: .)", default=Path())
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     if (args.table or args.columns or args.scale) and not (args.table and template == "dataset"):
         raise BadConfig("--columns and --scale stand with --from, and these are for `harness new dataset`")
     _check(template, name, folder)
-    files = _files(template, name, args.kind) if args.table is None else _of_table(
+    files = _files(template, name, args.kind) if not args.table else _of_table(
         name, args.table, own.Reading(tuple(args.columns or ()), tuple(args.scale or ())))
     for path, text in files:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -31,16 +31,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "dataset", default=[], help="dataset of the run, or the path of its table; without, one line for each "
                                             "quality of every dataset; repeatable")
     add(parser, "quality", default=[])
-    parser.add_argument("--between", choices=get_args(Between), default="columns",
-                        help="columns: differences of correlations (default); systems: of mean ratings")
+    add(parser, "between: columns: differences of correlations (default); systems: of mean ratings",
+        default="columns", choices=get_args(Between))
     parser.add_argument("--pair", nargs="+", action="extend", type=separated, default=[], metavar="NAME",
                         help="two columns or systems (default: the leader and the runner-up; the difference that can "
                              "be shown is then that of a typical pair)")
-    parser.add_argument("--contexts", type=int, action="append", default=[], metavar="N",
-                        help="number of contexts; repeatable (default: a quarter to four times that of the data)")
-    parser.add_argument("--raters", type=int, action="append", default=[], metavar="N",
-                        help="number of votes on an item, each by another rater; repeatable (default: a quarter "
-                             "to four times that of the data)")
+    add(parser, "contexts N: number of contexts; repeatable (default: a quarter to four times that of the data)")
+    add(parser, "raters N: number of votes on an item, each by another rater; repeatable (default: a quarter to four "
+                "times that of the data)")
     add(parser, "json", default=False, help="print one JSON object per target and number of contexts and raters")
 
 

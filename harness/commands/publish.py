@@ -20,12 +20,10 @@ from leaderboard import site
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "out", **RESULTS)
-    parser.add_argument("--site", type=Path, metavar="DIR", help="output folder (default: OUT/site)")
-    parser.add_argument("--against", type=Path, metavar="DIR",
-                        help="results of an earlier run: add a page of the correlations that changed, with the causes")
-    parser.add_argument("--bundle", type=Path, metavar="FILE",
-                        help="write all item scores to this .zip, for `harness run --reuse`; pages link it instead of "
-                             "the large tables")
+    add(parser, "site DIR: output folder (default: OUT/site)")
+    add(parser, "against DIR: results of an earlier run: add a page of the correlations that changed, with the causes")
+    add(parser, "bundle FILE: write all item scores to this .zip, for `harness run --reuse`; pages link it instead "
+                "of the large tables")
 
 
 def run(args: argparse.Namespace) -> int:

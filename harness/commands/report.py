@@ -30,26 +30,23 @@ from leaderboard.render.text import summary, wrapped
 def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "out", **RESULTS)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--compare", action="store_true", help="test each pair of columns")
+    add(form, "compare: test each pair of columns")
     form.add_argument("--clusters", nargs="?", const="every", choices=("every", "wmt"), metavar="RULE",
                       help="clusters of columns per quality. every: each column above beats each column below "
                            "(default); wmt: at least one column of the cluster above beats the next column, one-sided "
                            "and unadjusted, as in WMT's metrics task")
-    form.add_argument("--rule", choices=("wmt25",),
-                      help="rank by the rule of WMT25's metrics task: mean of soft pairwise accuracy over systems and "
-                           "pairwise accuracy with calibrated ties within contexts, with clusters by PERM-BOTH")
-    form.add_argument("--decide", action="store_true", help="whether each column may replace a rater, and how many "
-                                                            "ratings it is worth")
+    add(form, "rule: rank by the rule of WMT25's metrics task: mean of soft pairwise accuracy over systems and "
+              "pairwise accuracy with calibrated ties within contexts, with clusters by PERM-BOTH", choices=("wmt25",))
+    add(form, "decide: whether each column may replace a rater, and how many ratings it is worth")
     form.add_argument("--latex", nargs="?", const="", metavar="BOARD",
                       help="print a board as a LaTeX table (default: the first)")
     add(parser, "dataset", "quality", default=[], help="only this dataset or quality; repeatable")
     add(parser, "metric", default=[], help="only this column, or the columns of this metric; with --compare: test it "
                                            "instead of the best column; repeatable")
     add(parser, "statistic", "level", action="store")
-    parser.add_argument("--test", choices=TEST_NAMES,
-                        help="test for --compare or --clusters (default: perm-both, which swaps ranks of whole "
-                             "contexts; -scores: standardised scores; "
-                             "bootstrap for statistics other than spearman and pearson over items)")
+    add(parser, "test: test for --compare or --clusters (default: perm-both, which swaps ranks of whole contexts; "
+                "-scores: standardised scores; bootstrap for statistics other than spearman and pearson over items)",
+        choices=TEST_NAMES)
     add(parser, "draws", default=0, help="number of resamples of contexts for BCa intervals, which replace intervals "
                                          "by formula, and of draws of perm-both and bootstrap (default for tests: "
                                          "1000)")

@@ -11,7 +11,6 @@ import contextlib
 import dataclasses
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from benchmarks.formats.scorefile import listed
 from harness.commands import _planned
@@ -39,8 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "all", "metric", "with", "dataset", "columns", "scale", "quality", "split", "language", "data",
         "aggregate", "limit", "sample", "ratings", "seed", "draws", "permutations", "epsilon", "statistic", "level",
         "examples", *MODELS, *LIMITS, *WORKERS, "store", "out", "dry-run", "rescore", "reuse", "json")
-    parser.add_argument("--config", type=Path, metavar="FILE",
-                        help="TOML file with a table [run]; flags take precedence")
+    add(parser, "config FILE: TOML file with a table [run]; flags take precedence")
 
 
 def run(args: argparse.Namespace) -> int:

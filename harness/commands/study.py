@@ -39,8 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "seed", default=0)
     add(parser, "draws", default=400, help="bootstrap resamples (default: 400)")
     add(parser, "limit", help="only the first N items of each dataset, or N contexts")
-    parser.add_argument("--from", dest="folder", type=Path, metavar="DIR",
-                        help="dailydialogpp: folder with dev.json and test.json (default: in the home)")
+    add(parser, "from DIR: dailydialogpp: folder with dev.json and test.json (default: in the home)", dest="folder")
     add(parser, "encoder", "lm", "vectors", "device", "offline")
     add(parser, "out", default=Path("results"), help="folder of scores and studies (default: ./results)")
 

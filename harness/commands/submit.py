@@ -23,8 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bundle", type=Path, metavar="BUNDLE", help="output file (.zip)")
     add(parser, "out", **RESULTS)
     add(parser, "metric", help="metric to include, as named in the results; repeatable (default: all)")
-    parser.add_argument("--name", default="", metavar="TEXT",
-                        help="display name of the bundle (default: its metrics)")
+    add(parser, "name TEXT: display name of the bundle (default: its metrics)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -27,12 +27,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "dataset", default=[],
         help="dataset, repeatable (default: all imported or fetched, else the bundled sample)")
     add(parser, "split")
-    parser.add_argument("--by", choices=("item", "quality"),
-                        help="a row per item or per quality of each item (default: quality on development datasets)")
-    parser.add_argument("--texts", action="store_true",
-                        help="write ids, contexts, responses, references and facts")
-    parser.add_argument("--out", type=Path, metavar="FILE",
-                        help=".csv or .tsv, for texts .jsonl (default: standard output)")
+    add(parser, "by: a row per item or per quality of each item (default: quality on development datasets)",
+        choices=("item", "quality"))
+    add(parser, "texts: write ids, contexts, responses, references and facts")
+    add(parser, "out FILE: .csv or .tsv, for texts .jsonl (default: standard output)")
 
 
 def run(args: argparse.Namespace) -> int:

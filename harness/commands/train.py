@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import functools
 import sys
-from pathlib import Path
 
 from benchmarks.corpora import corpora
 from benchmarks.corpora.files import CARDS
@@ -24,27 +23,20 @@ from metrics.training import trainables
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("metric", nargs="*", metavar="METRIC",
                         help="trainable metric or shared model: NAME or NAME[option=value,...]")
-    parser.add_argument("--all", action="store_true",
-                        help="train everything that this command has not trained yet")
-    parser.add_argument("--recipe", metavar="NAME", default="",
-                        help="small (as shipped, the default) or paper (as in the metric's paper)")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings",
-                        help="setting of the recipe, such as rate=2e-5 or batch=16; repeatable")
-    parser.add_argument("--eight-bits", action="store_true",
-                        help="store large matrices with eight bits instead of float16")
+    add(parser, "all: train everything that this command has not trained yet")
+    add(parser, "recipe NAME: small (as shipped, the default) or paper (as in the metric's paper)")
+    add(parser, "set NAME=VALUE: setting of the recipe, such as rate=2e-5 or batch=16; repeatable", dest="settings")
+    add(parser, "eight-bits: store large matrices with eight bits instead of float16")
     add(parser, "encoder", "lm", default="")
-    parser.add_argument("--corpus", action="append", default=[], metavar="NAME|FILE",
-                        help="corpus to use instead of the recipe's; repeatable")
+    add(parser, "corpus NAME|FILE: corpus to use instead of the recipe's; repeatable")
     add(parser, "device", default="auto")
     add(parser, "precision", default="auto", choices=("auto", "fp32", "bf16"),
         help="auto: bf16 on CUDA, else fp32 (default)")
     add(parser, "seed", default=0)
-    parser.add_argument("--steps", type=int, metavar="N", help="number of steps, instead of the recipe's")
-    parser.add_argument("--minutes", type=float, metavar="M",
-                        help="stop at the first evaluation after M minutes; repeat with a larger M to continue")
-    parser.add_argument("--out", type=Path, metavar="DIR",
-                        help="folder of the checkpoint, or parent of several (default: in the home)")
-    parser.add_argument("--fresh", action="store_true", help="start from scratch")
+    add(parser, "steps N: number of steps, instead of the recipe's")
+    add(parser, "minutes M: stop at the first evaluation after M minutes; repeat with a larger M to continue")
+    add(parser, "out DIR: folder of the checkpoint, or parent of several (default: in the home)")
+    add(parser, "fresh: start from scratch")
     add(parser, "offline", default=False)
 
 

@@ -23,8 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help=".csv or .tsv with dialogue_id and score")
     add(parser, "dataset", default=[],
         help="dataset that it should score; repeatable (default: those with any scored item)")
-    parser.add_argument("--column", default="", metavar="NAME", help="column of the scores (default: score)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object with all problems")
+    add(parser, "column NAME: column of the scores (default: score)")
+    add(parser, "json: print one JSON object with all problems")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -32,18 +32,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS",
                         help="results of a run, which is repeated, or bundles (.zip) of `harness submit`")
     add(parser, "ratings")
-    parser.add_argument("--out", type=Path, metavar="DIR", default=Path("verified"),
-                        help="results: folder for the scores, report and site of the repeated run (default: "
-                             "./verified)")
-    parser.add_argument("--from", dest="folders", type=Path, action="append", default=[], metavar="DIR",
-                        help="results: folder with files used by the run, such as metrics, models and dataset "
-                             "cards; repeatable (default: the working folder)")
-    parser.add_argument("--with", dest="with_", action="append", default=[], metavar="NAME",
-                        help="bundle: file, folder or model of a packed metric that is not installed; repeatable")
-    parser.add_argument("--rescore", choices=("auto", "always", "never"), default="auto",
-                        help="bundle: score again with installed metrics that have the same signature; auto: only "
-                             "metrics without models (default)")
-    parser.add_argument("--markdown", action="store_true", help="print Markdown, for a pull request")
+    add(parser, "out DIR: results: folder for the scores, report and site of the repeated run (default: ./verified)",
+        default=Path("verified"))
+    add(parser, "from DIR: results: folder with files used by the run, such as metrics, models and dataset cards; "
+                "repeatable (default: the working folder)", dest="folders")
+    add(parser, "with NAME: bundle: file, folder or model of a packed metric that is not installed; repeatable",
+        dest="with_")
+    add(parser, "rescore: bundle: score again with installed metrics that have the same signature; auto: only "
+                "metrics without models (default)", default="auto", choices=("auto", "always", "never"))
+    add(parser, "markdown: print Markdown, for a pull request")
     add(parser, *MODELS, *WORKERS)
 
 

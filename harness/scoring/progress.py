@@ -187,7 +187,7 @@ class RunProgress:
         """Estimate the time of all waiting parts; infinite while the speed of a metric is not known."""
         left, measured, (running, start) = 0.0, self.measured.copy(), self.running or (None, 0.0)
         spent = time.monotonic() - start
-        if running and READING.share >= ENOUGH:
+        if running and not self.waiting.get(running) and READING.share >= ENOUGH:
             measured.setdefault(running[1], (spent / READING.share, self._size(running)))
         for part, earlier in list(self.waiting.items()):
             seconds, size = measured.get(part[1], (0.0, 0.0))
