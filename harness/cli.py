@@ -32,7 +32,8 @@ from harness.run.settings import home_folder
 from metrics.errors import MetricError
 
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-NUMBERS = {"int": "a whole number", "float": "a number"}
+NUMBERS = {"whole": "0 or more", "counted": "1 or more", "positive": "a number above 0", "float": "a number"}
+"""The expected numbers by the type of a flag."""
 CONTINUE = "finished work is kept; repeat the command to continue"
 
 
@@ -88,7 +89,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
         if only in ("", name):
             command = load(name)
             command.configure(sub)
-            sub.set_defaults(execute=command.run, refuse=sub.error)
+            sub.set_defaults(execute=command.run)
     return top
 
 
@@ -96,13 +97,15 @@ class _CommandParser(argparse.ArgumentParser):
     """The parser of one command; an error is one line that suggests the nearest flag or value."""
 
     def parse_known_args(self, *args: Any, **kwargs: Any) -> Any:
-        """Parse, and refuse files in place of folders."""
+        """Parse; unknown flags, and files in place of folders, are errors of this command."""
         parsed, unknown = super().parse_known_args(*args, **kwargs)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
         for action in self._actions:
             path = getattr(parsed, action.dest, None)
             if action.metavar == "DIR" and action.option_strings and isinstance(path, Path) and path.is_file():
                 self.error(f"{action.option_strings[0]} {path} is a file; name a folder")
-        return parsed, unknown
+        return parsed, []
 
     def error(self, message: str) -> NoReturn:
         if unknown := re.fullmatch(r"unrecognized arguments: (-\S+).*", message):
@@ -181,10 +184,7 @@ def _parsed(words: Sequence[str]) -> argparse.Namespace:
     name = next((word for word in words if not word.startswith("-")), "none")
     if words and name == words[0] and name not in helps():
         raise BadConfig(f"no command {name!r}; {nearest(name, helps())}")
-    args, unknown = parser(name).parse_known_args(words or ["--help"])
-    if unknown:
-        args.refuse(f"unrecognized arguments: {' '.join(unknown)}")
-    return args
+    return parser(name).parse_args(words or ["--help"])
 
 
 def _refuse(message: str) -> int:

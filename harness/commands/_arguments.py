@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from types import UnionType
@@ -64,11 +65,31 @@ FLAGS = {
     "reuse BUNDLE": "add the metrics of a bundle from `harness submit`, and use its scores for the same items",
     "json": "print one JSON object per correlation"}
 """The help of each flag; behind its name stands the placeholder of its value."""
+
+
+def whole(text: str, least: int = 0) -> int:
+    if (number := int(text)) < least:
+        raise ValueError(text)
+    return number
+
+
+def counted(text: str) -> int:
+    return whole(text, 1)
+
+
+def positive(text: str) -> float:
+    if not 0 < (number := float(text)) < math.inf:
+        raise ValueError(text)
+    return number
+
+
+TYPES: dict[str, Any] = {"N": whole, "M": positive, "SECONDS": positive, "DIR": Path, "FILE": Path}
+"""The types of values by their placeholder; others are texts."""
+COUNTED = ("limit", "sample", "steps", "raters")
+"""Flags whose number is 1 or more."""
 CHOICES = {"statistic": (*STATISTIC_NAMES, "kendall-b"), "level": LEVEL_NAMES}
 RESULTS: dict[str, Any] = {"default": Path("results"), "help": "results of a run (default: ./results)"}
 """Changes to --out in commands that read results."""
-TYPES = {"N": int, "M": float, "SECONDS": float, "DIR": Path, "FILE": Path}
-"""The types of values by their placeholder; others are texts."""
 SEPARATED = ("metric", "with", "dataset")
 """Flags whose value may list several names, separated by commas."""
 MODELS = ("encoder", "lm", "vectors", "device", "precision", "batch-tokens", "offline")
@@ -88,6 +109,8 @@ def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None
             **_of_type(types[field])}
         if metavar:
             parts["metavar"] = metavar
+        if name in COUNTED:
+            parts["type"] = counted
         if name in SEPARATED and not is_other:
             parts |= {"action": "extend", "type": separated}
         parser.add_argument(f"--{name}", **{"dest": field, **parts, **changes})
@@ -123,4 +146,4 @@ def _of_type(hint: Any) -> dict[str, Any]:
         return {"choices": get_args(hint)}
     if isinstance(hint, UnionType) or type(None) in get_args(hint):
         return _of_type(get_args(hint)[0])
-    return {} if hint is str else {"type": hint}
+    return {} if hint is str else {"type": whole if hint is int else hint}

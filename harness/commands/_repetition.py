@@ -8,10 +8,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from benchmarks import registry as datasets
-from harness import own
+from harness import cli, own
 from harness.commands import run as command
 from harness.errors import BadConfig
 from harness.results import files
@@ -22,11 +22,6 @@ from harness.verification.bundles import Recomputed
 from metrics import paths
 
 DIGEST = "ratings sha256"
-
-
-class _CommandParser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise BadConfig(f"the command recorded in the results is not supported: {message}")
 
 
 def repeat(folder: Path, args: argparse.Namespace) -> Recomputed:
@@ -48,9 +43,7 @@ def _settings(folder: Path, before: Results, args: argparse.Namespace) -> Settin
     words = shlex.split(before.run.command)
     if words[:2] != ["harness", "run"]:
         raise BadConfig(f"{folder}: made by `{before.run.command}`, not by `harness run`; it cannot be verified")
-    parser = _CommandParser(prog="harness run", add_help=False)
-    command.configure(parser)
-    repeated = parser.parse_args(words[2:])
+    repeated = cli.parser("run").parse_args(words[1:])
     if strange := sorted(name for name in (*UNSAID, "config") if getattr(repeated, name, None) is not None):
         raise BadConfig(f"{folder}: the recorded command has --{strange[0].replace('_', '-')}, which `harness run` "
                         "never records; refusing to run it")

@@ -42,8 +42,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.seed < 0 or (args.draw or 0) < 0:
-        raise BadConfig("--seed and --draw must be 0 or more")
     metric = registry.choose(args.composition).metric
     if not isinstance(metric, Composite) or not metric.learns:
         raise BadConfig(f"{args.composition} has no weights to fit; calibrate a composite such as mme-crs or "

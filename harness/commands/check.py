@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks import registry
 from benchmarks.errors import BadRecords, plural
 from harness import own
+from harness.commands._arguments import add
 from harness.contract import dataset, process
 from harness.contract.checks import CHECKS
 from harness.errors import BadConfig
@@ -27,8 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="METRIC",
                         help="metric (NAME[option=value,...], FILE.py or FOLDER/) or dataset of your own (CARD.toml or "
                              "FOLDER/)")
-    parser.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS",
-                        help=f"time limit per check (default: {TIMEOUT:g})")
+    add(parser, f"timeout SECONDS: time limit per check (default: {TIMEOUT:g})", default=TIMEOUT)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,8 +38,6 @@ def run(args: argparse.Namespace) -> int:
     if Path(args.name).suffix != ".py" and Path(args.name).is_file():
         raise BadConfig(f"{args.name}: not a card; check a dataset by its card, a .toml that names this file "
                         f"(`harness new dataset NAME --from {args.name}` writes one)")
-    if args.timeout <= 0:
-        raise BadConfig(f"--timeout must be more than 0, not {args.timeout:g}")
     width = max(map(len, CHECKS))
     states: list[str] = []
     broken_checks: dict[str, list[str]] = {}

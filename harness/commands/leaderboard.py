@@ -25,7 +25,7 @@ from harness.run.settings import Settings, home_folder, settings
 from harness.run.workspace import open_workspace
 from leaderboard.blocks.cells import number
 from leaderboard.model.sentences import pairs, without_value
-from leaderboard.render.text import plain
+from leaderboard.render.text import wrapped
 
 EXTREMES = 3  # qualities shown with the best and with the worst ranks
 
@@ -61,10 +61,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _scored(earlier: Results, chosen: Settings, data: str | None) -> Results:
     """Score the metric on the datasets of earlier results."""
-    kinds = {entry.kind for entry in earlier.datasets if chosen.split in (None, entry.split)}
-    kind = data or ("real" if "real" in kinds else "sample")
-    names = tuple(entry.name for entry in earlier.datasets
-                  if entry.kind == kind and chosen.split in (None, entry.split))
+    of_split = [entry for entry in earlier.datasets if chosen.split in (None, entry.split)]
+    kind = data or ("real" if any(entry.kind == "real" for entry in of_split) else "sample")
+    names = tuple(entry.name for entry in of_split if entry.kind == kind)
     if not names:
         raise BadConfig(f"{chosen.out}: the results have no {kind} datasets"
                         + (f" in the split {chosen.split}" if chosen.split else "") + "; try `harness run --all`")
@@ -92,11 +91,11 @@ def _shown(board: Around) -> str:
     data = DATA["own" if board.split.startswith("own") else board.origin]
     shown = table(caption, (("Rank", "rank"), ("Metric", "stub"), ("value", "number"), ("better in", "number"),
                             ("worse in", "number")), data, rows)
-    meaning = (f"Better in, worse in: the number of {board.cells} targets (a quality of a dataset) on which\n"
-               f"{board.column} has a significantly higher or lower correlation than that row, by PERM-BOTH on\n"
-               "ranks, by contexts, 5 %, adjusted by Benjamini and Hochberg over all pairs of columns.")
+    meaning = wrapped(f"Better in, worse in: targets (qualities of datasets, {board.cells} in all) on which "
+                      f"{board.column} has a significantly higher or lower correlation than that row, by PERM-BOTH on "
+                      "ranks, by contexts, 5 %, adjusted by Benjamini and Hochberg over all pairs of columns.")
     ends = {"Best": board.reached[:EXTREMES], "Worst": board.reached[max(EXTREMES, len(board.reached) - EXTREMES):]}
     extremes = [f"{word}: " + "; ".join(
         f"{target.dataset} {target.quality} {number(target.value)} (rank {target.place} of {target.of})"
         for target in reached) for word, reached in ends.items() if reached]
-    return "\n".join([shown, meaning, "", *map(plain, extremes), ""])
+    return "\n".join([shown, meaning, *map(wrapped, extremes)])

@@ -1,4 +1,4 @@
-"""`harness list datasets|metrics|models [TEXT]`: List datasets, metrics or pretrained models.
+"""`harness list datasets|metrics|models|studies [TEXT]`: List datasets, metrics, pretrained models or studies.
 
     harness list datasets
     harness list metrics lexical
@@ -20,13 +20,12 @@ from metrics.models import catalogue, small_lm, weights
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", choices=("datasets", "metrics", "models"))
+    parser.add_argument("kind", choices=tuple(KINDS))
     parser.add_argument("text", nargs="?", default="", metavar="TEXT", help="only lines that contain this text")
 
 
 def run(args: argparse.Namespace) -> int:
-    lines = {"datasets": _datasets, "metrics": _metrics, "models": _models}[args.kind](args.home)
-    shown = [line for line in lines if args.text.casefold() in line.casefold()]
+    shown = [line for line in KINDS[args.kind](args.home) if args.text.casefold() in line.casefold()]
     if not shown:
         raise BadConfig(f"no line of `harness list {args.kind}` contains {args.text!r}")
     print(*shown, sep="\n")
@@ -73,3 +72,12 @@ def _models(home: Path) -> Iterator[str]:
     yield f"{small_lm.SHOWN:<22} {'lm':<8} {3:>8} M {'':>10}  {'Apache-2.0':<18} shipped with the package"
     yield from (f"{name:<22} {origin}" for name, origin in here.items())
     yield "kind: use with --encoder, --lm or --vectors; judges need an lm with a chat template"
+
+
+def _studies(_home: Path) -> Iterator[str]:
+    from harness import studies  # imports the statistics, which the other lists do not need
+
+    yield from (f"{name:<18} {studies.load(name).TITLE}" for name in studies.names())
+
+
+KINDS = {"datasets": _datasets, "metrics": _metrics, "models": _models, "studies": _studies}

@@ -43,8 +43,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if any(count < 2 for count in args.contexts) or any(count < 1 for count in args.raters):
-        raise BadConfig("--contexts should be 2 or more, --raters 1 or more")
+    if any(count < 2 for count in args.contexts):
+        raise BadConfig("--contexts should be 2 or more")
     pair = [name for names in args.pair for name in names]
     if len(pair) not in (0, 2):
         raise BadConfig(f"--pair takes two names, not {len(pair)}")

@@ -65,8 +65,6 @@ def run(args: argparse.Namespace) -> int:
         raise BadConfig("--clusters wmt requires --test perm-both")
     if args.clusters and args.json:
         raise BadConfig("--clusters has no JSON output; --compare --json prints the comparisons")
-    if args.draws < 0:
-        raise BadConfig("--draws must be 0 or more")
     if args.latex is not None:
         _latex(results, args.latex)
     elif args.rule:

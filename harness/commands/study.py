@@ -74,10 +74,6 @@ def carry_out(name: str, request: StudyRequest, repeat: str) -> int:
 
 
 def _request(args: argparse.Namespace) -> StudyRequest:
-    if args.seed < 0:
-        raise BadConfig(f"--seed should be 0 or more, not {args.seed}")
-    if args.limit is not None and args.limit < 1:
-        raise BadConfig(f"--limit must be 1 or more, not {args.limit}")
     selection = Selection(
         metrics=tuple(args.metric), datasets=own.import_paths(args.dataset, args.home), split=args.split,
         qualities=tuple(args.quality), limit=args.limit, seed=args.seed, data=args.data)

@@ -44,10 +44,6 @@ def run(args: argparse.Namespace) -> int:
     """Train; return 1 if one of several metrics failed, else 0."""
     if bool(args.metric) == args.all:
         raise BadConfig("give one or more METRIC, or --all")
-    if args.steps is not None and args.steps < 1:
-        raise BadConfig(f"--steps should be 1 or more, not {args.steps}")
-    if args.seed < 0:
-        raise BadConfig(f"--seed should be 0 or more, not {args.seed}")
     load = functools.cache(lambda name: corpora.load(name, args.home))
     names = _shipped(args) if args.all else tuple(trainables.by_recipe(name, args.recipe, args.encoder)
                                                         for name in args.metric)

@@ -35,6 +35,8 @@ STATISTICS = 3  # as many as fit on a line
 SHORT = {"dev": "by dataset", "test": "by quality"}
 """Short headings of the averages."""
 
+HIDDEN = ("Not shown: {} of the bundled sample, which never stands beside real or own data; "
+          "`harness run --all --data sample --out DIR` shows it alone.")
 MOST_LETTERS = 12
 SHORTEST = 16
 """Width below which no name is cut; columns continue on another line instead."""
@@ -45,14 +47,16 @@ FEW_DATASETS, FEW_QUALITIES = 3, 5  # smaller results are printed in full
 
 def summary(results: Results) -> str:
     """Format results as plain text as wide as the terminal; the sample only if there is no real data."""
+    sampled = [entry for entry in results.datasets if entry.kind == "sample"]
     results = real_alone(results)
     index = make_index(results)
     eras = [part.results for part in parts(results)]
     answers = [wrapped(sentences.recommendation(make_index(era), first)) for era in eras
                if (first := default(questions(era)))]
     tables = [block for era in eras for block in _boards(era)]
-    if tables and any(entry.kind == "sample" for entry in results.datasets):
-        answers.insert(0, wrapped(BANNER))
+    if tables and sampled:
+        answers.insert(0, wrapped(BANNER if sampled[0] in results.datasets else HIDDEN.format(
+            plural(len(sampled), "dataset"))))
     few = index.correlations and len(index.datasets) <= FEW_DATASETS and all(
         len(entry.qualities) <= FEW_QUALITIES for entry in index.datasets)
     full = [_first_rows(dataset_board(index, entry, index.statistics[0])) for entry in index.datasets] if few else []

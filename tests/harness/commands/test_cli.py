@@ -25,7 +25,7 @@ REFUSED = (
     ("run", "--all"), ("run --metric rogue-l", "did you mean 'rouge-l'"),
     ("run --dataset fed-trun", "did you mean 'fed-turn'"), ("run --quality relevanc", "did you mean 'relevance'"),
     ("run --dataset jsalt --split dev", "split dev"), ("run --all --limit 0", "--limit"),
-    ("run --dataset esl --examples -1", "--examples should be 0 or more, not -1"),
+    ("run --dataset esl --examples -1", "--examples should be 0 or more, not '-1'"),
     ("run --all --device tpu", "--device"), ("run --all --device cuda:99", "cuda:99"),
     ("run --all --ratings absent.csv", "absent.csv"), ("show blue", "did you mean 'bleu'"),
     ("check bleu --timeout 0", "--timeout"), ("check blue", "did you mean 'bleu'"),

@@ -24,7 +24,7 @@ def test_impossible_studies_are_refused_in_one_line(tmp_path: Path, invoke: Invo
     for line, message in (
         ("dimension", "did you mean 'dimensions'"),
         ("dimensions --seed -1", "--seed should be 0 or more"),
-        ("dimensions --limit 0", "--limit must be 1 or more"),
+        ("dimensions --limit 0", "--limit should be 1 or more"),
         ("dimensions --dataset fed-trun", "did you mean 'fed-turn'"),
         ("dimensions --from .", "dimensions does not support --from"),
         ("dimensions --metric bleu", "dimensions does not support --metric"),
