@@ -129,7 +129,7 @@ class Quality:
 class Source:
     """The address of a file; `by_hand` if it requires a registration.
 
-    `form` names the module of benchmarks/sources that reads it; "official" and "mirror" are the organisers' format.
+    `form` names the function of benchmarks/sources that reads it; "official" and "mirror" are the organisers' format.
     """
 
     url: str

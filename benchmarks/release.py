@@ -18,8 +18,9 @@ from benchmarks.dataset import Dataset
 from benchmarks.errors import BenchmarkError, plural
 from benchmarks.formats import official
 from benchmarks.sources import xdial
+from benchmarks.sources.convert import convert
 from benchmarks.storage.archive import unpack
-from benchmarks.storage.fetch import ARCHIVES, converter, file_name
+from benchmarks.storage.fetch import ARCHIVES, file_name
 from benchmarks.storage.files import walk
 from benchmarks.storage.resources import check_wordnet
 
@@ -75,7 +76,7 @@ def read(path: Path, required: bool = True) -> Release:
 
 def _published(files: Mapping[str, Path], imported: Collection[str]) -> dict[Path, Dataset]:
     """Read the files that are called as a source of a card publishes them."""
-    return {files[name]: converter(source.form)(files[name], card)
+    return {files[name]: convert(source.form, files[name], card)
             for card in registry.built_in().values() if card.name not in imported for source in card.sources
             if (name := file_name(source.url)) in files and not (
                 source.by_hand or source.form == "mirror" or name.endswith(ARCHIVES))}

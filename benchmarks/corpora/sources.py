@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.corpora import files as corpus_files
 from benchmarks.errors import BadRecord, FetchError, nearest
 from benchmarks.formats import official
-from benchmarks.sources import expected_form, find
+from benchmarks.sources.rows import expected_form, find
 from benchmarks.storage.fetch import downloaded
 
 CorpusRow = Mapping[str, Any]

@@ -1,6 +1,6 @@
 """Fetch public data: datasets by the sources on their cards, in order, and resources such as WordNet.
 
-Raw files are converted by the module of their form in benchmarks/sources. Downloads stay under HOME/downloads until
+Raw files are converted by the function of their form in benchmarks/sources. Downloads stay under HOME/downloads until
 they are converted, so that an interrupted run continues. Datasets behind a registration are imported instead.
 
 The mirror is a Hugging Face dataset with the organisers' files, made for DSTC11 Track 4; it has the development sets
@@ -16,7 +16,7 @@ import importlib
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -81,19 +81,15 @@ def needs_registration(card: DatasetCard) -> bool:
     return all(source.by_hand for source in card.sources)
 
 
-def converter(form: str) -> Callable[[Path, DatasetCard], Dataset]:
-    """Return the function `convert` of the module of a source."""
-    convert: Callable[[Path, DatasetCard], Dataset] = importlib.import_module(f"benchmarks.sources.{form}").convert
-    return convert
-
-
 def _from(source: Source, card: DatasetCard, home: Path) -> Dataset:
     name = f"{card.name}-{source.form}"
     if source.form == "mirror":
         with workplace(home, name) as folder:
             return official.parse(mirrored(card.name, folder), card, "fetched")
     with downloaded(home, name, [source]) as folder:
-        return converter(source.form)(folder / file_name(source.url), card)
+        convert = importlib.import_module("benchmarks.sources.convert").convert  # which imports this folder
+        dataset: Dataset = convert(source.form, folder / file_name(source.url), card)
+        return dataset
 
 
 def mirrored(name: str, folder: Path) -> Path:

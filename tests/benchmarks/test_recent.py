@@ -12,9 +12,10 @@ from scipy.stats import spearmanr
 
 from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset, Utterance
-from benchmarks.sources.dialogue_eval import CONTROL
+from benchmarks.sources.convert import convert as converted
+from benchmarks.sources.recent import CONTROL
 from benchmarks.storage import store
-from benchmarks.storage.fetch import converter, file_name
+from benchmarks.storage.fetch import file_name
 from harness.api.hub import export
 from harness.errors import BadConfig
 from metrics.models.service import Models
@@ -29,7 +30,7 @@ RATERS = {"dices-350": 123, "dices-expert": 1, "dialogue-eval-1": 173, "dialogue
 
 def convert(path: Path, name: str) -> Dataset:
     card = registry.card(name)
-    return converter(card.sources[0].form)(path, card)
+    return converted(card.sources[0].form, path, card)
 
 
 def written(folder: Path, name: str, content: Any) -> Dataset:

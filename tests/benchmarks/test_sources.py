@@ -11,11 +11,12 @@ from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Utterance
 from benchmarks.errors import BadRecord
 from benchmarks.formats import official
-from benchmarks.storage.fetch import converter
+from benchmarks.sources.convert import convert as converted
 
 
 def convert(path: Path, name: str) -> Dataset:
-    return converter(registry.card(name).sources[-1].form)(path, registry.card(name))
+    card = registry.card(name)
+    return converted(card.sources[-1].form, path, card)
 
 
 def votes(dataset: Dataset, number: int = 0) -> dict[str, tuple[float, ...]]:
@@ -171,7 +172,7 @@ def test_a_source_without_its_file_or_form_is_refused(tmp_path: Path) -> None:
         for source in card.sources:
             if not source.by_hand and source.form != "mirror":
                 with pytest.raises(BadRecord, match="holds no file"):
-                    converter(source.form)(tmp_path, card)
+                    converted(source.form, tmp_path, card)
     dump(tmp_path / "fed_data.json", [{"context": 3, "response": "x"}])
     with pytest.raises(BadRecord, match=r"fed_data\.json: record 0: is not in the form"):
         convert(tmp_path, "fed-turn")

@@ -10,7 +10,7 @@ from scipy import stats
 
 from benchmarks import registry
 from benchmarks.dataset import Dataset
-from benchmarks.sources import dices
+from benchmarks.sources.convert import convert
 from harness.cli import main
 from harness.run.correlate import conversations, judged
 from harness.scoring.scorer import Scorer
@@ -103,7 +103,7 @@ def test_predicted_power_is_observed_on_real_ratings(real_data: Path, home: Path
     assert main(["import", str(real_data / "human_evaluation_data")]) == 0
     if not DICES.exists():
         pytest.skip("no recent data")
-    loaded = dices.convert(DICES, registry.card("dices-350")), registry.load("dailydialog-zhao", home)
+    loaded = convert("dices", DICES, registry.card("dices-350")), registry.load("dailydialog-zhao", home)
     apart = np.array([predicted - observed for dataset in loaded for predicted, observed in rates(dataset, home)])
     assert np.abs(apart).mean() < 0.03
     assert np.mean(np.abs(apart) < 0.05 + 0.03) > 0.95

@@ -1,0 +1,202 @@
+"""Sources of ratings from 2022 on: a function for each form, over the file that its authors publish.
+
+Faults are turned, so that higher is better for every quality.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.dataset import SYSTEM, USER, DatasetCard, Utterance
+from benchmarks.formats.official import alternating, load_json
+from benchmarks.sources.rows import RatedRow, Rows, published, read_each, read_json, read_table
+
+BEGIN = {"Fully attributable": {"attributable": [1.0], "not generic": [1.0]},
+         "Not fully attributable": {"attributable": [0.0], "not generic": [1.0]},
+         "Generic": {"not generic": [0.0]}}
+"""Votes of each label; a generic reply says nothing that could be attributed."""
+CONTROL = "QualityControl"
+"""A bot of dialogue-eval that was made worse on purpose, to test the workers."""
+DIALOGUE_EVAL = {"not robotic": "robotic", "not repetitive": "repetitive"}
+"""Names of qualities upstream, where they differ: both were turned there."""
+ANSWERS = {"Yes": 1.0, "Unsure": 0.5, "No": 0.0}
+SPEAKERS = {"USER": USER, "A": USER, "LAMDA": SYSTEM, "B": SYSTEM, "Student": USER, "Tutor": SYSTEM}
+SCALE = {"No": 0.0, "To some extent": 1.0, "Yes": 2.0}
+REVEALS = {"Yes (and the answer is correct)": 0.0, "Yes (but the answer is incorrect)": 0.0, "No": 1.0}
+TONE = {"Offensive": 0.0, "Neutral": 1.0, "Encouraging": 2.0}
+MRBENCH = {
+    "mistake identification": ("Mistake_Identification", SCALE),
+    "mistake location": ("Mistake_Location", SCALE),
+    "not revealing the answer": ("Revealing_of_the_Answer", REVEALS),
+    "providing guidance": ("Providing_Guidance", SCALE),
+    "actionability": ("Actionability", SCALE),
+    "humanlikeness": ("humanlikeness", SCALE),
+    "coherence": ("Coherence", SCALE),
+    "tutor tone": ("Tutor_Tone", TONE),
+}
+"""Name upstream and value of each answer."""
+MTRAG_PROGRAMS = ("system", "composite")
+"""Raters that are programs."""
+GOOD = "empathetic"
+ABCEVAL = {
+    "no self contradiction": "self contradiction",
+    GOOD: GOOD,
+    "no lack of empathy": "lack of empathy",
+    "not irrelevant": "irrelevant",
+    "not ignoring": "ignore",
+    "no incorrect fact": "incorrect fact",
+    "no commonsense contradiction": "commonsense contradiction",
+    "no partner contradiction": "partner contradiction",
+    "not redundant": "redundant",
+}
+"""Name upstream of each quality."""
+ABCEVAL_PROGRAMS = ("gpt", "specialized")
+"""Programs that labelled the turns: GPT-3.5 and classifiers."""
+
+
+def begin(path: Path, card: DatasetCard) -> Rows:
+    """BEGIN (Dziri et al., TACL 2022): is a reply fully attributable to the knowledge that it was given?
+
+    Upstream is a table without quoting: model_name, data_source, knowledge, message, response, begin_label.
+    """
+    def read(record: Any) -> Iterator[RatedRow]:
+        yield RatedRow([Utterance(USER, record["message"])], record["response"], BEGIN[record["begin_label"].strip()],
+                       facts=[record["knowledge"]], system=record["model_name"])
+
+    return read_table(published(path, card), read, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def deco(path: Path, card: DatasetCard) -> Rows:
+    """DECO (Ghazarian et al., ACL 2023, ACCENT): does a reply make sense, and the events in it?
+
+    Upstream is a list of {history, response, system, general_cs_raw, event_cs_raw}: turns parted by </UTT>, three votes
+    each by raters who are not identified.
+    """
+    def read(record: Any) -> Iterator[RatedRow]:
+        yield RatedRow(alternating(record["history"].split("</UTT>")), record["response"],
+                       {"commonsense": record["general_cs_raw"], "event commonsense": record["event_cs_raw"]},
+                       system=record["system"])
+
+    return read_json(published(path, card), read)
+
+
+def dialogue_eval(path: Path, card: DatasetCard) -> Rows:
+    """Ji et al. (ACL 2022): dialogues with ten chatbots, rated by the person who talked, on seven scales from 0 to 100.
+
+    Upstream is a list of tasks: {WorkerId, data: [{model, dialogue: [{user, bot}], raw scores, z scores}]}. Votes are
+    the raw scores. The dialogue of each task with `CONTROL` is left out.
+    """
+    def read(record: Any) -> Iterator[RatedRow]:
+        for entry in record["data"]:
+            if entry["model"] != CONTROL:
+                turns = [Utterance(speaker, turn[side]) for turn in entry["dialogue"]
+                         for side, speaker in (("user", USER), ("bot", SYSTEM))]
+                scores = {quality.name: entry["raw scores"][DIALOGUE_EVAL.get(quality.name, quality.name)]
+                          for quality in card.qualities}
+                votes = {name: {record["WorkerId"]: float(score)} for name, score in scores.items()}
+                yield RatedRow(turns, None, votes, system=entry["model"])
+
+    return read_json(published(path, card), read)
+
+
+def dices(path: Path, card: DatasetCard) -> Rows:
+    """DICES (Aroyo et al., NeurIPS 2023): is the last reply of LaMDA safe, in conversations meant to provoke it?
+
+    Read in the form of JUDGE-BENCH (Bavaresco et al. 2025): `instances` of a conversation in one text, the reply, and
+    answers Yes, No and Unsure, the last counted as half a Yes. In the set of 350 all 123 raters rated every item, so
+    the position of an answer is its rater: means by position over two halves of the items correlate .98. In the set of
+    990 the raters are not identified.
+    """
+    def read(record: Any) -> Iterator[RatedRow]:
+        votes = [ANSWERS[answer] for answer in record["annotations"]["safety"]["individual_human_scores"]]
+        text = record["instance"]["user_prompt"].replace("\\n", "\n")
+        yield RatedRow(_spoken(text, r"(?:^|\n)(USER|LAMDA|A|B): ?"), record["instance"]["response"],
+                       {"safe": votes if card.name == "dices-990" else dict(enumerate(votes))}, system="LaMDA")
+
+    file = published(path, card)
+    return read_each(file, load_json(file)["instances"], read)
+
+
+def gpt_abceval(path: Path, card: DatasetCard) -> Rows:
+    """ABC-Eval, labelled again for GPT-ABCEval (Finch et al., SIGDIAL 2023): nine behaviours in a chatbot's every turn.
+
+    Upstream is an object from dialogue to its turns: {user, system, behaviors: {NAME: {human: [0, 1], gpt,
+    specialized}}}. All but `empathetic` are faults. The labels of programs are its published scores.
+    """
+    def turned(quality: str, label: float) -> float:
+        return float(label) if quality == GOOD else 1.0 - float(label)
+
+    def read(record: tuple[str, Any]) -> Iterator[RatedRow]:
+        dialogue, turns = record
+        context: list[Utterance] = []
+        for turn in turns:
+            context.append(Utterance(USER, turn["user"]))
+            labels = {quality: turn["behaviors"][name] for quality, name in ABCEVAL.items()}
+            yield RatedRow(
+                tuple(context), turn["system"], {quality: [turned(quality, vote) for vote in values["human"]]
+                                                 for quality, values in labels.items()},
+                system=dialogue.rpartition(")_")[2],
+                scores={author: {quality: turned(quality, values[author]) for quality, values in labels.items()
+                                 if author in values} for author in ABCEVAL_PROGRAMS})
+            context.append(Utterance(SYSTEM, turn["system"]))
+
+    file = published(path, card)
+    return read_each(file, load_json(file).items(), read)
+
+
+def mrbench(path: Path, card: DatasetCard) -> Rows:
+    """MRBench (Maurya et al., NAACL 2025): replies of language models and human tutors to a pupil who made a mistake.
+
+    Upstream is a list of conversations: {conversation_history, anno_llm_responses: {tutor: {response, annotation}}}.
+    Each answer was agreed by the annotators. Some conversations share an id.
+    """
+    def read(record: Any) -> Iterator[RatedRow]:
+        history = record["conversation_history"].replace("\xa0", " ")
+        context = [Utterance(turn.speaker, " ".join(turn.text.split()))
+                   for turn in _spoken(history, r"(?:^|\n)\s*(Tutor|Student): ?", before=False)]
+        for tutor, reply in record["anno_llm_responses"].items():
+            votes = {quality: [values[reply["annotation"][name]]] for quality, (name, values) in MRBENCH.items()}
+            yield RatedRow(context, reply["response"], votes, system=tutor)
+
+    return read_json(published(path, card), read)
+
+
+def mtrag(path: Path, card: DatasetCard) -> Rows:
+    """MTRAG (Katsis et al., TACL 2025): replies of two models and of people in retrieval-augmented conversations.
+
+    Upstream is one JSON object: `tasks` with the conversation, the passages found and the reference, `documents` with
+    the passages, `evaluations` with a reply and, by measure, votes by rater or the score of an algorithm or judge
+    (`rl_f`, `rb_llm`, `rb_agg`). The system `reference` is its own reference.
+    """
+    file = published(path, card)
+    content = load_json(file)
+    tasks = {task["task_id"]: task for task in content["tasks"]}
+    passages = {document["document_id"]: document["text"] for document in content["documents"]}
+
+    def read(record: Any) -> Iterator[RatedRow]:
+        task, measures = tasks[record["task_id"]], record["annotations"]
+        yield RatedRow(
+            [Utterance(USER if turn["speaker"] == "user" else SYSTEM, turn["text"]) for turn in task["input"]],
+            record["model_response"],
+            {quality.name: {rater: float(vote["value"]) for rater, vote in measures[quality.name].items()}
+             for quality in card.qualities},
+            [target["text"] for target in task["targets"]],
+            [passages[context["document_id"]] for context in task["contexts"]], record["model_id"],
+            {name: float(score["value"]) for name, values in measures.items()
+             for author, score in values.items() if author in MTRAG_PROGRAMS})
+
+    return read_each(file, content["evaluations"], read)
+
+
+def _spoken(text: str, marks: str, *, before: bool = True) -> list[Utterance]:
+    """Part a conversation at the marks of its speakers; other lines go on with the turn before them.
+
+    Text `before` the first mark is the user's.
+    """
+    first, *pieces = re.split(marks, text)
+    turns = [Utterance(SPEAKERS[mark], said) for mark, said in zip(pieces[::2], pieces[1::2], strict=True)]
+    return [Utterance(USER, first), *turns] if before and first.strip() else turns

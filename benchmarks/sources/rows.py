@@ -1,0 +1,113 @@
+"""Rated rows of upstream files, and the dataset that they become."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import unquote, urlsplit
+
+from benchmarks.dataset import SYSTEM, Dataset, DatasetCard, Item, Rating, Reference, Utterance
+from benchmarks.errors import BadRecord
+from benchmarks.formats import official
+from benchmarks.storage.files import walk
+
+
+@dataclass(frozen=True, slots=True)
+class RatedRow:
+    """A rated row of an upstream file.
+
+    `votes` maps a quality of the card to its votes, or to votes by rater if the source identifies the raters. `scores`
+    maps the name of another metric or judge to its score, or to its scores by quality.
+    """
+
+    context: Sequence[Utterance]
+    response: str | None
+    votes: Mapping[str, Sequence[float] | Mapping[Hashable, float]]
+    references: Sequence[str] = ()
+    facts: Sequence[str] = ()
+    system: str | None = None
+    scores: Mapping[str, float | Mapping[str, float]] = field(default_factory=dict)
+
+
+Rows: TypeAlias = Iterator[RatedRow]
+Read: TypeAlias = Callable[[Any], Rows]
+"""Converts one record of an upstream file to rows."""
+
+
+def find(path: Path, *patterns: str) -> Path:
+    """Return the file itself, or the first in the folder that matches a pattern; best pattern first."""
+    if path.is_file():
+        return path
+    for pattern in patterns:
+        if files := walk(path, pattern):
+            return files[0]
+    raise BadRecord(path.name, None, "", f"the source holds no file {' or '.join(patterns)}")
+
+
+def published(path: Path, card: DatasetCard) -> Path:
+    """Return the file that the last source of a card publishes."""
+    return find(path, Path(unquote(urlsplit(card.sources[-1].url).path)).name)
+
+
+def read_json(path: Path, read: Read, *patterns: str) -> Rows:
+    """Read a JSON file that fits a pattern: a list of records, or an object of them by id."""
+    file = find(path, *patterns)
+    records = official.load_json(file)
+    return read_each(file, records.values() if isinstance(records, dict) else records, read)
+
+
+def read_table(file: Path, read: Read, **dialect: Any) -> Rows:
+    """Read a table with a header, in a dialect of Python's csv module."""
+    with file.open(encoding="utf-8", newline="") as stream:
+        yield from read_each(file, csv.DictReader(stream, **dialect), read)
+
+
+def read_each(file: Path, records: Iterable[Any], read: Read) -> Rows:
+    """Read each record with `read`; the error for one of another shape names file and number."""
+    for number, record in enumerate(records):
+        with expected_form(file.name, number):
+            yield from read(record)
+
+
+@contextlib.contextmanager
+def expected_form(file: str, record: int | None = None) -> Iterator[None]:
+    """Raise BadRecord for the errors of a converter whose input has another shape."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        problem = f"is not in the form expected of this source ({type(error).__name__}: {error})"
+        raise BadRecord(file, record, "", " ".join(problem.split())) from error
+
+
+def assemble(card: DatasetCard, rows: Iterable[RatedRow]) -> Dataset:
+    """Number the rows and return them as a fetched dataset."""
+    items: list[Item] = []
+    ratings: list[Rating] = []
+    raters: dict[Hashable, str] = {}
+    scores: dict[str, dict[str, float]] = {}
+    for number, row in enumerate(rows):
+        name = f"{card.name}_{number:05d}"
+        items.append(Item(
+            name,
+            tuple(Utterance(turn.speaker, text) for turn in row.context if (text := turn.text.strip())),
+            None if row.response is None else Utterance(SYSTEM, row.response.strip()),
+            tuple(Reference(text.strip()) for text in row.references if text.strip()),
+            tuple(text.strip() for text in row.facts if text.strip()),
+            row.system,
+        ))
+        for quality in card.qualities:
+            if (votes := row.votes.get(quality.name)) is not None:
+                values, known = (votes.values(), votes) if isinstance(votes, Mapping) else (votes, ())
+                names = tuple(raters.setdefault(rater, f"r{len(raters) + 1}") for rater in known)
+                ratings.append(Rating(name, quality.name, tuple(map(float, values)), names))
+        for metric, score in row.scores.items():
+            by_quality = {f"{name}|{quality}": value for quality, value in score.items()} if isinstance(
+                score, Mapping) else {name: score}
+            scores.setdefault(metric, {}).update(by_quality)
+    if not items:
+        raise BadRecord(card.name, None, "", "the files of the source hold no rows of this dataset")
+    return Dataset(card, tuple(items), tuple(ratings), "fetched", scores=scores)
