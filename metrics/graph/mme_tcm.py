@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from metrics.graph.grade.pairs import RECIPE, SMALL, Concepts, TopicMetric
+from metrics.graph.grade.metric import RECIPE, SMALL, Concepts, TopicMetric
 from metrics.metric import MetricCard
 from metrics.text.keywords import Tagger
 from metrics.training.examples import FIVE

