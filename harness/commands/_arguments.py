@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import itertools
 import math
 from collections.abc import Mapping
@@ -88,8 +89,8 @@ TYPES: dict[str, Any] = {"N": whole, "M": positive, "SECONDS": positive, "DIR": 
 COUNTED = ("limit", "sample", "steps", "raters")
 """Flags whose number is 1 or more."""
 CHOICES = {"statistic": (*STATISTIC_NAMES, "kendall-b"), "level": LEVEL_NAMES}
-RESULTS: dict[str, Any] = {"default": Path("results"), "help": "results of a run (default: ./results)"}
-"""Changes to --out in commands that read results."""
+RESULTS = "out: results of a run (default: ./results)"
+"""--out of commands that read results."""
 SEPARATED = ("metric", "with", "dataset")
 """Flags whose value may list several names, separated by commas."""
 MODELS = ("encoder", "lm", "vectors", "device", "precision", "batch-tokens", "offline")
@@ -98,22 +99,26 @@ WORKERS = ("executor", "address", "gpus", "timeout", "memory")
 
 
 def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None:
-    """Add shared flags by name, None if absent, or others as "NAME METAVAR: help"; `changes` replace parts of them."""
-    types, heads = get_type_hints(Settings), {head.partition(" ")[0]: head for head in FLAGS}
+    """Add flags; `changes` replace parts of their declarations.
+
+    A shared flag is given by its name, with the default of its setting; "NAME: help" replaces its help. Any other is
+    declared as "NAME METAVAR: help".
+    """
+    types, defaults = get_type_hints(Settings), {field.name: field.default for field in dataclasses.fields(Settings)}
+    heads = {head.partition(" ")[0]: head for head in FLAGS}
     for declared in names:
-        head, is_other, text = declared.partition(": ")
-        name, _, metavar = (head if is_other else heads[head]).partition(" ")
+        head, _, text = declared.partition(": ")
+        name, _, metavar = heads.get(head, head).partition(" ")
         field = f"{name}_" if name == "with" else name.replace("-", "_")
-        parts: dict[str, Any] = {"help": text, **_of_metavar(metavar, text, changes)} if is_other else {
-            "default": None, "help": FLAGS[heads[name]], **({"choices": CHOICES[name]} if name in CHOICES else {}),
-            **_of_type(types[field])}
-        if metavar:
-            parts["metavar"] = metavar
-        if name in COUNTED:
-            parts["type"] = counted
-        if name in SEPARATED and not is_other:
-            parts |= {"action": "extend", "type": separated}
-        parser.add_argument(f"--{name}", **{"dest": field, **parts, **changes})
+        parts: dict[str, Any] = {"dest": field, "help": text or FLAGS[heads[name]]}
+        if head in heads:
+            parts |= {"default": [] if defaults[field] == () else defaults[field], **_of_type(types[field])}
+            parts |= {"choices": CHOICES[name]} if name in CHOICES else {}
+            parts |= {"action": "extend", "type": separated} if name in SEPARATED else {}
+        else:
+            parts |= _of_metavar(metavar, text, changes)
+        parts |= {"type": counted} if name in COUNTED else {}
+        parser.add_argument(f"--{name}", **{**parts, **({"metavar": metavar} if metavar else {}), **changes})
 
 
 def separated(names: str) -> list[str]:

@@ -31,11 +31,9 @@ SHOWN = 4  # weights printed for each quality
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("composition", metavar="METRIC", help="composite: NAME or NAME[option=value,...]")
-    add(parser, "dataset", default=[],
-        help="dataset, repeatable (default: all imported or fetched development datasets)")
+    add(parser, "dataset: dataset, repeatable (default: all imported or fetched development datasets)")
     add(parser, "draw N: number of items to draw from each dataset, 0 for all (default: set by the composite)")
-    add(parser, "seed", default=0)
-    add(parser, "encoder", "lm", "device", "offline")
+    add(parser, "seed", "encoder", "lm", "device", "offline")
     add(parser, "scores DIR: results whose scores are reused and extended (default: ./results)",
         default=Path("results"))
     add(parser, "out FILE: file for the weights (default: in the home)")

@@ -35,8 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "column NAME: column of the metric (default: the first)")
     add(parser, "by: system: a mean for each system, and the systems that differ (default); all: one mean over all "
                 "items", default="system", choices=get_args(By))
-    add(parser, "columns", "scale", "quality", "ratings", "seed", *MODELS, "out")
-    add(parser, "json", help="print one JSON object per system and quality")
+    add(parser, "columns", "scale", "quality", "ratings", "seed", *MODELS, "out",
+        "json: print one JSON object per system and quality")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                              "that this metric names; `models` for all models "
                              "whose terms need no acceptance; ORG/REPO for trained weights on the hub")
     add(parser, "all: all missing public datasets and resources except ConceptNet; continues after a failure")
-    add(parser, "split", help="all missing public datasets of this split, such as recent")
+    add(parser, "split: all missing public datasets of this split, such as recent")
     add(parser, "corpora: fetch training corpora instead: those named, else all missing corpora that have a source")
     add(parser, "accept-licence MODEL: confirm that you have read and accept the terms of this model")
 

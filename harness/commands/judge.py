@@ -48,12 +48,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(card, "model NAME: the judge: a model behind an endpoint")
     card.add_argument("--url", help="address of the endpoint (default: the environment's)")
     add(card, "dataset", required=True)
-    add(card, "quality", default=[], help="quality to compare with (default: the prompt's)")
-    add(card, "data", default="auto")
-    add(card, "sample", default=100, help="at most N items, as whole contexts (default: 100)")
-    add(card, "seed", default=0)
-    add(card, "device", "offline", *LIMITS)
-    add(card, "out", default=Path("results"), help="folder of the card, studies/judges (default: ./results)")
+    add(card, "quality: quality to compare with (default: the prompt's)", "data")
+    add(card, "sample: at most N items, as whole contexts (default: 100)", default=100)
+    add(card, "seed", "device", "offline", *LIMITS,
+        "out: folder of the card, studies/judges (default: ./results)")
     view = actions.add_parser("view", help="write a local page with prompt, answers and score of every item")
     view.add_argument("results", type=Path, nargs="?", default=Path("results"), help="results of a run (default: "
                       "./results)")

@@ -33,10 +33,9 @@ EXTREMES = 3  # qualities shown with the best and with the worst ranks
 def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "with NAME: metric, as in `harness run --metric`; repeatable",
         default=None, dest="metric", required=True)
-    add(parser, "out", **RESULTS)
-    add(parser, "data", choices=("real", "sample"), help="kind of data (default: real if the run had any)")
-    add(parser, "split", "ratings", *MODELS)
-    add(parser, "json", help="print one JSON object per board")
+    add(parser, RESULTS)
+    add(parser, "data: kind of data (default: real if the run had any)", choices=("real", "sample"), default=None)
+    add(parser, "split", "ratings", *MODELS, "json: print one JSON object per board")
 
 
 def run(args: argparse.Namespace) -> int:

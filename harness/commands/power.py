@@ -27,10 +27,9 @@ from leaderboard.render.text import wrapped
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add(parser, "out", **RESULTS)
-    add(parser, "dataset", default=[], help="dataset of the run, or the path of its table; without, one line for each "
-                                            "quality of every dataset; repeatable")
-    add(parser, "quality", default=[])
+    add(parser, RESULTS)
+    add(parser, "dataset: dataset of the run, or the path of its table; without, one line for each quality of every "
+                "dataset; repeatable", "quality")
     add(parser, "between: columns: differences of correlations (default); systems: of mean ratings",
         default="columns", choices=get_args(Between))
     parser.add_argument("--pair", nargs="+", action="extend", type=separated, default=[], metavar="NAME",
@@ -39,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "contexts N: number of contexts; repeatable (default: a quarter to four times that of the data)")
     add(parser, "raters N: number of votes on an item, each by another rater; repeatable (default: a quarter to four "
                 "times that of the data)")
-    add(parser, "json", default=False, help="print one JSON object per target and number of contexts and raters")
+    add(parser, "json: print one JSON object per target and number of contexts and raters")
 
 
 def run(args: argparse.Namespace) -> int:

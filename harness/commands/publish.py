@@ -19,7 +19,7 @@ from leaderboard import site
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add(parser, "out", **RESULTS)
+    add(parser, RESULTS)
     add(parser, "site DIR: output folder (default: OUT/site)")
     add(parser, "against DIR: results of an earlier run: add a page of the correlations that changed, with the causes")
     add(parser, "bundle FILE: write all item scores to this .zip, for `harness run --reuse`; pages link it instead "

@@ -28,7 +28,7 @@ from leaderboard.render.text import summary, wrapped
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add(parser, "out", **RESULTS)
+    add(parser, RESULTS)
     form = parser.add_mutually_exclusive_group()
     add(form, "compare: test each pair of columns")
     form.add_argument("--clusters", nargs="?", const="every", choices=("every", "wmt"), metavar="RULE",
@@ -40,17 +40,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(form, "decide: whether each column may replace a rater, and how many ratings it is worth")
     form.add_argument("--latex", nargs="?", const="", metavar="BOARD",
                       help="print a board as a LaTeX table (default: the first)")
-    add(parser, "dataset", "quality", default=[], help="only this dataset or quality; repeatable")
-    add(parser, "metric", default=[], help="only this column, or the columns of this metric; with --compare: test it "
-                                           "instead of the best column; repeatable")
-    add(parser, "statistic", "level", action="store")
+    add(parser, "dataset", "quality", help="only this dataset or quality; repeatable")
+    add(parser, "metric: only this column, or the columns of this metric; with --compare: test it instead of the best "
+                "column; repeatable")
+    add(parser, "statistic", "level", action="store", default=None)
     add(parser, "test: test for --compare or --clusters (default: perm-both, which swaps ranks of whole contexts; "
                 "-scores: standardised scores; bootstrap for statistics other than spearman and pearson over items)",
         choices=TEST_NAMES)
-    add(parser, "draws", default=0, help="number of resamples of contexts for BCa intervals, which replace intervals "
-                                         "by formula, and of draws of perm-both and bootstrap (default for tests: "
-                                         "1000)")
-    add(parser, "json", default=False, help="print one JSON object per correlation, comparison or decision")
+    add(parser, "draws: number of resamples of contexts for BCa intervals, which replace intervals by formula, and of "
+                "draws of perm-both and bootstrap (default for tests: 1000)", default=0)
+    add(parser, "json: print one JSON object per correlation, comparison or decision")
 
 
 def run(args: argparse.Namespace) -> int:

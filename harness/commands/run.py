@@ -37,7 +37,8 @@ from metrics.metric import checkpoints
 def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "all", "metric", "with", "dataset", "columns", "scale", "quality", "split", "language", "data",
         "aggregate", "limit", "sample", "ratings", "seed", "draws", "permutations", "epsilon", "statistic", "level",
-        "examples", *MODELS, *LIMITS, *WORKERS, "store", "out", "dry-run", "rescore", "reuse", "json")
+        "examples", *MODELS, *LIMITS, *WORKERS, "store", "out", "dry-run", "rescore", "reuse", "json",
+        default=None)  # as a config file may set it
     add(parser, "config FILE: TOML file with a table [run]; flags take precedence")
 
 

@@ -33,15 +33,12 @@ REPEATED = {name: "from" if name == "folder" else name for name in (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="NAME", help=f"study: {', '.join(names())}")
-    add(parser, "metric", "dataset", "quality", default=[])
-    add(parser, "split")
-    add(parser, "data", default="auto")
-    add(parser, "seed", default=0)
-    add(parser, "draws", default=400, help="bootstrap resamples (default: 400)")
-    add(parser, "limit", help="only the first N items of each dataset, or N contexts")
+    add(parser, "metric", "dataset", "quality", "split", "data", "seed")
+    add(parser, "draws: bootstrap resamples (default: 400)", default=400)
+    add(parser, "limit: only the first N items of each dataset, or N contexts")
     add(parser, "from DIR: dailydialogpp: folder with dev.json and test.json (default: in the home)", dest="folder")
-    add(parser, "encoder", "lm", "vectors", "device", "offline")
-    add(parser, "out", default=Path("results"), help="folder of scores and studies (default: ./results)")
+    add(parser, "encoder", "lm", "vectors", "device", "offline",
+        "out: folder of scores and studies (default: ./results)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ from harness.results.rows import Results
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bundle", type=Path, metavar="BUNDLE", help="output file (.zip)")
-    add(parser, "out", **RESULTS)
+    add(parser, RESULTS)
     add(parser, "metric", help="metric to include, as named in the results; repeatable (default: all)")
     add(parser, "name TEXT: display name of the bundle (default: its metrics)")
 

@@ -24,9 +24,7 @@ from harness.errors import BadConfig
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    add(parser, "dataset", default=[],
-        help="dataset, repeatable (default: all imported or fetched, else the bundled sample)")
-    add(parser, "split")
+    add(parser, "dataset: dataset, repeatable (default: all imported or fetched, else the bundled sample)", "split")
     add(parser, "by: a row per item or per quality of each item (default: quality on development datasets)",
         choices=("item", "quality"))
     add(parser, "texts: write ids, contexts, responses, references and facts")

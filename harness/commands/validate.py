@@ -21,8 +21,7 @@ WIDTH = 110
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help=".csv or .tsv with dialogue_id and score")
-    add(parser, "dataset", default=[],
-        help="dataset that it should score; repeatable (default: those with any scored item)")
+    add(parser, "dataset: dataset that it should score; repeatable (default: those with any scored item)")
     add(parser, "column NAME: column of the scores (default: score)")
     add(parser, "json: print one JSON object with all problems")
 

@@ -31,17 +31,18 @@ SHOWN = 20
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS",
                         help="results of a run, which is repeated, or bundles (.zip) of `harness submit`")
-    add(parser, "ratings")
+    add(parser, "ratings", default=None)
     add(parser, "out DIR: results: folder for the scores, report and site of the repeated run (default: ./verified)",
         default=Path("verified"))
     add(parser, "from DIR: results: folder with files used by the run, such as metrics, models and dataset cards; "
                 "repeatable (default: the working folder)", dest="folders")
     add(parser, "with NAME: bundle: file, folder or model of a packed metric that is not installed; repeatable",
         dest="with_")
-    add(parser, "rescore: bundle: score again with installed metrics that have the same signature; auto: only "
-                "metrics without models (default)", default="auto", choices=("auto", "always", "never"))
+    parser.add_argument("--rescore", choices=("auto", "always", "never"), default="auto",
+                        help="bundle: score again with installed metrics that have the same signature; auto: only "
+                             "metrics without models (default)")
     add(parser, "markdown: print Markdown, for a pull request")
-    add(parser, *MODELS, *WORKERS)
+    add(parser, *MODELS, *WORKERS, default=None)
 
 
 def run(args: argparse.Namespace) -> int:
