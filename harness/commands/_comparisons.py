@@ -20,7 +20,6 @@ from harness.results.rows import Target as Target
 from harness.results.rows import fitted as fitted_on
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number
-from leaderboard.blocks.tables import Kind
 from leaderboard.render.text import shortened, wrapped
 
 ALPHA = 0.05
@@ -69,17 +68,16 @@ class Selection:
                 correlations.setdefault((row.dataset, row.quality), []).append(row)
         return {target: sorted(rows, key=lambda row: (-row.value, row.column)) for target, rows in correlations.items()}
 
-    def table(self, target: Target, caption: str, heads: dict[str, Kind], rows: Iterable[Sequence[str]]) -> str:
+    def table(self, target: Target, caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         entry = self.entry(target)
         title = f"{target[0]}, {target[1]}: {self.statistic.capitalize()}{caption}"
-        return table(title, heads.items(), DATA["own" if entry.split == "own" else entry.kind], rows)
+        return table(title, heads, DATA["own" if entry.split == "own" else entry.kind], rows)
 
 
 def valued(chosen: Selection) -> Iterator[str]:
     for target, rows in chosen.correlations().items():
         epsilon = ["ε"] if any(math.isfinite(row.epsilon) for row in rows) else []
-        heads = _numbers("value", "95 % interval", "p", "n", *epsilon)
-        yield chosen.table(target, "", {"Metric": "stub", **heads}, [
+        yield chosen.table(target, "", ("Metric", "value", "95 % interval", "p", "n", *epsilon), [
             (row.column, number(row.value), _interval(row), _p(row.p), str(row.n), *(
                 f"{row.epsilon:.3g}" for _ in epsilon)) for row in rows])
     missing = {(row.dataset, row.quality, row.note) for row in chosen.results.correlations
@@ -154,12 +152,11 @@ def by_wmt25(chosen: Selection) -> Iterator[tuple[str, str]]:
         cells = [(str(clusters[row] or ""), shown[row], *(number(column[row]) for column in values.values()))
                  for row in (*ranked, size, size + 1)]
         datasets = {dataset for dataset, _ in chosen.targets if chosen.entry((dataset, "")).split == split}
-        heads: dict[str, Kind] = {"Cluster": "rank", "Metric": "stub",
-                                  **_numbers("mean", "soft pairwise accuracy", "pairwise accuracy with ties")}
+        heads = ("Cluster", "Metric", "mean", "soft pairwise accuracy", "pairwise accuracy with ties")
         left_out = f"{size - len(ranked)} columns lack a value on a task. " if len(ranked) < size else ""
         title = (f"{split}, WMT25's rule: {plural(len(tasks), 'task')} on {plural(len(datasets), 'dataset')}. "
                  f"{left_out}Clusters by PERM-BOTH over contexts ({chosen.draws or DRAWS} draws), one-sided, 5 %")
-        yield table(title, heads.items(), DATA["own" if split == "own" else origin], cells), "".join(json.dumps(filled({
+        yield table(title, heads, DATA["own" if split == "own" else origin], cells), "".join(json.dumps(filled({
             "split": split, "origin": origin, "rule": "wmt25", "tasks": len(tasks), "cluster": cluster or None,
             "metric": metric, "column": column, **{kind: float(column_[row]) for kind, column_ in values.items()},
         }), ensure_ascii=False) + "\n" for row, ((metric, column), cluster) in enumerate(zip(
@@ -177,10 +174,9 @@ def compared(chosen: Selection) -> Iterator[str]:
         cells = [(row.better, row.worse, str(row.n), number(row.delta), number(row.value),
                   *map(_p, (row.p, row.holm, row.bh)), "yes" if row.bh < ALPHA else "no")
                  for row in sorted(rows, key=lambda row: (row.p, -abs(row.value), row.better, row.worse))]
-        numbers = _numbers("n", "difference", "t", "p", "Holm", "BH")
         if cells:
-            yield (chosen.table(target, f", {_test(chosen)}, two-sided", {
-                "Better": "stub", "Worse": "text", **numbers, "established": "text"}, cells)
+            yield (chosen.table(target, f", {_test(chosen)}, two-sided", (
+                "Better", "Worse", "n", "difference", "t", "p", "Holm", "BH", "established"), cells)
                    + _warning(chosen, target) + _limit(chosen, comparisons))
 
 
@@ -204,15 +200,10 @@ def clustered(chosen: Selection) -> Iterator[str]:
                   number(row.corrected), shortened(letters)) for index, (row, letters) in enumerate(
             zip(rows, significance.letters(values, wins), strict=True))]
         adjusted = "one-sided" if chosen.rule == "wmt" else "Benjamini-Hochberg"
-        numbers = _numbers("value", "95 % interval", "n", "corrected")
-        yield (chosen.table(target, f", clusters by {_test(chosen)}, {adjusted}, 5 %. {_people(chosen, target)}", {
-            "Cluster": "rank", "Metric": "stub", **numbers, "Group": "text"}, cells)
+        yield (chosen.table(target, f", clusters by {_test(chosen)}, {adjusted}, 5 %. {_people(chosen, target)}", (
+            "Cluster", "Metric", "value", "95 % interval", "n", "corrected", "Group"), cells)
                + "Columns that share a letter of their groups are not significantly different.\n"
                + _warning(chosen, target))
-
-
-def _numbers(*names: str) -> dict[str, Kind]:
-    return dict.fromkeys(names, "number")
 
 
 def _warning(chosen: Selection, target: Target) -> str:

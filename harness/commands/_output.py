@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -12,20 +13,25 @@ from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig
 from harness.results import exhibits, files
 from harness.results.rows import Correlation, Results
-from leaderboard.blocks.tables import Cell, Heading, Kind, Table
+from leaderboard.blocks.tables import Heading, Table
 from leaderboard.render import text
 
 LISTING = ".published.json"
 """The files of a published site; those that the next site lacks are deleted."""
 
+WORD = re.compile(r"[^\W\de_]")
+"""A letter other than the e of an exponent."""
 DATA = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements",
         "own": "your own datasets"}
 
 
-def table(caption: str, heads: Iterable[tuple[str, Kind]], data: str, rows: Iterable[Sequence[str]]) -> str:
-    """Format a table for the terminal from the headings and kinds of its columns."""
-    return text.text(Table.of("", caption, (Heading(name, kind) for name, kind in heads),
-                              (tuple(map(Cell, row)) for row in rows), data))
+def table(caption: str, heads: Sequence[str], data: str, rows: Iterable[Sequence[str]]) -> str:
+    """Format a table for the terminal: columns without words to the right, the first with words as names of rows."""
+    listed = list(rows)
+    worded = [any(WORD.search(row[position].replace(" to ", "")) for row in listed) for position in range(len(heads))]
+    headings = (Heading(head, "number" if not worded[position] else "words" if any(worded[:position]) else "stub")
+                for position, head in enumerate(heads))
+    return text.text(Table.of("", caption, headings, listed, data))
 
 
 def print_correlations(report: Results, wanted: Callable[[Correlation], bool] = lambda row: True) -> None:

@@ -35,14 +35,12 @@ from harness.errors import BadConfig
 from harness.results.rows import Grid, Results
 from harness.run.correlate import shown_by
 from leaderboard import site
-from leaderboard.blocks.tables import Kind
 
 ROWS, COLUMNS = 40, 7
 """Printed rows and columns of a table."""
 
 WIDTH = 100
-TERMINAL: dict[str, Kind] = {"team": "stub", "rank": "rank", "value": "number", "95 % of the rank": "text",
-                             "letters": "text", "cluster": "number"}
+TERMINAL = {"team", "rank", "value", "95 % of the rank", "letters", "cluster"}
 """Columns of the official table that fit in a terminal."""
 
 
@@ -257,8 +255,7 @@ def _publish(report: Results, folder: Path, phase: str, title: str) -> None:
 def _print(grid: Grid) -> None:
     """Print the rows of a table, and the columns of an official one, that fit in a terminal."""
     kept = [index for index, name in enumerate(grid.head) if grid.name != "official" or name in TERMINAL][:COLUMNS]
-    heads: list[tuple[str, Kind]] = [(grid.head[index], TERMINAL.get(grid.head[index], "words" if index else "stub"))
-                                     for index in kept]
-    print(table(grid.caption, heads, grid.data, [[row[index] for index in kept] for row in grid.rows[:ROWS]]))
+    head, *rows = ([row[index] for index in kept] for row in (grid.head, *grid.rows[:ROWS]))
+    print(table(grid.caption, head, grid.data, rows))
     more = f"; {len(grid.rows) - ROWS} more rows" if len(grid.rows) > ROWS else ""
     print(f"all columns: {grid.name.replace(' ', '-').casefold()}.csv{more}")

@@ -21,13 +21,10 @@ from harness.results import files
 from harness.run.prepare import prepare
 from harness.run.settings import settings
 from harness.run.system_means import ALL, By, SystemMean, system_means
-from leaderboard.blocks.tables import Kind
 from leaderboard.render.templates import BANNER
 from leaderboard.render.text import wrapped
 
-HEADS: tuple[tuple[str, Kind], ...] = (
-    ("system", "stub"), ("items", "number"), ("rated", "number"), ("mean", "number"), ("95 %", "text"),
-    ("ratings alone", "number"), ("95 %", "text"))
+HEADS = ("system", "items", "rated", "mean", "95 %", "ratings alone", "95 %")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

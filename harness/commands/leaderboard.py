@@ -88,8 +88,7 @@ def _shown(board: Around) -> str:
     caption = (f"{board.column} would rank {rank} of {board.ranked} on the board {board.split}: "
                f"Spearman by the rule {board.rule}, on {on}")
     data = DATA["own" if board.split.startswith("own") else board.origin]
-    shown = table(caption, (("Rank", "rank"), ("Metric", "stub"), ("value", "number"), ("better in", "number"),
-                            ("worse in", "number")), data, rows)
+    shown = table(caption, ("Rank", "Metric", "value", "better in", "worse in"), data, rows)
     meaning = wrapped(f"Better in, worse in: targets (qualities of datasets, {board.cells} in all) on which "
                       f"{board.column} has a significantly higher or lower correlation than that row, by PERM-BOTH on "
                       "ranks, by contexts, 5 %, adjusted by Benjamini and Hochberg over all pairs of columns.")

@@ -22,7 +22,6 @@ from harness.results import files
 from harness.results.pooled import Pool
 from harness.results.power import Between, Power, power
 from harness.statistics.power import MOST
-from leaderboard.blocks.tables import Kind
 from leaderboard.render.text import wrapped
 
 
@@ -76,7 +75,7 @@ def _lines(rows: Sequence[Power], pair: Sequence[str]) -> Iterator[str]:
     known = {count: {row.contexts: row for row in group} for count, group in groups.items()
              if math.isfinite(group[0].detectable)}
     known = dict(sorted(known.items()))
-    heads: list[tuple[str, Kind]] = [("contexts", "number"), *((_raters(count), "number") for count in known)]
+    heads = ("contexts", *map(_raters, known))
     yield table(f"Difference that {'this' if pair else 'a typical'} pair shows with 80 % power, {first.quality} on "
                 f"{first.dataset}", heads, "", (
         (str(count), *(_difference(cells[count]) for cells in known.values()))

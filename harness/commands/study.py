@@ -21,7 +21,6 @@ from harness.run.plan import Selection
 from harness.run.prepare import choice
 from harness.run.settings import command_line, expanded, settings
 from harness.studies import Findings, StudyRequest, files, load, names
-from leaderboard.blocks.tables import Kind
 from leaderboard.render.text import width
 
 CHOOSING = ("metric", "dataset", "quality", "split", "folder")
@@ -88,8 +87,6 @@ def command(args: argparse.Namespace) -> str:
 
 def _print(findings: Findings) -> None:
     for grid in findings.tables:
-        heads: list[tuple[str, Kind]] = [(name, "number" if column else "stub")
-                                         for column, name in enumerate(grid.head)]
-        print(table(grid.caption, heads, grid.data, grid.rows))
+        print(table(grid.caption, grid.head, grid.data, grid.rows))
     for remark in findings.remarks:
         print(textwrap.fill(remark, width(), break_on_hyphens=False))
