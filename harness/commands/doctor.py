@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib.metadata
-import importlib.util
 import os
 import platform
 from collections.abc import Iterator
@@ -33,15 +32,14 @@ def configure(_parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    for title, lines in (("environment", _environment()), ("home", _home(args.home)), ("data", _data(args.home)),
-                         ("metrics", _metrics(args.home))):
+    for title, part in (("environment", _environment), ("home", _home), ("data", _data), ("metrics", _metrics)):
         print(title)
-        for line in lines:
+        for line in part(args.home):
             print(f"  {line}", flush=True)
     return 0
 
 
-def _environment() -> Iterator[str]:
+def _environment(home: Path) -> Iterator[str]:
     here = Path(harness.__file__).resolve().parent.parent
     yield f"harness {harness.__version__} in {here}, Python {platform.python_version()}, {platform.platform()}"
     for other in importlib.metadata.distributions(name="dialogue-harness"):
@@ -52,18 +50,8 @@ def _environment() -> Iterator[str]:
     yield ", ".join(f"{name} {version}" for name, version in versions.items())
     if missing := [name for name in PACKAGES if name not in versions]:
         yield f"not installed: {', '.join(missing)} (not needed by lexical metrics, statistics and pages)"
-    yield f"device: {_device()}"
-
-
-def _device() -> str:
-    if importlib.util.find_spec("torch") is None:
-        return "cpu (torch is not installed; install the extra [neural])"
-    import torch
-
-    if torch.cuda.is_available():
-        return ", ".join(f"cuda:{number} {torch.cuda.get_device_name(number)}"
-                         for number in range(torch.cuda.device_count()))
-    return "mps" if torch.backends.mps.is_available() else f"cpu, {torch.get_num_threads()} threads"
+    torch = "" if "torch" in versions else " (torch is not installed; install the extra [neural])"
+    yield f"device: {Models(home).machine}{torch}"
 
 
 def _home(home: Path) -> Iterator[str]:

@@ -52,26 +52,25 @@ def run(args: argparse.Namespace) -> int:
     affecting = {field.name: getattr(requested, field.name) for field in dataclasses.fields(requested)
                  if field.name not in UNSAID - {"store"}}
     state = unchanged.inputs(plan, work, affecting, requested.out)
-    if not requested.rescore and (text := unchanged.printed(requested.out, state)) is not None:
+    repeated = not requested.rescore and unchanged.holds(requested.out, state)
+    if repeated:
+        results = files.read(requested.out)
         if work.executor:
             work.executor.close()
-        if requested.json:
-            print_correlations(files.read(requested.out))
-        else:
-            print(f"{text}\n{_page(requested)}\nnothing has changed since these results were written")
-        return 0
-    print(*_notes(plan, work, requested), sep="", end="", file=sys.stderr)
-    results = carry_out(plan, work, requested)
-    board = f"{summary(results)}\n"
+    else:
+        print(*_notes(plan, work, requested), sep="", end="", file=sys.stderr)
+        results = carry_out(plan, work, requested)
     if requested.json:
         print_correlations(results)
     else:
-        print(board + _counts(results, work.progress.scored))
+        print(f"{summary(results)}\n{_counts(results, work.progress.scored)}")
         if results.correlations or results.failures:
-            print(_page(requested))
+            print(_page(requested) + "\nnothing has changed since these results were written" * repeated)
+    if repeated:
+        return 0
     work.progress.terminal.line(work.progress.summary())
     if results.correlations and not (results.failures or work.progress.lacking):
-        unchanged.note(requested.out, state, board + _counts(results, 0))
+        unchanged.note(requested.out, state)
     if not results.correlations and not results.failures:
         print("nothing was scored: every pair was skipped for the reasons above; no results were written",
               file=sys.stderr)

@@ -1,6 +1,6 @@
 """Skip a run whose inputs and outputs have not changed since its results were written.
 
-    OUT/state.json    the digest of all inputs, the digest of every file written, and the printed text
+    OUT/state.json    the digest of all inputs, and the digest of every file written
 
 Inputs are the code with its data, the datasets, the signatures of the metrics, the options, the environment and the
 studies shown on the pages. File contents are compared, not modification times, so edited results are recomputed.
@@ -49,19 +49,18 @@ def inputs(plan: Plan, work: Workspace, options: Mapping[str, Any], out: Path) -
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def printed(out: Path, state: str) -> str | None:
-    """Return the text printed by the run that made these results; None if inputs or outputs differ."""
+def holds(out: Path, state: str) -> bool:
+    """Return True if the results in a folder are those of the same inputs, and no file has changed."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         recorded = json.loads((out / FILE).read_bytes())
         outputs = _digests(out, *OUTPUTS)  # other runs may have added files to the same store
-        if recorded["inputs"] == state and recorded["outputs"].items() <= outputs.items():
-            return str(recorded["printed"])
-    return None
+        return bool(recorded["inputs"] == state and recorded["outputs"].items() <= outputs.items())
+    return False
 
 
-def note(out: Path, state: str, text: str) -> None:
-    """Record inputs, outputs and printed text of the results in a folder."""
-    content = {"inputs": state, "outputs": _digests(out, *OUTPUTS), "printed": text}
+def note(out: Path, state: str) -> None:
+    """Record inputs and outputs of the results in a folder."""
+    content = {"inputs": state, "outputs": _digests(out, *OUTPUTS)}
     write_atomically(out / FILE, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
 
 
