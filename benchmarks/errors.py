@@ -88,11 +88,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def meant(name: str, known: Iterable[str], cutoff: float = 0.5) -> str:
-    """Suggest the most similar name, else the only one that begins with or else contains the text; "" if none."""
+    """Suggest the only name that begins with or else contains the text, else the most similar one; "" if none."""
     text, names = name.casefold(), {candidate.casefold(): candidate for candidate in known}
-    close = difflib.get_close_matches(text, names, n=1, cutoff=cutoff)
-    for matches in ([other for other in names if other.startswith(text)], [other for other in names if text in other]):
-        close = close or (matches if text and len(matches) == 1 else [])
+    begun, holding = [other for other in names if other.startswith(text)], [other for other in names if text in other]
+    unique = next((matches for matches in (begun, holding) if text and len(matches) == 1), [])
+    close = unique or difflib.get_close_matches(text, names, n=1, cutoff=cutoff)
     return f"did you mean {names[close[0]]!r}?" if close else ""
 
 

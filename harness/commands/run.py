@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import math
 import sys
 from collections.abc import Iterator
 
@@ -108,6 +109,7 @@ def _first_board(plan: Plan, work: Workspace, requested: Settings) -> None:
     draws = dataclasses.replace(plan.draws, ranks=0, quick=True)
     in_process = open_workspace(plan, work.home, requested.out, choice=choice(requested),
                                 requested=dataclasses.replace(requested, executor="local"))
+    in_process.progress.others = math.inf
     results = run_plan(dataclasses.replace(plan, chosen=quick, draws=draws, examples=0), in_process)
     if not results.correlations:
         return

@@ -70,7 +70,7 @@ class RunProgress:
     waiting      seconds of each waiting part in an earlier run; 0 if unknown
     measured     seconds of scored parts and the characters of reply in them, per metric
     sizes        characters of reply per item of each dataset, without the dialogues `seen` in an earlier dataset
-    others       expected seconds of all stages but scoring; NaN if unknown
+    others       expected seconds of all stages but scoring; NaN if unknown, infinite if no time left is to be said
     running      the part that this process is scoring, and its start
     lacking      pairs of metric and dataset that turned out to lack a resource
     position     index of the dataset, such as " (2 of 5)"
@@ -175,7 +175,7 @@ class RunProgress:
         left, (stage, _, start) = self._scoring_left(), self._stage
         spent = sum(seconds for name, seconds in self.stages.items() if name != SCORING)
         spent += time.monotonic() - start if stage != SCORING else 0.0
-        known = math.isfinite(self.others)
+        known = not math.isnan(self.others)
         left += max(0.0, self.others - spent) if known else 0.0
         if not 0 < left < math.inf:
             return ""
