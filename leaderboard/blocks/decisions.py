@@ -36,21 +36,19 @@ def decision_table(index: Index, shown: Sequence[Decision], data: str) -> Table:
     headings = ("Dataset", Heading("Quality", "words"), Heading("Metric", "words"),
                 *numeric("Spearman", "Worth", "95 %", "ρ", "Rater", "Constant"), Heading("Replaces", "words"),
                 Heading("First", "words"))
-    return Table.of("decisions-table", f"Replacing raters (ε = {shown[0].epsilon:g}) and saving ratings",
-                    headings, (_cells(index, row) for row in shown),
-                    marked(data, any(index.is_fitted((row.metric, row.column), row.dataset) for row in shown)))
-
-
-def _cells(index: Index, row: Decision) -> tuple[object, ...]:
-    target, column = (row.dataset, row.quality), (row.metric, row.column)
-    correlation, name = index.correlation(target, column), column_cell(index, column)
-    verdict = "yes" if row.replaces else "as constant" if row.passes else "no" if math.isfinite(row.rho) else ""
-    interval = f"{row.worth_low:.2f}–{row.worth_high:.2f}" if math.isfinite(row.worth) else ""
-    return (*target, fitted_cell(name) if index.is_fitted(column, row.dataset) else name,
-            correlation.value if correlation else math.nan, number(row.worth, 2) if interval else math.nan, interval,
-            row.rho, row.rater_rho, row.constant_rho,
-            Cell(verdict, title=f"winning rate {row.winning_rate:.2f}" if verdict else row.note),
-            "yes" if row.tied_first else "")
+    rows = []
+    for row in shown:
+        target, column = (row.dataset, row.quality), (row.metric, row.column)
+        correlation, name = index.correlation(target, column), column_cell(index, column)
+        verdict = "yes" if row.replaces else "as constant" if row.passes else "no" if math.isfinite(row.rho) else ""
+        interval = f"{row.worth_low:.2f}–{row.worth_high:.2f}" if math.isfinite(row.worth) else ""
+        rows.append((*target, fitted_cell(name) if index.is_fitted(column, row.dataset) else name,
+                     correlation.value if correlation else math.nan,
+                     number(row.worth, 2) if interval else math.nan, interval, row.rho, row.rater_rho, row.constant_rho,
+                     Cell(verdict, title=f"winning rate {row.winning_rate:.2f}" if verdict else row.note),
+                     "yes" if row.tied_first else ""))
+    return Table.of("decisions-table", f"Replacing raters (ε = {shown[0].epsilon:g}) and saving ratings", headings,
+                    rows, marked(data, any(index.is_fitted((row.metric, row.column), row.dataset) for row in shown)))
 
 
 def limits(shown: Iterable[Decision]) -> Iterator[str]:

@@ -26,23 +26,22 @@ LONG = 60
 
 
 def build(results: Results) -> tuple[Page, ...]:
-    index = make_index(results)
-    challenges = [Page("challenge.html", exhibit.title, "Challenge", sections(exhibit, index), exhibit.lead, order=5)
-                  for exhibit in results.exhibits if exhibit.kind == "challenge"]
-    studies = sorted((_without_sample(exhibit, results) for exhibit in results.exhibits if exhibit.kind == "study"),
-                     key=lambda exhibit: exhibit.name)
-    return (*challenges[:1],
-            *(Page(path=f"study/{slug(exhibit.name)}.html", title=exhibit.title or exhibit.name, label=exhibit.name,
-                   lead=exhibit.lead, detail=exhibit.title, sections=sections(exhibit, index), group="Studies", order=6,
-                   markdown=False) for exhibit in studies if exhibit.grids))
-
-
-def _without_sample(exhibit: Exhibit, results: Results) -> Exhibit:
-    """Drop tables on the sample if there is real data, and with them the heat maps, which cover all tables."""
-    if all(entry.kind == "sample" for entry in results.datasets):
-        return exhibit
-    grids = tuple(grid for grid in exhibit.grids if not _is_on_sample(grid))
-    return exhibit if len(grids) == len(exhibit.grids) else replace(exhibit, grids=grids, maps=())
+    index, pages = make_index(results), list[Page]()
+    real = any(entry.kind != "sample" for entry in results.datasets)
+    for exhibit in sorted(results.exhibits, key=lambda exhibit: (exhibit.kind != "challenge", exhibit.name)):
+        if exhibit.kind == "challenge":
+            pages.append(Page("challenge.html", exhibit.title, "Challenge", sections(exhibit, index), exhibit.lead,
+                              order=5))
+            continue
+        grids = tuple(grid for grid in exhibit.grids
+                      if not real or REAL.search(grid.data) or not SAMPLE.search(grid.data))
+        if len(grids) < len(exhibit.grids):
+            exhibit = replace(exhibit, grids=grids, maps=())  # the heat maps cover all tables
+        if grids:
+            pages.append(Page(
+                f"study/{slug(exhibit.name)}.html", exhibit.title or exhibit.name, exhibit.name,
+                sections(exhibit, index), exhibit.lead, exhibit.title, group="Studies", order=6, markdown=False))
+    return tuple(pages)
 
 
 def sections(exhibit: Exhibit, index: Index) -> tuple[Section, ...]:
@@ -53,16 +52,10 @@ def sections(exhibit: Exhibit, index: Index) -> tuple[Section, ...]:
     described = " ".join(map_.told for map_ in exhibit.maps)
     pictures = (Picture(heat_maps.drawn(exhibit.title, exhibit.maps), described),) if exhibit.maps else ()
     command = (Prose(exhibit.command, code=True),) if exhibit.command else ()
-    return tuple(section for section in (
-        *tables[:official],
-        Section("pictures", "How similar the submissions are" if official else "At a glance", pictures),
-        *tables[official:], Section("remarks", "Notes", tuple(map(Prose, exhibit.remarks))),
-        Section("repeat", "How to reproduce it", command)) if section.blocks)
-
-
-def _is_on_sample(grid: Grid) -> bool:
-    """Tell from the description of a table's data whether it is the bundled sample."""
-    return bool(SAMPLE.search(grid.data) and not REAL.search(grid.data))
+    return (*tables[:official],
+            Section("pictures", "How similar the submissions are" if official else "At a glance", pictures),
+            *tables[official:], Section("remarks", "Notes", tuple(map(Prose, exhibit.remarks))),
+            Section("repeat", "How to reproduce it", command))
 
 
 def _picture(grid: Grid, index: Index) -> Iterator[Dots]:

@@ -49,15 +49,13 @@ def _page(part: Part, choices: tuple[Cell, ...]) -> Page:
 
 def _choice(part: Part) -> Cell:
     """Link an era, with its answer in a few words."""
-    first = default(questions(part.results))
-    answer = answers(part.results).get((first.name, PLAIN)) if first else None
-    if first is None or answer is None:
+    index, first = make_index(part.results), default(questions(part.results))
+    if first is None or (answer := answers(part.results).get((first.name, PLAIN))) is None:
         return Cell(part.era.title, link=part.path)
-    index = make_index(part.results)
-    verdict, label = sentences.verdict(index, first, answer.best), index.labels[answer.best]
-    short = f"{label}, {number(first.ranked[answer.best].value, 2)}"
-    return Cell(part.era.title, link=part.path, small={
-        sentences.NONE: sentences.NO_METRIC, sentences.BEATEN: f"{sentences.BEATEN} {label}"}.get(verdict, short))
+    label = index.labels[answer.best]
+    short = {sentences.NONE: sentences.NO_METRIC, sentences.BEATEN: f"{sentences.BEATEN} {label}",
+             "": f"{label}, {number(first.ranked[answer.best].value, 2)}"}
+    return Cell(part.era.title, link=part.path, small=short[sentences.verdict(index, first, answer.best)])
 
 
 def _answer(index: Index, first: Question) -> Ask:

@@ -6,12 +6,12 @@ from dataclasses import replace
 from harness.results.decision_rows import Decision
 from harness.results.rows import Results
 from leaderboard.blocks.decisions import ROWS
-from leaderboard.blocks.tables import Picture
+from leaderboard.blocks.tables import Dots, Picture
 from leaderboard.model.index import make_index
 from leaderboard.model.questions import PLAIN, answers, default, questions
 from leaderboard.model.sentences import evidence
 from leaderboard.pages import dataset
-from tests.leaderboard.conftest import CELLS, table
+from tests.leaderboard.conftest import CELLS, SCRIPT, table
 from tests.suite_run import SuiteRun
 
 
@@ -55,3 +55,11 @@ def test_dataset_page_draws_its_power_by_contexts(suite_run: SuiteRun) -> None:
     (picture,) = (block for section in page.sections for block in section.blocks
                   if isinstance(block, Picture) and "80 % power" in block.text)
     assert picture.svg.count('class="strokes"') > 1
+
+
+def test_equal_columns_of_the_picture_are_in_order_of_their_names(results: Results) -> None:
+    rows = tuple(replace(row, value=0.25) for row in results.correlations)
+    page = next(page for page in dataset.build(replace(results, correlations=rows)) if page.label == "fed-dial")
+    (picture,) = page.sections[0].blocks
+    assert isinstance(picture, Dots)
+    assert [line.name.text for line in picture.lines] == [f"{SCRIPT} / x|y", "bleu1", "length"]
