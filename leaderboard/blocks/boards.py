@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from harness.results.item_scores import slug
-from harness.results.rows import DatasetEntry, QualityEntry, RankingRow
+from harness.results.rows import DatasetEntry, RankingRow
 from harness.statistics import statistic_title
 from harness.statistics.rank_intervals import rank
 from leaderboard.blocks import cells
@@ -124,7 +124,7 @@ def dataset_board(index: Index, entry: DatasetEntry, statistic: str) -> Table:
         best = cells.leaders(row.value for column, row in rows.items() if column not in fitted)
         shown = {column: cells.correlation_cell(row, best) for column, row in rows.items()}
         shown |= {column: cells.fitted_cell(cell) for column, cell in shown.items() if column in fitted}
-        shown |= {column: cells.missing(_why_missing(index, entry, quality, column, statistic))
+        shown |= {column: cells.missing(index.why((entry.name, quality.name), column, statistic))
                   for column in columns if column not in rows}
         sizes = sorted({row.n for row in rows.values()})
         small = f"n = {sizes[0]}" + (f"–{sizes[-1]}" if len(sizes) > 1 else "") if sizes else ""
@@ -139,10 +139,10 @@ def _dataset_ranking(index: Index, entry: DatasetEntry, statistic: str, columns:
     rated = {column: [math.nan] if index.is_fitted(column, entry.name) else _rated(index, entry, column, statistic)
              for column in columns}
     means = {column: _mean(values) for column, values in rated.items()}
-    ranks, targets = rank(means), sum(quality.rated > 0 for quality in entry.qualities)
+    targets = sum(quality.rated > 0 for quality in entry.qualities)
     return Board(entry.name, statistic, {"test": {column: RankingRow(
-        entry.name, entry.kind, "test", statistic, *column, means[column], ranks[column].rank,
-        sum(map(math.isfinite, values)), targets) for column, values in rated.items()}})
+        entry.name, entry.kind, "test", statistic, *column, means[column], ranked.rank,
+        sum(map(math.isfinite, rated[column])), targets) for column, ranked in rank(means).items()}})
 
 
 def averages(board: Board) -> list[ExtraColumn]:
@@ -215,9 +215,3 @@ def _why_no_mean(index: Index, question: Question, column: Column) -> str:
     more = f"; {len(targets) - 1} more missing" if targets[1:] else ""
     return f"no value on {', '.join(targets[0])}: {why}{more}"
 
-
-def _why_missing(index: Index, entry: DatasetEntry, quality: QualityEntry, column: Column, statistic: str) -> str:
-    target = (entry.name, quality.name)
-    if not quality.rated and index.correlation(target, column, statistic) is None:
-        return "nobody rated this quality"
-    return index.why(target, column, statistic)

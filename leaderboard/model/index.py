@@ -59,6 +59,8 @@ class Index:
         self.decisions = {(row.dataset, row.quality, row.metric, row.column): row for row in results.decisions}
         self.warnings = {(entry.name, quality.name): quality.warning for entry in self.datasets
                          for quality in entry.qualities if quality.warning}
+        self.unrated = {(entry.name, quality.name) for entry in self.datasets for quality in entry.qualities
+                        if not quality.rated}
         self.fitted = fitted(results.metrics, results.datasets)
         self.firmness: dict[tuple[str, str, str], list[Firmness]] = defaultdict(list)  # by board, rule, among
         for firmness in results.firmness:
@@ -94,6 +96,8 @@ class Index:
         row = self.correlation(target, column, statistic)
         if row is not None:
             return row.note or "no value, and no reason given"
+        if target in self.unrated:
+            return "nobody rated this quality"
         problems = self._problems.get((target[0], column[0]))
         return "; ".join(sorted(problems)) if problems else "not scored in this run"
 

@@ -96,7 +96,8 @@ const Tables = (() => {
   /* Put a field above a long table that hides the rows without the typed text. */
   function addFilter(table) {
     const rows = [...table.querySelectorAll("tbody tr:not(.group)")];
-    if (rows.length <= LONG || table.matches(".ranked")) return;
+    const fits = rows.length <= LONG && table.offsetHeight <= innerHeight;
+    if (fits || table.matches(".ranked")) return;
     const input = make("input", { type: "search", autocomplete: "off" });
     const count = make("span", { className: "count", role: "status" });
     input.addEventListener("input", () => {
