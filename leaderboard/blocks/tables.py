@@ -83,7 +83,7 @@ class Table:
     @classmethod
     def of(cls, anchor: str, caption: str, headings: Iterable[object], rows: Iterable[Iterable[object]], data: str = "",
            folded: str = "") -> Table:
-        """Make a table with a single group of rows; of a heading that is a text, the values tell the kind."""
+        """Make a table with a single group of rows; values determine the kind of a heading that is only a text."""
         listed = [tuple(row) for row in rows]
         shown = (heading if isinstance(heading, Heading) else Heading(
             str(heading), "stub" if column == 0 else "number" if any(

@@ -129,7 +129,7 @@ def _question(index: Index, question: asking.Question, columns: Sequence[Column]
         "marks": {**{name: [round(row.value, 4), round(reach(row), 4)] if row else None
                      for name, row in controls.items()},
                   **{name: [round(value, 4), 0.0] if math.isfinite(value) else None
-                     for name, value in (("rater", question.one_rater), ("limit", question.limit))}}}
+                     for name, value in (("rater", question.one_rater[0]), ("limit", question.limit[0]))}}}
 
 
 def _size_key(size: float) -> str:

@@ -42,18 +42,16 @@ class Question(Board):
     """A board by Spearman with the targets averaged on it; `dimension` is "" for all qualities.
 
     `systems` names the rated systems, "" for the sample and challenges. `one_rater` is the correlation of one rater
-    with the mean of the others, averaged like the board; `limit` is the limit from rater noise. Both are known on
-    `one_rater_on` and `limit_on` datasets.
+    with the mean of the others, averaged like the board; `limit` is the limit from rater noise. Both are with the
+    number of datasets on which they are known.
     """
 
     dimension: str
     title: str
     systems: str
     targets: tuple[Target, ...]
-    one_rater: float
-    limit: float
-    one_rater_on: int
-    limit_on: int
+    one_rater: tuple[float, int]
+    limit: tuple[float, int]
 
     @property
     def datasets(self) -> int:
@@ -162,10 +160,9 @@ def _question(index: Index, board: Board) -> Question:
     part = ", datasets with references" if need == "references" else f", in {need}" if need else ""
     title = (dimension or ALL) + part + SPLITS.get(index.split(split), f", {index.split(split)}")
     unnamed = "challenge" in index.results.run.options or all(entry.kind == "sample" for entry in index.datasets)
-    one_rater, one_rater_on = _mean(index, targets, board, ONE_RATER)
-    limit, limit_on = _mean(index, targets, board, LIMIT)
     return Question(board.name, board.statistic, board.ranking, dimension, title,
-                    "" if unnamed else era_of(split).systems, targets, one_rater, limit, one_rater_on, limit_on)
+                    "" if unnamed else era_of(split).systems, targets,
+                    *(_mean(index, targets, board, method) for method in (ONE_RATER, LIMIT)))
 
 
 def _mean(index: Index, targets: tuple[Target, ...], board: Board, method: str) -> tuple[float, int]:

@@ -133,8 +133,8 @@ def people(question: Question) -> str:
         return f"{name}: {mean:.2f}{part}{remark}" if math.isfinite(mean) else ""
 
     known = list(filter(None, (
-        value("One rater against the others", question.one_rater, question.one_rater_on, " (not an upper bound)"),
-        value("limit from rater noise", question.limit, question.limit_on))))
+        value("One rater against the others", *question.one_rater, " (not an upper bound)"),
+        value("limit from rater noise", *question.limit))))
     return f"{'; '.join(known)}." if known else "The agreement of the raters is unknown."
 
 

@@ -15,12 +15,7 @@ from leaderboard.model.index import Index, make_index, plural
 from leaderboard.model.questions import LEAST
 from leaderboard.texts import TEXTS
 
-REPEAT = "Make the datasets available (their fingerprints are on their pages), then run in a checkout:"
-SAME = "All numbers except the timings will be the same."
-UNKNOWN = "unknown: the harness ran from an installed package"
-CHANGED = "The checkout had uncommitted changes, so the commit alone may not reproduce the run."
-NAMED = "The signatures of the metrics name their models and trained weights."
-SIGNATURES = "A signature lists everything that a metric's scores depend on."
+TEXT = TEXTS["methods"]
 NONE = Prose("None.")
 
 
@@ -31,8 +26,8 @@ def build(results: Results) -> tuple[Page, ...]:
         Section("statistics", "What the numbers mean", (Facts.of(
             *((term, text.format(least=LEAST)) for term, text in TEXTS["statistics"].items())),)),
         Section("datasets", "Datasets", (_datasets(index),)),
-        Section("metrics", "Metrics", (Prose(SIGNATURES), _metrics(index))),
-        Section("cite", "How to cite", (Prose(TEXTS["methods"]["cite"]),)),
+        Section("metrics", "Metrics", (Prose(TEXT["signatures"]), _metrics(index))),
+        Section("cite", "How to cite", (Prose(TEXT["cite"]),)),
         Section("run", "The run", (_run(run), _options(run))),
         Section("repeat", "How to repeat it", _repeat(results)),
         Section("packages", "Packages", (Facts.of(*sorted(run.packages.items())),), level=3),
@@ -45,7 +40,7 @@ def build(results: Results) -> tuple[Page, ...]:
 
 
 def _run(run: Run) -> Facts:
-    commit = UNKNOWN if run.commit is None else Cell(run.commit, code=True)
+    commit = TEXT["unknown"] if run.commit is None else Cell(run.commit, code=True)
     return Facts.of(("Version", run.version), ("Commit", commit), ("Seed", run.seed), ("Device", run.device),
                     ("Python", run.python), ("Platform", run.platform))
 
@@ -68,8 +63,8 @@ def _repeat(results: Results) -> tuple[Block, ...]:
     models = sorted({line.partition(":")[0] for entry in results.metrics for line in entry.pretrained_on})
     lines = (f"git checkout {commit.removesuffix(DIRTY)}" if commit else "", f"pip install {' '.join(packages)}",
              f"harness fetch {' '.join(models)}" if models else "", run.command)
-    return (Prose(REPEAT), *(Prose(line, code=True) for line in lines if line),
-            Prose(f"{CHANGED if commit.endswith(DIRTY) else SAME} {NAMED}"))
+    return (Prose(TEXT["repeat"]), *(Prose(line, code=True) for line in lines if line),
+            Prose(f"{TEXT['changed' if commit.endswith(DIRTY) else 'same']} {TEXT['named']}"))
 
 
 def _datasets(index: Index) -> Block:

@@ -40,7 +40,7 @@ def row(drawn: Table, *texts: str) -> dict[str, Cell]:
     return dict(reversed([(heading.text, cell) for heading, cell in zip(drawn.headings, line, strict=True)]))
 
 
-def altered(results: Results, name: str, **fields: Any) -> Results:
+def altered(results: Results, name: str, /, **fields: Any) -> Results:
     """Change fields of the metric or dataset of a name."""
     tables = {table: tuple(replace(entry, **fields) if entry.name == name else entry
                            for entry in getattr(results, table)) for table in ("metrics", "datasets")}

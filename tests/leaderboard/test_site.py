@@ -22,10 +22,10 @@ from harness import cli
 from harness.results.rows import Results
 from leaderboard.escaping import HIDDEN, visible
 from leaderboard.model.index import make_index
-from leaderboard.pages import methods
 from leaderboard.render.templates import BANNER, POLICY
 from leaderboard.render.text import summary
 from leaderboard.site import site as draw
+from leaderboard.texts import TEXTS
 from tests.leaderboard import hostile
 from tests.leaderboard.conftest import EMPTY, altered, script_data
 from tests.suite_run import SuiteRun
@@ -135,9 +135,9 @@ def test_commands_on_pages_are_valid_and_repeat_the_run(results: Results) -> Non
     assert "harness run --metric grade --all" not in lines
     text = pages["methods.html"].words
     for part in (f"git checkout {'ab' * 20}\n", "pip install '.[neural]' ./weights numpy==2.0.0",
-                 "harness fetch bert-base", methods.CHANGED):
+                 "harness fetch bert-base", TEXTS["methods"]["changed"]):
         assert part in text
-    assert methods.SAME not in text
+    assert TEXTS["methods"]["same"] not in text
     assert all(f"commit {'ab' * 6}-dirty" in page.words for page in pages.values())
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 from harness.results.rows import Example, Exhibit, Grid, ItemScores, Reliability, Results
 from leaderboard.blocks.tables import Facts, Page, Section
 from leaderboard.pages import dataset, metric
-from tests.leaderboard.conftest import find_page, row, script_data, table
+from tests.leaderboard.conftest import altered, find_page, row, script_data, table
 
 
 def section(page: Page, anchor: str) -> Section:
@@ -109,3 +109,8 @@ def test_length_profile_equals_scipy_and_is_missing_for_constant_scores(full: Re
         np.corrcoef(left[0], left[1])[0, 1])), "an item without a score is left out"
     assert math.isnan(profile(words)[3])
     assert math.isnan(profile(np.zeros(36))[2])
+
+
+def test_short_title_heads_the_page_of_a_metric_with_options(results: Results) -> None:
+    for fields, title in (({"name": "grade[encoder=org/small@1]"}, "grade (small)"), ({"named": "panel"}, "panel")):
+        assert title in {page.title for page in metric.build(altered(results, "grade", **fields))}
