@@ -146,14 +146,16 @@ class Results:
 
     def _repr_html_(self) -> str:
         """Show the boards by Spearman and the rule of their split."""
+        from harness.commands._output import DATA
+
         pieces = []
         rankings = self.rankings().query("statistic == 'spearman'").dropna(subset="rank")
         for split, origin in self._boards():
-            rows = rankings.query(f"board == @split and origin == @origin and rule == {_rule(split)!r}")
-            table = rows[["rank", "metric", "column", "value", "low", "high", "letters"]].to_html(
+            ranked = rankings.query(f"board == @split and origin == @origin and rule == {_rule(split)!r}")
+            table = ranked[["rank", "metric", "column", "value", "low", "high", "letters"]].to_html(
                 index=False, float_format="%.3f", na_rep="")
-            data = "bundled sample: simulated raters" if origin == "sample" else "real human judgements"
-            pieces.append(f"<p><b>{split}</b> ({data})</p>" + table)
+            kind = "own" if rows.BoardId.parse(split).split == "own" else origin
+            pieces.append(f"<p><b>{split}</b> ({DATA[kind]})</p>{table}")
         return "".join(pieces) or "<p>No board: no column has a value on every quality.</p>"
 
     def _boards(self) -> Iterator[tuple[str, str]]:
