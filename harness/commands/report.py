@@ -95,8 +95,10 @@ def _restated(chosen: Selection, args: argparse.Namespace, statistic: str, level
                   "with --dataset, --quality or --draws)", file=sys.stderr)
         chosen = dataclasses.replace(
             chosen, results=restated(chosen.results, request, test, chosen.has), draws=draws)
-    if test and not chosen.comparisons():
-        raise BadConfig(f"the results have no comparisons by {chosen.test} for this selection")
+    comparisons = chosen.comparisons()
+    if test and not (any(map(len, comparisons.values())) if args.compare else comparisons):
+        raise BadConfig(f"the results have no comparisons by {chosen.test} for this selection: a comparison takes two "
+                        "columns with scores")
     leads = list(_comparisons.pooled(chosen)) if args.compare and (
         chosen.statistic, chosen.test) == ("spearman", "perm-both") else []
     if args.json and test:

@@ -47,7 +47,7 @@ def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, draw
         except CannotScore as error:
             left_out.append((scorer.dataset.card.name, str(error)))
     if not parts:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out) or "there is none"
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out) or "no real dataset is here"
         raise BadConfig(f"no weights of {metric.card.name} can be learned from these datasets: {reasons}")
     return Evidence(tuple(part.name for part in metric.made_of()), tuple(parts), signed(metric, models))
 
