@@ -55,9 +55,26 @@ def command(rules: Rulebook) -> str:
 
 def for_csv(outcome: Outcome) -> dict[str, list[Row]]:
     """Return the rows of each table by its name, the headings first; empty tables have headings only."""
-    tables = {"official": _official(outcome), "rules": _rules(outcome), "clusters": _clusters(outcome),
-              "submissions": _submissions(outcome), "refused": refused_rows((*outcome.refused, *outcome.at_receipt))}
-    return {name: [tuple(map(_rounded, row)) for row in rows] for name, rows in tables.items()}
+    return {name: [tuple(map(_rounded, row)) for row in rows] for name, rows in _tables(outcome).items()}
+
+
+def _tables(outcome: Outcome) -> dict[str, list[Row]]:
+    ranks, teams, clusters = outcome.ranks, outcome.teams, outcome.clusters
+    rules = [(team, *(cell for standing in row for cell in (standing.value, standing.rank)))
+             for team, *row in zip(teams, *ranks.values(), strict=True)]
+    submissions = [(entry.team, entry.number, entry.about.name, entry.about.date or "", total,
+                    "counts" if index in outcome.chosen else "accepted", entry.about.description)
+                   for index, (entry, total) in enumerate(zip(outcome.entries.entries, outcome.totals, strict=True))]
+    return {
+        "official": [("kind", "team", "submission", "name", "rank", "value", "rank_low", "rank_high", "letters",
+                      "cluster", "note", *("|".join(target) for target in outcome.ground.targets)),
+                     *_official(outcome)],
+        "rules": [("team", *(name for rule in ranks for name in (
+            f"{'points' if rule == 'borda' else 'value'}_{rule}", f"rank_{rule}"))), *rules],
+        "clusters": [("team", *map("|".join, clusters)),
+                     *(zip(teams, *clusters.values(), strict=True) if clusters else ())],
+        "submissions": [("team", "number", "name", "date", "value", "status", "description"), *submissions],
+        "refused": refused_rows((*outcome.refused, *outcome.at_receipt))}
 
 
 def official(outcome: Outcome) -> Grid:
@@ -66,8 +83,7 @@ def official(outcome: Outcome) -> Grid:
     head = ("team", "rank", "submission", "value", "95 % of the rank", *(["letters"] if lettered else []), "cluster",
             *(f"{dataset}, {quality}" for dataset, quality in outcome.ground.targets))
     rows = []
-    _, *numbers = _official(outcome)
-    for kind, team, submission, name, place, value, low, high, letters, cluster, note, *targets in numbers:
+    for kind, team, submission, name, place, value, low, high, letters, cluster, note, *targets in _official(outcome):
         if kind == "baseline":
             team, submission = f"{team} (baseline)", note
         elif name:
@@ -191,11 +207,9 @@ def _data(outcome: Outcome) -> str:
     return f"{kind}; {statistic} on {', '.join(field.name for field in outcome.ground.fields)}"
 
 
-def _official(outcome: Outcome) -> Iterator[Row]:
-    """Yield ranks, intervals, letters, clusters and targets, with baselines at their value."""
+def _official(outcome: Outcome) -> list[Row]:
+    """Return ranks, intervals, letters, clusters and targets, with baselines at their value."""
     targets = outcome.ground.targets
-    yield ("kind", "team", "submission", "name", "rank", "value", "rank_low", "rank_high", "letters", "cluster", "note",
-           *(f"{dataset}|{quality}" for dataset, quality in targets))
     rows: list[tuple[float, Row]] = []
     for (entry, standing), values in zip(outcome.ranked(outcome.rules.rule), outcome.rows, strict=True):
         low, high = (f"{end:g}" if math.isfinite(standing.low) else "" for end in (standing.low, standing.high))
@@ -205,48 +219,26 @@ def _official(outcome: Outcome) -> Iterator[Row]:
     rows += [(baseline.value, ("baseline", baseline.name, "", "", "", baseline.value, "", "", "", "", baseline.reason,
                                *(baseline.row.get(target, math.nan) for target in targets)))
              for baseline in outcome.baselines]
-    yield from (row for _, row in sorted(rows, key=lambda row: (math.isnan(row[0]), -round(row[0], DIGITS))))
+    return [row for _, row in sorted(rows, key=lambda row: (math.isnan(row[0]), -round(row[0], DIGITS)))]
 
 
-def _clusters(outcome: Outcome) -> Iterator[Row]:
-    clusters = outcome.clusters
-    yield ("team", *(f"{dataset}|{quality}" for dataset, quality in clusters))
-    if clusters:
-        yield from zip(outcome.teams, *clusters.values(), strict=True)
-
-
-def _rules(outcome: Outcome) -> Iterator[Row]:
-    """Yield the values and ranks of the same submissions under every rule."""
-    ranks = outcome.ranks
-    yield ("team", *(name for rule in ranks
-                     for name in (f"{'points' if rule == 'borda' else 'value'}_{rule}", f"rank_{rule}")))
-    for team, *row in zip(outcome.teams, *ranks.values(), strict=True):
-        yield (team, *(cell for standing in row for cell in (standing.value, standing.rank)))
-
-
-def _submissions(outcome: Outcome, last: str = "description") -> Iterator[Row]:
-    yield "team", "number", "name", "date", "value", "status", last
-    for index, (entry, total) in enumerate(zip(outcome.entries.entries, outcome.totals, strict=True)):
-        yield (entry.team, entry.number, entry.about.name, entry.about.date or "", total,
-               "counts" if index in outcome.chosen else "accepted", entry.about.description)
-
-
-def refused_rows(refused: Iterable[Refused]) -> Iterator[Row]:
-    yield "submission", "reasons"
-    yield from sorted((submission.public or submission.name, "; ".join(submission.reasons)) for submission in refused)
+def refused_rows(refused: Iterable[Refused]) -> list[Row]:
+    return [("submission", "reasons"), *sorted(
+        (submission.public or submission.name, "; ".join(submission.reasons)) for submission in refused)]
 
 
 def _others(outcome: Outcome) -> Iterator[Grid]:
-    """Yield the other tables, of the rows of their CSV files, with headings for people."""
-    rules, data = outcome.rules, _data(outcome)
+    """Yield the other tables, with headings for people."""
+    rules, tables = outcome.rules, _tables(outcome)
     titles = {rule: RULES[rule].partition(":")[0] for rule in outcome.ranks}
     titles |= {rules.rule: "weighted mean"} if rules.weights else {}
-    by_rule = [(*row[:-2], f"{row[-2]:g}", row[-1]) for row in [*_rules(outcome)][1:]]
-    for name, caption, (head, *rows) in (
-            ("rules", "The same submissions under every rule",
-             [("team", *(text for title in titles.values() for text in (title, "rank"))), *by_rule]),
-            ("clusters", "The cluster of each team on each target", _clusters(outcome) if rules.weights else [()]),
-            ("submissions", "All accepted submissions", _submissions(outcome, "the team's description")),
-            ("refused", "Refused submissions", refused_rows((*outcome.refused, *outcome.at_receipt)))):
-        if rows:
-            yield Grid(name, caption, tuple(map(str, head)), tuple(tuple(map(_shown, row)) for row in rows), data)
+    _, *by_rule = tables["rules"]
+    tables["rules"] = [("team", *(text for title in titles.values() for text in (title, "rank"))),
+                       *((*row[:-2], f"{row[-2]:g}", row[-1]) for row in by_rule)]
+    for name, caption in (
+            ("rules", "The same submissions under every rule"), ("clusters", "The cluster of each team on each target"),
+            ("submissions", "All accepted submissions"), ("refused", "Refused submissions")):
+        head, *rows = tables[name]
+        if rows and (name != "clusters" or rules.weights):
+            heads = ("the team's description" if cell == "description" else str(cell) for cell in head)
+            yield Grid(name, caption, tuple(heads), tuple(tuple(map(_shown, row)) for row in rows), _data(outcome))
