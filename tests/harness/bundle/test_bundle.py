@@ -143,7 +143,6 @@ def test_changed_numbers_are_reported(packed: Path, verify: Verify) -> None:
 def test_pages_link_the_bundle_instead_of_large_tables(suite_run: SuiteRun, tmp_path: Path, invoke: Invoke) -> None:
     site = tmp_path / "docs" / "example"
     invoke("publish", "--out", suite_run.out, "--site", site, "--bundle", f"{site}.zip")
-    assert reading.read(Path(f"{site}.zip")).name == "example"
     assert 'href="../example.zip"' in (site / "methods.html").read_text()
     assert {path.name for path in (*site.glob("*.csv"), *site.glob("l*.json"))} == {"ranking.csv", "reliability.csv"}
 
@@ -202,19 +201,14 @@ REFUSED: list[tuple[str, bytes, bytes | None, bool, str]] = [
     (MANIFEST, b'"sha256": "', b'"sha256": "0', False, "its sha256 differs"),
     (MANIFEST, b'"form": 1', b'"form": 2', False, "this harness reads form 1"),
     (MANIFEST, b"", GONE, False, "has no manifest"),
-    ("run.json", b'"seed": 0', b'"seed": 1', False, "'run.json' is not what the manifest has"),
     ("run.json", b'"seed": 0', b'"seed": NaN', True, "is not JSON: NaN is not a number"),
     ("evil.pkl", b"", EVIL, False, "'evil.pkl' is not in the manifest"),
     ("evil.pkl", b"", EVIL, True, "'evil.pkl' is no part of a bundle"),
     ("skips.json", b"", GONE, False, "'skips.json' is in the manifest and not in the bundle"),
     ("skips.json", b"", GONE, True, "has no skips.json"),
-    ("metrics.json", rb"^\[", b"{", True, "metrics.json: is not JSON"),
     ("metrics.json", b"^", b"[" * 100_000, True, "metrics.json: is not JSON"),
-    ("metrics.json", b"^", b"\xff", True, "is no text in UTF-8"),
     ("datasets.json", b'"name": "fed-turn"', b'"name": "persona-usr"', True, "each name should occur once"),
     ("correlations.jsonl", b'"p": ', b'"q": 1, "p": ', True, "correlations.jsonl, record 0: has a field 'q'"),
-    ("correlations.jsonl", b'"p": ', b'"p": 0, "p": ', True, "has 'p' twice"),
-    ("correlations.jsonl", rb'"p": [^,]+, ', b"", True, "correlations.jsonl, record 0: has no field 'p'"),
     ("correlations.jsonl", rb'"p": [^,]+,', b'"p": 1e400,', True, "p: should be a finite number, is inf"),
     (SCORES, b"_00000,[^,]*", b"_00000,1e400", True, "line 2: '1e400' is not a finite number"),
     (SCORES, b"_00000,[^,]*", b"_00000,=1+1", True, "line 2: '=1+1' is not a finite number"),

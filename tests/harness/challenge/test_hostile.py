@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.formats import scorefile
-from harness import terms
 from harness.challenge import entries, outcome, submissions
 from harness.errors import BadConfig
 from tests.harness.challenge.folders import ITEMS, challenge, scores, submit, three_teams
@@ -125,28 +123,22 @@ def test_hostile_submissions_are_refused_and_change_no_file(tmp_path: Path) -> N
         shutil.copytree(tmp_path / "submissions", root / "submissions")
 
 
-def test_unreadable_files_are_refused_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = challenge(tmp_path / "challenge", draws=0)
+def test_unreadable_folders_are_refused_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, scandir = challenge(tmp_path / "challenge", draws=0), os.scandir
     three_teams(root)
-    valid(root, 'name = "E"\n')
+    valid(root)
 
-    def unless_locked(real: Callable[..., object]) -> Callable[..., object]:
-        def opened(path: Path, *args: object, **options: object) -> object:
-            if Path(path) == closed:
-                raise PermissionError(13, "Permission denied", str(path))
-            return real(path, *args, **options)
+    def unless_locked(path: Path) -> object:
+        if path == locked:
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
 
-        return opened
-
-    monkeypatch.setattr(submissions, "_entries_of", unless_locked(submissions._entries_of))
-    monkeypatch.setattr(terms, "table", unless_locked(terms.table))
-    monkeypatch.setattr(scorefile, "read", unless_locked(scorefile.read))
-    for locked in ("evil", "evil/1", "evil/1/submission.toml", "evil/1/scores.csv"):
-        closed = root / "submissions" / locked
+    monkeypatch.setattr(os, "scandir", unless_locked)
+    for name in ("evil", "evil/1"):
+        locked = root / "submissions" / name
         taken = outcome.read(root, tmp_path / "home")
-        reason = "PermissionError" if locked.endswith(".csv") else "Permission denied"
         assert [(refused.name, refused.reasons) for refused in taken.refused] == [
-            ("evil" if locked == "evil" else "evil/1", (f"cannot be read: {reason}",))]
+            (name, ("cannot be read: Permission denied",))]
         assert len(taken.entries.entries) == 4
     shutil.rmtree(root / "submissions")
     (root / "submissions").symlink_to(tmp_path)

@@ -185,18 +185,14 @@ def test_printed_numbers_are_found() -> None:
         (row("rouge-l", "standard"), "random", "point-biserial", "0.37"),
         (row("bleu-1", "single"), "adversarial", "accuracy", None),
         (row("deb"), "random", "accuracy", "0.8827"),  # Table 7 has 0.8829
-        (row("deb"), "adversarial", "accuracy", "0.6675"),
         (row("deb", training="both"), "adversarial", "accuracy", "0.9265"),
-        (row("deb", training="both"), "random", "point-biserial", None),
         (row("ruber-unreferenced", label="ruber[size=large]"), "random", "accuracy", "0.8236"),
-        (row("length"), "random", "accuracy", None),
     ):
         assert page.printed(column, kind, statistic) == (None if value is None else Decimal(value))
     assert page.printed_with(row("deb"), "Table 5", quality="pos vs adv neg", statistic="count-tp") == 5011
     assert page.printed_with(row("deb"), "Table 4", quality=page.CHANGES["nouns only"]) == Decimal("0.601")
     assert page.key(row("bert-dnn", label="bert-dnn[encoder=roberta-large]")) == "bert-dnn"
     assert set(page.METRICS.values()) <= {row.metric for row in page.PAPER.rows}
-    assert set(page.CHANGES.values()) <= {row.quality for row in page.PAPER.rows}
 
 
 def test_end_to_end(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke) -> None:
