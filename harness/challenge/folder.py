@@ -22,12 +22,13 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.errors import plural
 from benchmarks.storage.files import sweep, write_atomically
 from benchmarks.storage.store import ratings_fingerprint
 from harness.challenge.outcome import Outcome
 from harness.challenge.report import report
 from harness.challenge.rulebook import FILE
-from harness.challenge.tables import command, count, exhibit, for_csv, official, part_of, refused_rows, winner
+from harness.challenge.tables import command, exhibit, for_csv, official, part_of, refused_rows, winner
 from harness.results import exhibits
 from harness.results import files as reports
 from harness.results.rows import Exhibit, Grid, Results
@@ -162,5 +163,5 @@ def receipts(outcome: Outcome) -> tuple[Results, Exhibit]:
                   tuple(tuple(map(str, row)) for row in refused)))
     return report, Exhibit(
         name="challenge", kind="challenge", title=rules.name, command=command(rules),
-        lead=f"{count(len(rows), 'submission')} accepted. Scores and ranks are published after the phase is frozen.",
+        lead=f"{plural(len(rows), 'submission')} accepted. Scores and ranks are published after the phase is frozen.",
         grids=tuple(grid for grid in grids if grid.rows))

@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from string import Template
 
 import numpy as np
 
@@ -40,8 +39,6 @@ SAMPLES = {"talk-dev": "persona-usr", "talk-test": "topical-usr"}
 PHASE, ELAPSED = datetime.timedelta(28), datetime.timedelta(14)
 """The length of a phase, and the part of the first that has elapsed."""
 
-COUNTS = {"best": "best", "last": "last", "primary": "primary (`primary = true` in `submission.toml`)"}
-
 TEAMS = {"team-a": ("length",), "team-b": ("distinct", "context-overlap"), "team-c": ("repetition",),
          "team-d": ("random",), "team-e": ("length",)}
 
@@ -60,8 +57,8 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
     today, opens = now.date(), now.date() - ELAPSED
     files = {**dict(_data()), DRAWN_BY: f"{secrets.token_hex(16)}\n",
              ".github/workflows/receive.yml": _shipped("receive.yml"),
-             FILE: Template(_shipped(FILE)).substitute(
-                 title="".join(sign for sign in title if sign.isprintable() and sign not in '"\\'),
+             FILE: _shipped(
+                 FILE, title="".join(sign for sign in title if sign.isprintable() and sign not in '"\\'),
                  opens=opens, closes=opens + PHASE, today=today, end=today + PHASE)}
     _put(folder, files)
     names = [*files, *template(folder, home)]
@@ -102,8 +99,12 @@ def _ignored(folder: Path, phases: Sequence[Rulebook]) -> list[str]:
     return list(dict.fromkeys((*theirs, "private/", "ranking/", *ratings, *sorted(hidden))))
 
 
-def _shipped(name: str) -> str:
-    return resources.files("harness.challenge").joinpath(name).read_text(encoding="utf-8")
+def _shipped(name: str, **values: object) -> str:
+    """Return a file beside this one, a template if there are values."""
+    import jinja2
+
+    text = resources.files("harness.challenge").joinpath(name).read_text(encoding="utf-8")
+    return jinja2.Template(text, keep_trailing_newline=True).render(values) if values else text
 
 
 def _put(folder: Path, files: Mapping[str, str]) -> None:
@@ -128,36 +129,27 @@ def _data() -> Iterator[tuple[str, str]]:
 
 def _participant_files(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, str]:
     """Return the page for participants, and the template of every phase."""
-    (rules, (first, *_)), *_ = phases
-    names = [f"template-{phase.phase}.csv" if phase.phase else TEMPLATE for phase, _ in phases]
-    lines = [_phase(*phase, name) for phase, name in zip(phases, names, strict=True)]
-    page = Template(_shipped("participants.md")).substitute(
-        title=rules.title, item=first.items[0].id, quality=ground.wanted(rules, first)[0].name,
-        test="; or by ".join(dict.fromkeys(test_of(phase) for phase, _ in phases)), phases="\n".join(lines))
-    return {"README.md": page} | {
-        name: scorefile.template([item.id for dataset in datasets for item in dataset.items], ".csv").decode()
-        for (_, datasets), name in zip(phases, names, strict=True)}
+    (first_rules, (first, *_)), *_ = phases
+    files, lines = dict[str, str](), []
+    for rules, datasets in phases:
+        name = f"template-{rules.phase}.csv" if rules.phase else TEMPLATE
+        ids = [item.id for dataset in datasets for item in dataset.items]
+        files[name] = scorefile.template(ids, ".csv").decode()
+        lines.append((rules, ", ".join(_about(rules, dataset) for dataset in datasets), plural(len(ids), "item"), name,
+                      statistic_title(full_name(rules.statistic, rules.level)),
+                      "weighted mean over all targets" if rules.weights else BY_RULE[rules.rule]))
+    page = _shipped("participants.md", title=first_rules.title, phases=lines, item=first.items[0].id,
+                    quality=ground.wanted(first_rules, first)[0].name,
+                    test="; or by ".join(dict.fromkeys(test_of(rules) for rules, _ in phases)))
+    return {"README.md": page, **files}
 
 
-def _phase(rules: Rulebook, datasets: Sequence[Dataset], template: str) -> str:
-    files = {dataset.card.name: f" in `{os.path.relpath(dataset.file, rules.folder)}`" for dataset in rules.custom}
-    names = (f"{(name := dataset.card.name)}{files.get(name, files.get(name.rpartition('-')[0], ''))} "
-             f"({', '.join(quality.name for quality in ground.wanted(rules, dataset))})" for dataset in datasets)
-    size, phase = sum(len(dataset.items) for dataset in datasets), f"**{rules.phase}**: " if rules.phase else ""
-    parts = [f"- {phase}{', '.join(names)}: {plural(size, 'item')}, template `{template}`"]
-    if rules.when:
-        parts.append(f"{rules.when} (UTC, both days included)")
-    a_day = f", {rules.per_day} per day" if rules.per_day else ""
-    number = plural(rules.submissions, "submission") if rules.submissions else "any number of submissions"
-    parts.append(f"{number} per team{a_day}")
-    parts.append(f"ranked by {statistic_title(full_name(rules.statistic, rules.level))} "
-                 f"({'weighted mean over all targets' if rules.weights else BY_RULE[rules.rule]}), "
-                 f"each team's {COUNTS[rules.counts]} submission")
-    if rules.public:
-        parts.append(f"{100 * rules.public:g} % of the contexts are used until the phase is frozen, then the others")
-    if rules.blind:
-        parts.append("until the phase is frozen, receipts are published without scores")
-    return "; ".join(parts)
+def _about(rules: Rulebook, dataset: Dataset) -> str:
+    """Name a dataset with its file and its ranked qualities."""
+    name = dataset.card.name
+    files = {own.card.name: f" in `{os.path.relpath(own.file, rules.folder)}`" for own in rules.custom}
+    file = files.get(name, files.get(name.rpartition("-")[0], ""))
+    return f"{name}{file} ({', '.join(quality.name for quality in ground.wanted(rules, dataset))})"
 
 
 def _score_files(folder: Path, home: Path) -> Iterator[tuple[str, str]]:

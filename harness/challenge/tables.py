@@ -9,6 +9,7 @@ import math
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
+from benchmarks.errors import plural
 from harness.challenge.outcome import DIGITS, Outcome
 from harness.challenge.rulebook import Rulebook
 from harness.challenge.submissions import Refused, counted
@@ -122,15 +123,11 @@ def part_of(rules: Rulebook) -> str:
 def _lead(outcome: Outcome) -> str:
     rules, ground = outcome.rules, outcome.ground
     part = " on the public part" if ground.public and rules.counts == "best" else ""
-    return (f"{count(len(outcome.chosen), 'team')} with "
-            f"{count(len(outcome.entries.entries), 'submission')} on "
-            f"{count(len(ground.fields), 'dataset')} and {count(len(ground.targets), 'target')}; "
+    return (f"{plural(len(outcome.chosen), 'team')} with "
+            f"{plural(len(outcome.entries.entries), 'submission')} on "
+            f"{plural(len(ground.fields), 'dataset')} and {plural(len(ground.targets), 'target')}; "
             f"{counted(outcome.refused, outcome.at_receipt)}. Ranked {_rule(rules)}; each team's {rules.counts} "
             f"submission{part} counts.{part_of(rules)} {winner(outcome)}.")
-
-
-def count(size: int, noun: str) -> str:
-    return f"{size} {noun}{'s' * (size != 1)}"
 
 
 def winner(outcome: Outcome) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks import registry
 from benchmarks.corpora import overlap
 from benchmarks.dataset import Dataset, Item, Utterance
-from benchmarks.errors import nearest
+from benchmarks.errors import nearest, plural
 
 LATIN = "\u024f"
 """Last code point of the European Latin alphabets."""
@@ -25,19 +25,19 @@ def check(dataset: Dataset, more: Sequence[str], home: Path) -> Iterator[str]:
             yield (f"look at this: the corpus {name} holds the context of {count} of {len(dataset.items)} items "
                    f"({count / len(dataset.items):.0%}), so trained metrics may know them; once the dataset is "
                    "imported, `harness train` leaves them out")
-    yield (f"compared with {_count(len(corpora), 'training corpus', 'training corpora')} in the home" if corpora else
+    yield (f"compared with {plural(len(corpora), 'training corpus', 'training corpora')} in the home" if corpora else
            "no training corpus is in the home to compare it with (`harness fetch --corpora`)")
 
 
 def about(dataset: Dataset, more: Sequence[str] = ()) -> Iterator[str]:
     """Describe the items, each quality with its scale and votes, and the remarks."""
     card = dataset.card
-    yield (f"{card.name}: {_count(len(dataset.items), 'item')} of the level {card.level}, language {card.language}; "
+    yield (f"{card.name}: {plural(len(dataset.items), 'item')} of the level {card.level}, language {card.language}; "
            f"licence: {card.licence}")
     boards = {known.dimension for built_in in registry.built_in().values() for known in built_in.qualities}
     for quality in card.qualities:
         votes = sum(len(rating.votes) for rating in dataset.ratings if rating.quality == quality.name)
-        yield (f"{quality.name}: {_count(votes, 'vote')}, {quality.scale}, on the board "
+        yield (f"{quality.name}: {plural(votes, 'vote')}, {quality.scale}, on the board "
                f"{quality.dimension!r}")
         if quality.dimension not in boards and quality.dimension != f"{quality.name} of {card.name}":
             known = nearest(quality.dimension, sorted(boards))
@@ -56,16 +56,16 @@ def remarks(dataset: Dataset, places: Mapping[str, str]) -> Iterator[str]:
     repeated = [item.id for item in dataset.items if item.id != first.setdefault(item.utterances, item.id)]
     latin = "mostly in letters that are not Latin, and of the language en; name another by language"
     repeat = "the dialogue and response of another one"
-    for names, singular, plural in (
+    for names, singular, several in (
             (foreign, f"item is {latin}", f"items are {latin}"), (unrated, "item has no vote", "items have no vote"),
             (empty, "response is empty", "responses are empty"),
             (repeated, f"item repeats {repeat}", f"items repeat {repeat}")):
         if names:
-            yield f"{_count(len(names), singular, plural)}{which([places.get(name, name) for name in names])}"
+            yield f"{plural(len(names), singular, several)}{which([places.get(name, name) for name in names])}"
     for quality in dataset.card.qualities:
         unvoted = rated - {rating.item for rating in dataset.ratings if rating.quality == quality.name and rating.votes}
         if lacking := [places.get(name, name) for name in items if name in unvoted]:
-            count = _count(len(lacking), "item has no vote", "items have no vote")
+            count = plural(len(lacking), "item has no vote", "items have no vote")
             yield f"{quality.name}: {count} on it, and votes on others{which(lacking)}"
         votes = [rating.votes for rating in dataset.ratings if rating.quality == quality.name and rating.votes]
         constant = len({sum(values) / len(values) for values in votes}) == 1
@@ -79,10 +79,6 @@ def _foreign(item: Item) -> bool:
     """Return True if most letters of an item are not Latin."""
     letters = [sign for turn in item.utterances for sign in turn.text if sign.isalpha()]
     return 2 * sum(sign > LATIN for sign in letters) > len(letters)
-
-
-def _count(number: int, singular: str, plural: str = "") -> str:
-    return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 def which(places: Sequence[str]) -> str:
