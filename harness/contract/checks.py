@@ -56,7 +56,7 @@ def complete_card(trial: Trial) -> str:
 def sample(trial: Trial) -> str:
     """The columns on the bundled sample are as promised, finite or NaN, and not all NaN."""
     scored, reasons = trial.sampled
-    values = {name: np.concatenate([scores[name] for scores in scored.values()]) if scored else np.empty(0)
+    values = {name: np.concatenate([np.empty(0), *(scores[name] for _, scores in scored)])
               for name in trial.metric.card.columns}
     finite = {name: column[np.isfinite(column)] for name, column in values.items()}
     numbers = sum(column.size for column in finite.values())
@@ -64,7 +64,8 @@ def sample(trial: Trial) -> str:
         raise Broken(f"scores no item at all: {reasons[0] if reasons else 'every value is NaN'}")
     if same := [name for name, column in finite.items() if np.unique(column).size == 1]:
         raise Note(f"{', '.join(same)}: the same for every item, so it cannot agree with anyone")
-    return f"{numbers} of {sum(column.size for column in values.values())} values are numbers, on {', '.join(scored)}"
+    return (f"{numbers} of {sum(column.size for column in values.values())} values are numbers, on "
+            f"{', '.join(dataset.card.name for dataset, _ in scored)}")
 
 
 def output(trial: Trial) -> str:
@@ -80,9 +81,9 @@ def output(trial: Trial) -> str:
 def direction(trial: Trial) -> str:
     """Scores rise where people rate higher, on average over the qualities of the sample."""
     values: dict[str, list[float]] = {}
-    for dataset in trial.scorable:
+    for dataset, scores in trial.sampled[0]:
         for target in judged(dataset, dataset.card.qualities):
-            for name, column in trial.sampled[0].get(dataset.card.name, {}).items():
+            for name, column in scores.items():
                 rows = np.isfinite(target.means) & np.isfinite(column)
                 rho = spearmans(target.means[None, rows], column[None, rows])[0] if rows.sum() > 2 else np.nan
                 values.setdefault(name, []).append(rho)
@@ -96,7 +97,7 @@ def direction(trial: Trial) -> str:
 
 def speed(trial: Trial) -> str:
     """Measure the speed, with models loaded."""
-    datasets = [dataset for dataset in trial.scorable if dataset.card.name in trial.sampled[0]]  # loads and scores
+    datasets = [dataset for dataset, _ in trial.sampled[0]]  # loads and scores
     items = sum(len(dataset.items) for dataset in datasets)
     start = time.perf_counter()
     for dataset in datasets:

@@ -58,34 +58,28 @@ class Trial:
         """The bundled sample of four datasets, turns and dialogues, with references and without."""
         return tuple(datasets.sample(datasets.card(name)) for name in ("dstc7", "fed-turn", "topical-usr", "fed-dial"))
 
-    @property
-    def scorable(self) -> list[Dataset]:
-        """Return the datasets of the sample that the metric can score; CannotScore if there are none."""
+    @functools.cached_property
+    def sampled(self) -> tuple[list[tuple[Dataset, ScoredColumns]], list[CannotScore]]:
+        """Datasets of the sample with their scores, and why others have none; CannotScore if nothing can be scored."""
+        scored: list[tuple[Dataset, ScoredColumns]] = []
+        reasons: list[CannotScore] = []
         scorable = [dataset for dataset in self.sample if not score.unmet(self.metric, dataset)]
         if not scorable:
             raise CannotScore(f"no item of the sample has {' and '.join(self.metric.card.needs)}")
-        return scorable
-
-    @functools.cached_property
-    def sampled(self) -> tuple[dict[str, ScoredColumns], list[CannotScore]]:
-        """Scores of the sample by dataset, and the reasons where there are none."""
-        scores: dict[str, ScoredColumns] = {}
-        reasons: list[CannotScore] = []
-        for dataset in self.scorable:
+        for dataset in scorable:
             try:
-                scores[dataset.card.name] = self.scored(dataset)
+                scored.append((dataset, self.scored(dataset)))
             except CannotScore as error:
                 reasons.append(error)
-        return scores, reasons
+        return scored, reasons
 
     @property
     def first(self) -> tuple[Dataset, ScoredColumns]:
         """First scored dataset of the sample with its scores; CannotScore if there is none."""
-        scores, reasons = self.sampled
-        for dataset in self.scorable:
-            if dataset.card.name in scores:
-                return dataset, scores[dataset.card.name]
-        raise CannotScore(f"scores nothing of the sample: {reasons[0]}")
+        scored, reasons = self.sampled
+        if not scored:
+            raise CannotScore(f"scores nothing of the sample: {reasons[0]}")
+        return scored[0]
 
     @functools.cached_property
     def hard(self) -> tuple[Dataset, ScoredColumns]:
