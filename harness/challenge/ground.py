@@ -59,7 +59,7 @@ class RankedDataset:
         dropped = [item.system in rules.outliers or (bool(rules.public) and (context in public) == rules.final)
                    for item, context in zip(items, contexts, strict=True)]
         return replace(self, judged=tuple(replace(
-            judged, votes=tuple(() if drop else votes for drop, votes in zip(dropped, judged.votes, strict=True)),
+            judged, votes=np.where(np.array(dropped)[:, None], np.nan, judged.votes),
             means=np.where(dropped, np.nan, judged.means)) for judged in self.judged))
 
 

@@ -34,7 +34,7 @@ from harness.statistics.bootstrap import resampled_by_context
 from harness.statistics.estimates import at_level
 from harness.statistics.influence import INFLUENCE
 from harness.statistics.panel import Array, Panel, Vector
-from harness.statistics.rank_intervals import Drawn, Rank, TargetScores, rank
+from harness.statistics.rank_intervals import Drawn, Rank, rank
 from harness.statistics.significance import Better, cluster_numbers
 from harness.statistics.williams import PairTests, all_pairs_by_formula
 from metrics import registry
@@ -227,8 +227,8 @@ def _drawn(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:
     """Draw datasets and their items, or whole contexts for all statistics but Spearman's."""
     rng, request = np.random.default_rng(rules.seed), Request(rules.statistic, rules.level)
     if (rules.statistic, rules.level) == ("spearman", "items"):
-        return rank_intervals.drawn([TargetScores(target.dataset, target.judged.means, target.scores)
-                                     for target in targets], rng, rules.draws)
+        items = [replace(target.scored(), context=np.arange(len(target.system))) for target in targets]
+        return rank_intervals.drawn(items, rng, rules.draws)
     groups: dict[str, list[Array]] = {}
     for target in targets:
         means = target.judged.means

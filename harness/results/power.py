@@ -98,9 +98,8 @@ def _columns(results: Results, pool: Pool, target: Target) -> Sides:
     rated = np.isfinite(data.human)
     whole = [bool(np.isfinite(scores[rated]).all()) for scores in data.scores]
     keys, scores = [key for key, known in zip(keys, whole, strict=True) if known], data.scores[whole][:, rated]
-    unit = np.arange(len(data.human)) if data.context is None else data.context
     groups = ["control" if metric in controls else metric for metric, _ in keys]
-    return labels(keys), groups, unit[rated], lambda: of_columns(data.human[rated], scores, unit[rated])
+    return labels(keys), groups, data.context[rated], lambda: of_columns(data.human[rated], scores, data.context[rated])
 
 
 def _systems(pool: Pool, target: Target, reliability: float) -> Sides:

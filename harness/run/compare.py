@@ -17,11 +17,9 @@ from harness.run.plan import Draws
 from harness.statistics import pooled
 from harness.statistics import reliability as among_people
 from harness.statistics.coefficients import spearmans
-from harness.statistics.panel import Array
 from harness.statistics.permutation import below_draws
 from harness.statistics.pooled import ALPHA, Swapped, all_pairs, swapped, weights
 from harness.statistics.pooled import generator as generator
-from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.significance import Better, benjamini_hochberg, holm
 from harness.statistics.williams import PairTests
 
@@ -30,8 +28,8 @@ def contributions(target: TargetData, seed: int, draws: int, fitted: Collection[
                   ) -> Swapped:
     """Return the contributions of contexts to each correlation; NaN for metrics that were fitted on the ratings."""
     known = np.array([metric not in fitted for metric, _ in target.names])
-    scores = np.where(known[:, None], target.scores, np.nan)
-    return swapped(TargetScores(target.dataset, target.judged.means, scores, target.units), seed, draws, statistic)
+    scored = replace(target.scored(), scores=np.where(known[:, None], target.scores, np.nan))
+    return swapped(scored, seed, draws, statistic)
 
 
 def comparisons(target: TargetData, parts: Swapped, statistic: str = "spearman", *, one_sided: bool = False,
@@ -65,7 +63,7 @@ class Verdicts:
 
 def reliability(target: TargetData, draws: Draws, cache: Cache) -> tuple[Reliability, ...]:
     """Return the agreement of the raters: one against the others, half against half, and Krippendorff's alpha."""
-    votes, rated = among_people.votes(target.judged.votes), by_rater(target)
+    votes, rated = among_people.shared(target.judged.votes), target.judged.by_rater
 
     def drawn() -> list[list[object]]:
         by_method = {
@@ -77,20 +75,8 @@ def reliability(target: TargetData, draws: Draws, cache: Cache) -> tuple[Reliabi
         }
         return [[method, agreement.value, agreement.items, agreement.note] for method, agreement in by_method.items()]
 
-    key = [*target.key, draws.seed, votes.table.shape, rated.shape, digest(votes.table, rated)]
+    key = [*target.key, draws.seed, votes.shape, rated.shape, digest(votes, rated)]
     return tuple(Reliability(*target.key, *row) for row in cache.get("reliability", key, drawn))
-
-
-def by_rater(target: TargetData) -> Array:
-    """Return the votes as (raters, items), NaN if missing; empty where raters are unknown or there is only one."""
-    names = sorted({name for raters in target.judged.raters for name in raters})
-    table = np.full((len(names) if len(names) > 1 else 0, len(target.judged.means)), np.nan)
-    if table.size:
-        row = {name: index for index, name in enumerate(names)}
-        for item, (raters, votes) in enumerate(zip(target.judged.raters, target.judged.votes, strict=True)):
-            for rater, vote in zip(raters, votes, strict=True):
-                table[row[rater], item] = vote
-    return table
 
 
 def compared(dataset: str, quality: str, names: Sequence[str], statistic: str, test: str,

@@ -13,7 +13,6 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 
 import numpy as np
 
@@ -25,7 +24,8 @@ from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import estimates
 from harness.statistics.panel import Array, Codes, Panel, Vector, alike, codes, panel
 from harness.statistics.power import shows
-from harness.statistics.reliability import disattenuated
+from harness.statistics.rank_intervals import TargetScores
+from harness.statistics.reliability import disattenuated, vote_table
 from metrics.column import of_aggregate, of_quality, split_aggregate, split_quality
 from metrics.text.words import words
 
@@ -37,13 +37,13 @@ RELIABILITY = "split-half"
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A quality of a dataset with its votes and their mean per item, in the order of the items; NaN if missing.
+    """A quality of a dataset with its votes (items, votes) and their mean per item, in the order of the items.
 
-    `raters` has the rater of each vote where the source tells, else nothing.
+    Missing is NaN. `raters` has the raters of each item's votes where the source tells, else nothing.
     """
 
     quality: Quality
-    votes: tuple[tuple[float, ...], ...]
+    votes: Array
     means: Vector
     raters: tuple[tuple[str, ...], ...] = ()
 
@@ -53,9 +53,15 @@ class Judged:
         return int(np.isfinite(self.means).sum())
 
     @property
-    def table(self) -> Array:
-        """Votes (most votes of an item, items), those of an item from the top, with NaN after the last."""
-        return np.array([*zip_longest(*self.votes, fillvalue=math.nan)], dtype=np.float64).reshape(-1, len(self.votes))
+    def by_rater(self) -> Array:
+        """Votes (raters, items), NaN if missing; empty where raters are unknown or there is only one."""
+        names = sorted({name for raters in self.raters for name in raters})
+        table = np.full((len(names) if len(names) > 1 else 0, len(self.means)), math.nan)
+        if table.size:
+            row = {name: index for index, name in enumerate(names)}
+            for item, raters in enumerate(self.raters):
+                table[[row[rater] for rater in raters], item] = self.votes[item, :len(raters)]
+        return table
 
     @property
     def usable(self) -> bool:
@@ -71,7 +77,7 @@ def judged(dataset: Dataset, wanted: Iterable[Quality]) -> tuple[Judged, ...]:
     def of_quality(quality: Quality) -> Judged:
         rated = [ratings.get((item.id, quality.name), Rating(item.id, quality.name, ())) for item in dataset.items]
         known = all(len(rating.raters) == len(rating.votes) for rating in rated)
-        return Judged(quality, tuple(rating.votes for rating in rated),
+        return Judged(quality, vote_table(rating.votes for rating in rated),
                       np.array([float(np.mean(rating.votes)) if rating.votes else np.nan for rating in rated]),
                       tuple(rating.raters for rating in rated) if known else ())
 
@@ -81,8 +87,8 @@ def judged(dataset: Dataset, wanted: Iterable[Quality]) -> tuple[Judged, ...]:
 def rated(points: ItemScores, entry: DatasetEntry) -> tuple[Judged, ...]:
     """Return the mean ratings of a dataset from its results, which keep no votes."""
     known = {quality.name: quality for quality in entry.qualities}
-    return tuple(Judged(Quality(name, known[name].low, known[name].high, known[name].dimension), (), means)
-                 for name, means in points.human.items())
+    return tuple(Judged(Quality(name, known[name].low, known[name].high, known[name].dimension),
+                        np.empty((len(means), 0)), means) for name, means in points.human.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +130,11 @@ class TargetData:
         for rows, columns in alike(np.isfinite(self.scores) & np.isfinite(self.judged.means)):
             values[columns] = of_rows(self.judged.means[rows], self.scores[columns][:, rows])
         return values
+
+    def scored(self, rows: Sequence[int] | None = None) -> TargetScores:
+        """Return the ratings with the scores of some columns, by default of all."""
+        return TargetScores(self.dataset, self.judged.means, self.scores if rows is None else self.scores[[*rows]],
+                            self.units)
 
     def panel(self, row: int) -> Panel:
         return panel(self.scores[row], self.judged.means, self.system, self.context, self.words,

@@ -11,7 +11,7 @@ import numpy as np
 from harness.results.cache import Cache, digest
 from harness.results.decision_rows import Decision
 from harness.results.rows import ColumnKey
-from harness.run.compare import by_rater, generator
+from harness.run.compare import generator
 from harness.run.correlate import TargetData
 from harness.statistics.panel import Array, Codes, alike, folds, undefined
 from harness.statistics.reliability import SINGLE
@@ -44,11 +44,11 @@ def decisions(target: TargetData, epsilon: float, seed: int, cache: Cache,
 
 def _votes(target: TargetData) -> tuple[Array, bool]:
     """Return the votes (raters, items), NaN if missing, and True if they must be taken as exchangeable."""
-    table = by_rater(target)
+    table = target.judged.by_rater
     known = np.isfinite(table)
     if ((known & (known.sum(axis=0) > 1)).sum(axis=1) >= LEAST).sum() > 1:
         return table, False
-    return target.judged.table, True
+    return target.judged.votes.T, True
 
 
 def _numbers(target: TargetData, votes: Array, fold: Codes, epsilon: float, columns: Sequence[int], *,

@@ -10,14 +10,14 @@ from harness.results.decision_rows import Disagreement, VoteCount
 from harness.run.correlate import TargetData
 from harness.run.intervals import STATISTIC
 from harness.statistics.disagreement import by_third, divergences, parts, spread
-from harness.statistics.panel import Array
 
 FIFTHS, VALUES = 5, 7
 """Parts of the scores, and the most values of votes that are not put into ranges."""
 
 
-def disagreement(target: TargetData, votes: Array) -> Iterator[Disagreement]:
+def disagreement(target: TargetData) -> Iterator[Disagreement]:
     """Yield each column on thirds of the raters' spread, with its divergence from the votes; none without either."""
+    votes = target.judged.votes.T
     spreads = spread(votes)
     apart = divergences(votes, target.scores).tolist()
     if not np.isfinite([*spreads, *apart]).any():
@@ -28,14 +28,15 @@ def disagreement(target: TargetData, votes: Array) -> Iterator[Disagreement]:
         yield Disagreement(*target.key, *name, *values, *items, divergence)  # type: ignore[call-arg]  # lists of three
 
 
-def vote_counts(target: TargetData, votes: Array, fitted: Collection[tuple[str, str]]) -> Iterator[VoteCount]:
+def vote_counts(target: TargetData, fitted: Collection[tuple[str, str]]) -> Iterator[VoteCount]:
     """Yield the votes by fifth of the scores of the column with the highest correlation that was not fitted on them."""
     values = target.values(STATISTIC, "items")
     unseen = [index for index, (metric, _) in enumerate(target.names) if (metric, target.dataset) not in fitted]
     if values is None or not np.isfinite(values[unseen]).any():
         return
     best = unseen[int(np.nanargmax(values[unseen]))]
-    scores, known = target.scores[best], np.isfinite(votes)
+    scores, votes = target.scores[best], target.judged.votes.T
+    known = np.isfinite(votes)
     ratings = votes[known]
     if len(np.unique(ratings)) > VALUES:  # middles of equal ranges
         edges = np.linspace(ratings.min(), ratings.max(), FIFTHS + 1)

@@ -47,11 +47,11 @@ def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...]) -> DatasetEnt
 
 def warning(judged: Judged) -> str:
     """State the accuracy of a constant if it is high, and how many items a correlation depends on; else ""."""
-    values, counts = np.unique([vote for votes in judged.votes for vote in votes], return_counts=True)
+    values, counts = np.unique(judged.votes[known := np.isfinite(judged.votes)], return_counts=True)
     if not judged.usable or counts.max(initial=0) < NEARLY_CONSTANT * max(counts.sum(), 1):
         return ""
     common = float(values[counts.argmax()])
-    others = sum(any(vote != common for vote in votes) for votes in judged.votes)
+    others = (known & (judged.votes != common)).any(axis=1).sum()
     return (f"{math.floor(1000 * counts.max() / counts.sum()) / 10:g} % of the votes are {common:g}, so a constant has "
             f"this accuracy; a correlation rests on the {others} of {judged.rated} items with other votes")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -18,21 +18,20 @@ from harness.statistics import firmness
 from harness.statistics.influence import Influence
 from harness.statistics.panel import Array, Vector
 from harness.statistics.pooled import contributions, weights
-from harness.statistics.rank_intervals import TargetScores
 
 UNITS = ("datasets", "contexts", "votes")
 
 
 class FirstPlaces:
-    """All targets with their votes, from which the first places of many boards are judged."""
+    """All targets, from which the first places of many boards are judged."""
 
-    def __init__(self, targets: Sequence[TargetData], every: Mapping[Target, Array],
-                 fitted: Collection[str], verdicts: Verdicts, cache: Cache) -> None:
-        self._votes, self._fitted, self._verdicts, self._cache = every, fitted, verdicts, cache
+    def __init__(self, targets: Sequence[TargetData], fitted: Collection[str], verdicts: Verdicts, cache: Cache,
+                 ) -> None:
+        self._fitted, self._verdicts, self._cache = fitted, verdicts, cache
         self._prepared: dict[str, dict[tuple[tuple[int, ...], bytes], Influence]] = {}
         self._contributions = functools.cache(self._contributed)
         self._targets = {target.key: target for target in targets}
-        self._digests = {key: digest(target.judged.means, target.scores, target.units, every[key])
+        self._digests = {key: digest(target.judged.means, target.scores, target.units, target.judged.votes)
                          for key, target in self._targets.items()}
 
     def firmness(self, board: BoardId, origin: str, cells: Collection[Target], ranked: Sequence[RankingRow],
@@ -59,9 +58,9 @@ class FirstPlaces:
 
     def _judged(self, keys: Sequence[Target], columns: Sequence[ColumnKey], rule: str) -> list[list[object]]:
         """Return the fields of each unit's row, from `unit` on."""
-        targets, names = [self._scores(key, columns) for key in keys], labels(columns)
-        by_target = [self._contributions(key) for key in keys]
+        by_target, names = [self._contributions(key) for key in keys], labels(columns)
         rows = [[self._targets[key].names.index(column) for column in columns] for key in keys]
+        targets = [self._targets[key].scored(row) for key, row in zip(keys, rows, strict=True)]
         values = np.array([values[row] for (values, _), row in zip(by_target, rows, strict=True)])
         weight = weights([target.dataset for target in targets], rule)
         datasets = list(dict.fromkeys(target.dataset for target in targets))
@@ -70,7 +69,7 @@ class FirstPlaces:
         sums = [sum(w * table[row] for w, (_, table), row, target in zip(weight, by_target, rows, targets, strict=True)
                     if target.dataset == name) for name in datasets]
         rivals = [index for index, column in enumerate(columns) if column[0] != columns[0][0]]
-        every = [self._votes[key] for key in keys]
+        every = [self._targets[key].judged.votes for key in keys]
         of = [len(datasets), sum(table.shape[1] for table in sums),
               int(sum(np.isfinite(table).sum() for table in every))]
         removals: list[firmness.Removal | None] = [None, None, None]
@@ -83,13 +82,7 @@ class FirstPlaces:
                  [datasets[index] for index in removal.units] if removal and unit == "datasets" else []]
                 for unit, removal, number in zip(UNITS, removals, of, strict=True)]
 
-    def _scores(self, key: Target, columns: Sequence[ColumnKey]) -> TargetScores:
-        target = self._targets[key]
-        rows = [target.names.index(column) for column in columns]
-        return TargetScores(target.dataset, target.judged.means, target.scores[rows], target.units)
-
     def _contributed(self, key: Target) -> tuple[Vector, Array]:
         """Return the correlation of every column of a target, and the contribution of each context to it."""
         target = self._targets[key]
-        return contributions(self._scores(key, target.names), STATISTIC, int(target.units.max()) + 1,
-                             self._prepared.setdefault(target.dataset, {}))
+        return contributions(target.scored(), STATISTIC, self._prepared.setdefault(target.dataset, {}))

@@ -16,7 +16,7 @@ from harness.run.correlate import TargetData
 from harness.run.plan import Draws
 from harness.statistics.panel import Array
 from harness.statistics.pooled import weights
-from harness.statistics.rank_intervals import Drawn, TargetScores, rank
+from harness.statistics.rank_intervals import Drawn, rank
 from harness.statistics.rank_intervals import resampled as resampled_scores
 
 STATISTIC = "spearman"
@@ -41,8 +41,7 @@ def resampled(targets: Sequence[TargetData], draws: Draws, cache: Cache) -> dict
 
 def _resampled(targets: Sequence[TargetData], draws: Draws, columns: Sequence[int]) -> Array:
     """Return the correlations of some columns of a dataset: (columns, draws x targets)."""
-    scores = [TargetScores(target.dataset, target.judged.means, target.scores[list(columns)], target.units)
-              for target in targets]
+    scores = [target.scored(columns) for target in targets]
     values = resampled_scores(scores, draws.ranks, STATISTIC, generator(draws.seed, targets[0].dataset, ""))
     return values.transpose(2, 0, 1).reshape(len(columns), -1)
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,7 +22,6 @@ from harness.run.rank import boards, ranking, unseen
 from harness.run.scores import Scored, Scoring
 from harness.run.workspace import Workspace
 from harness.scoring.lease import exclusive
-from harness.statistics.panel import Array
 from harness.statistics.pooled import Swapped
 
 EVERY = "every metric"
@@ -37,7 +35,6 @@ class Collected:
     tables: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in TABLES})
     counted: defaultdict[tuple[str, str], set[Target]] = field(default_factory=lambda: defaultdict(set))
     data: list[TargetData] = field(default_factory=list)
-    votes: dict[Target, Array] = field(default_factory=dict)
     parts: dict[Target, Swapped] = field(default_factory=dict)
 
 
@@ -107,7 +104,6 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
         for statistic in draws.statistics:
             tables["correlations"] += correlate.correlations(target, [statistic], cache=cache)
         tables["reliability"] += agreement
-        collected.votes[target.key] = target.judged.table
         if cache:
             parts = compare.contributions(target, draws.seed, draws.permutations, excluded)
             collected.parts[target.key] = parts
@@ -115,7 +111,7 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
             tables["comparisons"].append(tests)
             tables["decisions"] += decide.decisions(target, draws.epsilon, draws.seed, cache,
                                                     compare.tied_first(target, parts, tests))
-        collected.data.append(dataclasses.replace(target, judged=dataclasses.replace(target.judged, votes=())))
+        collected.data.append(target)
     if plan.examples and dataset.card.shareable:
         tables["examples"] += examples.find(dataset, qualities, points, tables["correlations"][first:],
                                             entries.judges(plan, learned_here), plan.examples)
@@ -136,7 +132,7 @@ def _rank(plan: Plan, work: Workspace, collected: Collected) -> None:
             data = [target for target in collected.data if target.key in targets]
             resamples = intervals.resampled(data, plan.draws, work.cache)
             verdicts = None if plan.draws.quick else compare.Verdicts(data, collected.parts)
-            places = verdicts and firmness.FirstPlaces(data, collected.votes, on_ratings, verdicts, work.cache)
+            places = verdicts and firmness.FirstPlaces(data, on_ratings, verdicts, work.cache)
             for board, cells in boards(split, frozenset(targets), tables["datasets"]):
                 ranked = tuple(ranking(board, kind, cells, correlations, seen))
                 tables["ranking"] += intervals.with_intervals(
@@ -144,5 +140,5 @@ def _rank(plan: Plan, work: Workspace, collected: Collected) -> None:
                 if places:
                     tables["firmness"] += places.firmness(board, kind, cells, ranked)
     for target in () if plan.draws.quick else collected.data:
-        tables["disagreement"] += disagree.disagreement(target, collected.votes[target.key])
-        tables["vote_counts"] += disagree.vote_counts(target, collected.votes[target.key], seen)
+        tables["disagreement"] += disagree.disagreement(target)
+        tables["vote_counts"] += disagree.vote_counts(target, seen)

@@ -79,7 +79,7 @@ def contexts(board: Board, sums: Sequence[Array]) -> tuple[Removal | None, Seque
     def without(units: Codes) -> dict[int, Vector]:
         removed = np.zeros(sum(table.shape[1] for table in sums), dtype=np.bool_)
         removed[units] = True
-        lost = {index: removed[starts[target.dataset] + _context(target)] for index, target in enumerate(board.targets)}
+        lost = {index: removed[starts[target.dataset] + target.context] for index, target in enumerate(board.targets)}
         return {index: np.where(rows, np.nan, board.targets[index].human) for index, rows in lost.items() if rows.any()}
 
     table = np.hstack(sums)
@@ -89,10 +89,10 @@ def contexts(board: Board, sums: Sequence[Array]) -> tuple[Removal | None, Seque
 def votes(board: Board, tables: Sequence[Array], rivals: Sequence[int]) -> Removal | None:
     """Return the votes to remove, numbered by target and item, by their effect on the lead over some rivals.
 
-    `tables` (votes, items) has the votes on each target, NaN if missing.
+    `tables` (items, votes) has the votes on each target, NaN if missing.
     """
-    items = [np.nonzero(np.isfinite(table.T))[0] for table in tables]
-    values = [table.T[np.isfinite(table.T)] for table in tables]
+    items = [np.nonzero(np.isfinite(table))[0] for table in tables]
+    values = [table[np.isfinite(table)] for table in tables]
     starts = np.cumsum([0, *map(len, values)])
     effects = np.hstack([weight * _effects(target, votes_on, rated, [0, *rivals])
                          for weight, target, votes_on, rated in zip(board.weight, board.targets, values, items,
@@ -139,10 +139,6 @@ def _first(true: Callable[[int], bool], guess: int, limit: int) -> int:
         high = min(limit, high + max(1, high // 4))
     first = bisect_left(range(1, high + 1), True, key=true) + 1
     return first if first <= high else 0
-
-
-def _context(target: TargetScores) -> Codes:
-    return np.arange(len(target.human)) if target.context is None else target.context
 
 
 def _without(human: Vector, values: Vector, items: Codes, removed: Codes) -> Vector:

@@ -11,33 +11,39 @@ Rows that share a context are dependent; swapping them one by one would give too
 swapped as one unit. If two metrics differ in m contexts, there are 2^m ways to swap; the observed one and its reverse
 are always as extreme as observed, so p is at least 2^(1-m), one-sided 2^-m.
 
-`mixtures` and `spearman_mixtures` compute all pairs and draws from a few matrix products. Masks depend only on the
-generator and the number of rows, so the p of a pair does not depend on other metrics or their order.
+Masks depend only on the generator and the number of rows, so the p of a pair does not depend on other metrics or their
+order. Pearson's and Spearman's correlations of the mixtures of a pair are computed for many draws at once.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from harness.statistics.mixtures import TOLERANCE, AnyMixtures, Bits, Masks, PearsonMixtures
-from harness.statistics.panel import Array, Codes, Pairs, Panel, Statistic, Vector
-from harness.statistics.spearman_mixtures import SpearmanMixtures
+from harness.statistics.coefficients import pearsons, spearmans
+from harness.statistics.panel import Array, Codes, Mask, Panel, Statistic, Vector
+from harness.statistics.ranks import Runs, ranks, standardised
 from harness.statistics.williams import PairTests, numbered, shared_rows
 
-PAIRS_AT_ONCE = 512
+Bits: TypeAlias = npt.NDArray[np.uint8]
+
+TOLERANCE = 1e-10
+"""Differences of correlations within this are equal."""
+
+FINEST = 2.0**40
+"""Scores are rounded to 1/FINEST after standardising, so that rounding does not break ties between two scales."""
+
+CELLS = 1 << 15
+"""Rows × draws per block, which stay in the processor's cache."""
 
 FEW = 10
 """With fewer draws as extreme as the observed difference, their count is too coarse for a small p."""
-
-Mixtures = SpearmanMixtures | PearsonMixtures | AnyMixtures
-MIXTURES: dict[str, Callable[[Vector, Array, Masks], Mixtures]] = {
-    "spearman": SpearmanMixtures, "pearson": PearsonMixtures}
-"""Fast implementations of the mixtures of a statistic."""
-
 
 def all_pairs_by_permutation(human: Vector, scores: Array, statistic: str | Statistic = "spearman", draws: int = 1000,
                              *, rng: np.random.Generator, context: Codes | None = None, one_sided: bool = False,
@@ -49,30 +55,38 @@ def all_pairs_by_permutation(human: Vector, scores: Array, statistic: str | Stat
     is the difference over the root of its mean square in the draws. If `one_sided`, p[i, j] tests that i is better than
     j. `system` and `control` are passed to statistics that use them.
     """
-    if isinstance(statistic, str) and statistic not in MIXTURES:
-        raise ValueError(f"unknown statistic {statistic!r} for a permutation test; known: {', '.join(MIXTURES)}")
+    if isinstance(statistic, str) and statistic not in OF_ROWS:
+        raise ValueError(f"unknown statistic {statistic!r} for a permutation test; known: {', '.join(OF_ROWS)}")
     tests, n = PairTests.empty(len(scores)), scores.shape[1]
     contexts = np.arange(n) if context is None else context
     groups = np.unique(contexts if conversation is None else conversation, return_inverse=True)[1].ravel()
-    bits = mask_bits(int(groups.max(initial=-1)) + 1, draws, rng)
+    masks = np.unpackbits(mask_bits(int(groups.max(initial=-1)) + 1, draws, rng), axis=1).astype(np.bool_)
+    systems = np.zeros(n, dtype=np.int64) if system is None else system
     for rows, pairs in shared_rows(human, scores):
         if rows.sum() < 3:
             continue
         used, positions = numbered(pairs)
-        masks, table = Masks(bits, groups[rows]), scores[used][:, rows]
+        panel, table = Panel(human, human, systems, contexts, control).take(rows), scores[used][:, rows]
         if isinstance(statistic, str):
-            mixtures = MIXTURES[statistic](human[rows], table, masks)
+            of_rows, mixed = OF_ROWS[statistic]
+            values, deltas = of_rows(panel.human, table), functools.partial(mixed, panel.human)
         else:
-            systems = np.zeros(n, dtype=np.int64) if system is None else system
-            mixtures = AnyMixtures(Panel(human, human, systems, contexts, control).take(rows), table, statistic, masks)
-        for start in range(0, len(pairs), PAIRS_AT_ONCE):
-            chunk = slice(start, start + PAIRS_AT_ONCE)
-            observed = np.subtract(*mixtures.values[positions[chunk].T])
-            above, below, square = _counted(mixtures, positions[chunk], observed, one_sided)
-            p = np.where(np.isnan(observed), np.nan, (np.stack([above, below]) + 1) / (draws + 1))
-            value = np.divide(observed, np.sqrt(square / draws), out=np.zeros_like(observed), where=square > 0)
-            tests.put(pairs[chunk], observed, p, int(rows.sum()), np.where(np.isnan(observed), np.nan, value),
-                      least_p(masks.differing(table, positions[chunk]), one_sided))
+            values = np.array([statistic(dataclasses.replace(panel, metric=row)) for row in table])
+            deltas = functools.partial(_plain, statistic, panel)
+        z = np.rint(np.nan_to_num(standardised(table)) * FINEST) / FINEST
+        observed, unit = np.subtract(*values[positions.T]), groups[rows]
+        counts, square = np.zeros((2, len(pairs)), dtype=np.int64), np.zeros(len(pairs))
+        for start in range(0, draws, block := max(1, CELLS // len(unit))):
+            kept = masks[start:start + block, unit]
+            for pair, (first, second) in enumerate(positions):
+                drawn = deltas(z[first], z[second], kept)
+                counts[:, pair] += _extreme(drawn, observed[pair], one_sided=one_sided)
+                square[pair] += drawn @ drawn
+        contexts_apart = [len(np.unique(unit[np.abs(z[first] - z[second]) > TOLERANCE])) for first, second in positions]
+        p = np.where(np.isnan(observed), np.nan, (counts + 1) / (draws + 1))
+        value = np.divide(observed, np.sqrt(square / draws), out=np.zeros_like(observed), where=square > 0)
+        tests.put(pairs, observed, p, int(rows.sum()), np.where(np.isnan(observed), np.nan, value),
+                  least_p(contexts_apart, one_sided))
     return tests
 
 
@@ -98,18 +112,55 @@ def mask_bits(groups: int, draws: int, rng: np.random.Generator) -> Bits:
     return rng.integers(0, 256, size=(draws, -(-groups // 8)), dtype=np.uint8)
 
 
-def _counted(mixtures: Mixtures, pairs: Pairs, observed: Vector, one_sided: bool) -> tuple[Pairs, Pairs, Vector]:
-    """Count the draws as extreme in favour of the first metric and of the second, and sum the squares of all draws.
+def _pearson(human: Vector, first: Vector, second: Vector, kept: Mask) -> Vector:
+    """Return the difference between both mixtures in each draw (draws, rows), from sums that are linear in the mask."""
+    h, n = standardised(human), len(human)
+    moved = kept @ np.stack([(first - second) * h, first - second, first**2 - second**2], axis=1)
 
-    Unless one-sided, both counts are the same. A draw whose difference is undefined counts as extreme.
+    def correlation(sums: Array) -> Vector:
+        variance = sums[:, 2] - sums[:, 1] ** 2 / n
+        return np.asarray(sums[:, 0] / np.sqrt(np.where(variance > TOLERANCE * n, variance, np.nan) * n))
+
+    whole_first, whole_second = ([side @ h, side.sum(), side @ side] for side in (first, second))
+    return correlation(whole_second + moved) - correlation(whole_first - moved)
+
+
+def _spearman(human: Vector, first: Vector, second: Vector, kept: Mask) -> Vector:
+    """Return the difference between both mixtures in each draw, from the runs of equal scores in the merged order."""
+    h, n = ranks(human) - (len(human) + 1) / 2, len(human)
+    runs = Runs(np.concatenate([first, second]))
+    rated = h[runs.order % n]
+
+    def by_run(values: Array) -> Array:  # (..., 2n), in ascending order of scores
+        return values if len(runs.start) == 2 * n else np.add.reduceat(values, runs.start, axis=-1)
+
+    def correlation(sizes: Array, ratings: Array) -> Vector:
+        variance = (n**3 - np.einsum("ij,ij,ij->i", sizes, sizes, sizes)) / 12 * (h @ h)
+        top = np.einsum("ij,ij->i", np.cumsum(sizes, axis=1) - sizes / 2, ratings)  # middle of each run
+        return np.asarray(top / np.sqrt(np.where(variance > 0, variance, np.nan)))
+
+    taken = np.where(runs.order < n, kept[:, runs.order % n], ~kept[:, runs.order % n]).astype(np.float64)
+    sizes, ratings = by_run(taken), by_run(taken * rated)
+    return correlation(sizes, ratings) - correlation(runs.sizes - sizes, by_run(rated) - ratings)
+
+
+OF_ROWS: dict[str, tuple[Callable[[Array, Array], Vector], Callable[[Vector, Vector, Vector, Mask], Vector]]] = {
+    "spearman": (spearmans, _spearman), "pearson": (pearsons, _pearson)}
+"""Functions that compute a statistic of many metrics, and its differences between mixtures in many draws."""
+
+
+def _plain(statistic: Statistic, rows: Panel, first: Vector, second: Vector, kept: Mask) -> Vector:
+    """Return the difference of any statistic between both mixtures, draw by draw."""
+    return np.array([statistic(dataclasses.replace(rows, metric=np.where(mask, first, second)))
+                     - statistic(dataclasses.replace(rows, metric=np.where(mask, second, first))) for mask in kept])
+
+
+def _extreme(deltas: Vector, observed: float, *, one_sided: bool) -> tuple[int, int]:
+    """Count the draws as extreme in favour of the first metric and of the second; NaN counts as extreme.
+
+    Unless one-sided, both counts are the same.
     """
-    above, below = np.zeros((2, len(pairs)), dtype=np.int64)
-    square, least = np.zeros(len(pairs)), observed[:, None] - TOLERANCE
-    for deltas in mixtures.deltas(pairs):
-        square += np.einsum("ij,ij->i", deltas, deltas)
-        if one_sided:
-            above += (~(deltas < least)).sum(axis=1)  # a NaN is not below
-            below += (~(deltas > least + 2 * TOLERANCE)).sum(axis=1)
-        else:
-            above += (~(np.abs(deltas) < np.abs(observed)[:, None] - TOLERANCE)).sum(axis=1)
-    return above, below if one_sided else above, square
+    if one_sided:
+        return int((~(deltas < observed - TOLERANCE)).sum()), int((~(deltas > observed + TOLERANCE)).sum())
+    count = int((~(np.abs(deltas) < abs(observed) - TOLERANCE)).sum())
+    return count, count

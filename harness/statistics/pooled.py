@@ -28,9 +28,8 @@ import numpy as np
 import scipy
 
 from harness.statistics.influence import INFLUENCE, Influence
-from harness.statistics.mixtures import TOLERANCE
 from harness.statistics.panel import Array, Codes, Mask, Vector, alike
-from harness.statistics.permutation import below_draws, least_p, mask_bits
+from harness.statistics.permutation import TOLERANCE, below_draws, least_p, mask_bits
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.significance import Better, benjamini_hochberg, over_pairs
 from harness.statistics.williams import PairTests
@@ -97,11 +96,11 @@ def weights(datasets: Sequence[str], rule: str) -> Vector:
 
 
 def swapped(target: TargetScores, seed: int, draws: int = DRAWS, statistic: str = "spearman") -> Swapped:
-    units = units_of(target)
+    units = target.contexts
     signs = 2.0 * np.unpackbits(mask_bits(units, draws, generator(seed, target.dataset, "")), axis=1)[:, :units].T - 1
-    values, sums = contributions(target, "ranks" if statistic == "spearman" else statistic, units, {})
+    values, sums = contributions(target, "ranks" if statistic == "spearman" else statistic, {})
     rated = np.zeros(units, dtype=np.bool_)
-    rated[_context(target)[np.isfinite(target.human)]] = True
+    rated[target.context[np.isfinite(target.human)]] = True
     few = math.sqrt(units / (units - 1)) if units > 1 else 1.0  # contributions vary less than what they estimate
     return Swapped(target.dataset, values, sums, few * (sums @ signs), rated)
 
@@ -157,14 +156,13 @@ def difference(parts: Sequence[Swapped], weight: Vector, first: int, second: int
     return Difference(value, value - reach, value + reach, p)
 
 
-def contributions(target: TargetScores, statistic: str, units: int,
-                  prepared: dict[tuple[tuple[int, ...], bytes], Influence]) -> tuple[Vector, Array]:
+def contributions(target: TargetScores, statistic: str, prepared: dict[tuple[tuple[int, ...], bytes], Influence],
+                  ) -> tuple[Vector, Array]:
     """Return the correlation of each metric, and the contribution of each context to it (metrics, contexts).
 
     Scores are `prepared` once for all qualities of a dataset with the same rows.
     """
-    context = _context(target)
-    values, sums = np.full(len(target.scores), np.nan), np.full((len(target.scores), units), np.nan)
+    values, sums = np.full(len(target.scores), np.nan), np.full((len(target.scores), target.contexts), np.nan)
     for rows, metrics in alike(np.isfinite(target.scores) & np.isfinite(target.human)):
         if rows.sum() >= 3:
             scores = target.scores[metrics][:, rows]
@@ -172,8 +170,8 @@ def contributions(target: TargetScores, statistic: str, units: int,
                 prepared[key] = INFLUENCE[statistic](scores)
             values[metrics], parts = prepared[key].of(target.human[rows])
             parts += values[metrics][:, None] / rows.sum()
-            order = np.argsort(context[rows], kind="stable")
-            present, starts = np.unique(context[rows][order], return_index=True)
+            order = np.argsort(target.context[rows], kind="stable")
+            present, starts = np.unique(target.context[rows][order], return_index=True)
             sums[metrics] = 0.0
             sums[np.ix_(metrics, present)] = np.add.reduceat(parts[:, order], starts, axis=1)
     return values, sums
@@ -187,12 +185,3 @@ def share_reached(values: Vector, reliability: Vector, weight: Vector) -> float:
     reliable = np.isfinite(values) & (np.nan_to_num(reliability) > 0)
     errorless = float(weight[reliable] @ np.sqrt(reliability[reliable]))
     return float(weight[reliable] @ values[reliable]) / errorless if errorless else math.nan
-
-
-def units_of(target: TargetScores) -> int:
-    """Return the number of contexts."""
-    return int(_context(target).max(initial=-1)) + 1
-
-
-def _context(target: TargetScores) -> Codes:
-    return np.arange(len(target.human)) if target.context is None else target.context

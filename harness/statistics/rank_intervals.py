@@ -35,15 +35,20 @@ BLOCK = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class TargetScores:
-    """Ratings (n,) and scores (metrics, n) of the items of a dataset on a quality; NaN where missing.
+    """Ratings (n,), scores (metrics, n), NaN where missing, and contexts of the items of a dataset on a quality.
 
-    `context` numbers the context of each item; with it, whole contexts are drawn instead of items.
+    Whole contexts are drawn, or swapped, together.
     """
 
     dataset: str
     human: Vector
     scores: Array
-    context: Codes | None = None
+    context: Codes
+
+    @property
+    def contexts(self) -> int:
+        """The number of contexts."""
+        return int(self.context.max(initial=-1)) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +149,16 @@ def by_dataset(targets: Sequence[TargetScores]) -> list[list[TargetScores]]:
 
 
 def resampled(group: Sequence[TargetScores], draws: int, statistic: str, rng: np.random.Generator) -> Array:
-    """Return the correlations on resamples of a dataset's items or contexts: (draws, targets, metrics).
+    """Return the correlations on resamples of a dataset's contexts: (draws, targets, metrics).
 
     The numbers do not depend on the number of threads.
     """
-    context, correlate = group[0].context, _correlator(group, statistic)
-    units = len(group[0].human) if context is None else int(context.max()) + 1
+    context, units, correlate = group[0].context, group[0].contexts, _correlator(group, statistic)
 
     def measure(size: int, block_rng: np.random.Generator) -> Array:
         flat = block_rng.integers(units, size=(size, units)) + np.arange(size)[:, None] * units
         counts = np.bincount(flat.ravel(), minlength=size * units).reshape(size, units).astype(np.float64)
-        return correlate(counts if context is None else np.ascontiguousarray(counts[:, context]))
+        return correlate(np.ascontiguousarray(counts[:, context]))
 
     block = max(1, BLOCK // max(1, len(group[0].human)))
     sizes = [min(block, draws - start) for start in range(0, draws, block)]

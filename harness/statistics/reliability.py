@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from harness.statistics.panel import Array, Codes, Vector
+from harness.statistics.panel import Array, Vector
 from harness.statistics.ranks import ranks
 
 SINGLE = "no item has more than one vote"
@@ -42,37 +42,30 @@ class PeopleAgreement:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Votes:
-    """Votes on a quality (items, most votes), from the left, with NaN after the last."""
-
-    table: Array
-
-    @property
-    def counts(self) -> Codes:
-        counts: Codes = np.isfinite(self.table).sum(axis=1)
-        return counts
-
-
-def votes(rows: Iterable[Sequence[float]]) -> Votes:
-    """Collect the votes on items with at least two."""
-    rated = [row for row in rows if len(row) >= 2]
-    table = np.full((len(rated), max(map(len, rated), default=2)), math.nan)
-    for index, row in enumerate(rated):
+def vote_table(rows: Iterable[Sequence[float]]) -> Array:
+    """Return votes (items, most votes of an item), from the left, with NaN after the last."""
+    rows = list(rows)
+    table = np.full((len(rows), max(map(len, rows), default=0)), math.nan)
+    for index, row in enumerate(rows):
         table[index, :len(row)] = row
-    return Votes(table)
+    return table
 
 
-def leave_one_out(votes: Votes, statistic: OfRows, rng: np.random.Generator, draws: int = 100) -> PeopleAgreement:
+def shared(votes: Array) -> Array:
+    """Return the votes (items, votes) on items with at least two."""
+    return np.asarray(votes[np.isfinite(votes).sum(axis=1) >= 2])
+
+
+def leave_one_out(votes: Array, statistic: OfRows, rng: np.random.Generator, draws: int = 100) -> PeopleAgreement:
     """Return the mean over draws of the statistic of one random vote per item against the mean of the others."""
-    totals, counts = np.nansum(votes.table, axis=1), votes.counts
-    rows = np.arange(len(counts))
+    totals, counts = np.nansum(votes, axis=1), np.isfinite(votes).sum(axis=1)
+    rows = np.arange(len(votes))
 
     def draw() -> tuple[Vector, Vector]:
-        held = votes.table[rows, rng.integers(0, counts)]
+        held = votes[rows, rng.integers(0, counts)]
         return (totals - held) / (counts - 1), held
 
-    return _mean(draw, statistic, draws, votes)
+    return _mean(draw, statistic, draws, len(votes))
 
 
 def leave_one_rater_out(table: Array, statistic: OfRows) -> PeopleAgreement:
@@ -93,23 +86,23 @@ def leave_one_rater_out(table: Array, statistic: OfRows) -> PeopleAgreement:
     return PeopleAgreement(float(values.mean()), int((counts > 1).sum()))
 
 
-def split_half(votes: Votes, statistic: OfRows, rng: np.random.Generator, draws: int = 100) -> PeopleAgreement:
+def split_half(votes: Array, statistic: OfRows, rng: np.random.Generator, draws: int = 100) -> PeopleAgreement:
     """Return the reliability of mean ratings: the mean over random halves of each item's votes, stepped up.
 
     With an odd number of votes one is left out of both halves; the result is for all, or for the mean number of votes.
     The theory is of Pearson's r; Spearman's rho is common.
     """
-    halves = votes.counts // 2
-    columns = np.arange(votes.table.shape[1])
+    counts, columns = np.isfinite(votes).sum(axis=1), np.arange(votes.shape[1])
+    halves = counts // 2
     first, second = columns < halves[:, None], (columns >= halves[:, None]) & (columns < 2 * halves[:, None])
 
     def draw() -> tuple[Vector, Vector]:
-        keys = np.where(np.isfinite(votes.table), rng.random(votes.table.shape), 2.0)  # missing votes stay last
-        dealt = np.nan_to_num(np.take_along_axis(votes.table, np.argsort(keys, axis=1), axis=1))
+        keys = np.where(np.isfinite(votes), rng.random(votes.shape), 2.0)  # missing votes stay last
+        dealt = np.nan_to_num(np.take_along_axis(votes, np.argsort(keys, axis=1), axis=1))
         return np.where(first, dealt, 0).sum(axis=1) / halves, np.where(second, dealt, 0).sum(axis=1) / halves
 
-    half = _mean(draw, statistic, draws, votes)
-    return half if math.isnan(half.value) else stepped_up(half, float(votes.counts.mean() / halves.mean()))
+    half = _mean(draw, statistic, draws, len(votes))
+    return half if math.isnan(half.value) else stepped_up(half, float(counts.mean() / halves.mean()))
 
 
 def stepped_up(half: PeopleAgreement, times: float) -> PeopleAgreement:
@@ -120,16 +113,16 @@ def stepped_up(half: PeopleAgreement, times: float) -> PeopleAgreement:
     return PeopleAgreement(times * half.value / below, half.items)
 
 
-def alpha(votes: Votes, scale: str = "interval") -> PeopleAgreement:
+def alpha(votes: Array, scale: str = "interval") -> PeopleAgreement:
     """Return Krippendorff's alpha of single votes by squared differences of votes (interval) or ranks (ordinal)."""
     if scale not in ("ordinal", "interval"):
         raise ValueError(f"unknown scale {scale!r}; known: ordinal, interval")
-    if not len(votes.table):
+    if not len(votes):
         return PeopleAgreement(math.nan, 0, SINGLE)
-    known = np.isfinite(votes.table)
-    values, item = votes.table[known], np.nonzero(known)[0]
+    known = np.isfinite(votes)
+    values, item = votes[known], np.nonzero(known)[0]
     if np.ptp(values) == 0:
-        return PeopleAgreement(math.nan, len(votes.table), "every vote is the same")
+        return PeopleAgreement(math.nan, len(votes), "every vote is the same")
     values = ranks(values) if scale == "ordinal" else values
     values, n = values - values.mean(), len(values)
     # sums of squared differences over ordered pairs, within each item and over all: 2 (m sum v^2 - (sum v)^2)
@@ -137,7 +130,7 @@ def alpha(votes: Votes, scale: str = "interval") -> PeopleAgreement:
     within = 2 * np.maximum(counts * squares - sums**2, 0)
     observed = float((within / (counts - 1)).sum()) / n
     expected = 2 * float((values**2).sum()) / (n - 1)
-    return PeopleAgreement(1 - observed / expected, len(votes.table))
+    return PeopleAgreement(1 - observed / expected, len(votes))
 
 
 def disattenuated(value: float, reliability: float) -> float:
@@ -148,9 +141,8 @@ def disattenuated(value: float, reliability: float) -> float:
     return value / math.sqrt(reliability) if reliability > 0 else math.nan
 
 
-def _mean(draw: Callable[[], tuple[Vector, Vector]], statistic: OfRows, draws: int, votes: Votes) -> PeopleAgreement:
+def _mean(draw: Callable[[], tuple[Vector, Vector]], statistic: OfRows, draws: int, items: int) -> PeopleAgreement:
     """Average the statistic over the draws of two sides in which it exists."""
-    items = len(votes.table)
     if not items:
         return PeopleAgreement(math.nan, 0, SINGLE)
     values, size = [], max(1, CELLS // items)

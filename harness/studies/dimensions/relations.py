@@ -20,6 +20,7 @@ import numpy as np
 from benchmarks.dataset import Dataset
 from harness.run.correlate import Judged, judged
 from harness.statistics.coefficients import spearmans
+from harness.statistics.reliability import shared
 
 FEWEST = 3
 NAN = float("nan")
@@ -99,16 +100,16 @@ def pair(first: Judged, second: Judged, rng: np.random.Generator, draws: int) ->
     return QualityPair(*names, len(x), float(value), float(low), float(high))
 
 
-def agreement(votes: Sequence[Sequence[float]]) -> float:
+def agreement(rated: Judged) -> float:
     """Return Spearman's ρ of votes with the mean of the votes on their item; NaN without several votes that differ."""
-    rows = [(vote, float(np.mean(item))) for item in votes if len(item) > 1 for vote in item]
-    vote, mean = np.array(rows, dtype=np.float64).reshape(-1, 2).T
-    return float(spearmans(vote, mean[None])[0])
+    counts = np.isfinite(rated.votes).sum(axis=1)
+    votes = shared(rated.votes)
+    return float(spearmans(votes[np.isfinite(votes)], np.repeat(rated.means, np.where(counts > 1, counts, 0))[None])[0])
 
 
-def absent(votes: Sequence[Sequence[float]], raters: int) -> float:
+def absent(rated: Judged, raters: int) -> float:
     """Return the share of missing votes out of `raters` per item."""
-    return 1 - sum(map(len, votes)) / (raters * len(votes)) if votes and raters else NAN
+    return 1 - np.isfinite(rated.votes).sum() / (raters * len(rated.votes)) if len(rated.votes) and raters else NAN
 
 
 def groups(qualities: Sequence[str], pairs: Sequence[QualityPair], overall: Mapping[str, float],
@@ -137,12 +138,12 @@ def _representatives(joined: Mapping[str, set[str]], overall: Mapping[str, float
 def choices(rated: Sequence[Judged], overall: Mapping[str, float], grouped: Mapping[str, tuple[str, ...]],
             ) -> list[QualityChoice]:
     """Apply the rule to each quality except the overall one."""
-    raters = max((len(votes) for ratings in rated for votes in ratings.votes), default=0)
+    raters = max((ratings.votes.shape[1] for ratings in rated), default=0)
     rows = []
     for ratings in rated:
         if (name := ratings.quality.dimension) == "overall":
             continue
-        value, agreed, missing = overall.get(name, NAN), agreement(ratings.votes), absent(ratings.votes, raters)
+        value, agreed, missing = overall.get(name, NAN), agreement(ratings), absent(ratings, raters)
         members = tuple(group for group, names in grouped.items() if name in names)
         checks = {"overall" if np.isfinite(value) else "no overall quality": value > OVERALL,
                   "agreement": agreed >= AGREEMENT, "no answer": missing <= ABSENT, "two groups": len(members) < 2,

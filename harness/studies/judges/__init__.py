@@ -113,7 +113,7 @@ def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest)
     low = quality.low if quality.low is not None else float(np.nanmin(people.means))
     high = quality.high if quality.high is not None else float(np.nanmax(people.means))
     items = [item for item, mean in zip(dataset.items, people.means, strict=True) if np.isfinite(mean)]
-    votes = [(np.array(row) - low) / (high - low) for row in people.votes if row]
+    votes = [(row[np.isfinite(row)] - low) / (high - low) for row in people.votes if np.isfinite(row).any()]
     contexts = np.unique([_text(item.context) for item in items], return_inverse=True)[1]
     conditions = _conditions(metric, items, _pairs(items, contexts, rng), dataset.card.language)
     if isinstance(metric, Judge):

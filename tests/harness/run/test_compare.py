@@ -27,7 +27,7 @@ def rated(rng: np.random.Generator) -> TargetData:
     truth = rng.normal(size=n)
     votes = tuple(tuple(np.clip(np.rint(3 + value + rng.normal(0, 0.7, 3)), 1, 5)) for value in truth)
     scores = {name: truth + np.random.default_rng(ord(name[0])).normal(0, noise[name], n) for name in noise}
-    return TargetData("toy", Judged(Quality("overall", 1, 5), votes, np.mean(votes, axis=1)),
+    return TargetData("toy", Judged(Quality("overall", 1, 5), np.array(votes), np.mean(votes, axis=1)),
                       tuple((name, name) for name in noise), np.array(list(scores.values())),
                       codes("ab" * (n // 2)), codes(number // 4 for number in range(n)))
 
@@ -56,7 +56,7 @@ def test_correlations_are_corrected_for_rater_unreliability(rng: np.random.Gener
     target = rated(rng)
     rows = compare.reliability(target, Draws(seed=1), Cache(tmp_path))
     value = {row.method: row.value for row in rows}
-    assert value["alpha-interval"] == reliability.alpha(reliability.votes(target.judged.votes), "interval").value
+    assert value["alpha-interval"] == reliability.alpha(target.judged.votes, "interval").value
     assert 0.5 < value["leave-one-out"] < value["split-half"] < 1
     for row in correlate.correlations(target, reliability=rows):
         assert row.corrected == pytest.approx(row.value / math.sqrt(value["split-half"]))

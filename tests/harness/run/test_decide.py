@@ -13,6 +13,7 @@ from harness.results.cache import Cache
 from harness.results.decision_rows import Decision
 from harness.run import compare, decide
 from harness.run.correlate import Judged, TargetData
+from harness.statistics.reliability import vote_table
 from tests.conftest import Invoke
 from tests.suite_run import SuiteRun
 
@@ -23,7 +24,7 @@ def rated(votes: list[tuple[float, ...]], scores: np.ndarray, raters: bool = Tru
     """Return a target whose votes are from raters a, b, c in this order, or unknown."""
     means = np.array([np.mean(row) if row else np.nan for row in votes])
     names = tuple(tuple("abc"[:len(row)]) for row in votes) if raters else ()
-    return TargetData("toy", Judged(Quality("overall", 1, 5), tuple(votes), means, names),
+    return TargetData("toy", Judged(Quality("overall", 1, 5), vote_table(votes), means, names),
                       tuple((name, name) for name in list(NOISE)[:len(scores)]), scores,
                       np.zeros(len(votes), np.int64), np.arange(len(votes)))
 

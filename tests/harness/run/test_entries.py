@@ -5,10 +5,11 @@ import numpy as np
 from benchmarks.dataset import Quality
 from harness.run.correlate import Judged
 from harness.run.entries import warning
+from harness.statistics.reliability import vote_table
 
 
 def judged(*votes: tuple[float, ...]) -> Judged:
-    return Judged(Quality("kind"), votes, np.array([float(np.mean(item)) for item in votes]))
+    return Judged(Quality("kind"), vote_table(votes), np.array([float(np.mean(item)) for item in votes]))
 
 
 def test_nearly_constant_votes_give_a_warning() -> None:

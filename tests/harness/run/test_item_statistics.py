@@ -84,7 +84,8 @@ def test_comparisons_by_other_tests(suite_run: SuiteRun, invoke: Invoke) -> None
 def test_a_column_for_one_quality_counts_there() -> None:
     points = ItemScores("toy", tuple("abcd"), ("",) * 4, np.arange(4), np.arange(4), {"fluent": np.arange(4.0)},
                         {("m", "x"): np.arange(4.0), ("m", "x@fluency"): -np.arange(4.0)})
-    (target,) = correlate.targets(points, [Judged(Quality("fluent", dimension="fluency"), (), np.arange(4.0))])
+    people = Judged(Quality("fluent", dimension="fluency"), np.empty((4, 0)), np.arange(4.0))
+    (target,) = correlate.targets(points, [people])
     assert target.names == (("m", "x"),)
     (row,) = item_statistics.correlations(target, Request())
     assert (row.value, row.p) == (-1, pytest.approx(0))
@@ -98,7 +99,7 @@ def test_turns_of_a_conversation_are_swapped_together() -> None:
     points, human = correlate.item_scores(dataset, (), {}), np.arange(6.0)
     assert (points.contexts.tolist(), entries.dataset_entry(dataset, ()).contexts) == ([0, 1, 2, 3, 4, 5], 2)
     (target,) = correlate.targets(dataclasses.replace(points, scores={("m", "x"): human, ("m", "y"): -human}),
-                                  [Judged(Quality("fluent"), (), human)])
+                                  [Judged(Quality("fluent"), np.empty((len(human), 0)), human)])
     assert target.units.tolist() == [0, 1, 0, 1, 0, 1]
     for statistic in ("spearman", "kendall"):
         (row,) = item_statistics.comparisons(target, Request(statistic, draws=400), "perm-both")

@@ -24,11 +24,11 @@ def made(rng: np.random.Generator, contexts: int, each: int, lead: float) -> tup
     scores = quality + np.array([1 - lead, 1, 1, 1])[:, None] * rng.normal(size=(COLUMNS, size))
     target = TargetScores("a", votes.mean(axis=1), scores, np.repeat(np.arange(contexts), each))
     prepared: dict[tuple[tuple[int, ...], bytes], Influence] = {}
-    values, sums = contributions(target, "spearman", contexts, prepared)
+    values, sums = contributions(target, "spearman", prepared)
     best = np.argsort(-values)
     board = Board([TargetScores("a", target.human, scores[best], target.context)], values[None, best], np.ones(1),
                   range(1, COLUMNS))
-    return board, sums[best], votes.T
+    return board, sums[best], votes
 
 
 def leads(board: Board, human: Array) -> bool:
@@ -69,10 +69,10 @@ def test_votes_are_removed_until_another_leads(rng: np.random.Generator) -> None
         removal = firmness.votes(board, [every], range(1, COLUMNS))
         assert removal is not None
         kept = np.delete(np.arange(every.size), removal.units)  # three votes per item, item by item
-        ratings = [every.T.ravel()[kept][kept // 3 == item] for item in range(60)]
+        ratings = [every.ravel()[kept][kept // 3 == item] for item in range(60)]
         assert not leads(board, np.array([votes.mean() if len(votes) else math.nan for votes in ratings]))
     alone, _, _ = made(rng, 30, 2, 0.2)
-    single = alone.targets[0].human[None]  # an item without its only vote counts no more
+    single = alone.targets[0].human[:, None]  # an item without its only vote counts no more
     removal = firmness.votes(alone, [single], range(1, COLUMNS))
     assert removal is not None
     assert not leads(alone, np.where(np.isin(np.arange(60), removal.units), np.nan, alone.targets[0].human))
@@ -81,8 +81,8 @@ def test_votes_are_removed_until_another_leads(rng: np.random.Generator) -> None
 def test_a_first_place_that_nothing_changes(rng: np.random.Generator) -> None:
     people = np.arange(20.0)
     scores = np.array([people, np.zeros(20), -people])
-    board = Board([TargetScores("a", people, scores)], np.array([[1, math.nan, -1]]), np.ones(1), [2])
-    values, sums = contributions(board.targets[0], "spearman", 20, {})
+    board = Board([TargetScores("a", people, scores, np.arange(20))], np.array([[1, math.nan, -1]]), np.ones(1), [2])
+    values, sums = contributions(board.targets[0], "spearman", {})
     assert values == pytest.approx([1, math.nan, -1], nan_ok=True)
     assert firmness.contexts(board, [sums])[0] is None
     assert firmness.datasets(board.values, [2]) is None

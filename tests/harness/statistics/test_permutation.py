@@ -10,14 +10,13 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from harness.statistics import mixtures, permutation, pooled
+from harness.statistics import permutation, pooled
 from harness.statistics.coefficients import pearson, spearman
-from harness.statistics.permutation import MIXTURES
+from harness.statistics.permutation import FINEST, OF_ROWS
 from harness.statistics.permutation import all_pairs_by_permutation as all_pairs
 from harness.statistics.pooled import share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.ranks import ranks
-from harness.statistics.spearman_mixtures import FINEST
 from harness.statistics.williams import williams
 
 Values = npt.NDArray[Any]
@@ -60,7 +59,7 @@ def example(seed: int, n: int = 40, holes: float = 0) -> tuple[Values, Values]:
 
 def test_every_p_equals_a_loop_over_scipy() -> None:
     """Include few rows, so that many are tied and swaps leave a constant."""
-    for statistic, (seed, n, holes) in product(MIXTURES, (
+    for statistic, (seed, n, holes) in product(OF_ROWS, (
             (0, 40, 0), (1, 7, 0), (2, 30, .1), *((seed, n, 0) for seed in range(3, 8) for n in (3, 4, 5)))):
         human, scores = example(seed, n, holes)
         tests = all_pairs(human, scores, statistic, 20, rng=seeded())
@@ -99,29 +98,28 @@ def test_no_p_is_below_that_of_all_swaps_of_contexts() -> None:
     for seed in range(10):
         tests = all_pairs(human, scores, "pearson", 100, rng=seeded(seed))
         assert min(tests.p[0, 1], permutation.below_draws(tests, 100)[0, 1]) >= tests.least[0, 1] == 2 / 64
-        parts = pooled.swapped(TargetScores("a", human, scores), seed, 100, "pearson")
+        parts = pooled.swapped(TargetScores("a", human, scores, np.arange(7)), seed, 100, "pearson")
         tests = pooled.all_pairs([parts], np.ones(1), one_sided=True)
         assert min(tests.p[0, 1], permutation.below_draws(tests, 100)[0, 1]) >= 1 / 128
 
 
 def test_order_other_metrics_and_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     human, scores = example(4, holes=.05)
-    for statistic in MIXTURES:
+    for statistic in OF_ROWS:
         whole = all_pairs(human, scores, statistic, 100, rng=seeded())
         for order in ([3, 0, 4, 2, 1], [0, 1]):
             part = all_pairs(human, scores[order], statistic, 100, rng=seeded())
             np.testing.assert_array_equal(part.p, whole.p[np.ix_(order, order)])
             np.testing.assert_array_equal(part.delta, whole.delta[np.ix_(order, order)])
         with monkeypatch.context() as patch:
-            patch.setattr(mixtures, "MASK_CELLS", 400)
-            patch.setattr(permutation, "PAIRS_AT_ONCE", 3)
+            patch.setattr(permutation, "CELLS", 400)
             np.testing.assert_array_equal(all_pairs(human, scores, statistic, 100, rng=seeded()).p, whole.p)
 
 
 def test_identical_metrics_tie_and_constant_ones_have_no_p() -> None:
     human, scores = example(6)
     same = np.vstack([scores[2], scores[2], scores[2] * .37 - 8, np.ones(40)])
-    for statistic in MIXTURES:
+    for statistic in OF_ROWS:
         tests = all_pairs(human, same, statistic, 100, rng=seeded())
         assert (tests.p[:3, :3][~np.eye(3, dtype=bool)] == 1).all()
         assert np.isnan(tests.p[3]).all()

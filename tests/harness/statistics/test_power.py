@@ -18,7 +18,7 @@ from harness.statistics.coefficients import spearmans
 from harness.statistics.panel import Array, Codes, Vector
 from harness.statistics.power import Contrast, detectable, of_columns, of_systems, shows
 from harness.statistics.prediction import means
-from harness.statistics.reliability import split_half, votes
+from harness.statistics.reliability import shared, split_half
 from harness.statistics.williams import all_pairs_by_context
 from metrics import registry as metrics
 from metrics.models.service import Models
@@ -118,8 +118,8 @@ def rates(dataset: Dataset, home: Path, draws: int = 300) -> Iterator[tuple[floa
     unit = conversations(dataset.items)
     members = [np.flatnonzero(unit == number) for number in range(int(unit.max()) + 1)]
     for quality in judged(dataset, dataset.card.qualities):
-        table = votes(quality.votes).table
-        reliability = split_half(votes(quality.votes), spearmans, rng).value
+        table = shared(quality.votes)
+        reliability = split_half(table, spearmans, rng).value
         contrasts = of_columns(quality.means, scores, unit)
         for first, second in ((0, 1), (0, 2), (1, 2)):
             for contexts in (len(members) // 2, len(members)):

@@ -16,7 +16,8 @@ from harness.statistics.ranks import lowest_ranks, ranks
 def target(name: str, seed: int, strength: tuple[float, ...] = (2, .5, .5, 0), n: int = 60) -> TargetScores:
     rng = np.random.default_rng(seed)
     human = rng.integers(1, 6, n).astype(float)
-    return TargetScores(name, human, np.outer(strength, human) + rng.normal(size=(len(strength), n)).round(1))
+    return TargetScores(name, human, np.outer(strength, human) + rng.normal(size=(len(strength), n)).round(1),
+                        np.arange(n))
 
 
 def ranked(targets: list[TargetScores], draws: int = 200) -> list[Rank]:

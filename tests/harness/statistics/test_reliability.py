@@ -1,5 +1,6 @@
 """Reliability of ratings, by hand and by simulation."""
 
+from collections.abc import Sequence
 from itertools import permutations
 
 import numpy as np
@@ -9,7 +10,13 @@ from hypothesis import strategies as st
 
 from harness.statistics import reliability
 from harness.statistics.coefficients import pearsons
-from harness.statistics.reliability import PeopleAgreement, alpha, votes
+from harness.statistics.panel import Array
+from harness.statistics.reliability import PeopleAgreement, alpha, shared, vote_table
+
+
+def votes(rows: Sequence[Sequence[float]]) -> Array:
+    return shared(vote_table(rows))
+
 
 KRIPPENDORFF = [(1, 1, 1), (2, 2, 3, 2), (3, 3, 3, 3), (3, 3, 3, 3), (2, 2, 2, 2), (1, 2, 3, 4), (4, 4, 4, 4),
                 (1, 1, 2, 1), (2, 2, 2, 2), (5, 5, 5), (1, 1), (3,)]
@@ -67,7 +74,7 @@ def test_simulated_votes_have_the_reliability_they_were_made_with(rng: np.random
     table = votes([tuple(row) for row in truth[:, None] + rng.normal(size=(4000, 4))])
     assert reliability.leave_one_out(table, pearsons, rng, draws=5).value == pytest.approx((3 / 8) ** 0.5, abs=0.03)
     assert alpha(table).value == pytest.approx(0.5, abs=0.03)
-    (r,) = pearsons(table.table.mean(axis=1), (0.6 * truth + 0.8 * rng.normal(size=4000))[None])
+    (r,) = pearsons(table.mean(axis=1), (0.6 * truth + 0.8 * rng.normal(size=4000))[None])
     halves = reliability.split_half(table, pearsons, rng, draws=5)
     assert reliability.disattenuated(r, halves.value) == pytest.approx(0.6, abs=0.03)
 
@@ -78,7 +85,7 @@ def test_single_votes_have_no_reliability(rng: np.random.Generator) -> None:
                       alpha(single)):
         assert np.isnan(reliability.disattenuated(0.5, agreement.value))
         assert (agreement.items, agreement.note) == (0, "no item has more than one vote")
-    assert list(votes([(1,), (1, 2), (3, 4)]).counts) == [2, 2]
+    assert votes([(1,), (1, 2), (3, 4)]).tolist() == [[1, 2], [3, 4]]
 
 
 def test_leave_one_rater_out_by_hand() -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -14,6 +15,7 @@ from benchmarks.dataset import Dataset, Quality, Rating
 from benchmarks.formats import official
 from harness.results import exhibits
 from harness.run.correlate import Judged
+from harness.statistics.reliability import vote_table
 from harness.studies import dimensions
 from harness.studies.dimensions.relations import QualityPair, absent, agreement, choices, groups, pair, relate
 from tests.conftest import Invoke, make_item
@@ -23,7 +25,11 @@ NAN = math.nan
 
 def rated(name: str, *means: float) -> Judged:
     votes = tuple((mean, mean) if math.isfinite(mean) else () for mean in means)
-    return Judged(Quality(name, 0, 5), votes, np.array(means))
+    return of_votes(name, votes)
+
+
+def of_votes(name: str, votes: Sequence[Sequence[float]]) -> Judged:
+    return Judged(Quality(name, 0, 5), vote_table(votes), np.array([np.mean(row) if row else NAN for row in votes]))
 
 
 def related(*pairs: tuple[str, str, float]) -> list[QualityPair]:
@@ -44,9 +50,10 @@ def test_a_pair_is_compared_on_what_both_have(rng: np.random.Generator) -> None:
 
 def test_agreement_is_of_each_vote_with_the_mean_of_its_item() -> None:
     """Votes 1 1 2 3 with means 1 1 2.5 2.5; an item of one vote says nothing."""
-    assert agreement([(1, 1), (2, 3), (9,)]) == pytest.approx(stats.spearmanr([1, 1, 2, 3], [1, 1, 2.5, 2.5]).statistic)
-    assert math.isnan(agreement([(1,), (2,)]))
-    assert absent([(1.0,), (1.0, 2.0), ()], 2) == pytest.approx(0.5)
+    assert agreement(of_votes("a", [(1, 1), (2, 3), (9,)])) == pytest.approx(
+        stats.spearmanr([1, 1, 2, 3], [1, 1, 2.5, 2.5]).statistic)
+    assert math.isnan(agreement(of_votes("a", [(1,), (2,)])))
+    assert absent(of_votes("a", [(1.0,), (1.0, 2.0), ()]), 2) == pytest.approx(0.5)
 
 
 def test_groups_have_the_fewest_representatives() -> None:
@@ -63,8 +70,8 @@ def test_groups_have_the_fewest_representatives() -> None:
 
 
 def test_every_reason_not_to_select_is_given() -> None:
-    good = Judged(Quality("good", 0, 5), ((1, 1), (2, 2), (3, 3)), np.array([1.0, 2, 3]))
-    poor = Judged(Quality("poor", 0, 5), ((1, 3), (3, 1), ()), np.array([2.0, 2.0, NAN]))
+    good = of_votes("good", [(1, 1), (2, 2), (3, 3)])
+    poor = of_votes("poor", [(1, 3), (3, 1), ()])
     result = choices((good, poor), {"good": 0.8, "poor": 0.75}, {"good": ("good", "poor"), "x": ("x", "poor")})
     assert [(row.quality, row.reasons) for row in result] == [
         ("good", ()), ("poor", ("overall", "agreement", "no answer", "two groups", "represented"))]

@@ -57,7 +57,7 @@ def target(values: dict[str, list[float]], dataset: str = "toy") -> TargetData:
     """Return four rated items; the first column of a metric has another name, as in a run."""
     human, groups = np.array(UP), np.zeros(4, dtype=np.intp)
     names = (("mme-crs", "mme-crs"), *((column, column) for column in values))
-    return TargetData(dataset, Judged(Quality("overall", 0, 3), tuple((vote,) for vote in human), human), names,
+    return TargetData(dataset, Judged(Quality("overall", 0, 3), human[:, None], human), names,
                       np.array([human, *values.values()]), groups, groups)
 
 
