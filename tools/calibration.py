@@ -32,7 +32,7 @@ from scipy import stats
 
 from harness.statistics.bootstrap import bootstrap, paired_bootstrap
 from harness.statistics.estimates import DEFAULT, STATISTICS, estimate
-from harness.statistics.panel import Panel
+from harness.statistics.panel import Panel, people
 from harness.statistics.permutation import all_pairs_by_permutation
 from harness.statistics.pooled import adjusted, all_pairs, difference, swapped
 from harness.statistics.rank_intervals import TargetScores
@@ -122,9 +122,9 @@ def one_dataset(first: Panel, second: Panel, truth: dict[str, float], draws: int
     for (by, context), name in itertools.product(contexts.items(), RESAMPLED):
         parts = swapped(TargetScores("", first.human, scores, context), int(rng.integers(2**32)), draws, name)
         yield f"{name}, test: PERM-BOTH by {by}", significant(all_pairs([parts], np.ones(1)).p[0, 1])
-        permuted = all_pairs_by_permutation(first.human, scores, name, draws, rng=rng, context=context)
+        permuted = all_pairs_by_permutation(replace(first, context=context), scores, name, draws, rng=rng)
         yield f"{name}, test: PERM-BOTH on standardised scores by {by}", significant(permuted.p[0, 1])
-        drawn = paired_bootstrap(first.human, scores, first.system, context, name, rng, draws)
+        drawn = paired_bootstrap(replace(first, context=context), scores, name, rng, draws)
         yield f"{name}, test: paired bootstrap by {by}", significant(drawn.p[0, 1])
         resampled = bootstrap(replace(first, context=context), name, rng, draws)
         yield f"{name}, interval: BCa by {by}", holds(resampled.low, resampled.high, truth[name])
@@ -167,11 +167,11 @@ def power(design: tuple[int, int], items: int, draws: int, rng: np.random.Genera
         scores, seed = np.stack([first, other]), int(rng.integers(2**32))
         parts = swapped(TargetScores("", human, scores, context), seed, draws)
         yield f"spearman, {name}: PERM-BOTH", significant(all_pairs([parts], np.ones(1)).p[0, 1])
-        permuted = all_pairs_by_permutation(human, scores, "spearman", draws, rng=rng, context=context)
+        permuted = all_pairs_by_permutation(people(human, context), scores, "spearman", draws, rng=rng)
         yield f"spearman, {name}: PERM-BOTH on standardised scores", significant(permuted.p[0, 1])
         robust = all_pairs_by_context(human, scores, context, "spearman")
         yield f"spearman, {name}: Williams by context", significant(robust.p[0, 1])
-        drawn = paired_bootstrap(human, scores, np.zeros(items, dtype=np.int64), context, "spearman", rng, draws)
+        drawn = paired_bootstrap(people(human, context), scores, "spearman", rng, draws)
         yield f"spearman, {name}: paired bootstrap", significant(drawn.p[0, 1])
 
 

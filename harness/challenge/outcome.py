@@ -33,7 +33,7 @@ from harness.statistics import pooled, rank_intervals
 from harness.statistics.bootstrap import resampled_by_context
 from harness.statistics.estimates import at_level
 from harness.statistics.influence import INFLUENCE
-from harness.statistics.panel import Array, Panel, Vector
+from harness.statistics.panel import Array, Vector
 from harness.statistics.rank_intervals import Drawn, Rank, rank
 from harness.statistics.significance import Better, cluster_numbers
 from harness.statistics.williams import PairTests, all_pairs_by_formula
@@ -231,10 +231,9 @@ def _drawn(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:
         return rank_intervals.drawn(items, rng, rules.draws)
     groups: dict[str, list[Array]] = {}
     for target in targets:
-        means = target.judged.means
         groups.setdefault(target.dataset, []).append(resampled_by_context(
-            Panel(means, means, target.system, target.context, target.words, target.conversation), target.scores,
-            request.resampled, generator(rules.seed, target.dataset, ""), rules.draws))  # the same for all qualities
+            target.people, target.scores, request.resampled, generator(rules.seed, target.dataset, ""),
+            rules.draws))  # the same for all qualities
     return Drawn.jointly([np.stack(group, axis=1) for group in groups.values()], rng)
 
 

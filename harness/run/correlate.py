@@ -22,7 +22,7 @@ from harness.results.item_scores import on_quality, plain
 from harness.results.rows import ColumnKey, Correlation, DatasetEntry, ItemScores, Reliability, Target
 from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import estimates
-from harness.statistics.panel import Array, Codes, Panel, Vector, alike, codes, panel
+from harness.statistics.panel import Array, Codes, Panel, Vector, alike, codes
 from harness.statistics.power import shows
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.reliability import disattenuated, vote_table
@@ -136,9 +136,14 @@ class TargetData:
         return TargetScores(self.dataset, self.judged.means, self.scores if rows is None else self.scores[[*rows]],
                             self.units)
 
+    @property
+    def people(self) -> Panel:
+        """The ratings of all items, without scores."""
+        means = self.judged.means
+        return Panel(means, means, self.system, self.context, self.words, self.conversation)
+
     def panel(self, row: int) -> Panel:
-        return panel(self.scores[row], self.judged.means, self.system, self.context, self.words,
-                     self.conversation)
+        return self.people.of(self.scores[row])
 
 
 def item_scores(dataset: Dataset, qualities: Collection[Judged], scored: Mapping[tuple[str, str], Scores],

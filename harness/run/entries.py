@@ -110,13 +110,8 @@ def untrained(chosen: Sequence[Chosen], models: Models) -> tuple[str, ...]:
         models.encoder()
     except MissingResource:
         return ()
-    return tuple(pick.label for pick in chosen
-                 if any(len(list(_weights(part, models))) < len(checkpoints(part)) for part in _parts(pick.metric)))
-
-
-def _parts(metric: Metric) -> list[Metric]:
-    """Return the inputs of a composition, or the metric itself."""
-    return [part.chosen.metric for part in metric.made_of()] if isinstance(metric, Composite) else [metric]
+    return tuple(pick.label for pick in chosen if any(
+        len(list(_weights(part, models))) < len(checkpoints(part)) for part in score.inputs(pick.metric)))
 
 
 def _weights(metric: Metric, models: Models) -> Iterator[Checkpoint]:
@@ -142,7 +137,7 @@ def training_entry(weights: Checkpoint, readers: tuple[str, ...] = ()) -> Traini
 
 def _trained_on(metric: Metric, models: Models) -> str:
     """Return the training corpora of a metric, and for a composition the datasets it was fitted on."""
-    sources = [part.card.trained_on for part in (metric, *_parts(metric))]
+    sources = [part.card.trained_on for part in (metric, *score.inputs(metric))]
     if isinstance(metric, Composite) and metric.learns and (names := ", ".join(composites.sources(metric, models))):
         each = "" if metric.in_sample else ", for each of these on the others"
         sources.append(f"weights on ratings of {names}{each}")
@@ -153,13 +148,13 @@ def _fitted_on(metric: Metric) -> str:
     """Return the kind of data that a metric or its inputs were fitted on; ratings take precedence."""
     if not isinstance(metric, Composite):
         return metric.card.fitted_on
-    levels = {"ratings" if metric.learns else "", *map(_fitted_on, _parts(metric))}
+    levels = {"ratings" if metric.learns else "", *map(_fitted_on, score.inputs(metric))}
     return next((level for level in ("ratings", "dialogues") if level in levels), "")
 
 
 def _parameters(metric: Metric, models: Models) -> int:
     """Count the parameters of the networks behind a metric, each network once."""
-    parts = _parts(metric)
+    parts = score.inputs(metric)
     networks = {(kind, options(part).get(kind, "")) for part in parts for kind in part.card.models}
     trained = {weights.folder for part in (metric, *parts) for weights in _weights(part, models)}
     return sum(models.parameters(kind, str(name)) for kind, name in networks) + sum(map(parameters, trained))
@@ -167,7 +162,7 @@ def _parameters(metric: Metric, models: Models) -> int:
 
 def _models(metric: Metric, models: Models) -> tuple[str, ...]:
     """Return the display names of the models on this machine that a metric reads."""
-    shown = (models.display_name(kind, options(part).get(kind, "")) for part in _parts(metric)
+    shown = (models.display_name(kind, options(part).get(kind, "")) for part in score.inputs(metric)
              for kind in part.card.models)
     return tuple(dict.fromkeys(filter(None, shown)))
 

@@ -19,7 +19,7 @@ from harness.run.correlate import TargetData
 from harness.statistics import wmt25
 from harness.statistics.bootstrap import bootstrap, paired_bootstrap
 from harness.statistics.estimates import at_level, full_name
-from harness.statistics.panel import Array, Panel, Statistic
+from harness.statistics.panel import Array, Statistic
 from harness.statistics.permutation import all_pairs_by_permutation
 from harness.statistics.resampled import QUICK
 from harness.statistics.williams import FORMULAS, all_pairs_by_context, all_pairs_by_formula
@@ -70,19 +70,17 @@ def comparisons(target: TargetData, request: Request, test: str, fitted_here: Co
 
     PERM-BOTH leaves out metrics that were fitted on the ratings.
     """
-    human, scores, context = target.judged.means, target.scores, target.context
+    human, scores = target.judged.means, target.scores
     rng, permutations = generator(request.seed, *target.key), 0
     if test == "perm-both" and isinstance(request.resampled, str):
         parts = contributions(target, request.seed, request.draws, fitted_here, request.statistic)
         return compare.comparisons(target, parts, request.statistic, one_sided=request.one_sided)
     if test == "bootstrap":
-        tests = paired_bootstrap(human, scores, target.system, context, request.resampled, rng, request.draws,
-                                 target.words, target.conversation)
+        tests = paired_bootstrap(target.people, scores, request.resampled, rng, request.draws)
     elif test.startswith("perm-both"):
         permutations = request.draws
-        tests = all_pairs_by_permutation(human, scores, request.resampled, permutations, rng=rng, context=context,
-                                         one_sided=request.one_sided, system=target.system, control=target.words,
-                                         conversation=target.conversation)
+        tests = all_pairs_by_permutation(target.people, scores, request.resampled, permutations, rng=rng,
+                                         one_sided=request.one_sided)
     elif test == "williams-contexts":
         tests = all_pairs_by_context(human, scores, target.units, request.statistic)
     else:
@@ -129,9 +127,8 @@ def by_wmt25(results: Results, wanted: Callable[[str, str], bool], draws: int,
             row = {name: row for row, name in enumerate(target.names) if (name[0], target.dataset) not in seen}
             scores = [target.scores[row[name]] if name in row else np.full(len(target.system), np.nan)
                       for name in names]
-            people, rng = target.judged.means, generator(results.run.seed, target.dataset, "")
-            panel = Panel(people, people, target.system, target.context, None, target.conversation)
-            tasks += wmt25.tasks(panel, np.vstack([*scores, *_by_chance(target, results.run.seed)]), draws, rng)
+            rng = generator(results.run.seed, target.dataset, "")
+            tasks += wmt25.tasks(target.people, np.vstack([*scores, *_by_chance(target, results.run.seed)]), draws, rng)
         if tasks:
             complete = np.isfinite([task.values[:len(names)] for task in tasks]).all(axis=0)
             yield split, kind, names, tasks, wmt25.clusters(tasks, np.flatnonzero(complete).tolist())

@@ -98,10 +98,10 @@ def has(items: Sequence[Item]) -> tuple[str, ...]:
 def unmet(metric: Metric, dataset: Dataset) -> str:
     """Return a need of a metric, or of an input of a composition, that no item of the dataset meets; else ""."""
     met = has(dataset.items)
-    return next((need for scored in _inputs(metric) for need in scored.card.needs if need not in met), "")
+    return next((need for scored in inputs(metric) for need in scored.card.needs if need not in met), "")
 
 
-def _inputs(metric: Metric) -> list[Metric]:
+def inputs(metric: Metric) -> list[Metric]:
     """Return the inputs of a composition, or the metric itself."""
     return [part.chosen.metric for part in metric.made_of()] if isinstance(metric, Composite) else [metric]
 
@@ -180,7 +180,7 @@ def _vector(metric: str, column: str, values: npt.ArrayLike, items: Sequence[Ite
 def _check_models(metric: Metric, models: Models) -> None:
     """Refuse scores of models outside the signature, which would be stored for any other model."""
     declared = set()
-    for scored in _inputs(metric):
+    for scored in inputs(metric):
         declared |= {(kind, getattr(scored, kind)) for kind in scored.card.models}
         for weights in checkpoints(scored):
             declared |= {("checkpoint", weights), ("encoder", f"{getattr(scored, 'encoder', '')}+{weights}")}

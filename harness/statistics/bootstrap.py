@@ -24,7 +24,7 @@ from itertools import islice
 import numpy as np
 import scipy
 
-from harness.statistics.panel import Array, Codes, Panel, Statistic, Vector, panel
+from harness.statistics.panel import Array, Codes, Panel, Statistic, Vector
 from harness.statistics.resampled import correlator
 from harness.statistics.williams import PairTests, numbered, shared_rows
 
@@ -68,14 +68,13 @@ def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator,
     return Bootstrap(value, low, high, known, lost if low == low else "every resample lies on one side of the value")
 
 
-def paired_bootstrap(human: Vector, scores: Array, system: Codes, context: Codes, statistic: str | Statistic,
-                     rng: np.random.Generator, draws: int = 1000, control: Vector | None = None,
-                     conversation: Codes | None = None) -> PairTests:
+def paired_bootstrap(people: Panel, scores: Array, statistic: str | Statistic, rng: np.random.Generator,
+                     draws: int = 1000) -> PairTests:
     """Test every two metrics, scores (metrics, items), each on the rows with a rating and both scores."""
     tests = PairTests.empty(len(scores))
-    for chosen, pairs in shared_rows(human, scores):
+    for chosen, pairs in shared_rows(people.human, scores):
         used, places = numbered(pairs)
-        rows = panel(human, human, system, context, control, conversation).take(chosen[np.isfinite(human)])
+        rows = people.take(chosen)
         units, size = _units(rows)
         table = scores[used][:, chosen]
         (whole,) = _values(rows, table, statistic, [np.arange(size)], units)
@@ -130,9 +129,7 @@ def acceleration(left_out: Vector) -> float:
 
 
 def _units(rows: Panel) -> tuple[Codes, int]:
-    codes = rows.context if rows.conversation is None else rows.conversation
-    units = np.unique(codes, return_inverse=True)[1].ravel()
-    return units, int(units.max(initial=-1)) + 1
+    return rows.units, int(rows.units.max(initial=-1)) + 1
 
 
 def _jackknife(size: int) -> Iterator[Codes]:

@@ -26,7 +26,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy
@@ -34,11 +34,10 @@ import scipy
 from harness.statistics.panel import Array, Mask, Panel, Vector, alike, undefined
 from harness.statistics.ranks import ranks, standardised
 
+Variant: TypeAlias = Literal["b", "c"]
+
 EXPLAINED = 1e-12
 """Share of a side's variance that the control must leave for a partial correlation."""
-
-FEW = 250_000
-"""Rows times distinct ratings up to which counting rows by rating is faster than importing scipy.stats."""
 
 
 def pearson(panel: Panel) -> float:
@@ -51,9 +50,22 @@ def spearman(panel: Panel) -> float:
     return float(spearmans(panel.human, panel.metric[None])[0])
 
 
-def kendall(panel: Panel) -> float:
-    """Return Kendall's tau-b."""
-    return float(kendalls(panel.human, panel.metric[None])[0])
+def kendall(panel: Panel, variant: Variant = "b") -> float:
+    """Return Kendall's tau-b, or Stuart's tau-c for scales of different length, such as 5 ratings and any score."""
+    return math.nan if undefined(panel) else float(_kendall(panel, variant).statistic)
+
+
+def kendall_p(_: float, panel: Panel, variant: Variant = "b") -> float:
+    return float(_kendall(panel, variant).pvalue)
+
+
+def _kendall(panel: Panel, variant: Variant) -> Any:
+    return _kendall_of(panel.human.tobytes(), panel.metric.tobytes(), variant)
+
+
+@functools.lru_cache(10)  # the value and its p
+def _kendall_of(human: bytes, metric: bytes, variant: Variant) -> Any:
+    return scipy.stats.kendalltau(np.frombuffer(human), np.frombuffer(metric), variant=variant)
 
 
 def pearsons(human: Array, metrics: Array) -> Vector:
@@ -74,13 +86,6 @@ def spearmans_where_known(human: Vector, metrics: Array) -> Vector:
     return values
 
 
-def kendalls(human: Vector, metrics: Array) -> Vector:
-    """Return Kendall's tau-b of each row of scores (rows, n) with the ratings (n,)."""
-    few = len(human) * len(np.unique(human)) <= FEW
-    return _of_rows(human, metrics, _by_rating if few else lambda x, y: np.array(
-        [scipy.stats.kendalltau(x, row).statistic for row in y]))
-
-
 def _of_rows(human: Array, metrics: Array, coefficient: Callable[[Array, Array], Array]) -> Vector:
     """Apply the coefficient where neither side is constant."""
     values = np.full(len(metrics), math.nan)
@@ -89,27 +94,6 @@ def _of_rows(human: Array, metrics: Array, coefficient: Callable[[Array, Array],
         if varies.any():
             values[varies] = coefficient(human if human.ndim == 1 else human[varies], metrics[varies])
     return values
-
-
-def _by_rating(human: Vector, metrics: Array) -> Vector:
-    """Return Kendall's tau-b from the number of rows with a lower score and a lower or higher rating."""
-    ratings, rating, sizes = np.unique(human, return_inverse=True, return_counts=True)
-    pairs = (len(human) ** 2 - (sizes**2).sum()) // 2
-    side = np.sign(np.arange(len(ratings))[:, None] - rating)  # (ratings, rows)
-    values, sums = np.empty(len(metrics)), np.zeros(side.shape, dtype=np.int64)
-    for index, scores in enumerate(metrics):
-        order = np.argsort(scores, kind="stable")
-        higher = scores[order][1:] != scores[order][:-1]  # than the row before
-        lower = np.maximum.accumulate(np.append(0, np.where(higher, np.arange(1, len(scores)), 0)))  # count of rows
-        np.cumsum(side[:, order[:-1]], axis=1, out=sums[:, 1:])
-        values[index] = sums[rating[order], lower].sum() / np.sqrt(pairs) / np.sqrt(lower.sum())
-    return np.clip(values, -1.0, 1.0)
-
-
-def kendall_c(panel: Panel) -> float:
-    """Return Stuart's tau-c, for scales of different length, such as five ratings and a continuous score."""
-    return math.nan if undefined(panel) else float(
-        scipy.stats.kendalltau(panel.human, panel.metric, variant="c").statistic)
 
 
 def point_biserial(panel: Panel) -> float:
@@ -206,30 +190,6 @@ def spearman_p(rho: float, panel: Panel, lost: int = 2) -> float:
     freedom = panel.n - lost
     t = rho * math.sqrt(freedom / ((1 + rho) * (1 - rho)))
     return float(2 * scipy.special.stdtr(freedom, -abs(t)))
-
-
-def kendall_p(tau: float, panel: Panel) -> float:
-    """Return p of tau-b; with ties C - D is normal, with variance as in Kendall & Gibbons (1990), chapter 4."""
-    human, metric, n = _ties(panel.human.tobytes()), _ties(panel.metric.tobytes()), float(panel.n)
-    if not human[0] and not metric[0]:
-        return float(scipy.stats.kendalltau(panel.human, panel.metric).pvalue)
-    ordered, pairs = n * (n - 1), n * (n - 1) / 2
-    score = tau * math.sqrt((pairs - human[0]) * (pairs - metric[0]))
-    variance = ((ordered * (2 * n + 5) - human[2] - metric[2]) / 18 + 2 * human[0] * metric[0] / ordered
-                + human[1] * metric[1] / (9 * ordered * (n - 2)))
-    return float(2 * scipy.special.ndtr(-abs(round(score)) / math.sqrt(variance)))
-
-
-def kendall_c_p(_: float, panel: Panel) -> float:
-    return float(scipy.stats.kendalltau(panel.human, panel.metric, variant="c").pvalue)
-
-
-@functools.lru_cache(100)  # the same ratings come with every metric
-def _ties(values: bytes) -> tuple[float, float, float]:
-    """Return over runs of t equal values the sums of t(t - 1)/2, t(t - 1)(t - 2) and t(t - 1)(2t + 5)."""
-    t = np.unique(np.frombuffer(values), return_counts=True)[1].astype(np.float64)
-    two = t * (t - 1)
-    return float(two.sum() / 2), float((two * (t - 2)).sum()), float((two * (2 * t + 5)).sum())
 
 
 def product_moment(x: Vector, y: Vector) -> float:

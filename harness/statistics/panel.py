@@ -46,6 +46,16 @@ class Panel:
     def n(self) -> int:
         return len(self.human)
 
+    @property
+    def units(self) -> Codes:
+        """The context of each row, or its conversation, numbered from 0: rows that are drawn and swapped together."""
+        return np.unique(self.context if self.conversation is None else self.conversation,
+                         return_inverse=True)[1].ravel()
+
+    def of(self, scores: Vector) -> Panel:
+        """Return the rows with a rating and a score of another metric."""
+        return dataclasses.replace(self, metric=scores).take(np.isfinite(scores) & np.isfinite(self.human))
+
     def take(self, rows: Codes | Mask) -> Panel:
         """Select rows, repeated as often as they are named."""
         columns = (self.human, self.metric, self.system, self.context, self.control, self.conversation)
@@ -59,8 +69,13 @@ Statistic: TypeAlias = Callable[[Panel], float]
 def panel(scores: Vector, human: Vector, system: Codes, context: Codes, control: Vector | None = None,
           conversation: Codes | None = None) -> Panel:
     """Join scores and mean ratings in the same order of items; rows with a NaN are left out."""
-    known = np.isfinite(scores) & np.isfinite(human)
-    return Panel(human, scores, system, context, control, conversation).take(known)
+    return Panel(human, human, system, context, control, conversation).of(scores)
+
+
+def people(human: Vector, context: Codes | None = None) -> Panel:
+    """Return ratings without scores, of one system; by default, each item has its own context."""
+    return Panel(human, human, np.zeros(len(human), dtype=np.int64),
+                 np.arange(len(human)) if context is None else context)
 
 
 def codes(names: Iterable[Hashable]) -> Codes:

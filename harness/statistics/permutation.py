@@ -27,7 +27,7 @@ import numpy.typing as npt
 import scipy
 
 from harness.statistics.coefficients import pearsons, spearmans
-from harness.statistics.panel import Array, Codes, Mask, Panel, Statistic, Vector
+from harness.statistics.panel import Array, Mask, Panel, Statistic, Vector
 from harness.statistics.ranks import Runs, ranks, standardised
 from harness.statistics.williams import PairTests, numbered, shared_rows
 
@@ -37,7 +37,7 @@ TOLERANCE = 1e-10
 """Differences of correlations within this are equal."""
 
 FINEST = 2.0**40
-"""Scores are rounded to 1/FINEST after standardising, so that rounding does not break ties between two scales."""
+"""Standardised scores are ranked in steps of 1/FINEST, so that rounding does not break ties between two scales."""
 
 CELLS = 1 << 15
 """Rows × draws per block, which stay in the processor's cache."""
@@ -45,36 +45,29 @@ CELLS = 1 << 15
 FEW = 10
 """With fewer draws as extreme as the observed difference, their count is too coarse for a small p."""
 
-def all_pairs_by_permutation(human: Vector, scores: Array, statistic: str | Statistic = "spearman", draws: int = 1000,
-                             *, rng: np.random.Generator, context: Codes | None = None, one_sided: bool = False,
-                             system: Codes | None = None, control: Vector | None = None,
-                             conversation: Codes | None = None) -> PairTests:
+def all_pairs_by_permutation(people: Panel, scores: Array, statistic: str | Statistic = "spearman", draws: int = 1000,
+                             *, rng: np.random.Generator, one_sided: bool = False) -> PairTests:
     """Test every pair of metrics, scores (metrics, items), each on the rows with a rating and both scores.
 
-    Items of the same `conversation` (by default, of the same `context`) are swapped together. The statistic of the test
-    is the difference over the root of its mean square in the draws. If `one_sided`, p[i, j] tests that i is better than
-    j. `system` and `control` are passed to statistics that use them.
+    The statistic of the test is the difference over the root of its mean square in the draws. If `one_sided`, p[i, j]
+    tests that i is better than j.
     """
     if isinstance(statistic, str) and statistic not in OF_ROWS:
         raise ValueError(f"unknown statistic {statistic!r} for a permutation test; known: {', '.join(OF_ROWS)}")
-    tests, n = PairTests.empty(len(scores)), scores.shape[1]
-    contexts = np.arange(n) if context is None else context
-    groups = np.unique(contexts if conversation is None else conversation, return_inverse=True)[1].ravel()
+    tests, groups = PairTests.empty(len(scores)), people.units
     masks = np.unpackbits(mask_bits(int(groups.max(initial=-1)) + 1, draws, rng), axis=1).astype(np.bool_)
-    systems = np.zeros(n, dtype=np.int64) if system is None else system
-    for rows, pairs in shared_rows(human, scores):
+    for rows, pairs in shared_rows(people.human, scores):
         if rows.sum() < 3:
             continue
         used, positions = numbered(pairs)
-        panel, table = Panel(human, human, systems, contexts, control).take(rows), scores[used][:, rows]
+        panel, table = people.take(rows), scores[used][:, rows]
         if isinstance(statistic, str):
             of_rows, mixed = OF_ROWS[statistic]
             values, deltas = of_rows(panel.human, table), functools.partial(mixed, panel.human)
         else:
             values = np.array([statistic(dataclasses.replace(panel, metric=row)) for row in table])
             deltas = functools.partial(_plain, statistic, panel)
-        z = np.rint(np.nan_to_num(standardised(table)) * FINEST) / FINEST
-        observed, unit = np.subtract(*values[positions.T]), groups[rows]
+        z, observed, unit = standardised(table), np.subtract(*values[positions.T]), groups[rows]
         counts, square = np.zeros((2, len(pairs)), dtype=np.int64), np.zeros(len(pairs))
         for start in range(0, draws, block := max(1, CELLS // len(unit))):
             kept = masks[start:start + block, unit]
@@ -128,7 +121,7 @@ def _pearson(human: Vector, first: Vector, second: Vector, kept: Mask) -> Vector
 def _spearman(human: Vector, first: Vector, second: Vector, kept: Mask) -> Vector:
     """Return the difference between both mixtures in each draw, from the runs of equal scores in the merged order."""
     h, n = ranks(human) - (len(human) + 1) / 2, len(human)
-    runs = Runs(np.concatenate([first, second]))
+    runs = Runs(np.rint(np.concatenate([first, second]) * FINEST))
     rated = h[runs.order % n]
 
     def by_run(values: Array) -> Array:  # (..., 2n), in ascending order of scores

@@ -10,10 +10,10 @@ With y the ratings and f the scores of n rated items, g the scores of N others (
     ends     of the interval: x with (mean - x)² = t² error² (x - low)(high - x) / ((mean - low)(high - mean))
 
 The slope b is within systems and shared by them, so it takes few ratings of each; since it is a slope, scores need not
-be on the rating scale. The quantile t has n² / Σ n_context² - 1 degrees of freedom, fewer if contexts differ in size; the
-slope costs s of them where w is not 0, unless less than 1 would be left. For one system whose items share no contexts,
-mean, weight and Σ u² with the w of all are those of `ppi-python`, except that the weight is not limited to 0 to 1.
-Where scores follow the ratings of items but not those of whole contexts, they may raise the error; then w is 0.
+be on the rating scale. The quantile t has n² / Σ n_context² - 1 degrees of freedom, fewer if contexts differ in size;
+the slope costs s of them where w is not 0, unless less than 1 would be left. For one system whose items share no
+contexts, mean, weight and Σ u² with the w of all are those of `ppi-python`, except that the weight is not limited to 0
+to 1. Where scores follow the ratings of items but not those of whole contexts, they may raise the error; then w is 0.
 
 The ends are those of Wilson (1927) for ratings of two values, and extend his variance to other bounded scales: means
 near an end of the scale have a skewed distribution, on which a symmetric interval covers too little. With fewer than

@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from harness.statistics.coefficients import kendalls
 from harness.statistics.influence import INFLUENCE
 from harness.statistics.panel import Array, Codes, Mask, Pairs, Vector, alike
 from harness.statistics.ranks import ranks, standardised
@@ -173,8 +172,8 @@ def correlation_matrix(values: Array, statistic: str) -> Array:
         return np.full((size, size), np.nan)
     if statistic == "kendall":
         matrix = np.eye(size)
-        for row in range(size - 1):
-            matrix[row, row + 1:] = matrix[row + 1:, row] = kendalls(values[row], values[row + 1:])
+        for row, other in zip(*np.triu_indices(size, 1), strict=True):
+            matrix[row, other] = matrix[other, row] = scipy.stats.kendalltau(values[row], values[other]).statistic
     elif statistic in ("pearson", "spearman"):
         z = standardised(ranks(values) if statistic == "spearman" else values)
         matrix = np.clip(z @ z.T / n, -1, 1)

@@ -45,8 +45,7 @@ class Task:
 
 def tasks(panel: Panel, scores: Array, draws: int, rng: np.random.Generator) -> list[Task]:
     """Return the tasks of a target for scores (metrics, rows), NaN where missing; of equal generators, equal draws."""
-    units = np.unique(panel.context if panel.conversation is None else panel.conversation, return_inverse=True)[1]
-    unit, size = units.ravel(), int(units.max()) + 1
+    unit, size = panel.units, int(panel.units.max()) + 1
     kept = np.vstack([np.ones((1, size)), rng.integers(2, size=(draws, size))]).astype(np.float32)
     soft, ties = np.full((2, len(scores)), math.nan)
     sums = np.zeros((len(scores), size))

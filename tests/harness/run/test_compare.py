@@ -15,7 +15,7 @@ from harness.run import compare, correlate
 from harness.run.correlate import Judged, TargetData
 from harness.run.plan import Draws
 from harness.statistics import reliability, significance
-from harness.statistics.panel import codes
+from harness.statistics.panel import codes, people
 from harness.statistics.permutation import all_pairs_by_permutation
 from tests.conftest import Invoke
 from tests.suite_run import SuiteRun
@@ -40,8 +40,8 @@ def test_comparisons_are_perm_both_of_every_pair(rng: np.random.Generator) -> No
     r = {name: stats.spearmanr(human, column).statistic for name, column in scores.items()}
     for row in rows:
         pair = np.array([scores[row.better], scores[row.worse]])
-        tests = all_pairs_by_permutation(stats.rankdata(human), stats.rankdata(pair, axis=1), "pearson", 4000, rng=rng,
-                                         context=target.units)
+        tests = all_pairs_by_permutation(people(stats.rankdata(human), target.units), stats.rankdata(pair, axis=1),
+                                         "pearson", 4000, rng=rng)
         assert (row.test, row.n, row.p) == ("perm-both", 120, pytest.approx(tests.p[0, 1], rel=0.3, abs=0.01))
         assert row.delta == pytest.approx(r[row.better] - r[row.worse])
         assert row.delta > 0

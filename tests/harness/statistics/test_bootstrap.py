@@ -11,10 +11,8 @@ from harness.statistics import bootstrap as boot
 from harness.statistics.bootstrap import bootstrap, paired_bootstrap, resampled_by_context, two_sided
 from harness.statistics.coefficients import kendall, pearson, spearman
 from harness.statistics.estimates import at_level
-from harness.statistics.panel import Panel, panel
+from harness.statistics.panel import Panel, panel, people
 from harness.statistics.resampled import correlator
-
-ONE_SYSTEM = np.zeros(50, dtype=np.int64)
 
 
 def made(rows: int, each: int = 1, values: int = 5) -> Panel:
@@ -105,7 +103,7 @@ def two_metrics() -> tuple[np.ndarray, np.ndarray]:
 
 def test_the_paired_test_equals_a_loop_over_scipy() -> None:
     human, scores = two_metrics()
-    tests = paired_bootstrap(human, scores, ONE_SYSTEM, np.arange(50), "spearman", np.random.default_rng(1), 100)
+    tests = paired_bootstrap(people(human), scores, "spearman", np.random.default_rng(1), 100)
     rng, differences = np.random.default_rng(1), []
     for _ in range(100):
         rows = rng.integers(50, size=50)
@@ -126,17 +124,17 @@ def test_paired_tests_of_any_statistic_on_shared_rows() -> None:
     scores[0, 4] = human[7] = np.nan
     both = np.vstack([scores, scores[:1], np.ones((1, 50))])
     context = np.arange(50) // 5
-    plain, quick = (paired_bootstrap(human, both, ONE_SYSTEM, context, way, np.random.default_rng(4), 60)
+    plain, quick = (paired_bootstrap(people(human, context), both, way, np.random.default_rng(4), 60)
                     for way in (spearman, "spearman"))
     np.testing.assert_allclose(plain.p, quick.p)
     rated = np.isfinite(human)
-    rows = panel(human[rated], human[rated], ONE_SYSTEM[rated], context[rated])
+    rows = people(human[rated], context[rated])
     np.testing.assert_allclose(*(resampled_by_context(rows, both[:, rated], way, np.random.default_rng(4), 60)
                                  for way in (spearman, "spearman")))
     assert (plain.n[0, 1], plain.n[1, 3]) == (48, 49)
     assert plain.p[0, 2] == 1
     assert np.isnan(plain.p[3]).all()
-    assert 0 < paired_bootstrap(human, scores, ONE_SYSTEM, context, kendall, np.random.default_rng(4), 60).p[0, 1] <= 1
+    assert 0 < paired_bootstrap(people(human, context), scores, kendall, np.random.default_rng(4), 60).p[0, 1] <= 1
 
 
 def test_every_metric_on_every_resample_equals_scipys() -> None:

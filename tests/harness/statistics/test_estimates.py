@@ -80,13 +80,11 @@ def test_a_missing_correlation_has_its_reason() -> None:
 @pytest.mark.parametrize("n", [3, 60, 900])
 def test_many_columns_at_once_equal_each_alone(rng: np.random.Generator, n: int) -> None:
     human, metrics = rng.integers(1, 6, n) / 3, np.vstack([np.ones(n), rng.normal(size=(5, n)).round(1)])
-    for name in DEFAULT:
+    for name in ("spearman", "pearson"):
         of_rows = STATISTICS[name].of_rows
         assert of_rows is not None
         each = [STATISTICS[name].value(paired(list(human), list(row))) for row in metrics]
         assert np.array_equal(of_rows(human, metrics), each, equal_nan=True)
-    tau = [stats.kendalltau(human, row).statistic for row in metrics[1:]]
-    assert np.array_equal(STATISTICS["kendall"].of_rows(human, metrics[1:]), tau)
 
 
 def test_scale_does_not_matter_and_perfect_agreement_has_no_width(rng: np.random.Generator) -> None:

@@ -12,12 +12,12 @@ from scipy import stats
 
 from harness.statistics import permutation, pooled
 from harness.statistics.coefficients import pearson, spearman
-from harness.statistics.permutation import FINEST, OF_ROWS
-from harness.statistics.permutation import all_pairs_by_permutation as all_pairs
+from harness.statistics.panel import people
+from harness.statistics.permutation import FINEST, OF_ROWS, all_pairs_by_permutation
 from harness.statistics.pooled import share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.ranks import ranks
-from harness.statistics.williams import williams
+from harness.statistics.williams import PairTests, williams
 
 Values = npt.NDArray[Any]
 CORRELATE = {"spearman": stats.spearmanr, "pearson": stats.pearsonr}
@@ -25,6 +25,11 @@ CORRELATE = {"spearman": stats.spearmanr, "pearson": stats.pearsonr}
 
 def seeded(seed: int = 1) -> np.random.Generator:
     return np.random.default_rng(seed)
+
+
+def all_pairs(human: Values, scores: Values, *statistic: Any, context: Values | None = None, **options: Any,
+              ) -> PairTests:
+    return all_pairs_by_permutation(people(human, context), scores, *statistic, **options)
 
 
 def loop(human: Values, first: Values, second: Values, statistic: str, draws: int, one_sided: bool = False,
