@@ -45,6 +45,7 @@ CELLS = 1 << 15
 FEW = 10
 """With fewer draws as extreme as the observed difference, their count is too coarse for a small p."""
 
+
 def all_pairs_by_permutation(people: Panel, scores: Array, statistic: str | Statistic = "spearman", draws: int = 1000,
                              *, rng: np.random.Generator, one_sided: bool = False) -> PairTests:
     """Test every pair of metrics, scores (metrics, items), each on the rows with a rating and both scores.
