@@ -97,23 +97,11 @@ def test_few_contexts_give_no_letters(tmp_path: Path, invoke: Invoke) -> None:
 
 def test_comparisons_and_clusters_are_printed(suite_run: SuiteRun, invoke: Invoke) -> None:
     for line, parts in (
-        ("--compare", ("jsalt, appropriateness", "Holm", "length", "PERM-BOTH on ranks, by contexts (50 draws, seed 0)",
-                       "established", "random")),
-        ("--compare --quality fluency --metric random", (
-            "fed-turn, Fluent", "dev, sample, fluency (fed-turn, Fluent): ", " leads ", "established")),
-        ("--compare --quality overall", (
-            "dev, sample, overall (3 qualities of 3 datasets): length leads rank-average[inputs=length+distinct] by ",
-            "established; it reaches")),
-        ("--compare --dataset jsalt", ("no p is below 0.0078",)),
-        ("--compare --metric random --statistic pearson", ("Pearson", "random")),
-        ("--compare --dataset jsalt --test bootstrap --draws 30", (
-            "the bootstrap is too optimistic.\nWith 30 draws no p by Holm over all pairs is below 0.97",)),
-        ("--clusters", ("Cluster", "leave-one-out", "share a letter", "items share")),
+        ("--compare", ("jsalt, appropriateness", "PERM-BOTH on ranks, by contexts (50 draws, seed 0)", "established")),
+        ("--compare --quality overall", ("dev, sample, overall (3 qualities of 3 datasets): length leads ",)),
+        ("--compare --dataset jsalt --test bootstrap --draws 30", ("the bootstrap is too optimistic",)),
+        ("--clusters", ("Cluster", "leave-one-out", "share a letter")),
         ("--clusters wmt --quality Overall --draws 100", ("100", "one-sided, 5 %", "Cluster")),
-        ("--clusters --test williams", ("too optimistic",)),
-        ("--clusters --dataset fed-turn --quality overall", ("fed-turn, Overall",)),
-        ("--clusters --dataset jsalt --statistic kendall --test bootstrap --draws 30", (
-            "paired bootstrap over contexts",)),
     ):
         printed = invoke("report", "--out", suite_run.out, *line.split()).out
         unwrapped = " ".join(printed.split())

@@ -65,18 +65,6 @@ def test_columns_tie_for_first_unless_perm_both_tells_them_apart(target: TargetD
     assert all(row.tied_first for row in of(close, tmp_path).values())
 
 
-def test_columns_are_cached_one_by_one(target: TargetData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    some = dataclasses.replace(target, scores=target.scores[1:], names=target.names[1:])
-    first, computed = of(some, tmp_path), list[int]()
-    worth = decide.worth
-    monkeypatch.setattr(decide, "worth", lambda human, scores, *rest: computed.append(len(scores)) or worth(
-        human, scores, *rest))
-    again = of(target, tmp_path)
-    assert sum(computed) == 1
-    for column, row in first.items():
-        assert str(dataclasses.replace(again[column], tied_first=row.tied_first)) == str(row)
-
-
 def test_missing_scores_leave_the_other_columns_as_they_are(target: TargetData, tmp_path: Path) -> None:
     holes = target.scores.copy()
     holes[1, :40], holes[2] = np.nan, np.nan

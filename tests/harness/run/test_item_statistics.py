@@ -4,7 +4,6 @@ import dataclasses
 import json
 import math
 from collections.abc import Iterable
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +31,12 @@ def rows(invoke: Invoke, suite: SuiteRun, *flags: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in printed.splitlines()]
 
 
-def test_every_statistic_and_level_is_printed_as_json(suite_run: SuiteRun, invoke: Invoke) -> None:
+def test_a_statistic_at_a_level_is_printed_as_json(suite_run: SuiteRun, invoke: Invoke) -> None:
     assert tuple(STATISTICS) == statistics.STATISTIC_NAMES
     assert tuple(LEVELS) == statistics.LEVEL_NAMES
     assert {*FORMULAS, "williams-contexts", "bootstrap", "perm-both", "perm-both-scores"} == set(statistics.TEST_NAMES)
     assert plain_name("kendall-b") == "kendall"
-    for name, level in product((*statistics.STATISTIC_NAMES, "kendall-b"), statistics.LEVEL_NAMES):
+    for name, level in (("kendall-b", "items"), ("pearson", "within-contexts"), ("roc-auc", "over-systems")):
         printed = rows(invoke, suite_run, "--statistic", name, "--level", level)
         assert {row["statistic"] for row in printed} == {
             plain_name(name) + ("" if level == "items" else f" {level}")}

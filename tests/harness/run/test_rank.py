@@ -83,10 +83,3 @@ def test_means_ignore_order_and_rise_with_every_cell(
     better = rule({**row, cell: row[cell] + gain})
     assert better >= rule(row)
     assert better - rule(row) == pytest.approx(gain * weight, abs=1e-12)
-
-
-@given(st.dictionaries(st.sampled_from("uvwxyz"), st.fixed_dictionaries(dict.fromkeys(CELLS, VALUES)), min_size=1))
-def test_borda_points_add_up(board: dict[str, dict[Target, float]]) -> None:
-    points = borda(board, CELLS)
-    assert sum(points.values()) == len(board) * (len(board) - 1) / 2 * len(CELLS)
-    assert all(0 <= value <= len(CELLS) * (len(board) - 1) for value in points.values())

@@ -12,7 +12,6 @@ from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset, Item, Rating
 from benchmarks.storage import store
 from harness.cli import main
-from harness.learning import calibrate
 from harness.published.measured import gather
 from harness.results import files
 from harness.results.rows import Results
@@ -189,21 +188,6 @@ def test_few_and_constant_ratings_are_left_out(home: Path, real: dict[str, Datas
     assert f"left out: fed-turn, {quality}: all ratings are the same" in printed
     assert "left out: dailydialog-grade, relevance: 7 of the drawn items are rated, 20 are needed" in printed
     assert len(evidence.card["left_out"]) == 2
-
-
-def test_an_input_with_few_scores_has_no_correlation(real: dict[str, Dataset]) -> None:
-    """Three scores in the order of the ratings would correlate perfectly."""
-    dataset, left_out = real["dailydialog-grade"], calibrate.LeftOut()
-    (judged,) = correlate.judged(dataset, dataset.card.qualities)
-    few = np.full(len(judged.means), np.nan)
-    few[np.argsort(judged.means)[[0, 20, -1]]] = [0.1, 0.2, 0.3]
-    rated = calibrate._rated(dataset, judged, ("all", "few"), np.array([judged.means, few]), np.arange(len(few)),
-                             left_out)
-    assert rated is not None
-    np.testing.assert_array_equal(rated.spearman, [1, np.nan])
-    np.testing.assert_array_equal(np.isfinite(rated.ranked), [True, False])
-    assert left_out == [
-        ("dailydialog-grade, relevance, input few", "3 of the rated items are scored, 20 are needed")]
 
 
 def test_impossible_calibrations_are_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
