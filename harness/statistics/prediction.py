@@ -13,7 +13,8 @@ The slope b is within systems and shared by them, so it takes few ratings of eac
 be on the rating scale. The quantile t has n² / Σ n_context² - 1 degrees of freedom, fewer if contexts differ in size;
 the slope costs s of them where w is not 0, unless less than 1 would be left. For one system whose items share no
 contexts, mean, weight and Σ u² with the w of all are those of `ppi-python`, except that the weight is not limited to 0
-to 1. Where scores follow the ratings of items but not those of whole contexts, they may raise the error; then w is 0.
+to 1. Where scores would widen t times the error, w is 0: they follow the ratings of items but not those of whole
+contexts, or there are so few contexts that the slope costs more than it gains.
 
 The ends are those of Wilson (1927) for ratings of two values, and extend his variance to other bounded scales: means
 near an end of the scale have a skewed distribution, on which a symmetric interval covers too little. With fewer than
@@ -102,12 +103,13 @@ def means(human: Vector, scores: Vector | None, system: Codes, unit: Codes,
         apart = (y_unit - n_unit * mean) / n
         along = (g_unit - others_unit * g_mean) / np.maximum(others, 1) - (f_unit - n_unit * f_mean) / n
         b, b_without = _slopes(y, x, system, unit, rated)
-        helps = ((apart + b * others / (n + others) * along) ** 2).sum(axis=0) <= (apart**2).sum(axis=0)
-        share = helps * others / (n + others)
+        share, alone = others / (n + others), n**2 / (n_unit**2).sum(axis=0) - 1
         sloped = (b * share != 0) * n / n.sum()
+        freedom = np.maximum(alone - sloped, np.minimum(alone, 1))
+        wider = scipy.special.stdtrit(freedom, 0.975) / scipy.special.stdtrit(alone, 0.975)
+        helps = wider**2 * ((apart + b * share * along) ** 2).sum(axis=0) <= (apart**2).sum(axis=0)
+        share, sloped, freedom = share * helps, sloped * helps, np.where(helps, freedom, alone)
         corrected = (apart + b_without[:, None] * share * along) / (1 - n_unit / n) ** ((1 + sloped) / 2)
-        freedom = n**2 / (n_unit**2).sum(axis=0) - 1
-        freedom = np.maximum(freedom - sloped, np.minimum(freedom, 1))
     weight = b * share
     return Means(centre + mean + weight * (g_mean - f_mean), weight, apart + weight * along, corrected,
                  np.where(freedom > 0, freedom, np.nan), ends if rated.sum() >= FEW else None)
