@@ -12,14 +12,19 @@ from harness.results.rows import HeatMap
 AGAINST, NOTHING, FOR = (240, 176, 122), (255, 255, 255), (151, 195, 230)
 """Black text has a contrast of more than 7 on each of them."""
 
-SQUARE, LABEL, TITLE = 36, 230, 50
+SQUARE, TITLE = 38, 50
+LETTER, LONGEST = 7, 230
+"""Width of a letter, and the most space for a label."""
 
 
 def drawn(title: str, maps: Sequence[HeatMap]) -> str:
     """Draw maps below one another."""
-    heights = [TITLE + LABEL + SQUARE * len(heat.labels) for heat in maps]
-    width, height = LABEL + SQUARE * max(len(heat.labels) for heat in maps) + 20, sum(heights) + 20
-    parts = [f'<g transform="translate(0 {sum(heights[:index])})">\n{_map(heat)}</g>\n'
+    longest = max((len(label) for heat in maps for label in heat.labels), default=0)
+    space = min(LONGEST, LETTER * longest + 20)
+    heights = [TITLE + space + SQUARE * len(heat.labels) for heat in maps]
+    width = 20 + max(max(space + SQUARE * len(heat.labels), (LETTER + 2) * len(heat.title)) for heat in maps)
+    height = sum(heights) + 20
+    parts = [f'<g transform="translate(0 {sum(heights[:index])})">\n{_map(heat, space)}</g>\n'
              for index, heat in enumerate(maps)]
     told = escape(" ".join(heat.told for heat in maps))
     return (f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {width} {height}" width="{width}" '
@@ -28,20 +33,20 @@ def drawn(title: str, maps: Sequence[HeatMap]) -> str:
             f'<rect width="100%" height="100%" fill="#ffffff"/>\n{"".join(parts)}</svg>\n')
 
 
-def _map(heat: HeatMap) -> str:
-    top = TITLE + LABEL
+def _map(heat: HeatMap, space: int) -> str:
+    top = TITLE + space
     lines = [f'<text x="10" y="30" font-size="15" font-weight="600">{escape(heat.title)}</text>']
     for i, label in enumerate(heat.labels):
         middle = i * SQUARE + SQUARE / 2
-        lines.append(f'<text x="{LABEL - 8}" y="{top + middle + 4}" text-anchor="end">{escape(label)}</text>')
-        lines.append(f'<text transform="translate({LABEL + middle + 4} {top - 8}) rotate(-90)">{escape(label)}</text>')
-        lines += [_square(heat, i, j) for j in range(len(heat.labels))]
+        lines.append(f'<text x="{space - 8}" y="{top + middle + 4}" text-anchor="end">{escape(label)}</text>')
+        lines.append(f'<text transform="translate({space + middle + 4} {top - 8}) rotate(-90)">{escape(label)}</text>')
+        lines += [_square(heat, i, j, space) for j in range(len(heat.labels))]
     return "\n".join(lines) + "\n"
 
 
-def _square(heat: HeatMap, i: int, j: int) -> str:
+def _square(heat: HeatMap, i: int, j: int, space: int) -> str:
     value = heat.values[i][j]
-    x, y = LABEL + j * SQUARE, TITLE + LABEL + i * SQUARE
+    x, y = space + j * SQUARE, TITLE + space + i * SQUARE
     shown = number(math.nan if value is None else value)
     return (f'<g><title>{escape(f"{heat.labels[i]} and {heat.labels[j]}: {shown}")}</title>'
             f'<rect x="{x}" y="{y}" width="{SQUARE}" height="{SQUARE}" fill="{colour(value)}" stroke="#ffffff"/>'
