@@ -103,11 +103,11 @@ def _restated(chosen: Selection, args: argparse.Namespace, statistic: str, level
         chosen.statistic, chosen.test) == ("spearman", "perm-both") else []
     if args.json and test:
         print(*(line for _, line in leads), sep="\n", end="\n" * bool(leads))
-        for comparisons in chosen.comparisons().values():
-            sys.stdout.writelines(map(files.json_line, comparisons))
+        for rows in comparisons.values():
+            sys.stdout.writelines(map(files.json_line, rows))
     elif args.json:
-        rows = tuple(row for row in chosen.results.correlations if row.statistic == chosen.statistic)
-        print_correlations(dataclasses.replace(chosen.results, correlations=rows), chosen.has_row)
+        correlations = tuple(row for row in chosen.results.correlations if row.statistic == chosen.statistic)
+        print_correlations(dataclasses.replace(chosen.results, correlations=correlations), chosen.has_row)
     else:
         if leads:
             print(*(wrapped(sentence) for sentence, _ in leads), sep="")
