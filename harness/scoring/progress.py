@@ -187,12 +187,16 @@ class RunProgress:
         """Estimate the time of all waiting parts; infinite while the speed of a metric is not known."""
         left, measured, (running, start) = 0.0, self.measured.copy(), self.running or (None, 0.0)
         spent = time.monotonic() - start
-        if running and not self.waiting.get(running) and READING.share >= ENOUGH:
-            measured.setdefault(running[1], (spent / READING.share, self._size(running)))
+        by_share = spent / READING.share if READING.share >= ENOUGH else 0.0
+        if running and by_share and not self.waiting.get(running):
+            measured.setdefault(running[1], (by_share, self._size(running)))
         for part, earlier in list(self.waiting.items()):
             seconds, size = measured.get(part[1], (0.0, 0.0))
             expected = seconds / size * self._size(part) if size else earlier
-            left += max(0.0, expected - spent * (part == running)) if expected else math.inf
+            if part == running and expected:
+                left += max(0.0, (expected if spent < expected else by_share) - spent)
+            else:
+                left += expected or math.inf
         return left / self.at_once
 
     def _size(self, part: Part) -> float:
