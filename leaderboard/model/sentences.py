@@ -57,7 +57,7 @@ def recommendation(index: Index, question: Question) -> str:
     asked = question_text(question, PLAIN, verdict(index, question, answer.best))
     powers = sorted((rows[0] for target in question.targets if target[0] in pool.points
                      and (rows := power.shown(index.results, target, pool))), key=lambda row: row.detectable)
-    typical = f"On a typical one of its {len(powers)} qualities, " if powers[1:] else ""
+    typical = f"On a typical one of its {len(powers)} targets, " if powers[1:] else ""
     return (f"{asked} {index.labels[answer.best]}. {led(index, question, answer)}. {people(question)}"
             f"{f' {typical}{powers[len(powers) // 2]}.' if powers else ''}")
 

@@ -98,8 +98,7 @@ def text(table: Table, widest: int = WIDTH) -> str:
     names = [stub, *(position for position, heading in enumerate(table.headings) if heading.kind == "words")]
     while sum(sizes) + 2 * (len(sizes) - 1) > width(widest) and max(sizes[name] for name in names) > SHORTEST:
         sizes[max(names, key=lambda name: sizes[name])] -= 1
-    folds = _folds(sizes, width(widest))
-    head, *lines = ["\n".join(_lines(row, cells, sizes, table.headings, stub, folds))
+    head, *lines = ["\n".join(_lines(row, cells, sizes, table.headings, stub, width(widest)))
                     for row, cells in zip(rows, texts, strict=True)]
     rule = "-" * max(len(line) for row in (head, *lines) for line in row.splitlines())
     title = plain(f"{table.caption}. {f'Data: {table.data}.' if table.data else ''}")
@@ -181,16 +180,17 @@ def _text(cell: Cell) -> str:
 
 
 def _lines(row: Row, texts: list[str], sizes: Sequence[int], headings: Sequence[Heading], stub: int,
-           folds: Sequence[slice]) -> Iterator[str]:
+           widest: int) -> Iterator[str]:
     """Format a row, with models that do not fit beside its name on a line below."""
     name, below = row[stub], list[str]()
     if name.model and _width(texts[stub]) > sizes[stub]:
-        below = [" " * (sum(sizes[:stub]) + 2 * stub + 2) + plain(f"({name.model})")]
+        space = " " * (sum(sizes[:stub]) + 2 * stub + 2)
+        below = textwrap.wrap(plain(f"({name.model})"), widest, initial_indent=space, subsequent_indent=space + " ")
         texts = [*texts[:stub], _text(name._replace(model="")), *texts[stub + 1:]]
     columns = []
     for value, size, heading in zip(texts, sizes, headings, strict=True):
         fitting = titles.cut(value, size) if heading.kind == "stub" and value.isascii() else _cut(value, size)
         space = " " * (size - _width(fitting))
         columns.append(space + fitting if heading.kind in ("number", "rank") else fitting + space)
-    first, *others = ("  ".join(columns[fold]).rstrip() for fold in folds)
+    first, *others = ("  ".join(columns[fold]).rstrip() for fold in _folds(sizes, widest))
     yield from (first, *below, *(" " * INDENT + line for line in others))
