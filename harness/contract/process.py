@@ -17,7 +17,7 @@ from harness.contract import forgetful, tried
 from harness.contract.checks import CHECKS
 from harness.contract.trial import Finding, Trial
 from metrics import registry
-from metrics.errors import BrokenPlugin, WorkerFailed
+from metrics.errors import BrokenPlugin, MetricError, WorkerFailed
 from metrics.external.isolation.process import Process
 from metrics.external.isolation.serving import columns_of, columns_record, serve
 from metrics.models.service import Models
@@ -41,11 +41,8 @@ def findings(metric: str, home: Path, timeout: float) -> Iterator[Finding]:
 
 def _check(process: Process, question: Mapping[str, Any], timeout: float) -> tuple[Finding, Any]:
     """Return the finding, and the columns to be compared with another process."""
-    try:
-        if not process.alive:
-            process.ask({"ask": "load"}, timeout, dict)
-    except WorkerFailed as error:
-        raise BrokenPlugin(str(error).removeprefix(f"{process.name}: BrokenPlugin: ")) from error
+    if not process.alive and (refusal := process.ask({"ask": "load"}, timeout, dict)["refusal"]):
+        raise BrokenPlugin(refusal)
     try:
         answer = process.ask(question, timeout, dict)
     except WorkerFailed as error:
@@ -60,7 +57,11 @@ def main() -> None:
 
     def answer(question: Mapping[str, Any]) -> dict[str, Any]:
         if question["ask"] == "load":
-            return {"loaded": trial().metric.card.name}
+            try:
+                trial()
+            except MetricError as error:
+                return {"refusal": str(error)}
+            return {"refusal": ""}
         name, before = question["ask"], question.get("columns")
         finding = tried(name, trial(), CHECKS.get(name) or functools.partial(_elsewhere, before=before))
         again = name == ELSEWHERE and finding.state == "ok"
