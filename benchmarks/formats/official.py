@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,11 +104,7 @@ def load_json(path: Path) -> Any:
 
 def records(path: Path) -> Iterator[Record]:
     """Yield the objects of a file, which have distinct ids."""
-    return records_of(load_json(path), path.name)
-
-
-def records_of(rows: Any, file: str) -> Iterator[Record]:
-    """Yield the objects of a list, which have distinct ids."""
+    rows, file = load_json(path), path.name
     if not isinstance(rows, list):
         raise BadRecord(file, None, "", f"should be a list of records, is {_kind(rows)}")
     ids: set[str] = set()
@@ -128,22 +124,15 @@ def records_of(rows: Any, file: str) -> Iterator[Record]:
         yield record
 
 
-def other_level(values: Mapping[str, Any], level: Level | str) -> str:
-    """Describe a record of the other level; empty if it is of this one."""
-    dialogue = bool(values.keys() & {"dialog", "dialogue"})
-    if level == "turn" and dialogue and "response" not in values:
-        return 'it is a whole dialogue: the card should say level = "dialogue"'
-    if level == "dialogue" and not dialogue and {"context", "response"} <= values.keys():
-        return ('it has a context and a response: the card should say level = "turn" or, where whole dialogues were '
-                f"rated, the record have dialogue, {DIALOGUE}")
-    return ""
-
-
 def check_level(records: Sequence[Record], level: Level) -> None:
     """Refuse records of the other level, judging by the first."""
-    for record in records[:1]:
-        if message := other_level(record.values, level):
-            raise BadRecord(record.file, record.id, "", message)
+    values = records[0].values if records else {}
+    dialogue = bool(values.keys() & {"dialog", "dialogue"})
+    if level == "turn" and dialogue and "response" not in values:
+        raise records[0].bad("", 'it is a whole dialogue: the card should say level = "dialogue"')
+    if level == "dialogue" and not dialogue and {"context", "response"} <= values.keys():
+        raise records[0].bad("", 'it has a context and a response: the card should say level = "turn" or, where whole '
+                                 f"dialogues were rated, the record have dialogue, {DIALOGUE}")
 
 
 def _item(record: Record, card: DatasetCard) -> Item:
