@@ -195,10 +195,11 @@ def lines(text: str) -> list[str]:
     return [line.strip() for line in text.split("\n") if line.strip()]
 
 
-def alternating(texts: Iterable[str]) -> tuple[Utterance, ...]:
-    """Return unmarked turns with alternating speakers: the last is the user's; empty ones are dropped."""
+def alternating(texts: Iterable[str], last: str = USER) -> tuple[Utterance, ...]:
+    """Return unmarked turns with alternating speakers, back from the `last`; empty ones are dropped."""
     turns = [text.strip() for text in texts if text.strip()]
-    return tuple(Utterance(USER if (len(turns) - index) % 2 else SYSTEM, text) for index, text in enumerate(turns))
+    sides = (SYSTEM if last == USER else USER, last)
+    return tuple(Utterance(sides[(len(turns) - index) % 2], text) for index, text in enumerate(turns))
 
 
 def votes(record: Record, card: DatasetCard) -> Iterator[Rating]:

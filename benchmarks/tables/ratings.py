@@ -23,6 +23,7 @@ from benchmarks.dataset import (
     is_language,
 )
 from benchmarks.errors import BadRecord, raise_if_any
+from benchmarks.formats.official import alternating
 from benchmarks.tables.columns import Recognised, StatedQuality, recognise
 from benchmarks.tables.sheet import Sheet
 from benchmarks.tables.votes import NAMED, elements
@@ -181,12 +182,12 @@ def turns(cell: Any, *, one: bool = False, last: str = USER) -> tuple[Utterance,
     if isinstance(listed := elements(cell), list):
         if all(isinstance(turn, dict) for turn in listed):
             return tuple(Utterance(_speaker(turn), text) for turn in listed if (text := _content(turn)))
-        return _alternating([str(turn) for turn in listed], last)
+        return alternating((_in_line(str(turn)) for turn in listed), last)
     text = str(cell)
     if one:
-        return _alternating([_unescaped(text)], last)
+        return alternating([_in_line(_unescaped(text))], last)
     return (_spoken(text, "turn" if last == USER else "dialogue")
-            or _alternating(_unescaped(text).splitlines(), last))
+            or alternating(map(_in_line, _unescaped(text).splitlines()), last))
 
 
 def _spoken(text: str, level: str) -> tuple[Utterance, ...]:
@@ -200,7 +201,7 @@ def _spoken(text: str, level: str) -> tuple[Utterance, ...]:
         if level == "turn" or not all(named):
             return ()
         spoken = [(line[1], line[2]) for line in named if line]
-    return tuple(Utterance(SPEAKERS.get(speaker.casefold().strip(), speaker.strip()), " ".join(said.split()))
+    return tuple(Utterance(SPEAKERS.get(speaker.casefold().strip(), speaker.strip()), _in_line(said))
                  for speaker, said in spoken if said.strip())
 
 
@@ -208,10 +209,8 @@ def _unescaped(text: str) -> str:
     return text.strip().replace("\\n", "\n")
 
 
-def _alternating(texts: Sequence[str], last: str) -> tuple[Utterance, ...]:
-    spoken = [" ".join(text.split()) for text in texts if text.strip()]
-    sides = (last, USER if last == SYSTEM else SYSTEM)
-    return tuple(Utterance(sides[(len(spoken) - 1 - place) % 2], text) for place, text in enumerate(spoken))
+def _in_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _speaker(turn: Mapping[str, Any]) -> str:
@@ -223,7 +222,7 @@ def _content(turn: Mapping[str, Any]) -> str:
     content = turn.get("content", turn.get("text", turn.get("value")))
     if isinstance(content, list):  # parts of a message
         content = " ".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return " ".join(str(content or "").split())
+    return _in_line(str(content or ""))
 
 
 def _texts(cell: Any) -> Iterator[str]:
