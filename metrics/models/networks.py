@@ -21,9 +21,6 @@ ROUNDING = 0.01
 PRIMITIVES = "64"
 """Capacity of oneDNN's cache of kernels; each shape of batch needs one, and most shapes are rare."""
 
-CACHED = 128
-"""Rows of scores over a vocabulary that are computed at a time on the processor, so that they stay in its cache."""
-
 BODY, ADAPTERS, HEAD = "body.", "adapters.", "head."
 """Prefixes of a checkpoint's weights: of the transformer, of adapters to it, of the head behind it."""
 MASKED = "down.", "up."
@@ -193,16 +190,8 @@ def separated(network: Any) -> Any:
 
 def log_likelihoods(output: Any, states: Any, rows: Any, tokens: Any) -> Any:
     """Return log p of each token, by the layer `output` from the state in its row: (tokens,)."""
-    import torch
-
-    values = torch.empty(len(tokens), device=states.device)
-    count = CACHED if states.device.type == "cpu" else max(1, len(states))
-    for first in range(0, len(states), count):
-        scores = output(states[first : first + count]).float()  # (states, vocabulary)
-        members = ((first <= rows) & (rows < first + count)).nonzero()[:, 0]
-        inside = rows[members] - first
-        values[members] = scores[inside, tokens[members]] - scores.logsumexp(-1)[inside]
-    return values
+    scores = output(states).float()  # (states, vocabulary)
+    return scores[rows, tokens] - scores.logsumexp(-1)[rows]
 
 
 def _mismatch(checkpoint: Checkpoint, problem: str) -> MissingResource:
