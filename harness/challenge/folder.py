@@ -28,7 +28,7 @@ from benchmarks.storage.store import ratings_fingerprint
 from harness.challenge.outcome import Outcome
 from harness.challenge.report import report
 from harness.challenge.rulebook import FILE
-from harness.challenge.tables import command, exhibit, for_csv, official, part_of, refused_rows, winner
+from harness.challenge.tables import Row, command, exhibit, for_csv, official, part_of, refused_rows, winner
 from harness.results import exhibits
 from harness.results import files as reports
 from harness.results.rows import Exhibit, Grid, Results
@@ -42,7 +42,14 @@ COLUMNS = 4
 def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
     shown, made = exhibit(outcome), report(outcome, out / "statistics")
     sweep(out)
-    tables = {**for_csv(outcome), "targets": _targets(outcome), "correlation": _correlation(outcome)}
+    submitted = outcome.entries.entries
+    tables: dict[str, Sequence[Row]] = {
+        **for_csv(outcome),
+        "targets": [("team", "number", "sha256", *map("|".join, outcome.ground.targets)), *(
+            (entry.team, entry.number, entry.sha256, *row)
+            for entry, row in zip(submitted, outcome.values.tolist(), strict=True))],
+        "correlation": [("submission", *(entry.name for entry in submitted)), *(
+            (entry.name, *row) for entry, row in zip(submitted, outcome.correlation.round(6).tolist(), strict=True))]}
     files = {f"{name}.csv": exhibits.csv_of(rows) for name, rows in tables.items()}
     _put(made, shown, {**files, "pairs.parquet": _pairs(outcome), "audit.jsonl": lengthened(outcome, out),
                        "announcement.md": announcement(outcome)}, out)
@@ -93,19 +100,6 @@ def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
     for entry, standing in outcome.ranked(rules.rule):
         yield {"event": "counts", "team": entry.team, "submission": entry.name, "why": best,
                "value": round(standing.value, 9), "rank": standing.rank}
-
-
-def _targets(outcome: Outcome) -> Iterator[Sequence[object]]:
-    yield ("team", "number", "sha256", *(f"{dataset}|{quality}" for dataset, quality in outcome.ground.targets))
-    for entry, row in zip(outcome.entries.entries, outcome.values.tolist(), strict=True):
-        yield (entry.team, entry.number, entry.sha256, *row)
-
-
-def _correlation(outcome: Outcome) -> Iterator[Sequence[object]]:
-    names = [entry.name for entry in outcome.entries.entries]
-    yield ("submission", *names)
-    for name, row in zip(names, outcome.correlation.tolist(), strict=True):
-        yield (name, *(round(value, 6) for value in row))
 
 
 def _pairs(outcome: Outcome) -> bytes:
