@@ -103,10 +103,6 @@ def test_impossible_commands_are_refused(tmp_path: Path, invoke: Invoke) -> None
     before = (root / "challenge.toml").read_bytes()
     invoke("challenge", "init", root, "--example", status=2)
     assert (root / "challenge.toml").read_bytes() == before
-    three_teams(root)
-    (root / "challenge.toml").write_bytes(b'submissions = 1\ncounts = "last"\n' + before)
-    assert "note: the last valid one of a team's first 1 submissions counts" in (
-        invoke("challenge", "validate", root, status=1).out)
 
 
 def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path, invoke: Invoke) -> None:

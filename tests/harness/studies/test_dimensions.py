@@ -4,7 +4,6 @@ import csv
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from scipy import stats
 from benchmarks import registry
 from benchmarks.dataset import Dataset, Quality, Rating
 from benchmarks.formats import official
-from harness.results import exhibits
 from harness.run.correlate import Judged
 from harness.statistics.reliability import vote_table
 from harness.studies import dimensions
@@ -97,11 +95,7 @@ def test_end_to_end_on_the_sample(tmp_path: Path, invoke: Invoke) -> None:
     folder = tmp_path / "studies" / "dimensions"
     rows = list(csv.DictReader((folder / "pair.csv").read_text().splitlines()))
     assert [row["data"] for row in rows] == ["sample"] * 3, "the pairs of three qualities"
-    picture = ET.fromstring((folder / "dimensions.svg").read_text())  # noqa: S314  (our own)
-    assert "qualities, from" in (picture[1].text or "")
-    ((exhibit,), warnings) = exhibits.gathered(tmp_path)
-    assert not warnings
-    assert exhibit.command.startswith("harness study dimensions --dataset fed-dial --quality overall")
+    assert "qualities, from" in (folder / "dimensions.svg").read_text()
 
 
 def test_the_real_ratings_come_to_what_is_in_print(real_data: Path) -> None:
