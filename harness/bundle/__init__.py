@@ -57,18 +57,18 @@ class Bundle:
 
 
 def unrated(dataset: str, items: tuple[str, ...], scores: Mapping[ColumnKey, Vector]) -> ItemScores:
-    """Return the scores of a dataset when nothing else is known of its items."""
+    """Return the scores of a dataset, with nothing else known of its items."""
     unknown = np.zeros(len(items), dtype=np.int64)
     return ItemScores(dataset, items, ("",) * len(items), unknown, unknown, {}, scores)
 
 
 def scores_of(results: Results, dataset: Dataset) -> dict[ColumnKey, Vector]:
-    """Return the packed columns of a dataset as `aligned` does, none if it has no scores."""
+    """Return the packed columns of a dataset in the order of its items; none if it has no scores."""
     return next((aligned(table, dataset) for table in results.points if table.dataset == dataset.card.name), {})
 
 
 def aligned(table: ItemScores, dataset: Dataset) -> dict[ColumnKey, Vector]:
-    """Return packed columns in the order of a dataset; raise BadBundle if its items are others."""
+    """Return the columns of a table in the order of a dataset; raise BadBundle if its items are others."""
     rows = {item: row for row, item in enumerate(table.items)}
     items = [item.id for item in dataset.items]
     if rows.keys() != set(items):

@@ -124,7 +124,7 @@ class Outcome:
 
     @cached_property
     def tests(self) -> dict[str | Target, PairTests]:
-        """Only where the statistic has the test; one-sided for the clusters of WMT."""
+        """PERM-BOTH of all pairs, if the statistic has it; one-sided for the clusters of WMT."""
         rules, tables = self.rules, self.counting.tables
         if not rules.draws or len(self.chosen) < 2 or rules.level != "items" or rules.statistic not in INFLUENCE:
             return {}

@@ -49,7 +49,7 @@ def exhibit(outcome: Outcome) -> Exhibit:
 
 
 def command(rules: Rulebook) -> str:
-    """Return the command that makes the pages of a challenge again."""
+    """Return the command that publishes the challenge."""
     phase = f" --phase {rules.phase}" if rules.phase else ""
     return f"harness challenge publish {shlex.quote(rules.folder.resolve().name)}{phase}"
 

@@ -54,7 +54,7 @@ class ColumnMeans:
 
 @dataclass(frozen=True, slots=True)
 class PublishedComparison:
-    """The turn-level and all datasets of a run that the challenge has too, and its columns on them."""
+    """The datasets of the challenge that a run has, the turn-level ones and all, and the columns of the run on them."""
 
     turns: tuple[str, ...]
     datasets: tuple[str, ...]

@@ -28,16 +28,17 @@ CARD = ("columns", "needs", "levels", "scope", "learned_on")
 """Fields of a metric that follow from its signature."""
 
 
-class Metric(NamedTuple):
-    """A metric of a bundle that is here too: its entry as packed, the same made here, and the metric itself."""
+class InstalledMetric(NamedTuple):
+    """A metric of a bundle that is installed here: its packed entry, the entry made here, and the metric."""
 
     packed: MetricEntry
     here: MetricEntry
     chosen: Chosen
 
 
-def metrics_here(bundle: Results, models: Models, how: How, more: Sequence[str], notes: list[str]) -> list[Metric]:
-    """Return the metrics to score again, with a note on each of the bundle; `more` are metrics not installed."""
+def metrics_here(bundle: Results, models: Models, how: How, more: Sequence[str], notes: list[str],
+                 ) -> list[InstalledMetric]:
+    """Return the metrics to score again, and add a note on each metric of the bundle; `more` are not installed."""
     named = {chosen.label: chosen for chosen in (registry.choose(name, seed=bundle.run.seed) for name in more)}
     if unknown := sorted(named.keys() - {entry.name for entry in bundle.metrics}):
         raise BadConfig(f"{unknown[0]}: the bundle has no metric of that name; "
@@ -53,7 +54,8 @@ def metrics_here(bundle: Results, models: Models, how: How, more: Sequence[str],
         notes.append(f"not scored again: {entry.name}: {reason}" if reason else f"scored again: {entry.name}")
         if chosen is not None and not reason:
             card = entries.metric_entry(chosen, models)
-            metrics.append(Metric(entry, replace(entry, **{name: getattr(card, name) for name in CARD}), chosen))
+            here = replace(entry, **{name: getattr(card, name) for name in CARD})
+            metrics.append(InstalledMetric(entry, here, chosen))
     return metrics
 
 
@@ -75,7 +77,7 @@ def _same(entry: MetricEntry, models: Models, seed: int, named: Mapping[str, Cho
     return chosen, ""
 
 
-def rescore(bundle: Results, dataset: Dataset, metrics: Iterable[Metric], models: Models, notes: list[str],
+def rescore(bundle: Results, dataset: Dataset, metrics: Iterable[InstalledMetric], models: Models, notes: list[str],
             ) -> tuple[ItemScores, ItemScores]:
     """Return the scores of a dataset by these metrics, as packed and as computed here.
 
