@@ -54,7 +54,7 @@ def lines(plan: Plan, work: Workspace) -> Iterator[str]:
     if seconds:
         others = work.progress.others if math.isfinite(work.progress.others) else 0.0
         more = f", plus {plural(len(unmeasured), 'metric')} not measured before" if unmeasured else ""
-        yield f"estimated by earlier runs, with one worker: {duration(seconds + others)}{more}"
+        yield f"estimated from earlier runs, with one worker: {duration(seconds + others)}{more}"
     elif unmeasured:
         yield "time: unknown, since no run has measured these metrics here"
 

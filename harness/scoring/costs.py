@@ -39,6 +39,7 @@ def note(home: Path, chosen: Iterable[Chosen], models: Models, seconds: Mapping[
     keys = _keys(chosen, models)
     stored = _stored(home) | {keys[label]: float(f"{value:.4g}") for label, value in seconds.items() if label in keys}
     with contextlib.suppress(OSError):
+        home.mkdir(parents=True, exist_ok=True)
         write_atomically(home / FILE, json.dumps(stored, indent=1, sort_keys=True).encode())
 
 

@@ -128,4 +128,4 @@ def test_a_plan_shows_states_and_costs(tmp_path: Path, tiny_encoder: Path, capsy
     assert main([*argv, "--rescore", "--dry-run"]) == 0
     printed = capsys.readouterr().out
     assert "to be scored, about 0." in printed
-    assert "estimated by earlier runs, with one worker: " in printed
+    assert "estimated from earlier runs, with one worker: " in printed
