@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.formats import records
 from harness.api.results import Results, frame
 from harness.api.runs import requested_settings
+from harness.commands.report import targets
 from harness.errors import BadConfig
 from harness.results.pooled import Pool
 from harness.results.power import Between, Power
@@ -57,6 +58,6 @@ def power(results: Results, dataset: str, quality: str = "", *, between: Between
         records.value_of(Between, between, "between")
     if isinstance(pair, str) or len(pair) not in (0, 2):
         raise BadConfig("pair takes two names")
-    pool, wanted = Pool.of(results.rows), results.targets([dataset], [quality] if quality else [])
+    pool, wanted = Pool.of(results.rows), targets(results.rows, [dataset], [quality] if quality else [])
     return frame([row for target in pool.targets() if target in wanted for row in power_of(
         results.rows, target, between, pair, contexts, raters, pool)], Power)

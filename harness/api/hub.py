@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset, Item
 from benchmarks.storage.files import write_atomically
 from harness import own
+from harness.api.results import library
 from harness.errors import BadConfig
 from harness.run.settings import home_folder
 from metrics.models.checkpoint import Checkpoint
@@ -41,10 +41,7 @@ def to_datasets(name: str, home: Path | str | None = None) -> hub.DatasetDict:
 
     `score(metric, to_datasets(name)["items"])` gives the same scores as a run.
     """
-    try:
-        import datasets as hub
-    except ImportError as error:
-        raise BadConfig("datasets is not installed; pip install 'dialogue-harness[all]'") from error
+    hub = library("datasets")
     dataset = load(name, home_folder(Path(home) if home else None))
     card = dataset.card
     info = hub.DatasetInfo(description=readme(dataset), citation=card.citation, homepage=card.homepage,
@@ -69,9 +66,7 @@ def export(dataset: Dataset, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / "README.md", readme(dataset).encode())
     for part, table in tables(dataset).items():
-        sink = io.BytesIO()
-        pq.write_table(table, sink, compression="zstd")
-        write_atomically(folder / f"{part}.parquet", sink.getvalue())
+        pq.write_table(table, folder / f"{part}.parquet", compression="zstd")
 
 
 def push(folder: Path, repo: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest, plural
+from harness.commands._output import DATA
+from harness.commands.publish import publish
+from harness.commands.report import targets as targets_of
 from harness.errors import BadConfig, BadReport
 from harness.results import decision_rows, files, rows
 from harness.results.item_scores import labels
 from harness.results.pooled import Pool
-from harness.results.rows import ColumnKey, DatasetEntry, RankingRow, Target
+from harness.results.rows import ColumnKey, DatasetEntry, RankingRow
 from harness.run import plan
 from harness.run.settings import home_folder
+from leaderboard.render.text import summary
 
 if TYPE_CHECKING:
     import pandas
@@ -51,8 +56,6 @@ class Results:
                 f"{plural(len(rows.timings), 'pair')} scored, {len(rows.skips)} skipped, {len(rows.failures)} crashed")
 
     def __str__(self) -> str:
-        from leaderboard.render.text import summary
-
         return summary(self.rows)
 
     def publish(self, site: Path | str | None = None, *, against: Path | str | None = None,
@@ -63,8 +66,6 @@ class Results:
         >>> load("results").publish("public").name
         'index.html'
         """
-        from harness.commands.publish import publish
-
         folder, *paths = (Path(path) if path else None for path in (site, against, bundle))
         return publish(self.rows, self.out, folder, *paths)
 
@@ -103,7 +104,7 @@ class Results:
         pairs of columns. `reached` is the share of the limit from rater noise that the better one reaches. Only columns
         with a value on every target take part.
         """
-        pool, wanted = Pool.of(self.rows), self.targets(datasets, [dimension] if dimension else [])
+        pool, wanted = Pool.of(self.rows), targets_of(self.rows, datasets, [dimension] if dimension else [])
         boards = dict.fromkeys(split for split, _ in self._boards())
         if board and board not in boards:
             raise BadConfig(f"the results have no board {board!r}; {nearest(board, boards)}")
@@ -122,8 +123,9 @@ class Results:
                        *dataclasses.astuple(lead.difference), lead.difference.established,
                        pool.reached(targets, lead.better, rule))
                       for lead in pool.leads(targets, [(column, other) for other in others], rule)]
-        return _pandas().DataFrame(leads, columns=["board", "origin", "better", "worse", "targets", "difference", "low",
-                                                   "high", "p", "established", "reached"])
+        return library("pandas").DataFrame(leads, columns=[
+            "board", "origin", "better", "worse", "targets", "difference", "low", "high", "p", "established",
+            "reached"])
 
     def items(self, dataset: str, *, texts: bool = False) -> pandas.DataFrame:
         """Return ratings (`human:QUALITY`), scores (`score:COLUMN`) and optionally texts of a dataset, a row per item.
@@ -142,12 +144,10 @@ class Results:
         columns |= {f"human:{name}": values for name, values in points.human.items()}
         columns |= {f"score:{name}": values
                     for name, values in zip(labels(list(points.scores)), points.scores.values(), strict=True)}
-        return _pandas().DataFrame(columns)
+        return library("pandas").DataFrame(columns)
 
     def _repr_html_(self) -> str:
         """Show the boards by Spearman and the rule of their split."""
-        from harness.commands._output import DATA
-
         pieces = []
         rankings = self.rankings().query("statistic == 'spearman'").dropna(subset="rank")
         for split, origin in self._boards():
@@ -168,12 +168,6 @@ class Results:
             raise BadConfig(f"the results have no dataset {dataset!r}; {nearest(dataset, known)}")
         return known[dataset]
 
-    def targets(self, datasets: Sequence[str] = (), qualities: Sequence[str] = ()) -> frozenset[Target]:
-        """Return the targets of datasets and of qualities, by name or dimension; all by default."""
-        from harness.commands.report import targets
-
-        return targets(self.rows, datasets, qualities)
-
     def _dataset(self, name: str) -> Dataset:
         """Load the dataset of the results from this machine."""
         entry, run = self.entry(name), self.rows.run
@@ -188,9 +182,10 @@ class Results:
 
     def _with_places(self, frame: pandas.DataFrame) -> pandas.DataFrame:
         """Append the split, origin, level and dimension of each quality."""
-        about = [(entry.name, quality.name, entry.split, entry.kind, entry.level,
-                  quality.dimension) for entry in self.rows.datasets for quality in entry.qualities]
-        properties = _pandas().DataFrame(about, columns=["dataset", "quality", "split", "origin", "level", "dimension"])
+        properties = library("pandas").DataFrame(
+            [(entry.name, quality.name, entry.split, entry.kind, entry.level, quality.dimension)
+             for entry in self.rows.datasets for quality in entry.qualities],
+            columns=["dataset", "quality", "split", "origin", "level", "dimension"])
         return frame.merge(properties, on=["dataset", "quality"], how="left")
 
 
@@ -212,12 +207,12 @@ def _column(name: str, named: dict[ColumnKey, str]) -> ColumnKey:
 
 def frame(table: Sequence[Any], kind: type[Any]) -> pandas.DataFrame:
     names = [field.name for field in dataclasses.fields(kind)]
-    return _pandas().DataFrame({name: [getattr(row, name) for row in table] for name in names})
+    return library("pandas").DataFrame({name: [getattr(row, name) for row in table] for name in names})
 
 
-def _pandas() -> Any:
+def library(name: str) -> Any:
+    """Import a library of the extra [all]."""
     try:
-        import pandas
+        return importlib.import_module(name)
     except ImportError as error:
-        raise BadConfig("pandas is not installed; pip install 'dialogue-harness[all]'") from error
-    return pandas
+        raise BadConfig(f"{name} is not installed; pip install 'dialogue-harness[all]'") from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import gc
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from benchmarks.formats import records
 from benchmarks.tables import sheet
 from harness import own
 from harness.api.results import Results
+from harness.api.scores import rows_of
 from harness.errors import BadConfig
 from harness.results import files
 from harness.run import unchanged
@@ -44,13 +44,7 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Any = None, *,
     0  drinks     fun  length  3    1.0
     """
     requested = requested_settings(metrics, datasets, out, home, flags)
-    plan, work = prepare(requested)
-    collected = gc.get_threshold()
-    gc.set_threshold(100_000, 50, 50)  # results consist of very many small rows without cycles
-    try:
-        results = run_plan(plan, work)
-    finally:
-        gc.set_threshold(*collected)
+    results = run_plan(*prepare(requested))
     if results.timings or results.failures:
         unchanged.forget(requested.out)
         files.write(results, requested.out / "report")
@@ -91,16 +85,10 @@ def _by_name(datasets: Any) -> Mapping[str, Any]:
     """Return datasets by name; tables in memory without one are called table, or table-1 and so on in a list."""
     if isinstance(datasets, Mapping):
         return datasets
-    if isinstance(datasets, str | Path) or _is_frame(datasets) or not isinstance(datasets, Iterable):
-        return {"table": datasets}
-    listed = list(datasets)
-    if hasattr(datasets, "features") or isinstance(next(iter(listed), None), Mapping):  # rows
-        return {"table": listed}
-    return {f"table-{number}": dataset for number, dataset in enumerate(listed, 1)}
-
-
-def _is_frame(dataset: Any) -> bool:
-    return hasattr(dataset, "to_dict") and hasattr(dataset, "columns")
+    rows = rows_of(datasets)
+    if rows is not datasets or not isinstance(rows, list | tuple) or isinstance(next(iter(rows), None), Mapping):
+        return {"table": rows}
+    return {f"table-{number}": dataset for number, dataset in enumerate(rows, 1)}
 
 
 def _stored(name: str, dataset: Any, home: Path, reading: own.Reading) -> str:
@@ -108,7 +96,7 @@ def _stored(name: str, dataset: Any, home: Path, reading: own.Reading) -> str:
     if isinstance(dataset, str | Path):
         table = own.table_of(str(dataset))
         return own.import_table(sheet.read(table), home, reading).card.name if table else str(dataset)
-    rows = dataset.to_dict("records") if _is_frame(dataset) else dataset
+    rows = rows_of(dataset)
     if isinstance(rows, Mapping) or not isinstance(rows, Iterable) or not all(isinstance(row, Mapping) for row in rows):
         raise BadConfig(f"{name}: expected the name or path of a dataset, or a table of ratings (a DataFrame, a "
                         f"datasets.Dataset or a list of dicts, one per row), got {type(dataset).__name__}")

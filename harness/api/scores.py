@@ -77,20 +77,26 @@ _models = functools.lru_cache(maxsize=2)(Models)
 """The models of a choice, kept between calls."""
 
 
+def rows_of(table: Any) -> Any:
+    """Return the rows of a DataFrame or datasets.Dataset as dicts; other objects unchanged."""
+    if hasattr(table, "to_dict") and hasattr(table, "columns"):
+        return table.to_dict("records")
+    return table.to_list() if hasattr(table, "column_names") else table
+
+
 def _rows(items: Any) -> Iterable[Any]:
-    """Return the rows of a table as dicts of known fields; return other lists unchanged."""
-    names = getattr(items, "columns", getattr(items, "column_names", None))
-    if names is None:
-        if not isinstance(items, Iterable):
-            raise BadConfig(f"items: expected a list of items or a table, got {type(items).__name__}")
-        return [items] if isinstance(items, Mapping | str) else items
-    if not {"response", "dialogue"} & {*names}:
-        raise BadConfig(f"a table needs a column response (with context) or dialogue; found "
-                        f"{', '.join(map(str, names))}")
-    known = [name for name in names if SINGULAR.get(name, name) in FIELDS]
-    rows = items[known].to_dict("records") if hasattr(items, "columns") else items.select_columns(known)
-    return [{SINGULAR.get(name, name): value.tolist() if isinstance(value, np.ndarray) else value
-             for name, value in row.items()} for row in rows]
+    """Return the items of a list, or of a table, of which only the known columns are taken."""
+    rows = rows_of(items)
+    if not isinstance(rows, Iterable):
+        raise BadConfig(f"items: expected a list of items or a table, got {type(items).__name__}")
+    if rows is items:
+        return [rows] if isinstance(rows, Mapping | str) else rows
+    for row in rows:
+        if not {"response", "dialogue"} & row.keys():
+            raise BadConfig(f"a table needs a column response (with context) or dialogue; found "
+                            f"{', '.join(map(str, row))}")
+    return [{field: value.tolist() if isinstance(value, np.ndarray) else value for name, value in row.items()
+             if (field := SINGULAR.get(name, name)) in FIELDS} for row in rows]
 
 
 def _item(index: int, record: Item | Mapping[str, Any]) -> Item | None:

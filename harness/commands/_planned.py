@@ -33,6 +33,7 @@ def lines(plan: Plan, work: Workspace) -> Iterator[str]:
             yield str(error)
             continue
         if dataset is None:
+            yield f"{card.name}: left out, its data are not on this machine"
             continue
         yield (f"{card.name}: {plural(len(dataset.items), 'item')}, {dataset.origin}, "
                f"{plural(len(plan.qualities(card)), 'quality', 'qualities')}, {card.level} level")
