@@ -38,7 +38,7 @@ SHORT = {"dev": "by dataset", "test": "by quality"}
 HIDDEN = ("Not shown: {} of the bundled sample, which never stands beside real or own data; "
           "`harness run --all --data sample --out DIR` shows it alone.")
 MOST_LETTERS = 12
-SHORTEST = 16
+SHORTEST = 24
 """Width below which no name is cut; columns continue on another line instead."""
 INDENT = 4
 """Indentation of continued rows."""
@@ -128,9 +128,12 @@ def wrapped(value: str, widest: int = WIDTH, indent: str = "  ") -> str:
 
 
 def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
-    """Show the averages of the first statistic under all rules, and those of the others under the first rule."""
+    """Show the averages of the first statistic under all rules, and those of the others under the first rule.
+
+    A narrow terminal gets only the average by which columns are ranked.
+    """
     first, others = statistics[0], statistics[1:]
-    more = averages(first)
+    more = averages(first)[:None if width() == WIDTH else 1]
     for board in others:
         cells = average_cells(board, board.rule)
         more.append((Heading(statistic_title(board.statistic), "number"), {
