@@ -42,8 +42,7 @@ from harness.results.rows import TABLES, ItemScores, Results, Run
 SCHEMA = 1
 ENTRIES = ("datasets", "metrics", "trainings", "skips", "failures")
 """Tables in report.json."""
-PARQUET = ("correlations", "ranking", "comparisons", "reliability", "firmness", "disagreement", "vote_counts",
-           "decisions")
+PARQUET = tuple(name for name in TABLES if name not in (*ENTRIES, "examples", "points", "timings"))
 
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, OSError)
 """Exceptions of JSON, pyarrow and records for malformed files; a type unknown to pyarrow is a RuntimeError."""

@@ -141,8 +141,4 @@ def _cut(text: str) -> str:
 
 def _mean(rows: Sequence[npt.NDArray[np.float64]]) -> Ranks:
     """Return the mean of each item over its rated qualities; NaN if it has none."""
-    table = np.array(rows)
-    present = np.isfinite(table)
-    with np.errstate(invalid="ignore"):  # 0 / 0
-        means: Ranks = np.where(present, table, 0).sum(axis=0) / present.sum(axis=0)
-    return means
+    return np.asarray(np.ma.masked_invalid(rows).mean(axis=0).filled(np.nan))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
+import scipy
 
 from harness.statistics.panel import Array, Codes, Mask, Vector
 from harness.statistics.ranks import ranks
@@ -108,7 +109,7 @@ def card(evidence: Evidence, rng: np.random.Generator, draws: int = 400) -> list
     if evidence.family is not None and 0 < evidence.family.sum() < len(scores):
         add("family", preference, scores, ratings, evidence.family.astype(float))
     unread = (~np.isfinite(scores)).astype(float)
-    low, high = wilson(unread.mean(), len(unread))
+    low, high = scipy.stats.binomtest(int(unread.sum()), len(unread)).proportion_ci(method="wilson")
     checks.append(Check("unread", float(unread.mean()), low, high, *RULES["unread"], len(unread)))
     add("agreement", rank_correlation, scores, ratings)
     add("kappa", kappa, scores, ratings, evidence.squares)
@@ -186,10 +187,3 @@ def kappa_of_votes(votes: Sequence[Vector]) -> float:
     ratings, squares = (np.array([(row**power).mean() for row in rated]) for power in (1, 2))
     within = np.array([2 * row.var(ddof=1) for row in rated])
     return float((1 - mean(weights, within) / (2 * mean(weights, squares) - 2 * mean(weights, ratings) ** 2))[0])
-
-
-def wilson(share: float, n: int) -> tuple[float, float]:
-    """Return Wilson's interval of a share."""
-    z = 1.959964
-    middle, half = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))

@@ -19,6 +19,7 @@ This predicts results on contexts, with numbers of items, and on raters like the
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,13 +78,9 @@ class Contrast:
 
     def needed(self) -> float:
         """Return the contexts from which on the power is 80 %; infinite beyond MOST."""
-        low, high = 1, MOST
-        if not self.difference or not detectable(self.spread, MOST) <= abs(self.difference):
-            return math.inf
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if detectable(self.spread, middle) <= abs(self.difference) else (middle, high)
-        return high
+        counts, size = range(2, MOST + 1), abs(self.difference)
+        first = bisect_left(counts, True, key=lambda contexts: detectable(self.spread, contexts) <= size)
+        return counts[first] if size and first < len(counts) else math.inf
 
 
 def detectable(spread: float, contexts: int) -> float:
