@@ -103,7 +103,7 @@ def test_only_decimal_numbers_are_scores(tmp_path: Path) -> None:
         assert file.scores["toy", EVERY][0] == float(text)
 
 
-def test_unknown_ids_are_listed_with_the_nearest(tmp_path: Path) -> None:
+def test_unknown_and_repeated_ids_are_listed(tmp_path: Path) -> None:
     no_item = dict.fromkeys(("zebra", "=HYPERLINK(1)", "<script>alert(1)</script>", "\x1b]0;x\x07", "t\u043ey_0"),
                             "is no known item")
     for name, text in {
@@ -118,22 +118,22 @@ def test_unknown_ids_are_listed_with_the_nearest(tmp_path: Path) -> None:
         assert problem.text.isascii()
         assert (problem.id + problem.text).isprintable()
         np.testing.assert_array_equal(file.scores["toy", EVERY], VALUES)
-    (whole,) = read_text(tmp_path, f"{HEAD}other_0,1\nother_1,2\n").fatal
-    assert whole.text == "none of its 2 ids is an item of toy"
-
-
-def test_a_repeated_id_is_refused_with_both_lines(tmp_path: Path) -> None:
     for again in ("toy_1,-2", "toy_1,5", " toy_1 ,5"):
         file = read_text(tmp_path, f"{GOOD}\n{again}\n")
         (problem,) = file.fatal
         assert (problem.kind, problem.line, problem.text) == ("duplicate", 6, "stands on line 3 already")
         np.testing.assert_array_equal(file.scores["toy", EVERY], [0.5, np.nan, 0.001])
+    (whole,) = read_text(tmp_path, f"{HEAD}other_0,1\nother_1,2\n").fatal
+    assert whole.text == "none of its 2 ids is an item of toy"
 
 
 def test_all_problems_are_listed_in_the_order_of_lines(tmp_path: Path) -> None:
     file = read_text(tmp_path, "dialogue_id,note,score\ntoy_0,,x\nother,,1\ntoy_1,,inf\ntoy_1,,4\n")
     assert [(problem.kind, problem.line) for problem in file.problems] == [
         ("extra column", 1), ("no number", 2), ("unknown", 3), ("infinite", 4), ("duplicate", 5), ("missing", 0)]
+    file = read_text(tmp_path, "id,score\ntoy_0\ntoy_1,1\n\ntoy_2,1,5\ntoy_9,2\n")
+    assert [(problem.kind, problem.line) for problem in file.problems] == [
+        ("unreadable", 2), ("unreadable", 5), ("unknown", 6), ("missing", 0), ("missing", 0)]
     (problem,) = read_text(tmp_path, f"{HEAD}toy_0,2\ntoy_1,2\ntoy_2,2\n").problems
     assert (problem.kind, problem.id, problem.fatal) == ("constant", "toy", False)
 
@@ -170,13 +170,6 @@ def test_an_unreadable_file_names_line_and_reason(tmp_path: Path) -> None:
         problem = read_text(tmp_path, content).fatal[0]
         assert (problem.kind, problem.line) == ("unreadable", line), text
         assert text in problem.text
-
-
-def test_broken_rows_are_listed_with_all_else(tmp_path: Path) -> None:
-    table = read_text(tmp_path, "id,score\ntoy_0\ntoy_1,1\n\ntoy_2,1,5\ntoy_9,2\n")
-    assert [(problem.kind, problem.line, problem.text[:10]) for problem in table.problems] == [
-        ("unreadable", 2, "1 values f"), ("unreadable", 5, "3 values f"), ("unknown", 6, "is no know"),
-        ("missing", 0, "has no sco"), ("missing", 0, "has no sco")]
 
 
 def test_a_template_has_exactly_the_expected_ids(tmp_path: Path) -> None:
