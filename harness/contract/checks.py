@@ -173,10 +173,13 @@ def offline(trial: Trial) -> str:
     dataset, before = trial.first
     with _no_network() as requested:
         try:
-            after = trial.scored(dataset)
+            text = trial.compare(dataset.items, before, trial.scored(dataset), "without the network")
         except (CannotScore, MissingResource) as error:
             raise Note(f"has no scores without the network: {error}") from error
-    text = trial.compare(dataset.items, before, after, "without the network")
+        except Exception as error:  # raised where the metric was refused a connection
+            if not requested:
+                raise
+            text = str(error)
     if requested:
         raise Broken(f"asks for {', '.join(sorted(requested)[:3])}: metrics must not use the network; `models` has "
                      f"models and resources (without it: {text})")

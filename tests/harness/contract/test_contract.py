@@ -177,6 +177,7 @@ def test_scores_without_the_network_are_the_same_or_refused(home: Path) -> None:
         finding = check("network off", of_each(score), home)
         assert finding.state == state
         assert part in finding.text
+        assert ("must not use the network" in finding.text) == (state == "BROKEN")
     with socket.create_server(("127.0.0.1", 0)) as server:
         socket.create_connection(server.getsockname(), timeout=5).close()
 
