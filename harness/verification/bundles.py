@@ -49,7 +49,7 @@ def recompute(bundle: Bundle, home: Path, ratings: Path | None, how: How, named:
     """Compute a bundle again where its datasets are here; `named` are metrics of it that are not installed."""
     packed, models, notes = bundle.results, Models(home, Choice(device="cpu")), list[str]()
     here, absent = load(packed, home, ratings)
-    metrics = rescoring.metrics_here(packed, models, how, named, notes) if here else []
+    metrics = rescoring.metrics_here(packed, models, how, named, notes)
     points = [rescoring.rescore(packed, dataset, metrics, models, notes) for dataset in here.values()]
     correlations = [row for dataset in here.values() for row in _correlations(packed, dataset)]
     ranking, boards = _ranking(packed, here, correlations)
