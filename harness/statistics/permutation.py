@@ -61,21 +61,23 @@ def all_pairs_by_permutation(people: Panel, scores: Array, statistic: str | Stat
         if rows.sum() < 3:
             continue
         used, positions = numbered(pairs)
-        panel, table = people.take(rows), scores[used][:, rows]
+        panel, table, unit = people.take(rows), scores[used][:, rows], groups[rows]
+        z = standardised(table)
         if isinstance(statistic, str):
             of_rows, mixed = OF_ROWS[statistic]
             values, deltas = of_rows(panel.human, table), functools.partial(mixed, panel.human)
         else:
-            values = np.array([statistic(dataclasses.replace(panel, metric=row)) for row in table])
+            values = np.array([statistic(dataclasses.replace(panel, metric=row)) for row in z])
             deltas = functools.partial(_plain, statistic, panel)
-        z, observed, unit = standardised(table), np.subtract(*values[positions.T]), groups[rows]
-        counts, square = np.zeros((2, len(pairs)), dtype=np.int64), np.zeros(len(pairs))
+        observed, square = np.subtract(*values[positions.T]), np.zeros(len(pairs))
+        counts = np.zeros((2, len(pairs)), dtype=np.int64)
         for start in range(0, draws, block := max(1, CELLS // len(unit))):
             kept = masks[start:start + block, unit]
             for pair, (first, second) in enumerate(positions):
                 drawn = deltas(z[first], z[second], kept)
                 counts[:, pair] += _extreme(drawn, observed[pair], one_sided=one_sided)
                 square[pair] += drawn @ drawn
+        z = np.nan_to_num(z)
         contexts_apart = [len(np.unique(unit[np.abs(z[first] - z[second]) > TOLERANCE])) for first, second in positions]
         p = np.where(np.isnan(observed), np.nan, (counts + 1) / (draws + 1))
         value = np.divide(observed, np.sqrt(square / draws), out=np.zeros_like(observed), where=square > 0)
