@@ -49,7 +49,9 @@ def recompute(bundle: Bundle, home: Path, ratings: Path | None, how: How, named:
     """Compute a bundle again where its datasets are here; `named` are metrics of it that are not installed."""
     packed, models, notes = bundle.results, Models(home, Choice(device="cpu")), list[str]()
     here, absent = load(packed, home, ratings)
-    metrics = rescoring.metrics_here(packed, models, how, named, notes)
+    metrics = rescoring.metrics_here(packed, models, how, named, notes)  # refuses unknown names
+    if not here:
+        metrics, notes = [], []
     points = [rescoring.rescore(packed, dataset, metrics, models, notes) for dataset in here.values()]
     correlations = [row for dataset in here.values() for row in _correlations(packed, dataset)]
     ranking, boards = _ranking(packed, here, correlations)
