@@ -32,7 +32,8 @@ from harness.run.settings import home_folder
 from metrics.errors import MetricError
 
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-NUMBERS = {"whole": "0 or more", "counted": "1 or more", "positive": "a number above 0", "float": "a number"}
+NUMBERS = {"whole": "0 or more", "counted": "1 or more", "minutes": "0 or more", "positive": "a number above 0",
+           "float": "a number"}
 """The expected numbers by the type of a flag."""
 CONTINUE = "finished work is kept; repeat the command to continue"
 

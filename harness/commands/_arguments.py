@@ -84,7 +84,13 @@ def positive(text: str) -> float:
     return number
 
 
-TYPES: dict[str, Any] = {"N": whole, "M": positive, "SECONDS": positive, "DIR": Path, "FILE": Path}
+def minutes(text: str) -> float:
+    if not 0 <= (number := float(text)) < math.inf:
+        raise ValueError(text)
+    return number
+
+
+TYPES: dict[str, Any] = {"N": whole, "M": minutes, "SECONDS": positive, "DIR": Path, "FILE": Path}
 """The types of values by their placeholder; others are texts."""
 COUNTED = ("limit", "sample", "steps", "raters")
 """Flags whose number is 1 or more."""

@@ -195,7 +195,7 @@ def test_impossible_calibrations_are_refused(home: Path, capsys: pytest.CaptureF
         assert main(["calibrate", *argv, "--scores", str(home / "out")]) == 2
         assert message in capsys.readouterr().err
 
-    refused("there is none", WEIGHTED)
+    refused("no real dataset is here", WEIGHTED)
     constant = datasets.sample(datasets.card("dailydialog-grade"))
     store.save(dataclasses.replace(changed(constant, "relevance", lambda *_: (3.0,)), origin="imported"), home)
     refused("dailydialog-grade, relevance: all ratings are the same", WEIGHTED, "--dataset", "dailydialog-grade")

@@ -86,7 +86,7 @@ def test_an_item_without_an_answer_is_missing(tmp_path: Path, capsys: pytest.Cap
             columns = judged(server, home, items(4), concurrency=1, tries=3)
             assert np.isnan(columns["llm-eval"]).tolist() == [True, False, False, False]
             assert len(server.bodies) == times_sent + 3
-        assert ("1 requests refused" in capsys.readouterr().err) == how.startswith("status")
+        assert ("1 request refused" in capsys.readouterr().err) == how.startswith("status")
     again = judged(server, home, items(4), concurrency=1, tries=3)
     assert np.isnan(again["llm-eval"]).tolist() == [True, False, False, False]
 
