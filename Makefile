@@ -34,11 +34,16 @@ leaderboard: $(or $(wildcard $(VENV)/.installed),$(VENV)/.neural)  ## everything
 	$(BIN)/harness run --all
 
 QWEN = judge:relevance[lm=qwen2.5-coder-1.5b]
-example: environment  ## docs/example/ and docs/example.zip: ten real datasets, numbers and no texts; an hour without a GPU
+RECENT = deb,grade,cosine,dynaeval,fined-eval,fined-eval-multitask,cosim,s-dicoh,bert-ruber,mme-rm,mme-em,mme-fm,mme-tcm,adem,$\
+    bert-score,bleu,chrf,rouge-l,meteor,distinct,repetition,length,random,context-overlap
+example: environment  ## docs/example/ and docs/example.zip: real datasets, numbers and no texts; an hour without a GPU
 	$(BIN)/harness run --all --with 'cosine[encoder=all-mpnet-base-v2]' \
 	    --with 'cosine[encoder=all-mpnet-base-v2+dialogue,turns=3]' --with '$(QWEN)' \
 	    --with 'rank-average[inputs=deb+$(QWEN)]' --with 'regression[inputs=+$(QWEN)]' \
-	    --data real --split dev --examples 0 --out results/example
+	    --data real --split dev --examples 0 --out results/until-2021
+	$(BIN)/harness submit results/until-2021.zip --out results/until-2021
+	$(BIN)/harness run --metric $(RECENT) --reuse results/until-2021.zip --data real --split dev --split recent \
+	    --examples 0 --out results/example
 	$(BIN)/harness publish --out results/example --site docs/example --bundle docs/example.zip
 
 test: environment  ## before every commit: lint, types, the default suite
