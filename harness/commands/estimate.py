@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import get_args
@@ -22,7 +23,7 @@ from harness.run.prepare import prepare
 from harness.run.settings import settings
 from harness.run.system_means import ALL, By, SystemMean, system_means
 from leaderboard.render.templates import BANNER
-from leaderboard.render.text import wrapped
+from leaderboard.render.text import width, wrapped
 
 HEADS = ("system", "items", "rated", "mean", "95 %", "ratings alone", "95 %")
 
@@ -65,14 +66,14 @@ def _lines(rows: Sequence[SystemMean]) -> Iterator[str]:
         rated, alone, together = (sum(values) for values in zip(*(
             (row.rated, (row.ratings_high - row.ratings_low) ** 2, (row.high - row.low) ** 2) for row in known),
             strict=True))
-        yield (f"{plural(rated, 'rating')} with the scores of {first.column}: as sure as "
-               f"{rated * alone / together:.0f} ratings alone" if alone > together else
+        yield (f"{plural(rated, 'rated item')} with the scores of {first.column}: as sure as "
+               f"{rated * alone / together:.0f} without them" if alone > together else
                f"the scores of {first.column} add nothing to these ratings")
     pairs = [f"{row.system} above {', '.join(row.better_than)}" for row in rows if row.better_than]
     if first.system != ALL:
         yield ("one system: no difference to test" if len(rows) == 1 else
-               f"systems that differ (5 %, adjusted over all pairs): {'none' * (not pairs)}")
-        yield from (wrapped(f"  {pair}", indent="    ").rstrip() for pair in pairs)
+               f"systems that differ (5 %, adjusted over all pairs):{'' if pairs else ' none'}")
+        yield from (textwrap.fill(pair, width(), initial_indent="  ", subsequent_indent="    ") for pair in pairs)
         if len(rows) > 1 and sum(len(row.better_than) for row in rows) < math.comb(len(rows), 2):
             yield "how many ratings would tell the others apart: `harness run`, then `harness power --between systems`"
 

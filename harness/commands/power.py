@@ -81,9 +81,12 @@ def _lines(rows: Sequence[Power], pair: Sequence[str]) -> Iterator[str]:
         (str(count), *(_difference(cells[count]) for cells in known.values()))
         for count in sorted(row.contexts for row in groups[first.raters])))
     if len(known) < len(groups):
-        yield "other numbers of raters: unknown, since the reliability of the ratings is not"
-    needs = (f"{groups[count][0].needed:.0f} with {_raters(count)}" if groups[count][0].needed <= MOST else
-             f"more than {MOST:,} with {_raters(count)}" for count in known)
+        yield wrapped("other numbers of raters: unknown; either the ratings have no reliability, or it implies more "
+                      "noise than this pair has")
+    needed = {count: groups[count][0].needed for count in known if not math.isnan(groups[count][0].needed)}
+    needs = [f"{f'{contexts:,.0f}' if contexts <= MOST else f'more than {MOST:,}'} with {_raters(count)}"
+             for count, contexts in needed.items()]
+    needs += ["unknown with other numbers of raters"] * (len(needed) < len(known))
     leading = "" if pair else "The leading pair: "
     yield wrapped(f"{leading}{first.first} and {first.second} differ by {abs(first.difference):.3f}; these data find "
                   f"that with a power of {100 * first.power:.0f} %. Contexts for 80 %: {', '.join(needs)}")

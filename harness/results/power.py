@@ -32,7 +32,8 @@ class Power:
     `detectable` is the difference that two of `between` show with 80 % power: `first` and `second` if they were named,
     else a pair with the median spread. `difference` is that of `first` and `second`, by default the leader and the
     runner-up; `power` the chance to find it, `needed` the contexts from which on that is 80 %, infinite if it cannot be
-    found. With other raters than those of the data, all are NaN unless the reliability of the ratings is known.
+    found. With other raters than those of the data, all are NaN unless the reliability of the ratings is known, and
+    leaves some of the pair's spread to the items.
     """
 
     dataset: str

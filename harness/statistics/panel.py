@@ -108,7 +108,7 @@ def centred(rows: Array, group: Codes) -> Array:
 def undefined(panel: Panel) -> str:
     """Return the reason why no correlation exists on this panel, or an empty string."""
     if panel.n < 3:
-        return f"{panel.n} rows have both a rating and a score"
+        return f"{panel.n} rows have both a rating and a score, fewer than the 3 needed"
     if np.ptp(panel.human) == 0:
         return "every rating is the same"
     return "every score is the same" if np.ptp(panel.metric) == 0 else ""

@@ -54,18 +54,22 @@ class Contrast:
     noise: float = 0.0
 
     def at(self, reliability: float, times: float) -> Contrast:
-        """Return the contrast with `times` as many raters, given the reliability with those of the data."""
+        """Return the contrast with `times` as many raters, given the reliability with those of the data.
+
+        `spread` is NaN where the raters' part, estimated from all ratings, is not below the spread of this pair.
+        """
         if times == 1 or not self.spread > 0:
             return self
         if self.correlations is None:
-            return Contrast(self.difference, max(self.spread - self.noise * (1 - 1 / times), 0.0))
+            return Contrast(self.difference, self.spread - self.noise * (1 - 1 / times)
+                            if self.noise < self.spread else math.nan)
         ratio = stepped_up(PeopleAgreement(reliability, 0), times).value / reliability
         first, second, between = self.correlations
         if (normal := _normal(*self.correlations)) <= 0:  # columns that order the items alike
             return self
         scaled = first * math.sqrt(ratio), second * math.sqrt(ratio), between
         spread = (self.rows + (self.spread - self.rows) * ratio) * _normal(*scaled) / normal
-        return Contrast(self.difference, max(spread, 0.0) / ratio)
+        return Contrast(self.difference, spread / ratio if spread > 0 else math.nan)
 
     def power(self, contexts: int) -> float:
         """Return the chance that contexts like these show the difference at 5 %."""
@@ -77,7 +81,9 @@ class Contrast:
         return 1.0 if shift > SURE else float(np.nan_to_num(below) + 1 - above)
 
     def needed(self) -> float:
-        """Return the contexts from which on the power is 80 %; infinite beyond MOST."""
+        """Return the contexts from which on the power is 80 %; infinite beyond MOST, NaN for an unknown spread."""
+        if math.isnan(self.spread) and self.difference:
+            return math.nan
         counts, size = range(2, MOST + 1), abs(self.difference)
         first = bisect_left(counts, True, key=lambda contexts: detectable(self.spread, contexts) <= size)
         return counts[first] if size and first < len(counts) else math.inf

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.results.decision_rows import Decision
@@ -52,10 +53,15 @@ def decision_table(index: Index, shown: Sequence[Decision], data: str) -> Table:
 
 
 def limits(shown: Iterable[Decision]) -> Iterator[str]:
-    """Return the limits of decisions in words, each with its qualities."""
-    notes: dict[str, dict[str, None]] = {}
+    """Return the limits of decisions in words, each with its qualities, and with its columns if others lack it."""
+    columns: dict[str, list[str]] = defaultdict(list)
+    notes: dict[str, dict[str, list[str]]] = {}
     for row in shown:
+        target = f"{row.dataset}, {row.quality}"
+        columns[target].append(row.column)
         for note in filter(None, row.note.split("; ")):
-            notes.setdefault(note, {})[f"{row.dataset}, {row.quality}"] = None
-    for note, names in notes.items():
+            notes.setdefault(note, defaultdict(list))[target].append(row.column)
+    for note, targets in notes.items():
+        names = [target if limited == columns[target] else f"{', '.join(limited)} on {target}"
+                 for target, limited in targets.items()]
         yield f"{'; '.join(names) if len(names) < 4 else plural(len(names), 'quality', 'qualities')}: {note}"

@@ -52,7 +52,7 @@ def test_json_has_an_object_per_system(tmp_path: Path, invoke: Invoke) -> None:
 def test_table_says_its_worth_and_which_systems_differ(tmp_path: Path, invoke: Invoke) -> None:
     path = table(tmp_path / "mine.csv", rated)
     printed = invoke("estimate", "--dataset", path, "--metric", "length").out
-    assert "ratings with the scores of length: as sure as" in printed
+    assert "36 rated items with the scores of length: as sure as" in printed
     assert "a above b, c" in printed
     whole = invoke("estimate", "--dataset", path, "--metric", "length", "--by", "all").out
     assert "differ" not in whole

@@ -14,6 +14,7 @@ from harness.results.decision_rows import Decision
 from harness.run import compare, decide
 from harness.run.correlate import Judged, TargetData
 from harness.statistics.reliability import vote_table
+from leaderboard.blocks.decisions import limits
 from tests.conftest import Invoke
 from tests.suite_run import SuiteRun
 
@@ -84,7 +85,7 @@ def test_missing_scores_leave_the_other_columns_as_they_are(target: TargetData, 
      (True, True)),
     ([(1.0, 2.0, 3.0), (3.0, 2.0, 4.0), (5.0, 5.0, 4.0)] * 3, True,
      "raters with fewer than 10 items in common with others, votes taken as exchangeable", (True, True)),
-    ([()] * 120, True, "0 rows have both a rating and a score", (False, False))])
+    ([()] * 120, True, "0 rows have both a rating and a score, fewer than the 3 needed", (False, False))])
 def test_limits_of_the_data_have_one_line_each(
         votes: list[tuple[float, ...]], raters: bool, note: str, has: tuple[bool, bool], tmp_path: Path) -> None:
     target = rated(votes, np.random.default_rng(0).normal(size=(1, len(votes))), raters)
@@ -119,3 +120,11 @@ def test_epsilon_is_an_option_of_the_run(invoke: Invoke, tmp_path: Path) -> None
     invoke(*flags, "--epsilon", 0.2)
     assert "ε = 0.2" in invoke("report", "--out", tmp_path / "out", "--decide").out
     assert "--epsilon" in invoke(*flags, "--epsilon", 1.5, status=2).err
+
+
+def test_limits_name_the_columns_that_have_them() -> None:
+    length = Decision("tea", "fun", "length", "length", *(math.nan,) * 4, False, False, *(1.0,) * 3, False, 0.1, 9, 2,
+                      "no votes")
+    constant = dataclasses.replace(length, column="distinct-1", note="every score is the same; no votes")
+    assert list(limits([constant, length])) == [
+        "distinct-1 on tea, fun: every score is the same", "tea, fun: no votes"]

@@ -51,6 +51,12 @@ def test_equal_columns_are_never_told_apart() -> None:
     assert contrast.needed() == np.inf
 
 
+def test_power_with_other_raters_is_unknown_if_their_noise_exceeds_the_spread() -> None:
+    for times in (0.5, 2):
+        assert np.isnan(Contrast(0.1, 1.0, noise=1.2).at(0.5, times).needed())
+    assert Contrast(0.1, 1.0, noise=0.9).at(0.5, 2).spread == pytest.approx(0.55)
+
+
 def test_sentence_leaves_out_contexts_of_one_item() -> None:
     assert shows(150, 76, 0.2) == "150 items from 76 contexts can tell correlations .2 apart"
     assert shows(150, 150, 0.2, "mean ratings") == "150 items can tell mean ratings .2 apart"
