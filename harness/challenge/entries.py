@@ -73,7 +73,7 @@ def taken(listed: Sequence[Submission | Refused], ground: Ground, rules: Ruleboo
         scores = ground.aligned(file.scores)
         reasons = reasons or tuple(_constant(scores)) or tuple(_missing(scores, ground))
         if reasons:
-            refused.append(Refused(submission.name, reasons, file.sha256))
+            refused.append(Refused(submission.name, (*reasons, *file.told[:1]), file.sha256))
         else:
             whole.append((replace(submission, sha256=file.sha256, told=file.told), scores))
     tables = ground.tables([entry.team for entry, _ in whole], [scores for _, scores in whole])

@@ -128,7 +128,7 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
     fields = tuple(field.counted(rules) for field in whole)
     problems = [f"{rules.ratings}: {line}" for line in partial if rules.coverage == "whole"]
     if problems:
-        problems.append(f"complete the ratings, or accept this with coverage = \"partial\" in {FILE}")
+        problems[-1] += f"; complete the ratings, or accept this with coverage = \"partial\" in {FILE}"
     problems += [f"{field.name}: cannot rank on {judged.quality.name!r}: it has {judged.rated} rated items and "
                  f"needs three with different ratings; add ratings (ratings = \"FILE\" in {FILE}) or omit it from "
                  "qualities" for field in fields for judged in field.judged if rated and not judged.usable]

@@ -60,7 +60,7 @@ class Log:
     def refused(self, phase: str) -> tuple[Refused, ...]:
         """Return the files that were refused at receipt, with the time; refused team names are not public."""
         return tuple(Refused(_refused(line["team"], number),
-                             (f"when received, {line['time']}: {'; '.join(line['why'])}",),
+                             (f"when received, {line['time']} (line {number} of {FILE}): {'; '.join(line['why'])}",),
                              public=_refused(submissions.UNNAMED, number) if line.get("team refused") else "")
                      for number, line in enumerate(self.lines, start=1)
                      if (line["event"], line["phase"]) == ("refused", phase))
@@ -134,8 +134,8 @@ def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
 
 
 def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "", column: str = "",
-            now: datetime.datetime, dry: bool = False) -> tuple[str, tuple[str, ...]]:
-    """Receive a score file of a team; return its name TEAM/N, and the reasons if it is refused.
+            now: datetime.datetime, dry: bool = False) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Receive a score file of a team; return its name TEAM/N, the reasons if it is refused, and remarks.
 
     Both are logged. With `dry` nothing is kept or logged.
     """
@@ -148,11 +148,11 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "",
         reasons = unnamed or tuple(_not_now(rules, log, team, now))
         while not reasons and (rules.inbox / team / str(number)).exists():  # by hand, or by a killed process
             number += 1
-        name, digest = f"{team}/{number}", ""
+        name, digest, told = f"{team}/{number}", "", tuple[str, ...]()
         if not reasons:
             staged = folder / STAGED / team / str(number)
             try:
-                digest, reasons = _checked(staged, file, column, rules, home, now)
+                digest, reasons, told = _checked(staged, file, column, rules, home, now)
                 if not reasons and not dry:
                     (rules.inbox / team).mkdir(parents=True, exist_ok=True)
                     staged.rename(rules.inbox / team / str(number))
@@ -165,7 +165,7 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "",
                        else {"event": "received", "number": number})
             _append(folder, log, {"time": now.isoformat(timespec="seconds"), "phase": rules.phase, "team": team,
                                   "file": file.name, "sha256": digest, **outcome})
-    return f"{name}{f' in {rules.phase}' if rules.phase else ''}", reasons
+    return f"{name}{f' in {rules.phase}' if rules.phase else ''}", reasons, told
 
 
 def _refused(team: str, line: int) -> str:
@@ -206,17 +206,18 @@ def _not_now(rules: Rulebook, log: Log, team: str, now: datetime.datetime) -> It
 
 
 def _checked(staged: Path, file: Path, column: str, rules: Rulebook, home: Path, now: datetime.datetime,
-             ) -> tuple[str, tuple[str, ...]]:
-    """Check a staged copy of a file as a ranking does; return its digest, and the reasons to refuse it."""
+             ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Check a staged copy of a file as a ranking does; return its digest, the reasons to refuse it, and remarks."""
     try:
         ending, content = scorefile.opened(file)
     except scorefile.Unreadable as error:
-        return "", (error.text,)
+        return "", (error.text,), ()
     digest = hashlib.sha256(content).hexdigest()
     staged.mkdir(parents=True)
     write_atomically(staged / f"scores{ending}", content)
     if column:
         write_atomically(staged / submissions.ABOUT, f"column = {json.dumps(column, ensure_ascii=False)}\n".encode())
     submission = submissions.submission(staged.parent, int(staged.name), rules, Receipt(now, digest))
-    _, refused = entries.taken([submission], ground.prepared(rules, home, rated=False), rules)
-    return digest, tuple(reason for submission in refused for reason in submission.reasons)
+    taken, refused = entries.taken([submission], ground.prepared(rules, home, rated=False), rules)
+    return (digest, tuple(reason for submission in refused for reason in submission.reasons),
+            tuple(line for entry in taken.entries for line in entry.told))

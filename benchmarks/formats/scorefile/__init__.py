@@ -105,7 +105,7 @@ def _joined(table: ScoreRows, wanted: Expected) -> tuple[dict[str, float], list[
             foreign.append((name, line))
         elif name in values:
             values[name] = math.nan
-            problems.append(Problem("duplicate", line, printable(name), f"stands on line {first[name]} already"))
+            problems.append(Problem("duplicate", line, printable(name), f"already on line {first[name]}"))
         else:
             values[name], first[name] = number, line
     return values, [*problems, *_unknown(foreign, wanted, len(foreign) == len(table.ids))]

@@ -57,9 +57,10 @@ class Expected:
         return 4 * len(self.names) + SPARE
 
     def nearest(self, name: str) -> str | None:
-        """Return the most similar of the known ids that begin alike."""
-        position = bisect_left(self._sorted, name)
-        neighbours = self._sorted[max(position - 3, 0) : position + 3]
+        """Return the most similar of the known ids that begin or end alike."""
+        forward, backward = bisect_left(self._sorted, name), bisect_left(self._reversed, name[::-1])
+        neighbours = (*self._sorted[max(forward - 3, 0) : forward + 3],
+                      *(known[::-1] for known in self._reversed[max(backward - 3, 0) : backward + 3]))
         similar = [(SequenceMatcher(None, name[:LONGEST], known).ratio(), known) for known in neighbours]
         similarity, best = max(similar, default=(0.0, ""))
         return best if similarity >= ALIKE else None
@@ -67,6 +68,10 @@ class Expected:
     @cached_property
     def _sorted(self) -> list[str]:
         return sorted(self.owners)
+
+    @cached_property
+    def _reversed(self) -> list[str]:
+        return sorted(known[::-1] for known in self.owners)
 
 
 def key(name: str, quality: str) -> str:

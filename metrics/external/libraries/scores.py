@@ -90,8 +90,8 @@ def _check(metric: str, rows: scorefile.ScoreRows) -> None:
     first: dict[str, int] = {}
     for item, line in zip(rows.ids, rows.lines, strict=True):
         if first.setdefault(item, line) != line:
-            raise MetricError(f"{metric}: line {line}: {scorefile.printable(item)} stands on line {first[item]} "
-                              "already; `harness validate` lists all errors")
+            raise MetricError(f"{metric}: line {line}: {scorefile.printable(item)} is already on line "
+                              f"{first[item]}; `harness validate` lists all errors")
 
 
 def _by_quality(scores: Mapping[str, float]) -> dict[str, dict[str, float]]:

@@ -121,7 +121,7 @@ def test_unknown_and_repeated_ids_are_listed(tmp_path: Path) -> None:
     for again in ("toy_1,-2", "toy_1,5", " toy_1 ,5"):
         file = read_text(tmp_path, f"{GOOD}\n{again}\n")
         (problem,) = file.fatal
-        assert (problem.kind, problem.line, problem.text) == ("duplicate", 6, "stands on line 3 already")
+        assert (problem.kind, problem.line, problem.text) == ("duplicate", 6, "already on line 3")
         np.testing.assert_array_equal(file.scores["toy", EVERY], [0.5, np.nan, 0.001])
     (whole,) = read_text(tmp_path, f"{HEAD}other_0,1\nother_1,2\n").fatal
     assert whole.text == "none of its 2 ids is an item of toy"

@@ -59,7 +59,7 @@ def send(root: Path, home: Path, tmp_path: Path) -> Send:
     def sent(team: str, day: str, dataset: str, seed: int = 1, column: str = "") -> tuple[str, tuple[str, ...]]:
         file = tmp_path / "mine.csv"
         file.write_text(of(dataset, scores(1, seed), column or "score"))
-        return receipts.receive(root, home, file, team, column=column, now=at(day))
+        return receipts.receive(root, home, file, team, column=column, now=at(day))[:2]
 
     return sent
 
@@ -103,10 +103,20 @@ def test_other_phases_are_refused_and_a_dry_run_writes_nothing(root: Path, home:
     file.write_text(of("second", scores(1, 1)))
     for dry in (True, False):
         before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
-        name, (reason,) = receipts.receive(root, home, file, "beta", phase="development", now=at("01-06"), dry=dry)
+        name, (reason,), _ = receipts.receive(root, home, file, "beta", phase="development", now=at("01-06"), dry=dry)
         assert name == "beta/refused-1 in development"
         assert reason == "unknown: its items are those of the phase test, open from 2026-03-01 to 2026-03-31"
         assert dry == (before == {path: path.read_bytes() for path in root.rglob("*") if path.is_file()})
+
+
+def test_the_first_unknown_id_is_named_with_the_nearest(root: Path, home: Path) -> None:
+    file, whole = root.parent / "mine.csv", of("first", scores(1, 1))
+    for content, refused in ((whole.replace("first_004", "frst_004"), True), (whole.replace("first", "frst"), True),
+                             (whole + "frst_004,1\n", False)):
+        file.write_text(content)
+        _, reasons, told = receipts.receive(root, home, file, "beta", phase="development", now=at("01-06"), dry=True)
+        assert bool(reasons) == refused
+        assert re.search(r"(frst_00.): is no known item; did you mean 'first_00.'", (*reasons, *told)[-1])
 
 
 @pytest.mark.usefixtures("three_sent")
