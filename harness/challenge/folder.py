@@ -27,7 +27,7 @@ from benchmarks.storage.files import sweep, write_atomically
 from benchmarks.storage.store import ratings_fingerprint
 from harness.challenge.outcome import Outcome
 from harness.challenge.report import report
-from harness.challenge.rulebook import FILE
+from harness.challenge.rulebook import DRAWN_BY, FILE
 from harness.challenge.tables import Row, command, exhibit, for_csv, official, part_of, refused_rows, winner
 from harness.results import exhibits
 from harness.results import files as reports
@@ -131,13 +131,14 @@ def announcement(outcome: Outcome) -> bytes:
     digest = hashlib.sha256((rules.folder / FILE).read_bytes()).hexdigest()
     ranked = Grid(table.name, "Ranking", table.head[:COLUMNS], tuple(row[:COLUMNS] for row in table.rows), table.data)
     thanks = ", ".join(sorted({entry.team for entry in outcome.entries.entries}))
+    secret = f" and the secret {DRAWN_BY}" if rules.public and rules.secret else ""
     return exhibits.markdown(Exhibit(
         name="announcement", kind="challenge", command="", grids=(ranked,),
         title=f"{rules.name}: {'results' if rules.final else 'provisional results'}", lead=f"{winner(outcome)}.",
         remarks=(
             "## Thanks", f"We thank the raters and all teams that took part: {thanks}.", "## How to reproduce it",
             (f"The ranking was made by dialogue-harness {facts.version}, commit {facts.commit or 'unknown'}, from "
-             f"{FILE} with the sha256 {digest}. Anyone with the ratings can repeat it:"),
+             f"{FILE} with the sha256 {digest}. Anyone with the ratings{secret} can repeat it:"),
             f"    {command(rules)}",
             "Teams can compare the sha256 of their files with the receipts.")))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.challenge.outcome import Outcome
-from harness.challenge.tables import RULES, TARGET_DECIMALS, readable
+from harness.challenge.tables import TARGET_DECIMALS, command, readable, rule_of
 from harness.results.cache import Cache
 from harness.results.rows import BoardId, Comparisons, Correlation, MetricEntry, RankingRow, Results
 from harness.run import compare, correlate, entries, environment
@@ -35,12 +35,12 @@ def report(outcome: Outcome, cache: Path) -> Results:
     statistics = [*dict.fromkeys((*correlate.DEFAULT, (rules.statistic, rules.level)))]
     correlations = tuple(row for target in targets for row in correlate.correlations(
         target, statistics, [row for row in reliability if (row.dataset, row.quality) == target.key]))
-    options = {"challenge": rules.title, "rule": RULES[rules.rule], "counts": rules.counts,
+    options = {"challenge": rules.title, "rule": rule_of(rules), "counts": rules.counts,
                "statistic": full_name(rules.statistic, rules.level), "draws": rules.draws}
     if rules.phase:
         options["phase"] = rules.phase
     return Results(
-        run=environment.facts(rules.seed, "cpu", options, f"harness challenge rank {rules.folder.resolve().name}"),
+        run=environment.facts(rules.seed, "cpu", options, command(rules)),
         datasets=tuple(replace(entries.dataset_entry(field.dataset, field.judged), split=rules.rule,
                                notes=f"Private ratings joined: {field.joined} votes." if field.joined else "")
                        for field in outcome.ground.fields),

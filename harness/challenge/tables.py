@@ -92,7 +92,7 @@ def official(outcome: Outcome) -> Grid:
         interval = low if low == high else f"{low} to {high}"
         cells = (team, place, submission, value, interval, *([letters] if lettered else []), cluster)
         rows.append((*map(_shown, cells), *(_shown(target, TARGET_DECIMALS) for target in targets)))
-    return Grid("official", f"Official table, {_rule(outcome.rules)}", head, tuple(rows), _data(outcome))
+    return Grid("official", f"Official table, {rule_of(outcome.rules)}", head, tuple(rows), _data(outcome))
 
 
 def readable(ranks: Sequence[Rank]) -> bool:
@@ -126,7 +126,7 @@ def _lead(outcome: Outcome) -> str:
     return (f"{plural(len(outcome.chosen), 'team')} with "
             f"{plural(len(outcome.entries.entries), 'submission')} on "
             f"{plural(len(ground.fields), 'dataset')} and {plural(len(ground.targets), 'target')}; "
-            f"{counted(outcome.refused, outcome.at_receipt)}. Ranked {_rule(rules)}; each team's {rules.counts} "
+            f"{counted(outcome.refused, outcome.at_receipt)}. Ranked {rule_of(rules)}; each team's {rules.counts} "
             f"submission{part} counts.{part_of(rules)} {winner(outcome)}.")
 
 
@@ -141,12 +141,13 @@ def winner(outcome: Outcome) -> str:
     baselines = [baseline for baseline in outcome.baselines if math.isfinite(baseline.value)]
     if baselines:
         best = max(baselines, key=lambda baseline: baseline.value)
-        text += (f". Its value is {'above' if ranks[0].value > best.value else 'not above'} that of the best baseline, "
+        text += (f". {'Its value is' if len(first) == 1 else 'Their values are'} "
+                 f"{'above' if ranks[0].value > best.value else 'not above'} that of the best baseline, "
                  f"{best.name} ({number(best.value, DECIMALS)}); baselines are not tested")
     return text
 
 
-def _rule(rules: Rulebook) -> str:
+def rule_of(rules: Rulebook) -> str:
     weights = ", ".join(f"{name} {weight:g}" for name, weight in rules.weights.items())
     return f"by target: weighted mean over all targets ({weights}; others 1)" if weights else RULES[rules.rule]
 
@@ -238,4 +239,5 @@ def _others(outcome: Outcome) -> Iterator[Grid]:
         head, *rows = tables[name]
         if rows and (name != "clusters" or rules.weights):
             heads = ("the team's description" if cell == "description" else str(cell) for cell in head)
-            yield Grid(name, caption, tuple(heads), tuple(tuple(map(_shown, row)) for row in rows), _data(outcome))
+            yield Grid(name, caption, tuple(heads), tuple(tuple(map(_shown, row)) for row in rows),
+                       "" if name == "refused" else _data(outcome))

@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return 1 if a submission is refused, 2 if validation finds wrong rules, data or ratings, else 0."""
+    """Return 1 if a submission is refused after receipt, 2 if validation finds wrong rules, data or ratings, else 0."""
     if args.action == "init":
         folder = args.folder
         names = setup.init(folder, args.home, args.example)
@@ -74,8 +74,9 @@ def run(args: argparse.Namespace) -> int:
         made = ("a copy of the shipped rules" if folder.resolve().name in shipped else
                 f"a new challenge on the bundled sample (rules are shipped only for {', '.join(shipped)})")
         print(f"{folder}: {made}; the rules are in {folder / 'challenge.toml'}, {plural(len(names), 'file')} in all\n"
-              f"next: edit data, ratings and rules; then harness challenge template, and validate, "
-              f"{shlex.quote(str(folder))}")
+              "next: edit data, ratings and rules; then run",
+              *(f"harness challenge {action} {shlex.quote(str(folder))}" for action in ("template", "validate")),
+              sep="\n    ")
         for rules in rulebook.phases(folder):
             if all(dataset.file.is_file() for dataset in rules.custom):
                 for dataset in ground.loaded(rules, args.home):
@@ -121,12 +122,12 @@ def _receive(args: argparse.Namespace) -> int:
         raise BadConfig("receive requires --team NAME")
     if not file.exists():
         raise BadConfig(f"{file}: no such file; usage: harness challenge receive DIR FILE --team NAME")
-    name, reasons = receipts.receive(folder, args.home, file, args.team, phase=args.phase, column=args.column,
-                                     now=datetime.datetime.now(datetime.UTC), dry=args.dry_run)
+    name, reasons, told = receipts.receive(folder, args.home, file, args.team, phase=args.phase, column=args.column,
+                                           now=datetime.datetime.now(datetime.UTC), dry=args.dry_run)
     state = "refused" if reasons else "valid:" if args.dry_run else "received"
     recorded = "dry run, not recorded" if args.dry_run else f"recorded in {folder / receipts.FILE}"
     print(f"{state} {printable(name)}; {recorded}")
-    _list(reasons)
+    _list((*reasons, *told))
     return 1 if reasons else 0
 
 
@@ -177,7 +178,7 @@ def _validate(folder: Path, phase: str, args: argparse.Namespace) -> int:
     for index, entry in enumerate(accepted):
         print(f"{'counts  ' if index in counting else 'accepted'}  {entry.name}")
         _list(entry.told)
-    _refusals(checked.refused)
+    _refusals((*checked.refused, *checked.at_receipt))
     _notes(checked.alike)
     print(f"{len(accepted)} accepted, {submissions.counted(checked.refused, checked.at_receipt)}")
     return len(checked.refused)
@@ -198,8 +199,7 @@ def _remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
 
 def _refusals(refused: Iterable[submissions.Refused]) -> None:
     for submission in sorted(refused, key=lambda submission: submission.name):
-        print(f"refused   {submission.name}")
-        _list(submission.reasons)
+        print(f"refused   {submission.name}: {'; '.join(submission.reasons)}")
 
 
 def _notes(lines: Iterable[str]) -> None:
@@ -234,7 +234,7 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
     for grid in exhibit.grids:
         if rules.printed_only or grid.name == "official":
             _print(grid)
-    _refusals(ranked.refused if ranked else ())
+    _refusals((*ranked.refused, *ranked.at_receipt) if ranked else ())
     _notes(ranked.alike if ranked else ())
     print(f"written to {(out / 'ranking' / phase).resolve()}")
     if args.action == "publish":

@@ -24,7 +24,8 @@ def build(results: Results) -> tuple[Page, ...]:
     failed = sorted((row.metric, row.dataset, row.error) for row in results.failures)
     sections = (
         Section("statistics", "What the numbers mean", (Facts.of(
-            *((term, text.format(least=LEAST)) for term, text in TEXTS["statistics"].items())),)),
+            *((term, text.format(least=LEAST)) for term, text in TEXTS["statistics"].items()
+              if term != "Score" or "challenge" not in run.options)),)),  # the options state its rule
         Section("datasets", "Datasets", (_datasets(index),)),
         Section("metrics", "Metrics", (Prose(TEXT["signatures"]), _metrics(index))),
         Section("cite", "How to cite", (Prose(TEXT["cite"]),)),

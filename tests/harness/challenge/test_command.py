@@ -28,6 +28,12 @@ def test_the_walk_through_of_the_tutorial_ends_in_pages(tmp_path: Path, monkeypa
     page = (site / "challenge.html").read_text()
     assert page.index("Official table") < page.index("<svg") < page.index("under every rule")
     assert "team-e/refused-6" in page
+    assert "refused   team-e/refused-6: when received" in printed
+    assert ["private/seed" in (root / "ranking" / phase / "announcement.md").read_text()
+            for phase in ("development", "test")] == [False, True]
+    methods = (site / "methods.html").read_text()
+    assert "harness challenge publish my-challenge --phase development" in methods
+    assert "then over the datasets" not in methods, "the options state the rule of the challenge"
     assert (site / "index.html").read_text() == page, "the official page is the entry page"
     assert "harness run --metric" not in (site / "metric" / "team-a.html").read_text()
     assert "Final: the phase is frozen" in (root / "site" / "test" / "challenge.html").read_text()
