@@ -117,7 +117,7 @@ def _list_of(studies: Sequence[Page]) -> Page:
 def _footer(results: Results) -> tuple[tuple[str, str], ...]:
     """Return the texts and links of the footer: date, version, data, citation, downloads."""
     days = sorted({row.day for row in results.timings} - {""})
-    scored = f"scored {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}" if days else "the run"
+    scored = f"scored {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}" if days else "about the run"
     items = sum(entry.items for entry in results.datasets)
     commit, dash, dirty = (results.run.commit or "unknown").partition(DIRTY)
     return ((scored, "methods.html#run"),

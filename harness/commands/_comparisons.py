@@ -120,7 +120,7 @@ def pooled(chosen: Selection) -> Iterator[tuple[str, str]]:
 
 
 def _leads(pool: Pool, targets: Sequence[Target], rule: str, columns: Sequence[str]) -> list[Lead]:
-    """Compare the leader with its followers; one selected column with the leader; several with each other.
+    """Compare the leader with the next column and the next metric; selected columns with the leader or each other.
 
     Columns with the same scores are not compared.
     """
@@ -135,8 +135,10 @@ def _leads(pool: Pool, targets: Sequence[Target], rule: str, columns: Sequence[s
         pairs = combinations(selected, 2)
         return pool.leads(targets, [pair for pair in pairs if scores[pair[0]] != scores[pair[1]]], rule)
     leads_itself = not selected or scores[selected[0]] == scores[ranked[0]]
-    first, second = list(distinct.values())[:2]
-    return pool.leads(targets, [(first, second if leads_itself else selected[0])], rule)
+    first, second, *others = distinct.values()
+    next_metric = next((column for column in (second, *others) if column[0] != first[0]), second)
+    compared = dict.fromkeys((second, next_metric)) if leads_itself else selected
+    return pool.leads(targets, [(first, column) for column in compared], rule)
 
 
 def by_wmt25(chosen: Selection) -> Iterator[tuple[str, str]]:
@@ -202,7 +204,7 @@ def clustered(chosen: Selection) -> Iterator[str]:
         adjusted = "one-sided" if chosen.rule == "wmt" else "Benjamini-Hochberg"
         yield (chosen.table(target, f", clusters by {_test(chosen)}, {adjusted}, 5 %. {_people(chosen, target)}", (
             "Cluster", "Metric", "value", "95 % interval", "n", "corrected", "Group"), cells)
-               + "Columns that share a letter of their groups are not significantly different.\n"
+               + "Columns that share a group letter are not significantly different.\n"
                + _warning(chosen, target))
 
 

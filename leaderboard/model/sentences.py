@@ -18,9 +18,7 @@ from leaderboard.model.questions import PLAIN, SIZES, Answer, Choice, Question, 
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
            "another method": "our own small substitute for {}, not the paper's method", "baseline": "a baseline"}
-CONTROL, BEATEN = "a control, which does not judge quality", "no metric beats"
-NO_METRIC = "no metric agrees with people"
-NONE = f"{NO_METRIC}; the best is"
+CONTROL = "a control, which does not judge quality"
 TIED = 5
 """The most tied columns that a sentence names."""
 NORMAL = 1.959964
@@ -33,12 +31,23 @@ def is_control(index: Index, column: Column) -> bool:
     return entry is not None and (entry.family == "control" or (entry.family == "lexical" and not entry.needs))
 
 
-def verdict(index: Index, question: Question, best: Column | None) -> str:
+def verdict(index: Index, question: Question, best: Column) -> str:
     """Qualify the best column of a question: "" if its score is clearly above 0 and it judges quality."""
-    if best is None:
-        return ""
-    row = question.ranked[best]
-    return NONE if row.value <= reach(row) else BEATEN if is_control(index, best) else ""
+    if not agrees(question, best):
+        return f"{no_metric(question)} agrees with people; the best is"
+    return f"{no_metric(question)} beats" if is_control(index, best) else ""
+
+
+def agrees(question: Question, column: Column) -> bool:
+    """Return True if the score of a column is clearly above 0."""
+    row = question.ranked[column]
+    return row.value > reach(row)
+
+
+def no_metric(question: Question) -> str:
+    """Return "no metric"; if some columns have a value only on some targets, of those with all values."""
+    lacking = len(question.columns) - len(question.ranked)
+    return f"no metric with values on all {len(question.targets)} targets" if lacking else "no metric"
 
 
 def question_text(question: Question, choice: Choice, verdict: str = "") -> str:
@@ -87,8 +96,8 @@ def evidence(index: Index, question: Question, answer: Answer) -> str:
     first, second = (seconds(cost_of(index, column)) if column else "" for column in (answer.best, answer.following))
     compared = f" ({index.labels[answer.following]}: {second} s)" if answer.following and second else ""
     where = "on a GPU" if index.results.run.device.startswith("cuda") else "without a GPU"
-    firm_lead = "" if verdict(index, question, answer.best) == NONE else (
-        f"{_without(index, answer)} {firmness(firm(index, question, answer))}".rstrip())
+    firm_lead = (f"{_without(index, answer)} {firmness(firm(index, question, answer))}".rstrip()
+                 if agrees(question, answer.best) else "")
     cost = f" Cost: {first} s per 1,000 items {where}{compared}." if first else ""
     constant = len(index.warnings.keys() & set(question.targets))
     warning = (f" Nearly all votes are equal on {constant} of {plural(len(question.targets), 'quality', 'qualities')} "
@@ -99,7 +108,7 @@ def evidence(index: Index, question: Question, answer: Answer) -> str:
 
 def led(index: Index, question: Question, answer: Answer) -> str:
     """State the score and the test of the lead; only the score if no metric agrees with people."""
-    tested = "" if verdict(index, question, answer.best) == NONE else f"; {_lead(index, answer)}"
+    tested = f"; {_lead(index, answer)}" if agrees(question, answer.best) else ""
     return f"{score(question, answer.best)}{tested}"
 
 
@@ -111,8 +120,8 @@ def _decided(index: Index, question: Question, column: Column) -> str:
     if tested := [row for row in rows if math.isfinite(row.rho)]:
         yes = sum(row.replaces for row in tested)
         where = "the one quality" if len(tested) == 1 else f"{yes or 'any'} of {len(tested)} qualities"
-        text = (f" It may {'' if yes else 'not '}replace a rater on {where} with several votes "
-                f"(ε = {tested[0].epsilon:g}).")
+        passes = "may replace" if yes else "does not pass as a replacement for"
+        text = f" It {passes} a rater on {where} with several votes (ε = {tested[0].epsilon:g})."
     if known := [row for row in rows if math.isfinite(row.worth)]:
         worth = float(weights([row.dataset for row in known], question.rule) @ [row.worth for row in known])
         text += (f" A rating with it is worth {worth:.2f} ratings; to halve the ratings takes a metric of r = 0.71.")
@@ -188,8 +197,12 @@ def firmness(places: Sequence[Firmness]) -> str:
     lead = (f"Another metric would lead without {listed}{f'; fewer {bounds} may be enough' if bounds else ''}."
             if removed else "No removal tried puts another metric first.")
     tied = places[0].tied
-    more = f" and {len(tied) - TIED} more" if len(tied) > TIED else ""
-    return f"{lead} Tied with it: {', '.join(tied[:TIED])}{more}." if tied else f"{lead} No column is tied with it."
+    return f"{lead} Tied with it: {some(tied)}." if tied else f"{lead} No column is tied with it."
+
+
+def some(columns: Sequence[str]) -> str:
+    """Name the first columns, and count the others."""
+    return ", ".join(columns[:TIED]) + (f" and {len(columns) - TIED} more" if len(columns) > TIED else "")
 
 
 def _lead(index: Index, answer: Answer) -> str:

@@ -19,7 +19,6 @@ from leaderboard.texts import TEXTS
 
 TEXT = TEXTS["front"]
 BOARD = "Board"
-REMARKS = {sentences.NONE: sentences.NO_METRIC, sentences.BEATEN: f"{sentences.BEATEN} this control"}
 OTHERS = "Other columns: not the best of their metric, fitted on ratings, or with missing values"
 
 
@@ -53,9 +52,10 @@ def _choice(part: Part) -> Cell:
     if first is None or (answer := answers(part.results).get((first.name, PLAIN))) is None:
         return Cell(part.era.title, link=part.path)
     label = index.labels[answer.best]
-    short = {sentences.NONE: sentences.NO_METRIC, sentences.BEATEN: f"{sentences.BEATEN} {label}",
-             "": f"{label}, {number(first.ranked[answer.best].value, 2)}"}
-    return Cell(part.era.title, link=part.path, small=short[sentences.verdict(index, first, answer.best)])
+    short = (f"{sentences.no_metric(first)} agrees with people" if not sentences.agrees(first, answer.best) else
+             f"{sentences.no_metric(first)} beats {label}" if sentences.is_control(index, answer.best) else
+             f"{label}, {number(first.ranked[answer.best].value, 2)}")
+    return Cell(part.era.title, link=part.path, small=short)
 
 
 def _answer(index: Index, first: Question) -> Ask:
@@ -83,16 +83,19 @@ def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
     def cells(question: Question, choice: Choice) -> tuple[object, ...]:
         if (answer := all_answers.get((question.name, choice))) is None:
             return "none", "", ""
-        row, verdict = question.ranked[answer.best], sentences.verdict(index, question, answer.best)
+        row = question.ranked[answer.best]
         score = number_cell(row.value)._replace(small=sentences.error(row).strip())
-        if verdict == sentences.NONE:
-            return Cell("none", small=f"{sentences.NO_METRIC}; highest: {index.labels[answer.best]}"), score, ""
+        if not sentences.agrees(question, answer.best):
+            highest = f"highest: {index.labels[answer.best]}"
+            return Cell("none", small=f"{sentences.no_metric(question)} agrees with people; {highest}"), score, ""
         tied = next((place.tied for place in sentences.firm(
             index, question, answer, "all" if choice[0] else "unfitted")), ())
-        lead = "not tested" if answer.lead is None else answer.lead.state
-        return (column_cell(index, answer.best)._replace(small=REMARKS.get(verdict, "")), score,
-                Cell(lead, small=f"tied with {plural(len(tied), 'column')}" if tied else "", title=", ".join(tied) or (
-                    "" if answer.following is None else f"over {index.labels[answer.following]}")))
+        lead = "not tested" if answer.lead is None or answer.following is None else (
+            f"{answer.lead.state} over {index.labels[answer.following]}")
+        control = sentences.is_control(index, answer.best)
+        remark = f"{sentences.no_metric(question)} beats this control" if control else ""
+        return (column_cell(index, answer.best)._replace(small=remark), score,
+                Cell(lead, small=f"tied with {sentences.some(tied)}" if tied else "", title=", ".join(tied)))
 
     rows = [(question.title, question.datasets, *cells(question, PLAIN), *cells(question, (True, math.inf)))
             for question in all_questions]

@@ -72,7 +72,7 @@ document.addEventListener("DOMContentLoaded", () => {
       || "with no restrictions";
     const control = best !== undefined && columns[best].control;
     const positive = best === undefined || ranks[best][3] > 0;
-    const untestedVerdict = positive ? control && "no metric beats" : "no metric agrees with people; the best is";
+    const untestedVerdict = positive ? control && "no metric with values on all targets beats" : "no metric with values on all targets agrees with people; the best is";
     const verdict = answer ? answer.verdict : untestedVerdict;
     const untested = best === undefined ? "" : "For this selection intervals are not available and no lead is tested.";
     const name = box.querySelector(".best");

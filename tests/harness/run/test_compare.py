@@ -100,14 +100,14 @@ def test_comparisons_and_clusters_are_printed(suite_run: SuiteRun, invoke: Invok
         ("--compare", ("jsalt, appropriateness", "PERM-BOTH on ranks, by contexts (50 draws, seed 0)", "established")),
         ("--compare --quality overall", ("dev, sample, overall (3 qualities of 3 datasets): length leads ",)),
         ("--compare --dataset jsalt --test bootstrap --draws 30", ("the bootstrap is too optimistic",)),
-        ("--clusters", ("Cluster", "leave-one-out", "share a letter")),
+        ("--clusters", ("Cluster", "leave-one-out", "share a group letter")),
         ("--clusters wmt --quality Overall --draws 100", ("100", "one-sided, 5 %", "Cluster")),
     ):
         printed = invoke("report", "--out", suite_run.out, *line.split()).out
         unwrapped = " ".join(printed.split())
         assert [part for part in parts if part not in printed] == [], line
         assert "bundled sample" in unwrapped or "--dataset jsalt" in line
-        if "share a letter" in parts:
+        if "share a group letter" in parts:
             assert re.search(r"0\.\d{3} +[a-z]+$", printed, re.MULTILINE), "corrected for rater unreliability"
 
 
