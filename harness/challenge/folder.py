@@ -28,7 +28,7 @@ from benchmarks.storage.store import ratings_fingerprint
 from harness.challenge.outcome import Outcome
 from harness.challenge.report import report
 from harness.challenge.rulebook import DRAWN_BY, FILE
-from harness.challenge.tables import Row, command, exhibit, for_csv, official, part_of, refused_rows, winner
+from harness.challenge.tables import Row, command, exhibit, for_csv, official, part_of, refused_table, winner
 from harness.results import exhibits
 from harness.results import files as reports
 from harness.results.rows import Exhibit, Grid, Results
@@ -152,10 +152,8 @@ def receipts(outcome: Outcome) -> tuple[Results, Exhibit]:
         datasets=tuple(entries.dataset_entry(field.dataset, field.judged) for field in outcome.ground.fields))
     rows = tuple((entry.team, str(entry.number), str(entry.about.date or ""), entry.sha256)
                  for entry in outcome.entries.entries)
-    head, *refused = refused_rows((*outcome.refused, *outcome.at_receipt))
     grids = (Grid("receipts", "Accepted submissions", ("team", "submission", "date", "sha256"), rows),
-             Grid("refused", "Refused submissions", tuple(map(str, head)),
-                  tuple(tuple(map(str, row)) for row in refused)))
+             refused_table(outcome))
     return report, Exhibit(
         name="challenge", kind="challenge", title=rules.name, command=command(rules),
         lead=f"{plural(len(rows), 'submission')} accepted. Scores and ranks are published after the phase is frozen.",

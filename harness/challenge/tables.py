@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from benchmarks.errors import plural
 from harness.challenge.outcome import DIGITS, Outcome
 from harness.challenge.rulebook import Rulebook
-from harness.challenge.submissions import Refused, counted
+from harness.challenge.submissions import counted
 from harness.published.exhibit import printed
 from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid, HeatMap
@@ -60,7 +60,7 @@ def for_csv(outcome: Outcome) -> dict[str, list[Row]]:
 
 
 def _tables(outcome: Outcome) -> dict[str, list[Row]]:
-    ranks, teams, clusters = outcome.ranks, outcome.teams, outcome.clusters
+    ranks, teams, clusters, refused = outcome.ranks, outcome.teams, outcome.clusters, refused_table(outcome)
     rules = [(team, *(cell for standing in row for cell in (standing.value, standing.rank)))
              for team, *row in zip(teams, *ranks.values(), strict=True)]
     submissions = [(entry.team, entry.number, entry.about.name, entry.about.date or "", total,
@@ -75,7 +75,7 @@ def _tables(outcome: Outcome) -> dict[str, list[Row]]:
         "clusters": [("team", *map("|".join, clusters)),
                      *(zip(teams, *clusters.values(), strict=True) if clusters else ())],
         "submissions": [("team", "number", "name", "date", "value", "status", "description"), *submissions],
-        "refused": refused_rows((*outcome.refused, *outcome.at_receipt))}
+        "refused": [refused.head, *refused.rows]}
 
 
 def official(outcome: Outcome) -> Grid:
@@ -220,9 +220,10 @@ def _official(outcome: Outcome) -> list[Row]:
     return [row for _, row in sorted(rows, key=lambda row: (math.isnan(row[0]), -round(row[0], DIGITS)))]
 
 
-def refused_rows(refused: Iterable[Refused]) -> list[Row]:
-    return [("submission", "reasons"), *sorted(
-        (submission.public or submission.name, "; ".join(submission.reasons)) for submission in refused)]
+def refused_table(outcome: Outcome) -> Grid:
+    return Grid("refused", "Refused submissions", ("submission", "reasons"), tuple(sorted(
+        (refused.public or refused.name, "; ".join(refused.reasons))
+        for refused in (*outcome.refused, *outcome.at_receipt))))
 
 
 def _others(outcome: Outcome) -> Iterator[Grid]:
@@ -235,9 +236,10 @@ def _others(outcome: Outcome) -> Iterator[Grid]:
                        *((*row[:-2], f"{row[-2]:g}", row[-1]) for row in by_rule)]
     for name, caption in (
             ("rules", "The same submissions under every rule"), ("clusters", "The cluster of each team on each target"),
-            ("submissions", "All accepted submissions"), ("refused", "Refused submissions")):
+            ("submissions", "All accepted submissions")):
         head, *rows = tables[name]
         if rows and (name != "clusters" or rules.weights):
             heads = ("the team's description" if cell == "description" else str(cell) for cell in head)
-            yield Grid(name, caption, tuple(heads), tuple(tuple(map(_shown, row)) for row in rows),
-                       "" if name == "refused" else _data(outcome))
+            yield Grid(name, caption, tuple(heads), tuple(tuple(map(_shown, row)) for row in rows), _data(outcome))
+    if (refused := refused_table(outcome)).rows:
+        yield refused

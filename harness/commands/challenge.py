@@ -18,15 +18,7 @@ from benchmarks.errors import BenchmarkError, nearest, plural
 from benchmarks.formats.scorefile import listed, printable
 from benchmarks.storage.files import write_atomically
 from harness.challenge import folder as written
-from harness.challenge import (
-    ground,
-    outcome,
-    published,
-    receipts,
-    rulebook,
-    setup,
-    submissions,
-)
+from harness.challenge import ground, outcome, published, receipts, rulebook, setup, submissions
 from harness.challenge.ground import Ground
 from harness.commands._arguments import add
 from harness.commands._output import table, write_site

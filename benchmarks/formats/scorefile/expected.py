@@ -58,20 +58,18 @@ class Expected:
 
     def nearest(self, name: str) -> str | None:
         """Return the most similar of the known ids that begin or end alike."""
-        forward, backward = bisect_left(self._sorted, name), bisect_left(self._reversed, name[::-1])
-        neighbours = (*self._sorted[max(forward - 3, 0) : forward + 3],
-                      *(known[::-1] for known in self._reversed[max(backward - 3, 0) : backward + 3]))
+        neighbours = list[str]()
+        for step, ordered in self._sorted.items():
+            position = bisect_left(ordered, name[::step])
+            neighbours += (known[::step] for known in ordered[max(position - 3, 0) : position + 3])
         similar = [(SequenceMatcher(None, name[:LONGEST], known).ratio(), known) for known in neighbours]
         similarity, best = max(similar, default=(0.0, ""))
         return best if similarity >= ALIKE else None
 
     @cached_property
-    def _sorted(self) -> list[str]:
-        return sorted(self.owners)
-
-    @cached_property
-    def _reversed(self) -> list[str]:
-        return sorted(known[::-1] for known in self.owners)
+    def _sorted(self) -> dict[int, list[str]]:
+        """The known ids in order (1), and spelt backwards in order (-1)."""
+        return {step: sorted(name[::step] for name in self.owners) for step in (1, -1)}
 
 
 def key(name: str, quality: str) -> str:
