@@ -110,6 +110,11 @@ class Index:
         options = self.results.run.options
         return str(options.get("phase", "")) if "challenge" in options else name
 
+    def board(self, name: str) -> str:
+        """Return the name of a board; in a challenge, with the phase in place of the split."""
+        board = BoardId.parse(name)
+        return str(replace(board, split=self.split(board.split) or board.split))
+
     def data(self, board: str = "") -> str:
         """Describe the data of a board: the number of datasets, whether they are the user's, and any restrictions."""
         first, datasets = self.results.run.options.get("first"), self.on(board)

@@ -33,7 +33,7 @@ def ranking(results: Results) -> bytes:
     """List the ranking; an incomplete row has neither value nor rank."""
     index = make_index(results)
     return _csv("board origin rule statistic metric column models system value rank covered targets low high letters "
-                "error", ((*_fields(row, "board origin rule statistic metric column"),
+                "error", ((index.board(row.board), *_fields(row, "origin rule statistic metric column"),
                            *_system(index.metrics.get(row.metric)),
                            *_fields(row, "value rank covered targets low high letters error"))
                           for row in results.ranking))
@@ -98,9 +98,13 @@ def changes(before: Results, results: Results) -> bytes:
 def leaderboard(results: Results) -> bytes:
     """Write the results as JSON, an entry per line."""
     def lines(name: str) -> Iterable[str]:
-        return map(_json, _boards(results)) if name == "boards" else sorted(
-            _json(dataclasses.asdict(row)) for row in getattr(results, name))
+        if name == "boards":
+            return map(_json, _boards(results))
+        rows = datasets if name == "datasets" else getattr(results, name)
+        return sorted(_json(dataclasses.asdict(row)) for row in rows)
 
+    index = make_index(results)
+    datasets = [dataclasses.replace(entry, split=index.split(entry.split) or entry.split) for entry in results.datasets]
     run = dataclasses.replace(results.run, options=dict(sorted(results.run.options.items())),
                               packages=dict(sorted(results.run.packages.items())))
     parts = [f'"schema": {VERSION}', f'"run": {_json(dataclasses.asdict(run))}',
@@ -134,13 +138,14 @@ def _csv(names: str, rows: Iterable[Iterable[object]]) -> bytes:
 
 def _boards(results: Results) -> Iterator[dict[str, Any]]:
     """Collect the boards: development first, real before sample, Spearman first; the best column first."""
-    boards: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+    index, boards = make_index(results), defaultdict[tuple[str, ...], list[dict[str, Any]]](list)
     for row in sorted(results.ranking, key=lambda row: (row.rank or math.inf, -row.covered, row.metric, row.column)):
         fields = dataclasses.asdict(row)
         boards[tuple(fields.pop(name) for name in BOARD)].append(fields)
     statistics = ordered(row.statistic for row in results.ranking)
     for key in sorted(boards, key=lambda key: (split_order(key[0]), key[1], key[2], statistics.index(key[3]))):
-        yield {**dict(zip(BOARD, key, strict=True)), "title": title(key[0]), "ranking": boards[key]}
+        yield {**dict(zip(BOARD, key, strict=True)), "board": index.board(key[0]), "title": title(key[0]),
+               "ranking": boards[key]}
 
 
 def _json(value: object) -> str:

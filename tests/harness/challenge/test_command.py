@@ -100,6 +100,8 @@ def test_shipped_rules_rank_own_tables_by_language_and_culture(tmp_path: Path, i
         assert {*map(float, first[11:])} == {1}
         assert {*map(float, second[11:])} == {0 if rules.statistic == "roc-auc" else -1}
         assert printed in (root / "site" / rules.phase / "challenge.html").read_text()
+        ranks = csv.DictReader((root / "site" / rules.phase / "ranking.csv").read_text().splitlines())
+        assert all(row["board"].startswith(rules.phase) for row in ranks)
 
 
 def test_impossible_commands_are_refused(tmp_path: Path, invoke: Invoke) -> None:
