@@ -112,6 +112,9 @@ class _CommandParser(argparse.ArgumentParser):
         if unknown := re.fullmatch(r"unrecognized arguments: (-\S+).*", message):
             close = difflib.get_close_matches(unknown[1], self._option_string_actions.keys() - {unknown[1]}, n=1)
             message += f"; did you mean {close[0]}?" if close else ""
+        elif folder := re.fullmatch(r"unrecognized arguments: (\S+)", message):
+            if "--out" in self._option_string_actions and Path(folder[1]).is_dir():
+                message += f"; did you mean --out {folder[1]}?"
         elif choice := re.fullmatch(r"argument \S+: invalid choice: '(.*)' \(choose from (.*)\)", message):
             known = re.findall(r"[^', ]+", choice[2])
             message = f"unknown {choice[1]!r}; {nearest(choice[1], known)}"

@@ -123,7 +123,7 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
     roles, left_out = _roles([name for name in sheet.columns if name not in of_card], profiles, columns)
     free = [name for name in sheet.columns
             if name not in {*roles.values(), *left_out, *of_card} and profiles[name].filled]
-    votes, other = _votes([] if qualities else free, profiles, scales)
+    votes, other = _votes([] if qualities else free, profiles, scales, ratings)
     if qualities:
         other = dict.fromkeys(free, "not named in the card")
     _check_scales(sheet.file, free, profiles, scales)
@@ -134,7 +134,8 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
     else:
         for role in {"quality", "rating"} & roles.keys():  # one without the other is an ordinary column
             column = roles.pop(role)
-            if not qualities and (scale := scale_of(profiles[column].values, scales)):
+            scale = scale_of(profiles[column].values, scales) or (Scale() if role == "rating" in columns else None)
+            if scale and not qualities:
                 votes.insert(0, Votes(column, column, scale))
             else:
                 other[column] = "text without a role"
@@ -247,12 +248,16 @@ def _fits(role: str, profile: _Profile) -> bool:
 
 
 def _votes(columns: Sequence[str], profiles: Mapping[str, _Profile], scales: Sequence[tuple[str, ...]],
-           ) -> tuple[list[Votes], dict[str, str]]:
-    """Return the columns of votes among those without a role, and the reasons for ignoring the others."""
+           stated: Sequence[str]) -> tuple[list[Votes], dict[str, str]]:
+    """Return the columns of votes among those without a role, and the reasons for ignoring the others.
+
+    Columns that are `stated` hold votes; a cell that is none is refused later, with its line.
+    """
     scale_of_column: dict[str, Scale] = {}
     other: dict[str, str] = {}
     for name in columns:
-        profile, scale = profiles[name], scale_of(profiles[name].values, scales)
+        profile = profiles[name]
+        scale = scale_of(profile.values, scales) or (Scale() if name in stated else None)
         if scale is None:
             few = (len(profile.values) <= min(10, profile.filled / 2) and max(map(len, profile.values)) <= LABEL
                    and not UNRATED.search(_spelled(name)))

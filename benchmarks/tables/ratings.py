@@ -22,7 +22,7 @@ from benchmarks.dataset import (
     Utterance,
     is_language,
 )
-from benchmarks.errors import BadRecord, raise_if_any
+from benchmarks.errors import BadRecord, plural, raise_if_any
 from benchmarks.formats.official import alternating
 from benchmarks.tables.columns import Recognised, StatedQuality, recognise
 from benchmarks.tables.sheet import Sheet
@@ -112,6 +112,8 @@ def _add(read: _Items, where: str, columns: Recognised, row: Mapping[str, Any], 
             values = [votes.scale.vote(cell) for cell in elements(row[votes.column])]
         except ValueError as error:
             remedy = "" if columns.of_card else f", or leave the column out by --columns ignore={votes.column}"
+            if not columns.of_card and not votes.scale.labels:
+                remedy = f', or order labels by --scale "no < yes"{remedy}'
             raise BadRecord(where, None, votes.column, f"{error}; correct it or empty the cell{remedy}") from error
         rater = votes.rater or str(cells.get("annotator") or "").strip()
         key, given = (name, votes.quality), [vote for vote in values if vote is not None]
@@ -248,7 +250,7 @@ def _table(sheet: Sheet, columns: Recognised, read: _Items) -> Table:
         low, high = (0.0, len(labels) - 1.0) if labels else (min(values), max(values))
         qualities.append(Quality(name, low, high, f"{name} of {slug(sheet.file)}"))
         remarks += [] if labels else _outliers(name, rated, read.places)
-    remarks += [f"{_plural(count, 'row')} {problem}" for problem, count in read.counts.items() if count]
+    remarks += [f"{plural(count, 'row')} {problem}" for problem, count in read.counts.items() if count]
     card = DatasetCard(slug(sheet.file), Path(sheet.file).stem, "own", columns.level, tuple(qualities),
                        len(read.items), (), "not stated", "")
     dataset = Dataset(card, tuple(read.items.values()), ratings, "imported")
@@ -274,8 +276,10 @@ def slug(file: str) -> str:
 def _report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequence[str], raters: int) -> Iterator[str]:
     """Report the roles of the columns, the ignored columns, the remarks, and the first item as it was read."""
     votes, rated = sum(len(rating.votes) for rating in dataset.ratings), dataset.rated
-    by = _plural(raters, "rater") if raters else "one vote per item" if votes <= rated else "raters not named"
-    yield f"{sheet.file}: {_plural(len(dataset.items), 'item')}, {_plural(votes, 'vote')}, {by}"
+    names = [quality.name for quality in dataset.card.qualities]
+    single = f"one vote per item{' and quality' if names[1:] else ''}" if votes <= rated else ""
+    by = plural(raters, "rater") if raters else single or "raters not named"
+    yield f"{sheet.file}: {plural(len(dataset.items), 'item')}, {plural(votes, 'vote')}, {by}"
     for role, column in columns.roles.items():
         yield f"  {role:<10} {column}"
     for quality in dataset.card.qualities:
@@ -287,9 +291,8 @@ def _report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequen
     for column, why in columns.left_out.items():
         yield f"  left out   {column}: {why}"
     yield from (f"  {remark}" for remark in remarks)
-    if votes <= rated:
-        yield "  one vote per item: reliability cannot be estimated"
-        names = [quality.name for quality in dataset.card.qualities]
+    if single:
+        yield f"  {single}: reliability cannot be estimated"
         if len(names) > 1:
             listed = ", ".join((*names[:3], *(["..."] if len(names) > 3 else [])))
             yield f"  if {listed} are raters of one quality, name the columns {_as_raters(names)}, ..."
@@ -304,7 +307,3 @@ def _as_raters(names: Sequence[str]) -> str:
     quality, _, rater = names[0].partition("_")
     shared = rater and all(name.startswith(f"{quality}_") for name in names)
     return f"{quality} ({rater})" if shared else f"rater_{names[0]}"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

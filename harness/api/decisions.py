@@ -58,6 +58,7 @@ def power(results: Results, dataset: str, quality: str = "", *, between: Between
         records.value_of(Between, between, "between")
     if isinstance(pair, str) or len(pair) not in (0, 2):
         raise BadConfig("pair takes two names")
-    pool, wanted = Pool.of(results.rows), targets(results.rows, [dataset], [quality] if quality else [])
+    pool, wanted = Pool.of(results.rows), targets(results.rows, [dataset], [quality] if quality else [],
+                                             results.out)
     return frame([row for target in pool.targets() if target in wanted for row in power_of(
         results.rows, target, between, pair, contexts, raters, pool)], Power)

@@ -14,6 +14,7 @@ from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest, plural
 from harness.commands._output import DATA
 from harness.commands.publish import publish
+from harness.commands.report import check_dataset
 from harness.commands.report import targets as targets_of
 from harness.errors import BadConfig, BadReport
 from harness.results import decision_rows, files, rows
@@ -104,7 +105,7 @@ class Results:
         pairs of columns. `reached` is the share of the limit from rater noise that the better one reaches. Only columns
         with a value on every target take part.
         """
-        pool, wanted = Pool.of(self.rows), targets_of(self.rows, datasets, [dimension] if dimension else [])
+        pool, wanted = Pool.of(self.rows), targets_of(self.rows, datasets, [dimension] if dimension else [], self.out)
         boards = dict.fromkeys(split for split, _ in self._boards())
         if board and board not in boards:
             raise BadConfig(f"the results have no board {board!r}; {nearest(board, boards)}")
@@ -164,8 +165,7 @@ class Results:
     def entry(self, dataset: str) -> DatasetEntry:
         """Return a dataset of the results; raise BadConfig with the nearest name for an unknown one."""
         known = {entry.name: entry for entry in self.rows.datasets}
-        if dataset not in known:
-            raise BadConfig(f"the results have no dataset {dataset!r}; {nearest(dataset, known)}")
+        check_dataset(dataset, list(known), self.out)
         return known[dataset]
 
     def _dataset(self, name: str) -> Dataset:

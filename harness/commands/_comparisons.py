@@ -19,7 +19,7 @@ from harness.results.rows import ColumnKey, Comparisons, Correlation, DatasetEnt
 from harness.results.rows import Target as Target
 from harness.results.rows import fitted as fitted_on
 from harness.statistics import significance
-from leaderboard.blocks.cells import MISSING, number
+from leaderboard.blocks.cells import MISSING, number, p_value
 from leaderboard.render.text import shortened, wrapped
 
 ALPHA = 0.05
@@ -169,12 +169,13 @@ def by_wmt25(chosen: Selection) -> Iterator[tuple[str, str]]:
 def compared(chosen: Selection) -> Iterator[str]:
     """Format the comparisons of the best column, or of the selected columns, as a table per target."""
     best = {target: rows[0].column for target, rows in chosen.correlations().items()}
+    draws = _draws(chosen) if chosen.test.startswith("perm-both") else 0
     for target, comparisons in chosen.comparisons().items():
         selected = set(chosen.columns) or set(comparisons.names if len(comparisons) <= LISTED else [best[target]])
         of_selected = np.array([name in selected for name in comparisons.names])
         rows = comparisons.at(of_selected[comparisons.better] | of_selected[comparisons.worse])
         cells = [(row.better, row.worse, str(row.n), number(row.delta), number(row.value),
-                  *map(_p, (row.p, row.holm, row.bh)), "yes" if row.bh < ALPHA else "no")
+                  _p(row.p, draws), _p(row.holm), _p(row.bh), "yes" if row.bh < ALPHA else "no")
                  for row in sorted(rows, key=lambda row: (row.p, -abs(row.value), row.better, row.worse))]
         if cells:
             yield (chosen.table(target, f", {_test(chosen)}, two-sided", (
@@ -227,7 +228,7 @@ def _warning(chosen: Selection, target: Target) -> str:
 
 def _limit(chosen: Selection, comparisons: Comparisons) -> str:
     """Say what "established" means, and how p-values are adjusted that the draws cannot resolve."""
-    draws = chosen.draws or int(str(chosen.results.run.options.get("permutations") or 0))
+    draws = _draws(chosen)
     least = 2 / (draws + 1) * np.isfinite(comparisons.p).sum()
     if chosen.test == "bootstrap" and least > ALPHA:
         return f"With {draws} draws no p by Holm over all pairs is below {min(1, least):.2g}; take more with --draws.\n"
@@ -245,15 +246,20 @@ def _people(chosen: Selection, target: Target) -> str:
 
 def _test(chosen: Selection) -> str:
     """Name the test with its number of draws and seed."""
-    run = chosen.results.run
-    draws = f" ({chosen.draws or run.options.get('permutations')} draws, seed {run.seed})"
+    draws = f" ({_draws(chosen)} draws, seed {chosen.results.run.seed})"
     return NAMES.get(chosen.test, chosen.test.capitalize()) + (draws if chosen.test.startswith("perm-both") else "")
+
+
+def _draws(chosen: Selection) -> int:
+    return chosen.draws or int(str(chosen.results.run.options.get("permutations") or 0))
 
 
 def _interval(row: Correlation) -> str:
     return f"{number(row.low)} to {number(row.high)}" if math.isfinite(row.low) else MISSING
 
 
-def _p(value: float) -> str:
-    digits = 3 if 0.045 <= value < 0.055 else 2  # to show the side of 5 %
-    return f"{value:.{digits}g}" if math.isfinite(value) else MISSING
+def _p(value: float, draws: int = 0) -> str:
+    """Format a p-value to three decimals; one that no draw reached is only known to be below a bound."""
+    if draws and value < 1 / draws:
+        return f"< {max(1, math.ceil(1000 / draws)) / 1000:.3f}"
+    return p_value(value) or MISSING

@@ -47,7 +47,8 @@ def run(args: argparse.Namespace) -> int:
     if len(pair) not in (0, 2):
         raise BadConfig(f"--pair takes two names, not {len(pair)}")
     results = files.read(args.out)
-    pool, wanted = Pool.of(results), targets(results, tuple(map(own.name_of, args.dataset)), args.quality)
+    pool = Pool.of(results)
+    wanted = targets(results, tuple(map(own.name_of, args.dataset)), args.quality, args.out)
     chosen = [target for target in pool.targets() if target in wanted]
     if not chosen:
         raise BadConfig("no quality of this selection has three ratings that are not all equal")

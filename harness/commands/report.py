@@ -11,6 +11,7 @@ import dataclasses
 import difflib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchmarks.errors import nearest
 from harness import own
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     statistic, level = plain_name(args.statistic or "spearman"), args.level or "items"
     default_test = "perm-both" if args.clusters == "wmt" or (
         level == "items" and statistic in ("spearman", "pearson")) else "bootstrap"
-    chosen = Selection(results, targets(results, tuple(map(own.name_of, args.dataset)), args.quality),
+    chosen = Selection(results, targets(results, tuple(map(own.name_of, args.dataset)), args.quality, args.out),
                        _columns(results, args.metric), statistic if level == "items" else f"{statistic} {level}",
                        args.test or default_test, args.clusters or "every", args.draws)
     if chosen.rule == "wmt" and chosen.test != "perm-both":
@@ -147,12 +148,13 @@ def _latex(results: Results, board: str) -> None:
     print(latex.write(boards[name], name), end="")
 
 
-def targets(results: Results, datasets: Sequence[str], names: Sequence[str]) -> frozenset[tuple[str, str]]:
-    """Return the selected targets, qualities by name or dimension; none means all."""
+def targets(results: Results, datasets: Sequence[str], names: Sequence[str], out: Path) -> frozenset[tuple[str, str]]:
+    """Return the selected targets of the results in `out`, qualities by name or dimension; none means all."""
     qualities = {name.casefold() for name in names}
     aliases = {(entry.name, quality.name): {quality.name.casefold(), quality.dimension}
                for entry in results.datasets for quality in entry.qualities}
-    _check("dataset", {dataset for dataset, _ in aliases}, datasets)
+    for name in datasets:
+        check_dataset(name, [entry.name for entry in results.datasets], out)
     _check("quality", set().union(*aliases.values()), sorted(qualities))
     return frozenset((dataset, quality) for (dataset, quality), known in aliases.items()
                      if (not datasets or dataset in datasets) and (not qualities or known & qualities))
@@ -169,6 +171,12 @@ def _columns(results: Results, names: Sequence[str]) -> tuple[str, ...]:
             raise BadConfig(f"{name} was not scored: {why}")
     _check("metric or column", known, names)
     return tuple(dict.fromkeys(name for metric, name in columns if {metric, name} & set(names)))
+
+
+def check_dataset(name: str, known: Sequence[str], out: Path) -> None:
+    if name not in known:
+        raise BadConfig(f"the results in {out} have no dataset {name!r}; {nearest(name, known)} (`harness run "
+                        "--dataset` adds datasets; --out names other results)")
 
 
 def _check(kind: str, known: set[str], names: Sequence[str]) -> None:

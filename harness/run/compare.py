@@ -61,21 +61,25 @@ class Verdicts:
         return pooled.better(parts, weights([dataset for dataset, _ in keys], rule))
 
 
-def reliability(target: TargetData, draws: Draws, cache: Cache) -> tuple[Reliability, ...]:
-    """Return the agreement of the raters: one against the others, half against half, and Krippendorff's alpha."""
+def reliability(target: TargetData, draws: Draws, cache: Cache, source: str = "") -> tuple[Reliability, ...]:
+    """Return the agreement of the raters: one against the others, half against half, and Krippendorff's alpha.
+
+    Draws depend on the seed and the `source` of the votes, by default the name of the dataset.
+    """
+    drawn_for = source or target.dataset, target.quality
     votes, rated = among_people.shared(target.judged.votes), target.judged.by_rater
 
     def drawn() -> list[list[object]]:
         by_method = {
-            "leave-one-out": among_people.leave_one_out(votes, spearmans, generator(draws.seed, *target.key)),
+            "leave-one-out": among_people.leave_one_out(votes, spearmans, generator(draws.seed, *drawn_for)),
             **({"leave-one-rater-out": among_people.leave_one_rater_out(rated, spearmans)} if rated.size else {}),
-            correlate.RELIABILITY: among_people.split_half(votes, spearmans, generator(draws.seed, *target.key)),
+            correlate.RELIABILITY: among_people.split_half(votes, spearmans, generator(draws.seed, *drawn_for)),
             "alpha-ordinal": among_people.alpha(votes, "ordinal"),
             "alpha-interval": among_people.alpha(votes, "interval"),
         }
         return [[method, agreement.value, agreement.items, agreement.note] for method, agreement in by_method.items()]
 
-    key = [*target.key, draws.seed, votes.shape, rated.shape, digest(votes, rated)]
+    key = [*drawn_for, draws.seed, votes.shape, rated.shape, digest(votes, rated)]
     return tuple(Reliability(*target.key, *row) for row in cache.get("reliability", key, drawn))
 
 

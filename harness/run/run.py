@@ -98,8 +98,9 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
     first = len(tables["correlations"])
     learned_here = entries.fitted_on(plan, work.models, dataset.card.name)
     excluded = learned_here if dataset.kind == "real" else ()
+    source = dataset.fingerprint if dataset.card.split == "own" else ""  # the name of a table may change
     for target in correlate.targets(points, qualities):
-        agreement = compare.reliability(target, draws, cache) if cache else ()
+        agreement = compare.reliability(target, draws, cache, source) if cache else ()
         tables["correlations"] += correlate.correlations(target, reliability=agreement, cache=cache)
         for statistic in draws.statistics:
             tables["correlations"] += correlate.correlations(target, [statistic], cache=cache)

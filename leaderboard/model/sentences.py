@@ -12,6 +12,7 @@ from harness.results.exhibits import number
 from harness.results.pooled import AT_ODDS, Pool
 from harness.results.rows import RankingRow, Results, Skip
 from harness.statistics.pooled import weights
+from harness.statistics.power import shows
 from leaderboard.model.cost import Cost, cost_of
 from leaderboard.model.index import STATISTIC, Column, Index, plural
 from leaderboard.model.questions import PLAIN, SIZES, Answer, Choice, Question, answered
@@ -66,9 +67,12 @@ def recommendation(index: Index, question: Question) -> str:
     asked = question_text(question, PLAIN, verdict(index, question, answer.best))
     powers = sorted((rows[0] for target in question.targets if target[0] in pool.points
                      and (rows := power.shown(index.results, target, pool))), key=lambda row: row.detectable)
-    typical = f"On a typical one of its {len(powers)} targets, " if powers[1:] else ""
+    sizes = sorted((quality.rated, min(entry.contexts, quality.rated) or quality.rated) for entry in index.datasets
+                   for quality in entry.qualities if (entry.name, quality.name) in question.targets)
+    known = powers or [shows(*size) for size in sizes]  # a single column has no spread
+    typical = f"On a typical one of its {len(known)} targets, " if known[1:] else ""
     return (f"{asked} {index.labels[answer.best]}. {led(index, question, answer)}. {people(question)}"
-            f"{f' {typical}{powers[len(powers) // 2]}.' if powers else ''}")
+            f" {typical}{known[len(known) // 2]}.")
 
 
 def about(index: Index, column: Column) -> str:

@@ -214,6 +214,9 @@ REFUSED = {
     "a word among numbers": (
         Case("t.csv", lines("response,fun", *(f"Yo {n},{n % 5}" for n in range(20)), "Ye,five"), {}),
         ["line 22", "fun", "five", "--columns ignore=fun"]),
+    "a stated rating of words": (
+        Case("t.csv", lines("response,verdict,fun", "Yo,fine,1", "Ye,lovely,2"), {}, columns={"rating": "verdict"}),
+        ["line 2", "verdict", "fine", "--scale"]),
     "an unquoted separator": (Case("t.csv", lines("response,fun", "Yo,1", "Ye, you,2", "Ya,3"), {}),
                               ["line 3", "3 cells", "quotation marks"]),
     "one column": (Case("t.csv", lines("response", "Yo", "Ye"), {}), ["one column", "response"]),

@@ -29,7 +29,8 @@ REFUSED = (
     ("run --all --device tpu", "--device"), ("run --all --device cuda:99", "cuda:99"),
     ("run --all --ratings absent.csv", "absent.csv"), ("show blue", "did you mean 'bleu'"),
     ("check bleu --timeout 0", "--timeout"), ("check blue", "did you mean 'bleu'"),
-    ("report --out nowhere", "nowhere"), ("publish --out nowhere", "nowhere"), ("import nowhere", "nowhere"),
+    ("report --out nowhere", "nowhere"), ("report .", "--out ."),
+    ("publish --out nowhere", "nowhere"), ("import nowhere", "nowhere"),
     ("fetch fed-trun", "did you mean 'fed-turn'"),
     ("judge try bleu --dataset fed-turn", "judge:PROMPT"))
 

@@ -1,5 +1,6 @@
 """Comparisons, reliability and rank intervals of a run equal the tests that they name."""
 
+import dataclasses
 import math
 import re
 from pathlib import Path
@@ -62,6 +63,15 @@ def test_correlations_are_corrected_for_rater_unreliability(rng: np.random.Gener
         assert row.corrected == pytest.approx(row.value / math.sqrt(value["split-half"]))
 
 
+def test_reliability_depends_on_the_votes_and_not_on_the_name(
+        rng: np.random.Generator, tmp_path: Path) -> None:
+    target = rated(rng)
+    values = {tuple(row.value for row in compare.reliability(
+        dataclasses.replace(target, dataset=name), Draws(), Cache(tmp_path), source))
+        for name, source in (("a", "votes"), ("b", "votes"), ("a", "others"))}
+    assert len(values) == 2
+
+
 def test_labels_name_the_metric_if_columns_share_a_name() -> None:
     assert compare.labels([("a", "x"), ("b", "x"), ("b", "y")]) == ["a/x", "b/x", "y"]
 
@@ -97,7 +107,8 @@ def test_few_contexts_give_no_letters(tmp_path: Path, invoke: Invoke) -> None:
 
 def test_comparisons_and_clusters_are_printed(suite_run: SuiteRun, invoke: Invoke) -> None:
     for line, parts in (
-        ("--compare", ("jsalt, appropriateness", "PERM-BOTH on ranks, by contexts (50 draws, seed 0)", "established")),
+        ("--compare", ("jsalt, appropriateness", "PERM-BOTH on ranks, by contexts (50 draws, seed 0)", "< 0.020",
+                       "established")),
         ("--compare --quality overall", ("dev, sample, overall (3 qualities of 3 datasets): length leads ",)),
         ("--compare --dataset jsalt --test bootstrap --draws 30", ("the bootstrap is too optimistic",)),
         ("--clusters", ("Cluster", "leave-one-out", "share a group letter")),
