@@ -77,16 +77,17 @@ def _scored(earlier: Results, chosen: Settings, data: str | None) -> Results:
 
 def _shown(board: Around) -> str:
     """Format the board around the metric, the significant differences, and its best and worst targets."""
-    on = plural(board.cells, "target") if board.cells == board.whole else \
-        f"the {board.cells} of {board.whole} targets that it has (so not ranked on the whole board)"
     rank = next(row.rank for row in board.neighbours if row.own)
     rows = []
     for row in board.neighbours:
         rows += [("…", "…", "", "", "")] * row.gap
         verdict = (str(row.better), str(row.worse)) if row.compared else ("", "")
         rows.append((str(row.rank), row.column, number(row.value), *verdict))
-    caption = (f"{board.column} would rank {rank} of {board.ranked} on the board {board.split}: "
-               f"Spearman by the rule {board.rule}, on {on}")
+    targets = plural(board.cells, "target")
+    caption = (f"{board.column} would rank {rank} of {board.ranked} on the board {board.split}: Spearman by the rule "
+               f"{board.rule}, on {targets}" if board.cells == board.whole else
+               f"{board.column} would rank {rank} of the {board.ranked} columns with values on {targets}, and has no "
+               f"rank on the board {board.split}, which has {board.whole}: Spearman by the rule {board.rule}")
     data = DATA["own" if board.split.startswith("own") else board.origin]
     shown = table(caption, ("Rank", "Metric", "value", "better in", "worse in"), data, rows)
     meaning = wrapped(f"Better in, worse in: targets (qualities of datasets, {board.cells} in all) on which "

@@ -31,7 +31,7 @@ from leaderboard.render.text import summary, wrapped
 def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, RESULTS)
     form = parser.add_mutually_exclusive_group()
-    add(form, "compare: test each pair of columns")
+    add(form, "compare: test all column pairs, print the best column's (--json: all)")
     form.add_argument("--clusters", nargs="?", const="every", choices=("every", "wmt"), metavar="RULE",
                       help="clusters of columns per quality. every: each column above beats each column below "
                            "(default); wmt: at least one column of the cluster above beats the next column, one-sided "
@@ -42,13 +42,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--latex", nargs="?", const="", metavar="BOARD",
                       help="print a board as a LaTeX table (default: the first)")
     add(parser, "dataset", "quality", help="only this dataset or quality; repeatable")
-    add(parser, "metric: only this column, or the columns of this metric; with --compare: test it instead of the best "
+    add(parser, "metric: only this column, or this metric's columns; with --compare: test it instead of the best "
                 "column; repeatable")
     add(parser, "statistic", "level", action="store", default=None)
     add(parser, "test: test for --compare or --clusters (default: perm-both, which swaps ranks of whole contexts; "
                 "-scores: standardised scores; bootstrap for statistics other than spearman and pearson over items)",
         choices=TEST_NAMES)
-    add(parser, "draws: number of resamples of contexts for BCa intervals, which replace intervals by formula, and of "
+    add(parser, "draws: number of context resamples for BCa intervals, which replace intervals by formula, and of "
                 "draws of perm-both and bootstrap (default for tests: 1000)", default=0)
     add(parser, "json: print one JSON object per correlation, comparison or decision")
 

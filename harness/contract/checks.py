@@ -29,7 +29,6 @@ BATCHES = (1, 7, 64)
 NEGATIVE = -0.15
 """Mean correlations with the ratings of the sample below this are no accident."""
 MANY = 10_000
-BY_SCOPE = '; if a score depends on other items, the card has scope="dataset"'
 WHOLE = "not tried: the card says that a score depends on the other items of the dataset"
 
 
@@ -143,12 +142,24 @@ def permuted(trial: Trial) -> str:
                          trial.scored(hard.dataset(items)), "in another order")
 
 
+def _advice(trial: Trial) -> str:
+    """Explain why an item has another score alone: a missing need, else perhaps the other items."""
+    try:
+        missing(trial)
+    except Broken:
+        return '; fix "what is missing" first'
+    except Note:
+        pass
+    return '; if a score depends on other items, the card has scope="dataset"'
+
+
 def standalone(trial: Trial) -> str:
     """An item scores the same by itself as among others, unless the card has scope="dataset"."""
     if trial.metric.card.scope == "dataset":
         raise Note(WHOLE)
     dataset, scores = trial.hard
-    return trial.compare(dataset.items, scores, trial.scored_in_batches(dataset, 1), "alone", BY_SCOPE)
+    return trial.compare(dataset.items, scores, trial.scored_in_batches(dataset, 1), "alone",
+                         _advice(trial))
 
 
 def batched(trial: Trial) -> str:
@@ -157,7 +168,7 @@ def batched(trial: Trial) -> str:
         raise Note(WHOLE)
     dataset, whole = trial.first
     texts = [trial.compare(dataset.items, whole, trial.scored_in_batches(dataset, size), f"in batches of {size}",
-                           BY_SCOPE) for size in BATCHES]
+                           _advice(trial)) for size in BATCHES]
     return "; ".join(dict.fromkeys(texts))
 
 

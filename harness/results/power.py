@@ -50,8 +50,9 @@ class Power:
     needed: float
 
     def __str__(self) -> str:
-        return shows(self.items, self.contexts, self.detectable,
-                     "correlations" if self.between == "columns" else "mean ratings")
+        if self.between == "systems":
+            return shows(self.items, self.contexts, self.detectable, "mean ratings")
+        return f"{shows(self.items, self.contexts, self.detectable)} for these metrics"
 
 
 def power(results: Results, target: Target, between: Between = "columns", pair: Sequence[str] = (),

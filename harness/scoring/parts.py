@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Protocol
 
 from benchmarks.dataset import Dataset
-from harness.errors import HarnessError, ScoringFailed, StoreError
+from harness.errors import BadScores, HarnessError, ScoringFailed, StoreError
 from harness.scoring.pairs import Pair
 from harness.scoring.progress import RunProgress
 from harness.scoring.score import score_part
@@ -204,7 +204,8 @@ def failure(error: BaseException, metric: Metric | None) -> ScoringFailed:
         text = str(error)
     except Exception:  # foreign code as well
         text = "its message cannot be printed"
-    message = f"{type(error).__name__}{': ' * bool(text)}{text}{line_of(error, metric)}"
+    kind = "" if isinstance(error, BadScores) else f"{type(error).__name__}{': ' * bool(text)}"
+    message = f"{kind}{text}{line_of(error, metric)}"
     line = message.encode(errors="backslashreplace").decode()
     return ScoringFailed(line, "" if isinstance(error, MetricError | HarnessError) else traceback.format_exc())
 

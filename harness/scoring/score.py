@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import SYSTEM, Dataset, Item
+from benchmarks.errors import plural
 from harness.errors import BadScores
 from metrics.column import of_aggregate, of_quality, split_quality
 from metrics.composition import Composite
@@ -157,10 +158,10 @@ def checked(metric: Metric, items: Sequence[Item], columns: object) -> dict[str,
     of_qualities = [key for key in keys if key not in promised and split_quality(key, promised)[1]]
     if sorted(keys) != sorted([*promised, *of_qualities]):
         raise BadScores(f"{name} promised the columns {', '.join(promised)} and gave {', '.join(sorted(keys))}")
-    return {column: _vector(name, column, columns[column], items) for column in (*promised, *of_qualities)}
+    return {column: _vector(column, columns[column], items) for column in (*promised, *of_qualities)}
 
 
-def _vector(metric: str, column: str, values: npt.ArrayLike, items: Sequence[Item]) -> Column:
+def _vector(column: str, values: npt.ArrayLike, items: Sequence[Item]) -> Column:
     if isinstance(values, np.ma.MaskedArray):
         values = np.ma.filled(values.astype(np.float64), np.nan)
     try:
@@ -168,12 +169,13 @@ def _vector(metric: str, column: str, values: npt.ArrayLike, items: Sequence[Ite
     except (TypeError, ValueError):
         vector = None
     if vector is None:
-        raise BadScores(f"{metric}: column {column} holds a value that is not a number")
+        raise BadScores(f"column {column} holds a value that is not a number")
     if vector.shape != (len(items),):
-        raise BadScores(f"{metric}: column {column} has shape {vector.shape} for {len(items)} items")
+        size = plural(len(vector), "number") if vector.ndim == 1 else f"shape {vector.shape}"
+        raise BadScores(f"column {column} has {size} for {plural(len(items), 'item')}")
     infinite = np.flatnonzero(np.isinf(vector))
     if infinite.size:
-        raise BadScores(f"{metric}: column {column} is infinite for item {items[int(infinite[0])].id}")
+        raise BadScores(f"column {column} is infinite for item {items[int(infinite[0])].id}")
     return vector
 
 

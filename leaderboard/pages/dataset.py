@@ -165,4 +165,5 @@ def _disagreement(index: Index, target: Target) -> tuple[Block, ...]:
                      ("Metric", *map(str.capitalize, names)),
                      ((column_cell(index, column), *(getattr(rows[column], name) for name in names))
                       for column in ranked), index.data())
-    return (*votes, table, Prose(TEXT["spread"]))
+    texts = (TEXT["spread"], *(TEXT["divergence"] for name in names if name == "divergence"))
+    return (*votes, table, Prose(" ".join(texts)))

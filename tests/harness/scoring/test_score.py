@@ -63,7 +63,7 @@ def test_an_infinite_product_is_missing() -> None:
 
 
 @pytest.mark.parametrize(("columns", "message"), [
-    ({"fake": [1.0]}, "shape (1,) for 2 items"),
+    ({"fake": [1.0]}, "1 number for 2 items"),
     ({"other": [1.0, 2.0]}, "promised the columns fake and gave other"),
     ({"fake": [1.0, 2.0], "more": [1.0, 2.0]}, "gave fake, more"),
     ({"fake": [1, 2], "other@overall": [3, 4]}, "promised the columns fake and gave fake, other@overall"),
