@@ -69,7 +69,7 @@ def recommendation(index: Index, question: Question) -> str:
                      and (rows := power.shown(index.results, target, pool))), key=lambda row: row.detectable)
     sizes = sorted((quality.rated, min(entry.contexts, quality.rated) or quality.rated) for entry in index.datasets
                    for quality in entry.qualities if (entry.name, quality.name) in question.targets)
-    known = powers or [shows(*size) for size in sizes]  # a single column has no spread
+    known = [*map(str, powers)] or [shows(*size) for size in sizes]  # a single column has no spread
     typical = f"On a typical one of its {len(known)} targets, " if known[1:] else ""
     return (f"{asked} {index.labels[answer.best]}. {led(index, question, answer)}. {people(question)}"
             f" {typical}{known[len(known) // 2]}.")
