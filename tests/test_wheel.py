@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 
 
 def built(folder: Path) -> dict[str, bytes]:
-    """What is built from this checkout, by name: both wheels and the sdist."""
+    """Build both wheels and the sdist from this checkout; return them by name."""
     for what in ([str(ROOT)], ["--wheel", str(ROOT / "weights")]):
         subprocess.run([sys.executable, "-m", "build", "--outdir", str(folder), *what], check=True, capture_output=True)
     return {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -1,1 +1,1 @@
-"""What is measured on a machine with a GPU."""
+"""Tests of the measurements on a machine with a GPU."""

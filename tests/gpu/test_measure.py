@@ -1,4 +1,4 @@
-"""What `make gpu` measures, on the processor with tiny models: two packages are not needed, and it goes on."""
+"""The measurements of `make gpu` with tiny models on the processor: without two packages, and resumed."""
 
 import gzip
 import json

@@ -54,7 +54,7 @@ def written(home: Path, name: str, evidence: Evidence) -> Path:
 
 
 def test_rescaled_correlations_by_hand() -> None:
-    """Of (0.3, 0.1, −0.4) the negative one counts as 0; the others are raised to d and made to sum to 1."""
+    """A negative correlation counts as 0; the others are raised to d and made to sum to 1."""
     expected: dict[Power, tuple[float, ...]] = {"1": (0.75, 0.25, 0), "2": (0.9, 0.1, 0), "3": (27 / 28, 1 / 28, 0)}
     for power, by_hand in expected.items():
         np.testing.assert_allclose(rescaled(np.array([0.3, 0.1, -0.4]), power), by_hand)  # type: ignore[arg-type]

@@ -43,7 +43,7 @@ from metrics.training.examples import FIVE, WHOLE, Contrast, exchanges
 from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData
 
 RANKS = {20: 11, 50: 16, 100: 46, 200: 96, 500: 196, 1_000: 696}
-"""Of more than so many texts that share a word with a reply, the rank of the false one; the first of fewer."""
+"""The rank of the false reply among more than this many texts that share a word; among fewer, the first is taken."""
 SMALL = Recipe(FIVE, steps=1_200, rate=1e-3, every=100, margin=0.1, examples={
     "turns": 1, "most": (60_000, 3_000), "each": False, "ranks": {}, "apart": 0})
 RECIPE = Recipe(

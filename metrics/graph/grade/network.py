@@ -44,7 +44,7 @@ MATCH_WEIGHT = 0.1
 
 
 class TopicAttention(MessagePassing):  # type: ignore[misc]
-    """One layer of graph attention, scaled by the adjacency; the heads are concatenated."""
+    """A layer of graph attention, scaled by the adjacency; the heads are concatenated."""
 
     def __init__(self, size: int, heads: int, slope: float) -> None:
         super().__init__(aggr="add", node_dim=0)

@@ -48,7 +48,7 @@ def test_fast_resamples_equal_plain_ones_in_any_batches(monkeypatch: pytest.Monk
 
 
 def test_contexts_and_conversations_are_drawn_whole() -> None:
-    """Each of two contexts is drawn whole, and drawn twice counts as two contexts."""
+    """Contexts are drawn whole; a context drawn twice counts as two."""
     human, metric = np.array([1.0, 2, 3, 3, 1, 2]), np.array([1.0, 2, 3, 1, 2, 4])
     rows = panel(metric, human, np.zeros(6, int), np.repeat([0, 1], 3))
     sizes = set()
@@ -88,7 +88,7 @@ def test_a_missing_interval_has_its_reason(rng: np.random.Generator) -> None:
 
 
 def test_blocks_estimate_the_same_acceleration(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
-    """Of means of an exponential sample: skewness / (6 sqrt(n)), here 2 / (6 sqrt(n))."""
+    """The acceleration of the mean of an exponential sample is skewness / (6 sqrt(n)), here 2 / (6 sqrt(n))."""
     values = rng.exponential(size=4000)
     monkeypatch.setattr(boot, "MOST", 500)
     blocks = boot.acceleration(np.array([values[others].mean() for others in boot._jackknife(4000)]))

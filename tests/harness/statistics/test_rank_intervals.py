@@ -29,7 +29,7 @@ def ranked(targets: list[TargetScores], draws: int = 200) -> list[Rank]:
 
 
 def test_clear_ranks_have_narrow_intervals_and_own_letters() -> None:
-    """One metric is far ahead, two are alike, one is far behind; a constant one has no rank."""
+    """The first metric is far ahead, two are alike, and the fourth is far behind; a constant metric has no rank."""
     targets = [target(f"d{seed}", seed) for seed in range(6)]
     first, *middle, last = ranked(targets)
     assert first == replace(first, rank=1, low=1, high=1, letters="a", cluster=1)

@@ -89,7 +89,7 @@ def crossed() -> list[Item]:
 
 
 def test_negative_cosines_count_0_and_special_tokens_match() -> None:
-    """Of c at 60° and d at 225°, each between -x and -y: d finds -x at 45°, and nothing finds c."""
+    """Tokens c at 60° and d at 225° stand between -x and -y: d matches -x at 45°, and nothing matches c."""
     c, d = ((np.array([(-1, 0), token, (0, -1)], np.float32), np.array([0.0, 1, 0]))
             for token in ((0.5, 0.75**0.5), (-1, -1)))
     for reference, response, expected in ((c, d, (0.5**0.5, 0)), (d, c, (0, 0.5**0.5))):

@@ -116,7 +116,7 @@ def test_the_graph_branch_by_hand(source: TopicSource) -> None:
 
 
 def test_the_graph_branch_of_the_paper_by_hand(source: TopicSource) -> None:
-    """One layer, and attention that has but one neighbour: h = x + Σ W_k x_k + b, then ELU(V h + W h_j)."""
+    """With one layer and a single neighbour, h = x + Σ W_k x_k + b, then ELU(V h + W h_j)."""
     network = grade.TopicGraph(width=2, heads=1, layers=1, out=3).double().eval()
     for weight in network.parameters():
         torch.nn.init.zeros_(weight)

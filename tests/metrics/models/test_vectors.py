@@ -131,7 +131,7 @@ def test_models_find_the_file_here_and_in_the_home(tmp_path: Path, home: Path) -
 
 
 def test_a_file_is_not_held_in_memory(tmp_path: Path, home: Path) -> None:
-    """Of 24 MB, chunks of one megabyte and 16 bytes a word in the index."""
+    """Reading a file of 24 MB holds chunks of one megabyte and 16 bytes per word of the index."""
     path = tmp_path / "vectors.bin"
     with path.open("wb") as out:
         out.write(b"10000 600\n")

@@ -56,7 +56,7 @@ def test_padding_changes_nothing_but_order_does() -> None:
 
 
 def test_signals_by_hand() -> None:
-    """Of four words tea occurs in four texts, which is the most, kettle in two, samovar in one."""
+    """Tea occurs in four texts, the most of any word; kettle occurs in two and samovar in one."""
     asks = np.array([False, True, False, True, True, False])
     assert fined_data.questions(rows(1, 2, 3, 4, 5, 0), asks).tolist() == [[1, 2], [4, 5]]
     assert fined_data.questions(rows(2, 5), asks).shape == (0, 2)
@@ -75,7 +75,7 @@ def test_signals_of_both_recipes(
         accuracy = 1.0
 
         def __call__(self, *sides: np.ndarray) -> np.ndarray:
-            """Of rows a and b, P(entailment) is a / 10, P(contradiction) b / 10."""
+            """P(entailment) is a / 10 and P(contradiction) is b / 10 for rows a and b."""
             return np.stack([sides[0], 0 * sides[0], sides[1]], -1) / 10
 
     monkeypatch.setattr(judges, "inference", lambda data, table: Judge())

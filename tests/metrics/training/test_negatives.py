@@ -79,14 +79,14 @@ def test_false_replies_are_of_other_groups(rng: np.random.Generator) -> None:
 
 
 def test_the_middle_is_neither_near_nor_far(rng: np.random.Generator) -> None:
-    """Of ten candidates the sixth by cosine, wherever it stands; of equals the first, of zeros none is near."""
+    """The sixth of ten candidates by cosine is chosen; ties go to the first, and zero vectors are near nothing."""
     order = rng.permutation(10)
     candidates = np.stack([circle(10)[order], 3 * circle(10), np.zeros((10, 2))])
     assert negatives.middle(circle(10)[[0, 9, 0]], candidates).tolist() == [order.tolist().index(5), 4, 5]
 
 
 def test_lexical_negatives_share_words_by_bm25_and_are_of_other_dialogues(rng: np.random.Generator) -> None:
-    """Of three hits the middle one; what is the same, or of the same dialogue, is passed over.
+    """The middle one of three hits is chosen; equal texts and texts of the same dialogue are passed over.
 
     Three texts of 1, 2 and 3 words; "cat" is in two of them, "mat" in one.
     """
