@@ -1,290 +1,361 @@
-/* The front page as the reader asks it: the answer, the picture, the board, a drawer for each row, two compared.
+/* The interactive front page: the answer, the picture, the board, details of a row, two columns compared.
 
    Address, behind the #:  q=BOARD  ratings=1  models=MILLIONS  stat=NAME  without=DATASET (several)  find=TEXT
-                           sort=COLUMN.ascending | descending  open=ROW  one=LABEL  other=LABEL  y=PIXELS
-   An address without "=" is a place in the page, and chooses nothing. */
+                           sort=COLUMN.ascending | descending  open=LABEL  one=LABEL  other=LABEL  y=PIXELS
+   A fragment without "=" is an anchor in the page and selects nothing. Columns are named by their positions in Numbers.
+*/
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
-  const { make, three } = Compare;
+  const { three } = Compare;
   const table = document.querySelector("table.ranked");
   if (!table) return;
-  const heads = [...table.tHead.rows[0].cells];
-  const [body] = table.tBodies;
-  const lines = [...table.querySelectorAll("tbody tr")].filter((row) => row.querySelector("[data-row]"))
-    .map((row) => ({ row, place: Number(row.querySelector("[data-row]").dataset.row) }));
-  const at = Object.assign(Object.create(null), Object.fromEntries(heads.map((head, place) => [head.dataset.key, place])));
   const form = document.querySelector("form.ask");
-  const initial = form.elements.namedItem("q").value;
-  const STEPS = [0.05, 0.15, 0.3, 0.45, 0.6];
+  const headings = [...table.tHead.rows[0].cells];
+  const [body] = table.tBodies;
+  const lines = [...table.querySelectorAll("tbody [data-row]")]
+    .map((cell) => ({ row: cell.parentElement, column: Number(cell.dataset.row) }));
+  const cellOf = Object.assign(Object.create(null), // the position of a cell in its row, by the key of its heading
+    Object.fromEntries(headings.map((heading, position) => [heading.dataset.key, position])));
+  const { initial, columns } = Numbers;
+  const DEFAULTS = { q: initial, ratings: "", models: "", stat: "", without: new Set(), find: "", sort: "", open: "",
+    one: "", other: "" };
 
-  function read() {
+  /* The choice, and its address */
+
+  function readAddress() {
     const hash = location.hash.slice(1);
-    const given = new URLSearchParams(hash.includes("=") ? hash : "");
-    const among = (name, known) => (known.includes(given.get(name)) ? given.get(name) : "");
+    const parameters = new URLSearchParams(hash.includes("=") ? hash : "");
+    const text = (name) => parameters.get(name) ?? "";
+    const known = (name, values) => (values.includes(text(name)) ? text(name) : "");
     return {
-      q: among("q", Numbers.questions.map((one) => one.board)) || initial,
-      ratings: given.get("ratings") === "1", models: among("models", Numbers.sizes.map(([key]) => key)),
-      stat: among("stat", [...Numbers.statistics.slice(1), "corrected"]),
-      without: new Set(given.getAll("without").filter((name) => Numbers.datasets.includes(name))),
-      find: given.get("find") ?? "", sort: given.get("sort") ?? "", open: given.get("open") ?? "",
-      one: given.get("one") ?? "", other: given.get("other") ?? "", y: Number(given.get("y")) || 0,
+      q: known("q", Numbers.questions.map((question) => question.board)) || initial,
+      ratings: known("ratings", ["1"]), models: known("models", Numbers.sizes.map(([key]) => key)),
+      stat: known("stat", [...Numbers.statistics.slice(1), "corrected"]),
+      without: new Set(parameters.getAll("without").filter((name) => Numbers.datasets.includes(name))),
+      find: text("find"), sort: text("sort"), open: text("open"), one: text("one"), other: text("other"),
+      y: Number(text("y")) || 0,
     };
   }
 
-  function written(choice) {
-    const given = new URLSearchParams();
-    if (choice.q !== initial) given.set("q", choice.q);
-    if (choice.ratings) given.set("ratings", "1");
-    for (const key of ["models", "stat", "find", "sort", "open", "one", "other"]) if (choice[key]) given.set(key, choice[key]);
-    for (const name of choice.without) given.append("without", name);
-    return given.toString();
+  function address(choice) {
+    const parameters = new URLSearchParams();
+    for (const key of ["q", "ratings", "models", "stat", "find", "sort", "open", "one", "other"]) {
+      if (choice[key] !== DEFAULTS[key]) parameters.set(key, choice[key]);
+    }
+    for (const name of choice.without) parameters.append("without", name);
+    return parameters.toString();
   }
 
-  let choice = read();
+  let choice = readAddress();
 
   function change(part, typing = false) {
     choice = { ...choice, ...part };
-    const hash = `#${written(choice) || "q="}`;
+    const hash = `#${address(choice) || "q="}`;
     if (hash !== (location.hash || "#q=")) history[typing ? "replaceState" : "pushState"](null, "", hash);
     draw();
   }
 
-  const asked = () => Numbers.questions.find((one) => one.board === choice.q);
-  const label = (row) => Numbers.columns[row][0];
-  const link = (row) => make("a", { href: Numbers.columns[row][1] }, label(row));
+  const asked = () => Numbers.questions.find((question) => question.board === choice.q);
+  const link = (column) => make("a", { href: columns[column].path, title: columns[column].name }, columns[column].label);
+  const capitalised = (name) =>
+    (name.charAt(0).toUpperCase() + name.slice(1).replaceAll(/[-_]/g, " ")).replace("Roc auc", "ROC-AUC");
 
-  function sentence(question, shown) {
+  /* The answer */
+
+  function drawSentence(question, shown, ranks) {
     const box = document.getElementById("sentence");
-    const answer = Ranking.untouched(choice) ? question.answers[`${Number(choice.ratings)}${choice.models}`] : null;
+    const answer = Ranking.ofRun(choice) ? question.answers[`${Number(choice.ratings)}${choice.models}`] : null;
+    const best = answer ? answer.column : shown[0];
     const [, , size] = Numbers.sizes.find(([key]) => key === choice.models);
-    const limits = [choice.ratings ? "" : "without ratings", size].filter(Boolean).join(", ");
-    const quality = question.title.replace(/^overall/, "overall quality");
-    const best = answer ? answer[0] : shown[0];
-    const beaten = best !== undefined && Numbers.columns[best][7] ? " no metric beats" : "";
-    box.querySelector(".asked").textContent = `For ${quality}, ${limits || "with no restrictions"}:${beaten}`;
-    box.querySelector(".best").replaceChildren(best === undefined ? "no metric has every value" : link(best));
-    const about = box.querySelector(".about") ?? box.querySelector(".best").parentElement.appendChild(make("span", { className: "about" }));
-    about.textContent = answer && answer[1] ? ` (${answer[1]})` : "";
-    box.querySelector(".evidence").textContent = answer ? answer[2] : best === undefined ? ""
-      : "A choice of your own: its intervals are not available, and no lead is tested.";
+    const limits = [choice.ratings ? "" : "without fitting on ratings", size].filter(Boolean).join(", ")
+      || "with no restrictions";
+    const control = best !== undefined && columns[best].control;
+    const positive = best === undefined || ranks[best][3] > 0;
+    const untestedVerdict = positive ? control && "no metric with values on all targets beats" : "no metric with values on all targets agrees with people; the best is";
+    const verdict = answer ? answer.verdict : untestedVerdict;
+    const untested = best === undefined ? "" : "For this selection intervals are not available and no lead is tested.";
+    const name = box.querySelector(".best");
+    const about = box.querySelector(".about") ?? name.parentElement.appendChild(make("span", { className: "about" }));
+    box.querySelector(".asked").textContent = `For ${question.subject}, ${limits}:${verdict ? ` ${verdict}` : ""}`;
+    name.replaceChildren(best === undefined ? "every metric has a missing value" : link(best));
+    about.textContent = answer && answer.about ? ` (${answer.about})` : "";
+    box.querySelector(".evidence").textContent = answer ? answer.evidence : untested;
     box.querySelector(".people").textContent = question.people;
   }
 
-  /* A name that fits the picture, as blocks/dots.py writes it. */
-  function shortened(label) {
-    const name = label.replace(/([[,])(encoder|lm)=/g, "$1");
-    const [metric, ...options] = name.split("[");
-    const left = 24 - metric.length;
-    return options.length && name.length > 26 && left > 4 ? `${metric}[…${options.join("[").slice(-left)}` : name;
-  }
+  /* The picture */
 
+  const BANDS = { length: "length of the reply", random: "random numbers", rater: "one rater against the others",
+    limit: "limit from rater noise" };
+  const ROWS = 12;
   const across = (value) => Math.round(1000 * (Math.min(Math.max(value, -0.1), 1) + 0.1) / 1.1);
 
-  function picture(question, shown, places) {
-    const figure = document.querySelector("figure.dots");
-    if (!figure) return;
-    const first = shown.slice(0, 12);
-    figure.querySelector(".names").replaceChildren(...first.map((row) => make("li", { title: label(row) }, make("a", { href: Numbers.columns[row][1] }, shortened(label(row))))));
-    figure.querySelector(".values").replaceChildren(...first.map((row) => make("li", {}, places[row][3].toFixed(2).replace("-", "−"))));
-    const plot = figure.querySelector("svg");
-    ["length", "random", "rater", "limit"].forEach((kind, place) => {
-      const mark = Ranking.untouched(choice) ? question.marks[place] : null;
-      plot.querySelector(`.${kind}`).setAttribute("d", mark ? `M${across(mark[0] - mark[1])} 0H${across(mark[0] + mark[1])}V120H${across(mark[0] - mark[1])}z` : "");
-    });
-    const [spans, dots] = [".span", ".dot"].map((name) => plot.querySelectorAll(name));
-    for (let place = 0; place < 12; place += 1) {
-      const own = place < first.length ? places[first[place]] : null;
-      spans[place].setAttribute("d", own ? `M${across(own[3] - own[4])} ${10 * place + 5}H${across(own[3] + own[4])}` : "");
-      dots[place].setAttribute("d", own ? `M${across(own[3])} ${10 * place + 5}h0` : "");
-    }
-    plot.setAttribute("aria-label", `The best: ${first.map((row) => `${label(row)} ${places[row][3].toFixed(2)}`).join("; ")}`);
+  function svg(tag, attributes, ...children) {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
   }
+
+  /* Draw the best metrics as dots with intervals, beside controls and raters. Names and values are text beside one SVG
+     that is stretched to the available width; its rows are as high as the lines of text. A dot is a stroke of zero
+     length. */
+  function drawPicture(question, shown, ranks) {
+    const first = shown.slice(0, ROWS);
+    const valueOf = (column) => ranks[column][3].toFixed(2);
+    const marks = Object.keys(BANDS).filter((kind) => Ranking.ofRun(choice) && question.marks[kind]);
+    const described = first.map((column) => `${columns[column].label} ${valueOf(column)}`).join("; ");
+    const text = `Spearman with 95 % intervals: ${described}`;
+    const band = (kind) => {
+      const [value, half] = question.marks[kind];
+      const [low, high] = [across(value - half), across(value + half)];
+      return svg("path", { class: kind, d: `M${low} 0H${high}V${10 * first.length}H${low}z` });
+    };
+    const dot = (column, line) => {
+      const [, , , value, half] = ranks[column];
+      const y = 10 * line + 5;
+      return [svg("path", { class: "span", d: `M${across(value - half)} ${y}H${across(value + half)}` }),
+        svg("path", { class: "dot", d: `M${across(value)} ${y}h0` })];
+    };
+    const name = (column) => make("li", { title: columns[column].name },
+      make("a", { href: columns[column].path }, columns[column].label));
+    document.querySelector("figure.dots").replaceChildren(
+      make("ol", { className: "names" }, ...first.map(name)),
+      svg("svg", { class: "dots-plot", viewBox: `0 0 1000 ${10 * first.length}`, preserveAspectRatio: "none", role: "img",
+        "aria-label": text }, ...marks.map(band), ...first.flatMap(dot)),
+      make("ol", { className: "values", ariaHidden: "true" },
+        ...first.map((column) => make("li", {}, valueOf(column).replace("-", "−")))),
+      make("div", { className: "ticks", ariaHidden: "true" },
+        ...[0, 0.2, 0.4, 0.6, 0.8, 1].map((tick) => make("span", {}, String(tick)))),
+      make("figcaption", {}, make("span", {}, "The best, with 95 % intervals."),
+        ...marks.map((kind) => make("span", { className: `key ${kind}` }, BANDS[kind]))));
+  }
+
+  /* The board */
+
+  const STEPS = [0.05, 0.15, 0.3, 0.45, 0.6];
 
   function shade(value) {
     const step = STEPS.filter((edge) => Math.abs(value) >= edge).length;
     return step ? `${value > 0 ? "p" : "n"}${step}` : "z";
   }
 
-  function fill(cell, own, lead, small) {
-    const text = own === null ? "–" : three(own);
-    const tag = { [lead[1]]: "u", [lead[0]]: "strong" }[text];
-    cell.replaceChildren(own !== null && tag ? make(tag, {}, text) : text, ...(small ? [make("small", {}, small)] : []));
+  /* Return the two highest values above 0 as texts. */
+  function leaders(values) {
+    const distinct = [...new Set(values.filter((value) => value >= 0.0005))];
+    return distinct.sort((first, second) => second - first).slice(0, 2).map(three);
   }
 
-  const leaders = (values) => [...new Set(values.filter((own) => own !== null))].sort((one, other) => other - one).slice(0, 2).map(three);
+  function fill(cell, value, [best, second], small) {
+    const text = three(value);
+    const tag = { [second]: "u", [best]: "strong" }[text];
+    cell.replaceChildren(value !== null && tag ? make(tag, {}, text) : text);
+    if (small) cell.append(make("small", {}, small));
+  }
 
-  /* Rank, score and the means on the qualities of every row. */
-  function numbers(question, places) {
-    const known = Ranking.untouched(choice);
-    const lead = leaders(places.map((own) => own && own[3]));
-    const control = places[Numbers.columns.findIndex((column) => column[2] === "length")];
-    for (const { row, place } of lines) {
-      const own = places[place];
-      row.cells[at.rank].replaceChildren(own ? String(own[0]) : "", ...(own ? [make("small", {}, own[1] === null ? (known ? "" : "not available") : `${own[1]}–${own[2]}`)] : []));
-      fill(row.cells[at.score], own && own[3], lead, own && own[4] ? `± ${own[4].toFixed(2)}` : "");
-      const name = row.cells[at.metric];
+  function fillRank(cell, ranked) {
+    cell.replaceChildren();
+    if (!ranked) return;
+    const [rank, low, high] = ranked;
+    const unknown = Ranking.ofRun(choice) ? "" : "not available";
+    cell.append(String(rank), make("small", {}, low === null ? unknown : `${low}–${high}`));
+  }
+
+  /* Update rank, score and the means on the qualities in every row. */
+  function drawNumbers(question, ranks) {
+    const valueOf = (ranked) => ranked && ranked[3];
+    const best = leaders(ranks.map(valueOf));
+    const control = valueOf(ranks[columns.findIndex((column) => column.metric === "length")] ?? null);
+    for (const { row, column } of lines) {
+      const ranked = ranks[column];
+      fillRank(row.cells[cellOf.rank], ranked);
+      fill(row.cells[cellOf.score], valueOf(ranked), best, ranked && ranked[4] ? `± ${ranked[4].toFixed(2)}` : "");
+      const name = row.cells[cellOf.metric];
       name.querySelector(".sign")?.remove();
-      if (own && control && own[3] <= control[3] && Numbers.columns[place][2] !== "length") {
-        const words = "no better than counting words";
-        name.querySelector("a, small")?.after(make("span", { className: "sign", role: "img", title: words, ariaLabel: words }, "▽"));
+      if (ranked && control !== null && ranked[3] <= control && columns[column].metric !== "length") {
+        const title = "no better than counting words";
+        name.querySelector("a, small")?.after(
+          make("span", { className: "sign", role: "img", title, ariaLabel: title }, "▽"));
       }
     }
-    for (const other of Numbers.questions.filter((one) => at[one.board] !== undefined)) {
-      const means = Ranking.places(other, choice);
-      const best = leaders(means.map((own) => own && own[3]));
-      for (const { row, place } of lines) {
-        const cell = row.cells[at[other.board]];
-        fill(cell, means[place] && means[place][3], best, "");
-        cell.className = means[place] ? `number ${shade(means[place][3])}` : "number";
+    for (const quality of Numbers.questions.filter(({ board }) => cellOf[board] !== undefined)) {
+      const means = Ranking.ranks(quality, choice).map(valueOf);
+      const leading = leaders(means);
+      for (const { row, column } of lines) {
+        const cell = row.cells[cellOf[quality.board]];
+        fill(cell, means[column], leading, "");
+        cell.className = means[column] === null ? "number" : `number ${shade(means[column])}`;
       }
     }
   }
 
-  function drawer(question, shown, place) {
-    const below = shown[shown.indexOf(place) + 1];
-    const values = question.targets.map((target) => [Numbers.targets[target], Ranking.value(choice.stat, place, target)]);
-    const others = Numbers.columns.map((column, row) => [column, row]).filter(([column, row]) => row !== place && column[2] === Numbers.columns[place][2]);
-    const places = Ranking.places(question, choice);
-    const items = make("dl", {}, ...[
-      ["Against the next", below === undefined ? "it is the last" : Compare.sentence(question, place, below)],
-      ["On each dataset", values.map(([[dataset, quality], own]) => `${Numbers.datasets[dataset]}${question.board.includes(":") ? "" : ` ${quality}`} ${three(own)}`).join(" · ")],
-      ["Its other columns", others.map(([column, row]) => `${column[0]} ${three(places[row] && places[row][3])}`).join(" · ")],
-    ].filter(([, text]) => text).map(([term, text]) => make("div", {}, make("dt", {}, term), make("dd", {}, text))));
-    if (Numbers.worst) reply(Numbers.columns[place][2], items);
-    const page = make("a", { href: Numbers.columns[place][1] }, "Its page: where it departs from its paper, what it gets wrong, how much of it is length");
-    return make("tr", { className: "drawer" }, make("td", { colSpan: heads.length }, make("div", {}, items, page)));
-  }
-
-  /* The reply that a metric gets most wrong, from a script that is asked for with the first drawer. */
-  let replies = null;
-
-  function reply(metric, items) {
-    replies ??= new Promise((loaded) => {
-      const script = make("script", { src: "worst.js" });
-      script.addEventListener("load", loaded);
-      document.head.append(script);
-    });
-    replies.then(() => {
-      if (!Object.hasOwn(Worst, metric)) return;
-      const [dataset, people, own, ...turns] = Worst[metric];
-      const high = own > people ? "high" : "low";
-      items.append(make("div", {}, make("dt", {}, `The reply it rates furthest too ${high}`), make("dd", {},
-        ...turns.map((text, turn) => make(turn < turns.length - 1 ? "p" : "blockquote", {}, text)),
-        make("small", {}, `${dataset}; of all its replies people place it at ${people.toFixed(2)}, the metric at ${own.toFixed(2)}: 0 is the lowest, 1 the highest`))));
-    });
-  }
-
+  /* Show and order the rows, open the details of one, and state the question in the caption. */
   function arrange(question, shown) {
-    for (const own of table.querySelectorAll(".drawer")) own.remove();
-    for (const own of [...table.tBodies].slice(1)) own.remove();
-    const order = new Map(shown.map((row, place) => [row, place]));
+    for (const drawer of table.querySelectorAll(".drawer")) drawer.remove();
+    for (const group of [...table.tBodies].slice(1)) group.remove();
+    const order = new Map(shown.map((column, position) => [column, position]));
     const find = choice.find.toLowerCase();
-    lines.sort((one, other) => (order.get(one.place) ?? 1e6) - (order.get(other.place) ?? 1e6));
-    for (const { row, place } of lines) {
-      const matches = !find || Numbers.columns[place].filter((part) => typeof part === "string").join(" ").toLowerCase().includes(find);
-      row.hidden = find ? !matches || !Ranking.allowed(choice, place) : !order.has(place);
-      const open = choice.open === label(place);
-      row.querySelector(".more").setAttribute("aria-expanded", String(open));
+    lines.sort((first, second) => (order.get(first.column) ?? 1e6) - (order.get(second.column) ?? 1e6));
+    for (const { row, column } of lines) {
+      const { label, name, path, metric, badge, family } = columns[column];
+      const matches = [label, name, path, metric, badge, family].join(" ").toLowerCase().includes(find);
+      row.hidden = find ? !matches || !Ranking.isAllowed(choice, column) : !order.has(column);
+      row.querySelector(".more").setAttribute("aria-expanded", String(choice.open === label));
     }
     body.replaceChildren(...lines.map(({ row }) => row));
     const [key, direction] = choice.sort.split(/\.(?=[a-z]+$)/);
-    if (at[key] !== undefined) Tables.sort(table, at[key], direction === "ascending" ? direction : "descending");
-    else for (const head of heads) head.removeAttribute("aria-sort");
-    const opened = lines.find(({ place, row }) => choice.open === label(place) && !row.hidden);
-    if (opened) opened.row.after(drawer(question, shown, opened.place));
-    table.caption.firstElementChild.textContent = `${choice.stat === "corrected" ? "Spearman, corrected for rater noise" : title(choice.stat || Numbers.statistics[0])}, with people: ${question.title}`;
+    for (const heading of headings) heading.removeAttribute("aria-sort");
+    if (cellOf[key] !== undefined) {
+      Tables.sort(table, cellOf[key], direction === "ascending" ? direction : "descending");
+    }
+    const opened = lines.find(({ column, row }) => choice.open === columns[column].label && !row.hidden);
+    if (opened) opened.row.after(details(question, shown, opened.column));
+    const statistic = choice.stat === "corrected" ? "Spearman, corrected for rater noise"
+      : capitalised(choice.stat || Numbers.statistics[0]);
+    table.caption.firstElementChild.textContent = `${statistic}, with human ratings: ${question.title}`;
   }
 
-  const title = (name) => name.charAt(0).toUpperCase() + name.slice(1).replaceAll(/[-_]/g, " ");
+  /* Details of a row */
 
-  function compared(question) {
-    const [one, other] = [choice.one, choice.other].map((name) => Numbers.columns.findIndex((column) => column[0] === name));
-    return one < 0 || other < 0 || one === other ? [] : Compare.view(question, one, other);
+  function details(question, shown, column) {
+    const next = shown[shown.indexOf(column) + 1];
+    const ranks = Ranking.ranks(question, choice);
+    const oneQuality = question.board.includes(":");
+    const values = question.targets.map((target) => {
+      const { dataset, quality } = Numbers.targets[target];
+      const name = `${Numbers.datasets[dataset]}${oneQuality ? "" : ` ${quality}`}`;
+      return `${name} ${three(Ranking.value(choice.stat, column, target))}`;
+    });
+    const others = columns.map(({ label, metric }, other) => [label, metric, other])
+      .filter(([, metric, other]) => other !== column && metric === columns[column].metric)
+      .map(([label, , other]) => `${label} ${three(ranks[other] && ranks[other][3])}`);
+    const terms = [
+      ["Against the next", next === undefined ? "this is the last" : Compare.sentence(question, column, next)],
+      ["On each dataset", values.join(" · ")], ["Its other columns", others.join(" · ")],
+      ["To run it", `harness run --metric "${columns[column].metric}"`]];
+    const list = make("dl", {}, ...terms.filter(([, text]) => text)
+      .map(([term, text]) => make("div", {}, make("dt", {}, term), make("dd", {}, text))));
+    if (Numbers.worst) addWorstReply(columns[column].metric, list);
+    const page = make("a", { href: columns[column].path },
+      "Page of this metric: differences from its paper, largest errors, influence of length");
+    return make("tr", { className: "drawer" }, make("td", { colSpan: headings.length }, make("div", {}, list, page)));
   }
 
-  /* At first the page is as it came, unless the address says otherwise. */
-  let came = true;
+  /* Add the reply with the largest error of a metric; worst.js is loaded when the first row is opened. */
+  let worstLoaded = null;
+
+  function addWorstReply(metric, list) {
+    worstLoaded ??= new Promise((loaded) => {
+      const script = make("script", { src: Numbers.worst });
+      script.addEventListener("load", loaded);
+      document.head.append(script);
+    });
+    worstLoaded.then(() => {
+      if (!Object.hasOwn(Worst, metric)) return;
+      const { dataset, people, position, turns } = Worst[metric];
+      const reply = turns.map((text, turn) => make(turn < turns.length - 1 ? "p" : "blockquote", {}, text));
+      list.append(make("div", {},
+        make("dt", {}, `The reply scored furthest too ${position > people ? "high" : "low"}`),
+        make("dd", {}, ...reply, make("small", {}, `${dataset}; position among all its replies, from 0 (lowest) to 1 `
+          + `(highest): people ${people.toFixed(2)}, metric ${position.toFixed(2)}`))));
+    });
+  }
+
+  /* The page is as served until the address or a control selects something. */
+  let asServed = true;
 
   function draw() {
     const question = asked();
     const shown = Ranking.best(question, choice);
-    const places = Ranking.places(question, choice);
-    came = came && !written(choice);
-    if (came) {
-      arrange(question, shown);
-      controls.sync();
-      return;
+    const ranks = Ranking.ranks(question, choice);
+    asServed = asServed && !address(choice);
+    drawPicture(question, shown, ranks);
+    if (!asServed) {
+      drawSentence(question, shown, ranks);
+      drawNumbers(question, ranks);
     }
-    for (const [name, value] of [["q", choice.q], ["ratings", choice.ratings ? "1" : ""], ["models", choice.models]]) form.elements.namedItem(name).value = value;
-    sentence(question, shown);
-    picture(question, shown, places);
-    numbers(question, places);
     arrange(question, shown);
     controls.sync();
-    pair.replaceChildren(...compared(question));
+    const [first, second] = [choice.one, choice.other].map((name) => columns.findIndex(({ label }) => label === name));
+    const both = first >= 0 && second >= 0 && first !== second;
+    compared.replaceChildren(...(both ? Compare.view(question, first, second) : []));
   }
 
-  function select(text, options, key) {
-    const made = make("select", { name: key, autocomplete: "off" }, ...options.map(([value, words]) => make("option", { value }, words)));
-    made.addEventListener("change", () => change({ [key]: made.value }));
-    return [make("label", { className: "field" }, make("span", {}, text), made), () => { made.value = choice[key]; }];
+  /* Controls */
+
+  /* Return a labelled list of options for a part of the choice, and a function that shows the present choice. */
+  function select(text, key, options, className = "field") {
+    const list = make("select", { name: key, autocomplete: "off" },
+      ...options.map(([value, words]) => make("option", { value }, words)));
+    list.addEventListener("change", () => change({ [key]: list.value }));
+    return [make("label", { className }, make("span", {}, text), " ", list), () => { list.value = choice[key]; }];
   }
 
-  /* What stands above the board: the statistic, the datasets, a search, two to compare, the link, the way back. */
-  function panel() {
-    const names = [["", "–"], ...Numbers.columns.map((column) => [column[0], column[0]])];
-    const selects = [
-      select("Score", [["", title(Numbers.statistics[0])], ["corrected", "corrected for rater noise"], ...Numbers.statistics.slice(1).map((name) => [name, title(name)])], "stat"),
-      select("Compare", names, "one"), select("with", names, "other")];
+  function button(text, pressed) {
+    const element = make("button", { type: "button" }, text);
+    element.addEventListener("click", () => pressed(element));
+    return element;
+  }
+
+  function datasetBox(name) {
+    const box = make("input", { type: "checkbox", autocomplete: "off" });
+    box.addEventListener("change", () => {
+      const without = new Set(choice.without);
+      if (box.checked) without.delete(name);
+      else without.add(name);
+      change({ without });
+    });
+    return [make("label", { className: "choice" }, box, make("span", {}, name)),
+      () => { box.checked = !choice.without.has(name); }];
+  }
+
+  function copyLink(element) {
+    const link = `${location.href.split("#")[0]}#${address(choice) || "q="}&y=${Math.round(scrollY)}`;
+    history.replaceState(null, "", link);
+    navigator.clipboard?.writeText(link).catch(() => {});
+    element.textContent = "In the address";
+  }
+
+  /* Fill the form with the choices of the question, and make the controls above the board. */
+  function makeControls() {
+    const labels = [["", "–"], ...columns.map(({ label }) => [label, label])];
+    const statistics = Numbers.statistics.map((name, position) => [position ? name : "", capitalised(name)]);
+    const questions = [
+      select("Quality", "q", Numbers.questions.map(({ board, title }) => [board, title]), ""),
+      select("Fitted on ratings", "ratings", [["", "no"], ["1", "allowed"]], ""),
+      select("Models", "models", Numbers.sizes, "")];
+    const score = select("Score", "stat",
+      [statistics[0], ["corrected", "corrected for rater noise"], ...statistics.slice(1)]);
+    const pair = [select("Compare", "one", labels), select("with", "other", labels)];
+    const boxes = Numbers.datasets.map(datasetBox);
     const find = make("input", { type: "search", placeholder: "metric, family", autocomplete: "off" });
     find.addEventListener("input", () => change({ find: find.value }, true));
-    const boxes = Numbers.datasets.map((name) => {
-      const box = make("input", { type: "checkbox", autocomplete: "off" });
-      box.addEventListener("change", () => {
-        const without = new Set(choice.without);
-        if (box.checked) without.delete(name);
-        else without.add(name);
-        change({ without });
-      });
-      return [make("label", { className: "choice" }, box, make("span", {}, name)), () => { box.checked = !choice.without.has(name); }];
-    });
-    const button = (text, pressed) => {
-      const made = make("button", { type: "button" }, text);
-      made.addEventListener("click", () => pressed(made));
-      return made;
-    };
-    const reset = button("Reset", () => change({ q: initial, ratings: false, models: "", stat: "", without: new Set(), find: "", sort: "", open: "", one: "", other: "" }));
-    const copy = button("Copy link", (made) => {
-      const address = `${location.href.split("#")[0]}#${[written(choice) || "q=", `y=${Math.round(scrollY)}`].join("&")}`;
-      history.replaceState(null, "", address);
-      navigator.clipboard?.writeText(address).catch(() => {});
-      made.textContent = "In the address";
-    });
-    const datasets = make("details", { className: "menu" }, make("summary", {}, "Datasets"), make("fieldset", {}, make("legend", { className: "unseen" }, "Datasets"), ...boxes.map(([box]) => box)));
-    const made = make("div", { className: "panel", role: "group", ariaLabel: "Board" }, selects[0][0], make("label", { className: "field" }, make("span", {}, "Find"), find), datasets,
-      selects[1][0], selects[2][0], copy, reset);
-    return { made, sync: () => { for (const [, own] of [...selects, ...boxes]) own(); if (find !== document.activeElement) find.value = choice.find; } };
+    form.replaceChildren(...questions.map(([label]) => label));
+    const panel = make("div", { className: "panel", role: "group", ariaLabel: "Board" }, score[0],
+      make("label", { className: "field" }, make("span", {}, "Find"), find),
+      make("details", { className: "menu" }, make("summary", {}, "Datasets"), make("fieldset", {},
+        make("legend", { className: "unseen" }, "Datasets"), ...boxes.map(([label]) => label))),
+      ...pair.map(([label]) => label), button("Copy link", copyLink), button("Reset", () => change(DEFAULTS)));
+    function sync() {
+      for (const [, show] of [...questions, score, ...pair, ...boxes]) show();
+      if (find !== document.activeElement) find.value = choice.find;
+    }
+    return { panel, sync };
   }
 
-  for (const { row, place } of lines) {
-    const more = make("button", { type: "button", className: "more", ariaLabel: `More about ${label(place)}` });
-    more.addEventListener("click", () => change({ open: choice.open === label(place) ? "" : label(place) }));
-    row.cells[at.metric].prepend(more);
-  }
-  for (const name of ["q", "ratings", "models"]) {
-    form.elements.namedItem(name).addEventListener("change", (event) => {
-      const { value } = event.target;
-      change({ [name]: name === "ratings" ? value === "1" : value });
-    });
+  for (const { row, column } of lines) {
+    const { label } = columns[column];
+    const more = make("button", { type: "button", className: "more", ariaLabel: `More about ${label}` });
+    more.addEventListener("click", () => change({ open: choice.open === label ? "" : label }));
+    row.cells[cellOf.metric].prepend(more);
   }
   form.addEventListener("submit", (event) => event.preventDefault());
-  Tables.equip(table, (column, direction) => change({ sort: `${heads[column].dataset.key}.${direction}` }));
-  const controls = panel();
-  const pair = make("div", { className: "compared" });
-  table.closest(".scroll").before(controls.made, pair);
-  addEventListener("popstate", () => { choice = read(); draw(); });
-  addEventListener("hashchange", () => { choice = read(); draw(); });
+  Tables.equip(table, (column, direction) => change({ sort: `${headings[column].dataset.key}.${direction}` }));
+  const controls = makeControls();
+  const compared = make("div", { className: "compared" });
+  table.closest(".scroll").before(controls.panel, compared);
+  for (const event of ["popstate", "hashchange"]) addEventListener(event, () => { choice = readAddress(); draw(); });
   draw();
   if (choice.y) scrollTo(0, choice.y);
 });

@@ -1,73 +1,76 @@
-/* The places of columns on a question, as the run has them or, for a choice of one's own, worked out here. No page.
+/* The ranks of columns on a question: those of the run or, for another statistic or fewer datasets, computed here.
 
-   Numbers are in numbers.js, whose parts leaderboard/model/numbers.py names. A column that lacks a target of the
-   question has no place. The mean is over the targets of a dataset, then over the datasets (rule dev), or over all
-   targets (rule test). */
+   The numbers are in numbers.js, described in leaderboard/model/numbers.py. A column that lacks a target of the
+   question has no rank. The mean is over the targets of a dataset, then over the datasets (rule dev), or over all
+   targets (rule test). Columns and targets are named by their positions in Numbers. */
 "use strict";
 
 const Ranking = (() => {
-  const MILLION = 1e6;
-  const SAME = 1e-9; // sums in another order are not another value
+  const TOLERANCE = 1e-9; // for sums in another order
 
-  /* Whether a choice leaves the numbers as the run has them: only then there are intervals and a tested lead. */
-  function untouched(choice) {
+  /* Return true if the numbers are those of the run: only then are there intervals and a tested lead. */
+  function ofRun(choice) {
     return !choice.stat && choice.without.size === 0;
   }
 
-  function competes(row, target) {
-    return !Numbers.fitted.some(([one, dataset]) => one === row && dataset === Numbers.targets[target][0]);
+  function isFitted(column, target) {
+    return Numbers.fitted.some(([fitted, dataset]) => fitted === column && dataset === Numbers.targets[target].dataset);
   }
 
-  /* The correlation of a row on a target by a statistic; "corrected" is the first, divided by the raters' limit. */
-  function value(stat, row, target) {
+  /* Return the correlation of a column on a target; "corrected" is the first statistic divided by the limit. */
+  function value(stat, column, target) {
     const name = stat === "corrected" || !stat ? Numbers.statistics[0] : stat;
-    const shown = Numbers.values[name][row][target];
-    if (shown === null) return null;
-    const limit = Numbers.targets[target][3];
-    if (stat === "corrected") return limit ? shown / MILLION / limit : null;
-    return shown / MILLION;
+    const correlation = Numbers.values[name][column][target];
+    const { limit } = Numbers.targets[target];
+    if (correlation === null || stat !== "corrected") return correlation;
+    return limit ? correlation / limit : null;
   }
 
   function average(values) {
-    return values.length && values.every((one) => one !== null) ? values.reduce((sum, one) => sum + one, 0) / values.length : null;
+    if (!values.length || values.includes(null)) return null;
+    return values.reduce((sum, number) => sum + number, 0) / values.length;
   }
 
-  function mean(question, choice, row) {
-    const targets = question.targets.filter((target) => !choice.without.has(Numbers.datasets[Numbers.targets[target][0]])
-      && (choice.stat !== "corrected" || Numbers.targets[target][3]));
-    const own = targets.map((target) => [Numbers.targets[target][0], competes(row, target) ? value(choice.stat, row, target) : null]);
-    if (question.rule === "test") return average(own.map(([, one]) => one));
-    const datasets = [...new Set(own.map(([dataset]) => dataset))];
-    return average(datasets.map((dataset) => average(own.filter(([one]) => one === dataset).map(([, one]) => one))));
+  function mean(question, choice, column) {
+    const datasetOf = (target) => Numbers.targets[target].dataset;
+    const targets = question.targets.filter((target) => !choice.without.has(Numbers.datasets[datasetOf(target)])
+      && (choice.stat !== "corrected" || Numbers.targets[target].limit));
+    const over = (some) => average(some.map((target) => (
+      isFitted(column, target) ? null : value(choice.stat, column, target))));
+    if (question.rule === "test") return over(targets);
+    const datasets = [...new Set(targets.map(datasetOf))];
+    return average(datasets.map((dataset) => over(targets.filter((target) => datasetOf(target) === dataset))));
   }
 
-  /* The place of every row: rank, low, high, value, half its interval; null where it has none. */
-  function places(question, choice) {
-    if (untouched(choice)) return question.places;
-    const means = Numbers.columns.map((_, row) => mean(question, choice, row));
-    return means.map((own) => (own === null ? null
-      : [1 + means.filter((other) => other !== null && other > own + SAME).length, null, null, own, 0]));
+  /* Return for every column [rank, low, high, value, half its interval], or null. */
+  function ranks(question, choice) {
+    if (ofRun(choice)) return question.ranks;
+    const means = Numbers.columns.map((_, column) => mean(question, choice, column));
+    const rank = (own) => 1 + means.filter((other) => other !== null && other > own + TOLERANCE).length;
+    return means.map((own) => (own === null ? null : [rank(own), null, null, own, 0]));
   }
 
-  function allowed(choice, row) {
-    const [, , , , , fitted, parameters] = Numbers.columns[row];
-    return (choice.ratings || !fitted) && (!choice.models || (parameters !== null && parameters <= Number(choice.models) * MILLION));
+  function isAllowed(choice, column) {
+    const { fitted, parameters } = Numbers.columns[column];
+    const small = !choice.models || (parameters !== null && parameters <= Number(choice.models) * 1e6);
+    return small && (choice.ratings || !fitted);
   }
 
-  /* The rows that a choice allows, best first: of each metric the best one, of equal ones the first. */
+  /* Return the allowed columns, best first: the best of each metric and the first of equal ones. */
   function best(question, choice) {
-    const own = places(question, choice);
-    const [metrics, taken] = [new Set(), new Set()];
-    return [...own.keys()].filter((row) => own[row] !== null && allowed(choice, row))
-      .sort((one, other) => own[one][0] - own[other][0] || one - other)
-      .filter((row) => {
-        const [, , metric, , , , , , equals] = Numbers.columns[row];
+    const ranked = ranks(question, choice);
+    const metrics = new Set();
+    const taken = new Set();
+    return [...ranked.keys()].filter((column) => ranked[column] !== null && isAllowed(choice, column))
+      .sort((first, second) => ranked[first][0] - ranked[second][0] || first - second)
+      .filter((column) => {
+        const { metric, equals } = Numbers.columns[column];
         if (metrics.has(metric) || equals.some((other) => taken.has(other))) return false;
         metrics.add(metric);
-        taken.add(row);
+        taken.add(column);
         return true;
       });
   }
 
-  return { untouched, places, best, value, allowed };
+  return { ofRun, ranks, best, value, isAllowed };
 })();

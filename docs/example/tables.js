@@ -1,12 +1,23 @@
-/* Every table: sorting by a click on a heading, and what is shown as CSV.
-
-   A board is sorted by board.js, which keeps the order in the address; any other table is sorted at once. */
+/* Sorting by a click on a heading, CSV downloads, and a filter for long tables. board.js keeps the order of a board in the
+   address. */
 "use strict";
 
+/* Create an element with attributes and children. */
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name in element && name !== "list") element[name] = value;
+    else element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
 const Tables = (() => {
+  const LONG = 12; // rows that fit on a screen
   const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-  /* What a cell shows first, without the small lines below it, footnotes and signs. */
+  /* Return the main text of a cell, without small lines, footnotes, signs and buttons. */
   function main(cell) {
     const copy = cell.cloneNode(true);
     for (const extra of copy.querySelectorAll("small, sup, .sign, button")) extra.remove();
@@ -14,97 +25,96 @@ const Tables = (() => {
   }
 
   function number(text) {
-    const found = /^[<\s]*([-−]?\d[\d.]*)/.exec(text);
-    return found ? Number(found[1].replace("−", "-")) : null;
+    const match = /^[<\s]*([-−]?\d[\d.]*)/.exec(text);
+    return match ? Number(match[1].replace("−", "-")) : null;
   }
 
   function headings(table) {
     return [...table.tHead.rows[0].cells];
   }
 
-  function numeric(heading) {
-    return heading.classList.contains("number") || heading.classList.contains("rank");
-  }
-
-  /* Sort the rows of each group; what has no value stays last either way. */
+  /* Sort the rows of each group; missing values stay last. */
   function sort(table, column, direction) {
     const heading = headings(table)[column];
+    const numeric = heading.matches(".number, .rank");
     const sign = direction === "descending" ? -1 : 1;
-    const value = numeric(heading) ? (row) => number(main(row.cells[column])) : (row) => main(row.cells[column]);
-    const order = (one, other) => (one === null) - (other === null)
-      || sign * (numeric(heading) ? one - other : collator.compare(one, other));
+    const value = (row) => (numeric ? number(main(row.cells[column])) : main(row.cells[column]));
+    const order = (first, second) => (first === null) - (second === null)
+      || sign * (numeric ? first - second : collator.compare(first, second));
     for (const body of table.tBodies) {
       const rows = [...body.rows].filter((row) => !row.matches(".group, .drawer")).map((row) => [value(row), row]);
-      rows.sort(([one], [other]) => order(one, other));
+      rows.sort(([first], [second]) => order(first, second));
       body.append(...rows.map(([, row]) => row));
     }
-    mark(table, column, direction);
+    for (const other of headings(table)) other.removeAttribute("aria-sort");
+    heading.setAttribute("aria-sort", direction);
   }
 
-  function mark(table, column, direction) {
-    headings(table).forEach((heading, place) => {
-      if (place === column) heading.setAttribute("aria-sort", direction);
-      else heading.removeAttribute("aria-sort");
-    });
-  }
-
-  /* The direction of the next click: numbers from the highest, names and ranks from the first. */
-  function next(heading) {
-    const before = heading.getAttribute("aria-sort");
-    if (before) return before === "ascending" ? "descending" : "ascending";
+  /* Return the direction of the next click: numbers begin with the highest, names and ranks with the first. */
+  function nextDirection(heading) {
+    const current = heading.getAttribute("aria-sort");
+    if (current) return current === "ascending" ? "descending" : "ascending";
     return heading.classList.contains("number") ? "descending" : "ascending";
   }
 
-  function sortable(table, sorted) {
-    headings(table).forEach((heading, column) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "sort";
-      button.setAttribute("aria-label", `Sort by ${main(heading)}`);
-      button.title = button.getAttribute("aria-label");
-      button.addEventListener("click", () => sorted(column, next(heading)));
-      heading.append(button);
-    });
-  }
-
+  /* Return the visible rows and columns as CSV; small lines get a column of their own. */
   function csv(table) {
-    const visible = headings(table).map((heading, column) => [heading, column]).filter(([heading]) => !heading.hidden);
+    const columns = headings(table).map((heading, column) => [heading, column]).filter(([heading]) => !heading.hidden);
     const rows = [...table.querySelectorAll("tbody tr:not(.group, .drawer)")].filter((row) => !row.hidden);
-    const small = (cell) => [...cell.querySelectorAll("small")].map((one) => one.textContent.trim()).join("; ");
-    const below = visible.map(([, column]) => rows.some((row) => small(row.cells[column])));
-    const line = (cells) => cells.map((text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(",");
-    const head = visible.flatMap(([heading], at) => [main(heading), ...(below[at] ? [`${main(heading)} (below)`] : [])]);
-    const lines = rows.map((row) => visible.flatMap(([, column], at) =>
-      [main(row.cells[column]).replace("−", "-"), ...(below[at] ? [small(row.cells[column])] : [])]));
-    return [head, ...lines].map(line).join("\n") + "\n";
+    const small = (cell) => [...cell.querySelectorAll("small")].map((line) => line.textContent.trim()).join("; ");
+    const hasSmall = columns.map(([, column]) => rows.some((row) => small(row.cells[column])));
+    const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    const head = columns.flatMap(([heading], index) =>
+      [main(heading), ...(hasSmall[index] ? [`${main(heading)} (below)`] : [])]);
+    const lines = rows.map((row) => columns.flatMap(([, column], index) =>
+      [main(row.cells[column]).replace("−", "-"), ...(hasSmall[index] ? [small(row.cells[column])] : [])]));
+    return [head, ...lines].map((cells) => cells.map(quoted).join(",")).join("\n") + "\n";
   }
 
   function download(table) {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([csv(table)], { type: "text/csv" }));
-    link.download = `${table.caption?.firstElementChild?.id ?? "table"}.csv`;
-    link.click();
-    URL.revokeObjectURL(link.href);
+    const href = URL.createObjectURL(new Blob([csv(table)], { type: "text/csv" }));
+    make("a", { href, download: `${table.caption?.firstElementChild?.id ?? "table"}.csv` }).click();
+    URL.revokeObjectURL(href);
   }
 
-  function downloadable(table) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "csv";
-    button.textContent = "CSV";
-    button.title = "Download what this table shows";
+  /* Make a table sortable and downloadable; `onSort` replaces the sorting. */
+  function equip(table, onSort = (column, direction) => sort(table, column, direction)) {
+    if (!table.tHead || table.dataset.equipped) return;
+    table.dataset.equipped = "yes";
+    headings(table).forEach((heading, column) => {
+      const title = `Sort by ${main(heading)}`;
+      const button = make("button", { type: "button", className: "sort", ariaLabel: title, title });
+      button.addEventListener("click", () => onSort(column, nextDirection(heading)));
+      heading.append(button);
+    });
+    const title = "Download what this table shows";
+    const button = make("button", { type: "button", className: "csv", title }, "CSV");
     button.addEventListener("click", () => download(table));
     table.caption?.firstElementChild.after(button);
   }
 
-  /* Make a table sortable, by a function of one's own where one is given, and downloadable. */
-  function equip(table, sorted = (column, direction) => sort(table, column, direction)) {
-    if (!table.tHead || table.dataset.equipped) return;
-    table.dataset.equipped = "yes";
-    sortable(table, sorted);
-    downloadable(table);
+  /* Put a field above a long table that hides the rows without the typed text. */
+  function addFilter(table) {
+    const rows = [...table.querySelectorAll("tbody tr:not(.group)")];
+    const fits = rows.length <= LONG && table.offsetHeight <= innerHeight;
+    if (fits || table.matches(".ranked")) return;
+    const input = make("input", { type: "search", autocomplete: "off" });
+    const count = make("span", { className: "count", role: "status" });
+    input.addEventListener("input", () => {
+      const text = input.value.toLowerCase();
+      for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(text);
+      for (const body of table.tBodies) body.hidden = ![...body.rows].some((row) => !row.hidden && !row.matches(".group"));
+      count.textContent = text ? `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows` : "";
+    });
+    const label = make("label", { className: "field" }, make("span", {}, "Find in this table"), input);
+    table.closest(".scroll").before(make("div", { className: "find" }, label, count));
   }
 
-  document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("main table").forEach((table) => equip(table)));
-  return { sort, equip, csv, main };
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const table of document.querySelectorAll("main table")) {
+      equip(table);
+      addFilter(table);
+    }
+  });
+  return { sort, equip };
 })();

@@ -1,13 +1,13 @@
-/* Light or dark: as the system has it, until the button says otherwise. Runs before the page is drawn.
+/* Light or dark as the system, until the button changes it. Runs before the page is drawn.
 
-   Kept in localStorage under "theme"; where storage is refused, the choice lasts as long as the page. */
+   The choice is stored in localStorage under "theme"; without storage it lasts as long as the page. */
 "use strict";
 
 (() => {
   const root = document.documentElement;
 
-  /* The theme that is kept, after keeping a new one; a browser may refuse, above all to a page opened as a file. */
-  function kept(theme) {
+  /* Return the stored theme, after storing a new one; browsers may refuse storage to a page opened as a file. */
+  function storedTheme(theme) {
     try {
       if (theme) localStorage.setItem("theme", theme);
       return localStorage.getItem("theme");
@@ -16,25 +16,25 @@
     }
   }
 
-  function dark() {
-    return root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  function isDark() {
+    if (root.dataset.theme) return root.dataset.theme === "dark";
+    return matchMedia("(prefers-color-scheme: dark)").matches;
   }
 
-  function button() {
-    const made = document.createElement("button");
-    made.type = "button";
-    made.className = "theme";
-    const label = () => { made.textContent = dark() ? "Light" : "Dark"; made.title = "Switch between light and dark"; };
-    made.addEventListener("click", () => {
-      root.dataset.theme = dark() ? "light" : "dark";
-      kept(root.dataset.theme);
+  function themeButton() {
+    const button = document.createElement("button");
+    const label = () => { button.textContent = isDark() ? "Light" : "Dark"; };
+    Object.assign(button, { type: "button", className: "theme", title: "Switch between light and dark" });
+    button.addEventListener("click", () => {
+      root.dataset.theme = isDark() ? "light" : "dark";
+      storedTheme(root.dataset.theme);
       label();
     });
     label();
-    return made;
+    return button;
   }
 
-  root.classList.add("scripted"); // what serves only with scripts is hidden without them
-  if (["light", "dark"].includes(kept())) root.dataset.theme = kept();
-  document.addEventListener("DOMContentLoaded", () => document.querySelector("nav")?.append(button()));
+  root.classList.add("scripted"); // controls are hidden without scripts
+  if (["light", "dark"].includes(storedTheme())) root.dataset.theme = storedTheme();
+  document.addEventListener("DOMContentLoaded", () => document.querySelector("nav")?.append(themeButton()));
 })();
