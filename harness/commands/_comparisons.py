@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from harness.commands._output import DATA, table
 from harness.results.files import filled
 from harness.results.item_scores import labels
 from harness.results.pooled import STATISTIC, Lead, Pool
-from harness.results.rows import ColumnKey, Comparisons, Correlation, DatasetEntry, Results
+from harness.results.rows import BoardId, ColumnKey, Comparisons, Correlation, DatasetEntry, Results
 from harness.results.rows import Target as Target
 from harness.results.rows import fitted as fitted_on
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number, p_value
+from leaderboard.model.sentences import above_zero, reach
 from leaderboard.render.text import shortened, wrapped
 
 ALPHA = 0.05
@@ -99,7 +100,6 @@ def pooled(chosen: Selection) -> Iterator[tuple[str, str]]:
         parts |= {(target,): name for targets, name in list(parts.items()) if name for target in targets}
         for targets, dimension in parts.items():
             rule = "dev" if dimension or split != "test" else "test"
-            dimension = dimension or "all"
             for lead in _leads(pool, targets, rule, chosen.columns):
                 better, worse, difference = labelled[lead.better], labelled[lead.worse], lead.difference
                 reached = pool.reached(targets, lead.better, rule)
@@ -107,16 +107,29 @@ def pooled(chosen: Selection) -> Iterator[tuple[str, str]]:
                       if targets[1:] else ", ".join(targets[0]))
                 share = f"; it reaches {reached:.0%} of the limit from rater noise" if math.isfinite(reached) else ""
                 mean = pool.means(targets, rule)[lead.better]
+                agrees = above_zero(mean, _low(chosen.results, BoardId(split, dimension=dimension), origin, rule,
+                                               targets, lead.better))
                 result = (f"{better} and {worse} order the items alike{share}" if difference.none else
-                          f"{better} leads {worse} {lead.verdict}{share}" if mean > 0 else
+                          f"{better} leads {worse} {lead.verdict}{share}" if agrees else
                           f"none agrees with people; {better} is above {worse}, at {number(mean)}")
-                yield (f"{split}, {origin}, {dimension} ({on}): {result}",
+                yield (f"{split}, {origin}, {dimension or 'all'} ({on}): {result}",
                        json.dumps(filled({
-                           "split": split, "origin": origin, "dimension": dimension, "targets": targets,
+                           "split": split, "origin": origin, "dimension": dimension or "all", "targets": targets,
                            "statistic": STATISTIC, "test": "perm-both", "better": better, "worse": worse,
                            "delta": difference.value, "low": difference.low, "high": difference.high,
                            "p": difference.p, "reached": reached, "established": difference.established,
                        }), ensure_ascii=False))
+
+
+def _low(results: Results, board: BoardId, origin: str, rule: str, targets: Sequence[Target], column: ColumnKey,
+         ) -> float:
+    """Return the lower end of the interval of a column on a board or a target; NaN on other selections."""
+    on_board = (row.value - reach(row) for row in results.ranking if row.targets == len(targets) and (
+        row.board, row.origin, row.rule, row.statistic, row.metric, row.column) == (
+        str(board), origin, rule, STATISTIC, *column))
+    on_target = (row.low for row in results.correlations if not targets[1:] and (
+        row.dataset, row.quality, row.statistic, row.metric, row.column) == (*targets[0], STATISTIC, *column))
+    return next(chain(on_board, on_target), math.nan)
 
 
 def _leads(pool: Pool, targets: Sequence[Target], rule: str, columns: Sequence[str]) -> list[Lead]:

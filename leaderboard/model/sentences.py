@@ -40,9 +40,13 @@ def verdict(index: Index, question: Question, best: Column) -> str:
 
 
 def agrees(question: Question, column: Column) -> bool:
-    """Return True if the score of a column is clearly above 0."""
     row = question.ranked[column]
-    return row.value > reach(row)
+    return above_zero(row.value, row.value - reach(row))
+
+
+def above_zero(value: float, low: float) -> bool:
+    """Return True if the 95 % interval of a score, or the score itself where `low` is NaN, is above 0."""
+    return (value if math.isnan(low) else low) > 0
 
 
 def no_metric(question: Question) -> str:
