@@ -26,7 +26,7 @@ from harness.statistics.pooled import (
 from harness.statistics.rank_intervals import TargetScores
 
 STATISTIC, RELIABILITY = "spearman", "split-half"
-AT_ODDS = "the interval is of this pair alone, p is adjusted over all"
+AT_ODDS = "p is adjusted over all pairs, the interval is not"
 """Said where an interval and p disagree."""
 
 
