@@ -95,13 +95,11 @@ class Scoring:
     def _attempt(self, scorer: Scorer, chosen: Chosen, tables: Mapping[str, list[Any]]) -> Scores | None:
         """Return the scores of a metric with a row of its time, or None with a row of the reason."""
         progress, name, scores = self.work.progress, scorer.dataset.card.name, scorer.attempt(chosen.metric)
-        if isinstance(scores, ScoringFailed):
+        if isinstance(scores, ScoringFailed | NoAnswer):
             tables["failures"].append(Failure(name, chosen.label, redacted(str(scores))))
-            progress.say(f"{name}: {chosen.label} crashed: {scores}", scores.stack)
-            return None
-        if isinstance(scores, NoAnswer):
-            tables["failures"].append(Failure(name, chosen.label, redacted(str(scores))))
-            progress.say(f"{name}: {chosen.label} failed: {scores}")
+            state, stack = ("crashed", scores.stack) if isinstance(scores, ScoringFailed) else ("failed", "")
+            where = f"; the reason is in {progress.log}" if progress.log else ""
+            progress.say(f"{name}: {chosen.label} {state}{where}", "\n".join(filter(None, (str(scores), stack))))
             return None
         if isinstance(scores, Exception):
             progress.lacking += isinstance(scores, MissingResource) and unchanged.is_signed(chosen, self.work)

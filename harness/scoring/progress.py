@@ -155,10 +155,10 @@ class RunProgress:
             self.stages[name] += seconds
             self._log({"event": "stage", "stage": name, "dataset": dataset, "seconds": round(seconds, 6)})
 
-    def say(self, text: str, stack: str = "") -> None:
-        """Log a message for the user, with its traceback in the log file only."""
+    def say(self, text: str, reason: str = "") -> None:
+        """Log a message for the user, with its reason in the log file only."""
         self.terminal.line(text)
-        self._log({"event": "note", "text": redacted("\n".join(filter(None, (text, stack))))})
+        self._log({"event": "note", "text": redacted("\n".join(filter(None, (text, reason))))})
 
     def line(self) -> str:
         """Return the stage, the speed and the time left."""

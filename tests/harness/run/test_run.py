@@ -155,13 +155,23 @@ def test_an_exception_fails_only_this_metric_on_this_dataset(suite_run: SuiteRun
     assert [(row.dataset, row.metric, row.error) for row in results.failures] == [
         ("fed-turn", "crashing", "ValueError: odd <b>reply</b> in line 24 of crashing.py")]
     log = (suite_run.out / "log.jsonl").read_text()
-    assert "crashing crashed: ValueError" in log
+    assert "crashing crashed; the reason is in" in log
+    assert "ValueError: odd" in log
     assert "Traceback" in log, "the terminal shows only its last line"
     pairs = {(row.dataset, row.metric) for row in (*results.correlations, *results.skips, *results.failures)}
     assert len(pairs) == len(results.datasets) * len(results.metrics), "every pair is scored, skipped or failed"
     assert {row.metric for row in results.correlations if row.dataset == "fed-turn"} >= {"length", "distinct"}
     assert {row.dataset for row in results.correlations if row.metric == "crashing"} == {
         "persona-usr", "fed-dial", "jsalt"}
+
+
+def test_a_reason_is_printed_once(tmp_path: Path, invoke: Invoke) -> None:
+    out = tmp_path / "out"
+    printed = invoke("run", "--dataset", "esl", "--limit", "20", "--draws", "0", "--metric", "length", "--metric",
+                     metric(tmp_path, "crashing", "raise ValueError('odd reply')"), "--out", out, status=1)
+    assert f"esl: crashing crashed; the reason is in {out / 'log.jsonl'}\n" in printed.err
+    assert "odd reply" not in printed.err
+    assert printed.out.count("odd reply") == 1
 
 
 def test_publish_draws_the_same_site_from_the_report_alone(suite_run: SuiteRun, tmp_path: Path, invoke: Invoke) -> None:
