@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.formats import records
-from harness.api.results import Results, frame
+from harness.api.results import Results, check, frame
 from harness.api.runs import requested_settings
 from harness.commands.report import targets
 from harness.errors import BadConfig
@@ -56,6 +56,7 @@ def power(results: Results, dataset: str, quality: str = "", *, between: Between
     """
     with records.refused_as(BadConfig):
         records.value_of(Between, between, "between")
+    check("results", results, Results)
     if isinstance(pair, str) or len(pair) not in (0, 2):
         raise BadConfig("pair takes two names")
     pool, wanted = Pool.of(results.rows), targets(results.rows, [dataset], [quality] if quality else [],

@@ -19,7 +19,7 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset, Item
 from benchmarks.storage.files import write_atomically
 from harness import own
-from harness.api.results import library
+from harness.api.results import check, library
 from harness.errors import BadConfig
 from harness.run.settings import home_folder
 from metrics.models.checkpoint import Checkpoint
@@ -41,6 +41,7 @@ def to_datasets(name: str, home: Path | str | None = None) -> hub.DatasetDict:
 
     `score(metric, to_datasets(name)["items"])` gives the same scores as a run.
     """
+    check("name", name, str)
     hub = library("datasets")
     dataset = load(name, home_folder(Path(home) if home else None))
     card = dataset.card

@@ -191,7 +191,14 @@ class Results:
 
 def load(folder: Path | str = "results", home: Path | str | None = None) -> Results:
     """Return the results that a run wrote into a folder."""
+    check("folder", folder, str, Path)
     return Results(files.read(folder), home_folder(Path(home) if home else None), Path(folder))
+
+
+def check(name: str, value: object, *kinds: type) -> None:
+    """Raise BadConfig for an argument of another type."""
+    if not isinstance(value, kinds):
+        raise BadConfig(f"{name}: should be a {' or '.join(kind.__name__ for kind in kinds)}, is {value!r:.60}")
 
 
 def _rule(board: str) -> str:

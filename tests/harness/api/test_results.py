@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.errors import BadRecord
 from harness import api
-from harness.api import decisions, estimate, load, power, results, run, runs, score, scores
+from harness.api import decisions, estimate, load, power, results, run, runs, score, scores, to_datasets
 from harness.cli import main
 from harness.errors import BadConfig, BadReport
 from tests.conftest import Invoke
@@ -80,6 +80,8 @@ def test_wrong_arguments_are_refused_by_name(suite_run: SuiteRun, tmp_path: Path
             ("by", lambda: estimate("fed-turn", "length", by="raters", out=tmp_path)),  # type: ignore[arg-type]
             ("between", lambda: power(results, "fed-turn", between="x")),  # type: ignore[arg-type]
             ("pair", lambda: power(results, "persona-usr", pair=("length",))),
+            ("folder", lambda: load(5)), ("results", lambda: power("results", "fed-turn")),  # type: ignore[arg-type]
+            ("name", lambda: to_datasets(5)),  # type: ignore[arg-type]
             ("overall", lambda: power(results, "persona-usr", "Overal"))):
         with pytest.raises((BadConfig, BadRecord), match=name):
             call()
