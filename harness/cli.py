@@ -155,10 +155,9 @@ class _Completion(argparse.Action):
         all_commands.exit()
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status."""
+def _execute(words: Sequence[str]) -> int:
     try:
-        args = _parsed(sys.argv[1:] if argv is None else argv)
+        args = _parsed(words)
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # replace characters that the terminal cannot show
                 stream.reconfigure(errors="replace")
@@ -168,10 +167,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             registry.know(args.home)
         return int(args.execute(args))
+    finally:
+        sys.stdout.flush()  # raises BrokenPipeError here and not at exit
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status."""
+    try:
+        return _execute(sys.argv[1:] if argv is None else argv)
     except (BenchmarkError, MetricError, HarnessError) as error:
         return _refuse(str(error))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 141  # 128 + SIGPIPE, as shells report it
     except OSError as error:
         message = ": ".join(filter(None, (str(error.filename or ""), error.strerror or str(error))))

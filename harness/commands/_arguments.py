@@ -68,6 +68,16 @@ FLAGS = {
 """The help of each flag; behind its name stands the placeholder of its value."""
 
 
+class Once(argparse.Action):
+    """Store the value of a flag that must not be repeated."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, value: Any,
+                 option: str | None = None) -> None:
+        if getattr(namespace, self.dest) != self.default:
+            parser.error(f"{option} takes one value")
+        setattr(namespace, self.dest, value)
+
+
 def whole(text: str, least: int = 0) -> int:
     if (number := int(text)) < least:
         raise ValueError(text)
@@ -124,6 +134,7 @@ def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None
         else:
             parts |= _of_metavar(metavar, text, changes)
         parts |= {"type": counted} if name in COUNTED else {}
+        parts |= {"action": Once} if name == "split" else {}
         parser.add_argument(f"--{name}", **{**parts, **({"metavar": metavar} if metavar else {}), **changes})
 
 

@@ -24,7 +24,8 @@ from tests.suite_run import SuiteRun
 REFUSED = (
     ("run", "--all"), ("run --metric rogue-l", "did you mean 'rouge-l'"),
     ("run --dataset fed-trun", "did you mean 'fed-turn'"), ("run --quality relevanc", "did you mean 'relevance'"),
-    ("run --dataset jsalt --split dev", "split dev"), ("run --all --limit 0", "--limit"),
+    ("run --dataset jsalt --split dev", "split dev"), ("fetch --split dev --split recent", "--split takes one value"),
+    ("run --all --limit 0", "--limit"),
     ("run --dataset esl --examples -1", "--examples should be 0 or more, not '-1'"),
     ("run --all --device tpu", "--device"), ("run --all --device cuda:99", "cuda:99"),
     ("run --all --ratings absent.csv", "absent.csv"), ("show blue", "did you mean 'bleu'"),
@@ -110,6 +111,12 @@ def test_shadowing_folder_or_closed_pipe_is_no_traceback(tmp_path: Path) -> None
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True,  # noqa: S602
                           env={**os.environ, "PYTHONPATH": os.pathsep.join(("", ".", str(tmp_path)))})
     assert (done.stderr, done.stdout.count("\n")) == ("", 1)
+    for words in (("--help",), ("list", "studies")):  # shorter than a buffer
+        started = subprocess.Popen([sys.executable, "-m", "dialogue_harness", *words], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": ""})
+        assert started.stdout
+        started.stdout.close()
+        assert (started.communicate()[1], started.returncode) == ("", 141)
 
 
 def test_doctor_names_the_model_of_a_metric_or_what_is_missing(
