@@ -15,6 +15,7 @@ from benchmarks.corpora.files import CARDS
 from benchmarks.dataset import DatasetCard, Quality
 from harness import cli
 from harness.results import files, rows
+from harness.scoring.score import needs
 from metrics import registry as metrics
 from metrics.metric import MetricCard
 from metrics.models import checkpoint
@@ -149,7 +150,7 @@ def metric_pages() -> Iterator[str]:
 def metric_row(name: str) -> str:
     card = metrics.card(name)
     title = f"[{card.title}]({card.paper})" if card.paper.startswith("http") else card.title
-    takes = [*card.needs, *card.models, *card.resources, *(f"weights {name}" for name in card.checkpoints)]
+    takes = [*needs(metrics.choose(name).metric), *(f"weights {name}" for name in card.checkpoints)]
     levels = "" if card.levels == ("turn",) else f"; {' and '.join(card.levels)} level"
     kind: Any = metrics.metric_class(name)
     hints = typing.get_type_hints(kind)

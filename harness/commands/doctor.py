@@ -84,8 +84,8 @@ def _metrics(home: Path) -> Iterator[str]:
         except (BrokenPlugin, MissingResource) as error:
             yield f"{name:<18} unavailable: {error}"
             continue
-        lacking = [dataset.card.name for dataset in loaded if unmet(chosen.metric, dataset)]
+        lacking = {dataset.card.name: need for dataset in loaded if (need := unmet(chosen.metric, dataset))}
         models_read = ", ".join(metric_entry(chosen, models).models)
         yield f"{name:<18} ready" + (f" with {models_read}" if models_read else "") + (
-            f"; skipped on {', '.join(lacking)}: {', '.join(chosen.metric.card.needs)} missing" if lacking else "")
+            f"; skipped on {', '.join(lacking)}: {', '.join(sorted({*lacking.values()}))} missing" if lacking else "")
     yield from registry.shadowing()

@@ -14,9 +14,10 @@ from benchmarks import registry as datasets
 from benchmarks.errors import BenchmarkError, UnknownDataset, plural
 from benchmarks.storage import store
 from harness.errors import BadConfig
+from harness.scoring import score
 from metrics import registry
-from metrics.errors import BrokenPlugin
-from metrics.models import catalogue, small_lm, weights
+from metrics.errors import BrokenPlugin, MissingResource
+from metrics.models import catalogue, checkpoint, small_lm, weights
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -51,11 +52,11 @@ def _datasets(home: Path) -> Iterator[str]:
 def _metrics(_home: Path) -> Iterator[str]:
     for name in registry.names():
         try:
-            card = registry.card(name)
+            metric = registry.choose(name).metric
         except BrokenPlugin as error:
             yield str(error)
             continue
-        needs = ", ".join((*card.needs, *card.resources, *card.models)) or "nothing"
+        card, needs = metric.card, ", ".join(score.needs(metric)) or "nothing"
         origin = f"  ({registry.origin(name)})" if registry.origin(name) else ""
         yield (f"{name:<18} {card.family:<10} {'/'.join(card.levels):<14} needs {needs:<20} {card.title}{origin}")
     yield from registry.shadowing()
@@ -69,7 +70,11 @@ def _models(home: Path) -> Iterator[str]:
         origin = here.pop(name, "") or ("home" if catalogue.folder(card, home).is_dir() else card.how)
         yield (f"{name:<22} {'lm, chat' if card.chat else card.kind:<8} {card.parameters / 1e6:>8,.0f} M "
                f"{card.size / 1e6:>7,.0f} MB  {card.licence:<18} {origin}")
-    yield f"{small_lm.SHOWN:<22} {'lm':<8} {3:>8} M {'':>10}  {'Apache-2.0':<18} shipped with the package"
+    try:
+        origin = small_lm.weights(checkpoint.find(small_lm.NAME, "", home)).origin
+    except MissingResource as error:
+        origin = str(error)
+    yield f"{small_lm.SHOWN:<22} {'lm':<8} {3:>8} M {'':>10}  {'Apache-2.0':<18} {origin}"
     yield from (f"{name:<22} {origin}" for name, origin in here.items())
     yield "kind: use with --encoder, --lm or --vectors; judges need an lm with a chat template"
 

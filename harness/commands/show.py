@@ -13,6 +13,7 @@ from benchmarks import registry as datasets
 from benchmarks.errors import nearest, plural
 from harness.errors import BadConfig
 from harness.run import entries
+from harness.scoring.score import needs
 from metrics import registry
 from metrics.composition import Composite, learned, weights_shown
 from metrics.errors import MissingResource
@@ -90,8 +91,7 @@ def _metric(name: str, home: Path) -> list[Line]:
     except MissingResource as error:
         signed, lacking = "", str(error)
     return [*_fields(card, "name title family columns levels"),
-            ("needs", ", ".join((*card.needs, *card.resources)) or "nothing"),
-            ("models", ", ".join(card.models) or "none"),
+            ("needs", ", ".join(needs(chosen.metric)) or "nothing"),
             ("networks", f"{entry.parameters:,} parameters" if entry.parameters else ""),
             *(("pretrained", line) for line in entry.pretrained_on), *_fields(card, "scope paper system"),
             *(("differs", line) for line in card.departures), *_fields(card, "trained_on fitted_on notes"),

@@ -102,6 +102,13 @@ def unmet(metric: Metric, dataset: Dataset) -> str:
     return next((need for scored in inputs(metric) for need in scored.card.needs if need not in met), "")
 
 
+def needs(metric: Metric) -> tuple[str, ...]:
+    """Return what a metric and its inputs need: parts of items, resources, and kinds of models."""
+    cards = [part.card for part in (metric, *inputs(metric))]
+    return tuple(dict.fromkeys(name for kind in ("needs", "resources", "models") for card in cards
+                               for name in getattr(card, kind)))
+
+
 def inputs(metric: Metric) -> list[Metric]:
     """Return the inputs of a composition, or the metric itself."""
     return [part.chosen.metric for part in metric.made_of()] if isinstance(metric, Composite) else [metric]

@@ -17,7 +17,7 @@ from harness.commands._arguments import separated
 from harness.commands._output import write_site
 from metrics import registry
 from metrics.metric import MetricCard
-from metrics.models import catalogue
+from metrics.models import catalogue, checkpoint
 from tests.conftest import Invoke
 from tests.suite_run import SuiteRun
 
@@ -136,6 +136,22 @@ def test_doctor_names_the_model_of_a_metric_or_what_is_missing(
     printed = invoke("doctor").out
     assert re.search(r"alike +unavailable: .*torch is not installed", printed)
     assert re.search(r"bleu +ready; skipped on ", printed)
+
+
+def test_lists_name_what_doctor_finds_lacking(
+        invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    choose, average = registry.choose, "rank-average[inputs=bleu+cosine]"
+    monkeypatch.setattr(registry, "choose", lambda name, **more: choose(name.replace("rank-average", average), **more))
+    monkeypatch.setattr(registry, "names", lambda: ("panel", "perplexity", "rank-average"))
+    needs = re.findall(r" needs (.+?) +[A-Z]", invoke("list", "metrics").out)
+    assert needs == ["context, encoder, lm", "lm", "references, encoder"]
+    assert re.search(r"dialogue-lm .* this package\n", invoke("list", "models").out)
+    monkeypatch.setattr(checkpoint, "SHIPPED", tmp_path / "shipped")
+    missing = "weights lm are not on this machine"
+    assert re.search(rf"dialogue-lm .*{missing}", invoke("list", "models").out)
+    printed = invoke("doctor").out
+    assert re.search(rf"perplexity +unavailable: {missing}", printed)
+    assert re.search(r"rank-average.* ready .*; skipped on .*: references missing\n", printed)
 
 
 def test_doctor_reports_a_shadowed_version(tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
