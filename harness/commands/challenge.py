@@ -27,11 +27,11 @@ from harness.errors import BadConfig
 from harness.results.rows import Grid, Results
 from harness.run.correlate import shown_by
 from leaderboard import site
+from leaderboard.render.text import width, wrapped
 
 ROWS, COLUMNS = 40, 7
 """Printed rows and columns of a table."""
 
-WIDTH = 100
 TERMINAL = {"team", "rank", "value", "95 % of the rank", "letters", "cluster"}
 """Columns of the official table that fit in a terminal."""
 
@@ -65,8 +65,8 @@ def run(args: argparse.Namespace) -> int:
         shipped = sorted(_shipped())
         made = ("a copy of the shipped rules" if folder.resolve().name in shipped else
                 f"a new challenge on the bundled sample (rules are shipped only for {', '.join(shipped)})")
-        print(f"{folder}: {made}; the rules are in {folder / 'challenge.toml'}, {plural(len(names), 'file')} in all\n"
-              "next: edit data, ratings and rules; then run",
+        print(wrapped(f"{folder}: {made}; the rules are in {folder / 'challenge.toml'}, {plural(len(names), 'file')} "
+                      "in all") + "next: edit data, ratings and rules; then run",
               *(f"harness challenge {action} {shlex.quote(str(folder))}" for action in ("template", "validate")),
               sep="\n    ")
         for rules in rulebook.phases(folder):
@@ -102,8 +102,8 @@ def _freeze(folder: Path, phase: str, args: argparse.Namespace) -> int:
     now = datetime.datetime.now(datetime.UTC)
     count, closes = receipts.freeze(folder, args.home, phase, now), rulebook.read(folder, phase).closes
     if closes and now.date() <= closes:
-        print(f"note: {phase or folder} was to close on {closes} and no longer accepts submissions. To undo this, "
-              f"delete the last line of {folder / receipts.FILE}")
+        print(wrapped(f"note: {phase or folder} was to close on {closes} and no longer accepts submissions. To undo "
+                      f"this, delete the last line of {folder / receipts.FILE}"), end="")
     print(f"{phase or folder}: {plural(count, 'submission')} frozen; `publish` now makes the final table")
     return 0
 
@@ -191,17 +191,17 @@ def _remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
 
 def _refusals(refused: Iterable[submissions.Refused]) -> None:
     for submission in sorted(refused, key=lambda submission: submission.name):
-        print(f"refused   {submission.name}: {'; '.join(submission.reasons)}")
+        print(f"refused   {submission.name}")
+        _list(submission.reasons)
 
 
 def _notes(lines: Iterable[str]) -> None:
-    for line in lines:
-        print(f"note: {line}")
+    print(*(wrapped(f"note: {line}") for line in lines), sep="", end="")
 
 
 def _list(reasons: Iterable[str]) -> None:
     for reason in reasons:
-        print(textwrap.fill(reason, WIDTH, initial_indent="         - ", subsequent_indent="           ",
+        print(textwrap.fill(reason, width(), initial_indent="         - ", subsequent_indent="           ",
                             break_on_hyphens=False, break_long_words=False))
 
 
@@ -222,7 +222,7 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
             raise BadConfig(f"{rules.name}: changed since the freeze: {', '.join(ranked.rules.changed)}; restore it, "
                             "or rank anyway with --allow-refused; the page will say so")
         report, exhibit = written.write(ranked, out / "ranking" / phase)
-    print(f"{exhibit.title}: {exhibit.lead}")
+    print(wrapped(f"{exhibit.title}: {exhibit.lead}", indent=""), end="")
     for grid in exhibit.grids:
         if rules.printed_only or grid.name == "official":
             _print(grid)

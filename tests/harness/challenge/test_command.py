@@ -19,16 +19,18 @@ from tests.harness.challenge.folders import challenge, submit, three_teams
 def test_the_walk_through_of_the_tutorial_ends_in_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                         invoke: Invoke) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
     tutorial = (ROOT / "docs/tutorial-organiser.md").read_text()
     (block,) = re.findall(r"<!-- walk-through -->\n```sh\n(.*?)```", tutorial, re.DOTALL)
     printed = "".join(invoke(*shlex.split(line)[1:]).out for line in block.splitlines())
     assert "5 accepted, 1 refused (1 when received)" in printed
+    assert not [line for line in printed.splitlines() if len(line) > 80 and str(tmp_path) not in line]
     root = tmp_path / "my-challenge"
     site = root / "site" / "development"
     page = (site / "challenge.html").read_text()
     assert page.index("Official table") < page.index("<svg") < page.index("under every rule")
     assert "team-e/refused-6" in page
-    assert "refused   team-e/refused-6: when received" in printed
+    assert "refused   team-e/refused-6\n         - when received" in printed
     assert ["private/seed" in (root / "ranking" / phase / "announcement.md").read_text()
             for phase in ("development", "test")] == [False, True]
     methods = (site / "methods.html").read_text()
