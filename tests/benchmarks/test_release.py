@@ -76,9 +76,6 @@ def test_a_folder_is_searched_to_its_depth(tmp_path: Path) -> None:
     assert [entry.dataset.card.name for entry in read.datasets] == ["jsalt"]
     assert read.ignored == ("notes.json",)
     assert {"1 rows, the card expects 741", "1 row without votes"} <= set(read.datasets[0].remarks)
-
-
-def test_votes_off_the_scale_are_remarked(tmp_path: Path) -> None:
     path = write(tmp_path, "dailydialog-gupta_eval.json", "x", annotations={"overall": [9]})
     assert "1 vote outside the scale of the card" in release.read(path).datasets[0].remarks
 

@@ -2,31 +2,31 @@
 
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from scipy.stats import spearmanr
 
 from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Utterance
 from benchmarks.errors import BadRecord
 from benchmarks.sources.convert import convert as converted
-from benchmarks.sources.recent import CONTROL
 from benchmarks.storage import store
 from benchmarks.storage.fetch import file_name
 from harness.api.hub import export
 from harness.errors import BadConfig
 from metrics.models.service import Models
 from metrics.registry import choose
-from tests.conftest import ROOT, Invoke
+from tests.conftest import Invoke
 
-DATA = Path(os.environ.get("HARNESS_REAL_DATA") or ROOT.parent / "shared" / "data") / "recent"
 NAMES = registry.names("recent")
 RATERS = {"dices-350": 123, "dices-expert": 1, "dialogue-eval-1": 173, "dialogue-eval-2": 138, "dialogue-eval-ice": 169,
           "mtrag": 7}
+
+
+@pytest.fixture
+def recent(real_data: Path) -> Path:
+    return real_data / "recent"
 
 
 def convert(path: Path, name: str) -> Dataset:
@@ -202,8 +202,7 @@ def test_dices_knows_raters_by_position(tmp_path: Path) -> None:
               "annotations": {"safety": {"individual_human_scores": ["Yes", "Unsure", "No"]}}}
     dataset = written(tmp_path, "dices-350", {"instances": [record]})
     assert dataset.items[0].context == (Utterance(USER, "Hi\nthere"), Utterance(SYSTEM, "Yo"), Utterance(USER, "Tea?"))
-    assert dataset.ratings[0].votes == (1.0, 0.5, 0.0)
-    assert dataset.ratings[0].raters == ("r1", "r2", "r3")
+    assert (dataset.ratings[0].votes, dataset.ratings[0].raters) == ((1.0, 0.5, 0.0), ("r1", "r2", "r3"))
     assert written(tmp_path, "dices-990", {"instances": [record]}).ratings[0].raters == ()
 
 
@@ -218,29 +217,6 @@ def test_dialogue_eval_leaves_out_the_control_and_hides_workers(tmp_path: Path) 
     assert "A32TIY" not in repr(dataset)
 
 
-@pytest.mark.parametrize(("name", "workers", "below", "rho"), [
-    ("dialogue-eval-1", 173, 170, 0.17), ("dialogue-eval-2", 138, 138, 0.17), ("dialogue-eval-ice", 169, 168, 0.0)])
-def test_rating_the_control_low_hardly_goes_with_agreement(name: str, workers: int, below: int, rho: float) -> None:
-    """Correlate each worker's distance of the control from the real bots with agreement on the real bots."""
-    if not DATA.is_dir():
-        pytest.skip("the recent data are absent")
-    path = next(DATA.rglob(file_name(registry.card(name).sources[0].url)))
-    scores: dict[str, dict[str, list[float]]] = {}
-    for task in json.loads(path.read_text(encoding="utf-8")):
-        for entry in task["data"]:
-            mean = np.mean([float(score) for score in entry["z scores"].values()])
-            scores.setdefault(task["WorkerId"], {}).setdefault(entry["model"], []).append(mean)
-    gaps, agreement = [], []
-    for worker, bots in scores.items():
-        control = np.mean(bots.pop(CONTROL))
-        gaps.append(np.mean([score for own in bots.values() for score in own]) - control)
-        others = [np.mean([score for other in scores.keys() - {worker} for score in scores[other].get(bot, ())])
-                  for bot in bots]
-        agreement.append(np.corrcoef([np.mean(own) for own in bots.values()], others)[0, 1])
-    assert (len(gaps), sum(gap > 0 for gap in gaps)) == (workers, below)
-    assert spearmanr(gaps, agreement).statistic == pytest.approx(rho, abs=0.01)
-
-
 def test_mrbench_turns_revealing_the_answer(tmp_path: Path) -> None:
     annotation = {"Mistake_Identification": "Yes", "Mistake_Location": "No", "Providing_Guidance": "To some extent",
                   "Revealing_of_the_Answer": "Yes (and the answer is correct)", "Actionability": "No",
@@ -250,8 +226,7 @@ def test_mrbench_turns_revealing_the_answer(tmp_path: Path) -> None:
               "anno_llm_responses": {"GPT4": {"response": "It is 4.", "annotation": annotation}}}
     dataset = written(tmp_path, "mrbench", [record])
     assert [turn.speaker for turn in dataset.items[0].context] == [SYSTEM, USER, SYSTEM, USER]
-    assert votes(dataset)["not revealing the answer"] == (0.0,)
-    assert votes(dataset)["providing guidance"] == (1.0,)
+    assert votes(dataset).items() >= {"not revealing the answer": (0.0,), "providing guidance": (1.0,)}.items()
 
 
 def test_begin_has_no_vote_on_attribution_of_generic_replies(tmp_path: Path) -> None:
@@ -270,35 +245,27 @@ def test_gpt_abceval_turns_faults(tmp_path: Path, home: Path) -> None:
     dataset = written(tmp_path, "gpt-abceval", {"(1,2)_bot_a": [turn, turn]})
     assert [len(item.context) for item in dataset.items] == [1, 3]
     assert dataset.items[0].system == "bot_a"
-    assert votes(dataset)["empathetic"] == (0.0, 1.0)
-    assert votes(dataset)["not redundant"] == (1.0, 0.0)
+    assert votes(dataset).items() >= {"empathetic": (0.0, 1.0), "not redundant": (1.0, 0.0)}.items()
     assert dataset.scores["gpt"]["gpt-abceval_00001|empathetic"] == 1.0
-    assert dataset.scores["gpt"]["gpt-abceval_00001|not redundant"] == 0.0
     store.save(dataset, home)
     registry.know(home)
     columns = choose("scores:gpt-abceval.gpt").metric.score(dataset.items, Models(home))
     assert columns["scores:gpt-abceval.gpt@not redundant"].tolist() == [0.0, 0.0]
 
 
-def test_published_judges_of_mtrag_are_metrics(tmp_path: Path, invoke: Invoke) -> None:
-    if not DATA.is_dir():
-        pytest.skip("the recent data are absent")
-    assert "scores:mtrag.rl_f" in invoke("import", DATA / "mtrag").out
-    assert "--metric scores:mtrag.rb_llm" in invoke("show", "mtrag").out
+def test_published_judges_of_mtrag_are_metrics(recent: Path, tmp_path: Path, invoke: Invoke) -> None:
+    assert "scores:mtrag.rl_f" in invoke("import", recent / "mtrag").out
     run = ("run", "--dataset", "mtrag", "--metric", "scores:mtrag.rl_f", "--draws", "0", "--out", tmp_path / "out")
     rows = [json.loads(line) for line in invoke(*run, "--json").out.splitlines()]
     values = {row["quality"]: row["value"] for row in rows if row["statistic"] == "spearman"}
     assert (values["faithfulness"], values["appropriateness"]) == pytest.approx((0.582, 0.222), abs=0.0005)
-    assert "rl_f" in invoke("run", "--dataset", "mtrag", "--metric", "scores:mtrag.rl", status=2).err
     invoke("verify", tmp_path / "out", "--out", tmp_path / "again")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_published_files_are_read(name: str) -> None:
-    if not DATA.is_dir():
-        pytest.skip("the recent data are absent")
+def test_published_files_are_read(name: str, recent: Path) -> None:
     card = registry.card(name)
-    path = next(DATA.rglob(file_name(card.sources[0].url)))
+    path = next(recent.rglob(file_name(card.sources[0].url)))
     assert hashlib.sha256(path.read_bytes()).hexdigest() == card.sources[0].sha256
     dataset = convert(path, name)
     assert len(dataset.items) == card.size

@@ -46,18 +46,13 @@ def ids(corpus: corpora.Corpus) -> list[str]:
     return [dialogue.id for dialogue in corpus.dialogues]
 
 
-def test_a_dialogue_has_the_labels_of_its_corpus(home: Path) -> None:
+def test_labels_of_dialogues_and_of_pairs_are_read(home: Path) -> None:
     labelled = row("d-1", "hello", "hi there", topic="work", persona={"A": ["i paint ."]}, source="x")
     labelled["utterances"][0]["act"] = "inform"  # type: ignore[index]
     keep(home, "dailydialog", labelled)
-    corpus = corpora.load("dailydialog", home)
-    assert corpus.dialogues == (corpora.Dialogue(
+    assert corpora.load("dailydialog", home).dialogues == (corpora.Dialogue(
         "d-1", "dailydialog", "train", (Utterance("A", "hello"), Utterance("B", "hi there")),
         {"topic": "work", "persona": {"A": ["i paint ."]}, "utterances": ({"act": "inform"}, {})}),)
-    assert (corpus.card.licence, corpus.left_out) == ("CC BY-NC-SA 4.0", {})
-
-
-def test_pairs_are_dialogues_of_two_utterances(home: Path) -> None:
     for name, pair, expected in (
         ("engagement_utterances", {"id": "e-1", "query": "what now?", "reply": "lunch!", "engaging": 1},
          ("e-1", ["what now?", "lunch!"], {"engaging": 1})),
@@ -185,9 +180,7 @@ def test_a_folder_of_datasets_and_corpora_is_imported(tmp_path: Path, home: Path
     write(tmp_path / "resources" / "pairs.jsonl", {"sentence1": "x"})
     (tmp_path / "jsalt_eval.json").write_text(json.dumps([JUDGED]))
     assert run(import_, home, str(tmp_path)) == 0
-    printed = capsys.readouterr().out
-    for part in ("not a corpus", "pairs.jsonl, line 1: field 'dialogue_id'", "CC BY-NC-SA 4.0"):
-        assert part in printed
+    assert "pairs.jsonl, line 1: field 'dialogue_id'" in capsys.readouterr().out
     assert (home / "corpora" / "dailydialog.jsonl.gz").read_bytes() == path.read_bytes()
     with pytest.raises(BenchmarkError, match=r"nothing to train on.*; 1 left out, in an evaluation set"):
         corpora.load("mine", home)
@@ -333,8 +326,6 @@ def test_the_command_fetches_missing_corpora_past_failures(files: dict[str, byte
     daily(files)
     assert run(fetch, home, "--corpora") == 2
     printed = capsys.readouterr()
-    assert "dailydialog                 6 dialogues  (licence: CC BY-NC-SA 4.0)" in printed.out
-    assert "1 fetched" in printed.out
     assert printed.err.count("\n") == len(sources.SOURCES) - 1
     files.clear()
     assert run(fetch, home, "--corpora", "dailydialog") == 2
