@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.formats import official
@@ -19,11 +17,7 @@ from tests.conftest import ROOT
 
 FILES = tuple(sorted(path.name.removesuffix("_eval.json") for path in DATA.iterdir()))
 TEST = ("jsalt", "esl", "ncm", "dstc10-topical_clean", "dstc10-persona_clean")
-DIALOGUE = {"fed-dial": "Overall", "persona-see": "turing"}
-VOTES = {"dstc6": (10, 10), "dstc7": (1, 3), "fed-turn": (3, 5), "fed-dial": (0, 5),
-         **dict.fromkeys(("persona-see", "dailydialog-gupta", "esl", "ncm"), (1, 1)),
-         **dict.fromkeys(("dailydialog-grade", "empathetic-grade", "convai2-grade"), (8, 11)),
-         **dict.fromkeys(("dailydialog-zhao", "persona-zhao", "dstc10-topical_clean", "dstc10-persona_clean"), (4, 4))}
+DIALOGUE = ("fed-dial", "persona-see")
 
 
 @cache
@@ -36,32 +30,14 @@ def votes(name: str) -> Iterator[tuple[dict[str, Any], str, list[float]]]:
     return ((row, quality, values) for row in rows(name) for quality, values in row.get("annotations", {}).items())
 
 
-def system_means(name: str, quality: str) -> dict[str, float]:
-    """The mean of a quality for each system, without empty replies."""
-    means = defaultdict(list)
-    for row, rated, values in votes(name):
-        if rated == quality and values and (name in DIALOGUE or row["response"]):
-            means[str(row.get("model") or row.get("model_name"))].append(np.mean(values))
-    return {system: float(np.mean(values)) for system, values in means.items()}
-
-
-def test_a_fresh_make_gives_the_committed_bytes(tmp_path: Path) -> None:
+def test_a_fresh_make_gives_the_committed_bytes_in_the_official_form(tmp_path: Path) -> None:
     made = {path.name: path.read_bytes() for path in make(tmp_path)}
     assert made == {path.name: path.read_bytes() for path in DATA.iterdir()}
     assert (len(made), sum(map(len, made.values())) < 1_000_000) == (19, True)
-
-
-def test_every_step_of_a_scale_is_used_by_the_usual_number_of_raters() -> None:
     for name in FILES:
         card = registry.card(name.removesuffix("_clean"))
-        assert len(official.parse(DATA / f"{name}_eval.json", card, "sample").items) == len(rows(name))
-        assert len(rows(name)) == 21 if name in DIALOGUE else 24 <= len(rows(name)) <= 40
-        fewest, most = VOTES.get(name, (3, 3))
-        assert all(fewest <= len(values) <= most for _, _, values in votes(name)), name
-        for quality in card.qualities:
-            values = {round(value) for _, rated, listed in votes(name) if rated == quality.name for value in listed}
-            low, high = (1, 5) if quality.low is None or quality.high is None else (quality.low, quality.high)
-            assert values == set(range(int(low), int(high) + 1)), (name, quality)
+        dataset = official.parse(DATA / f"{name}_eval.json", card, "sample")
+        assert len(dataset.items) == len(rows(name)) >= 21
 
 
 def test_the_sample_lacks_what_the_real_files_lack() -> None:
@@ -75,24 +51,6 @@ def test_the_sample_lacks_what_the_real_files_lack() -> None:
     assert 5 <= len(silent) <= 11
     assert {name for name in FILES for row in rows(name) if "annotations" not in row} == {
         "dstc10-persona_clean", "dstc10-topical_clean"}
-
-
-def test_systems_are_graded_by_their_construction() -> None:
-    for name in set(FILES) - {"humod", *DIALOGUE}:
-        qualities = {quality for _, quality, _ in votes(name)}
-        means = system_means(name, next(quality for quality in ("Overall", "overall", "appropriateness", "relevance")
-                                        if quality in qualities))
-        assert min(means.pop("fitting"), means.pop("paraphrase", np.inf)) > max(means.values())
-        assert means.pop("off-topic") < min(means.values())
-    for quality, worst in (("grammar", "ungrammatical"), ("relevance", "off-topic"), ("content", "short")):
-        means = system_means("dailydialog-zhao", quality)
-        assert min(means, key=means.__getitem__) == worst
-    for name, quality in DIALOGUE.items():
-        means = system_means(name, quality)
-        assert means["engaged"] > means["contradicting"] > means["repetitive"]
-        assert means["off-topic"] < means["ungrammatical"] < means["engaged"]
-    recovery = system_means("fed-dial", "Error recovery")
-    assert recovery["recovering"] > recovery["contradicting"]
 
 
 def test_every_card_is_complete_and_its_sources_have_converters() -> None:

@@ -6,7 +6,6 @@ sample was replaced since: `bert-ruber-referenced` on dailydialog-gupta, where e
 Columns that read likelihoods of the masked model are of 2026-11-25, since when it reads long replies twice.
 """
 
-import os
 from collections import defaultdict
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from tests.suite_run import SuiteRun
 
 HERE = Path(__file__).parent
 TOLERANCE = {"value": 1e-4, "p": 1e-3}
-DATA = Path(os.environ.get("HARNESS_REAL_DATA") or HERE.parents[2] / "shared" / "data")
 
 
 def differences(results: Results, name: str) -> tuple[int, list[tuple[object, ...]]]:
@@ -59,11 +57,9 @@ def test_correlations_of_the_sample_are_as_before(suite_run: SuiteRun) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "flags"), [("sample", ()), ("real", ("--split", "dev"))])
 def test_all_metrics_are_as_before(name: str, flags: tuple[str, ...], tmp_path: Path,
-                                   monkeypatch: pytest.MonkeyPatch) -> None:
+                                   request: pytest.FixtureRequest) -> None:
     if name == "real":
-        if not DATA.is_dir():
-            pytest.skip("the real data are absent")
-        assert main(["import", str(DATA / "human_evaluation_data")]) == 0
+        assert main(["import", str(request.getfixturevalue("real_data") / "human_evaluation_data")]) == 0
     out = tmp_path / "out"
     assert main(["run", "--all", "--data", name, *flags, "--draws", "0", "--examples", "0", "--out", str(out)]) == 0
     results = files.read(out / "report")

@@ -59,6 +59,7 @@ def test_unknown_names_suggest_the_nearest(suite_run: SuiteRun, tmp_path: Path) 
             ("fed-turn", lambda: results.items("fed-tunr")), ("length", lambda: results.leads("lenght")),
             ("sample", lambda: run("length", smaple=3, out=tmp_path)), ("dev", lambda: results.leads(board="dve")),
             ("fluency", lambda: results.leads(dimension="fluencie")),
+            ("persona-usr", lambda: power(results, "persona-urs")),
             ("fed-turn", lambda: results.leads(datasets=["fed-tunr"]))):
         with pytest.raises(BadConfig, match=f"'{nearest}'"):
             call()
@@ -69,8 +70,8 @@ def test_wrong_arguments_are_refused_by_name(suite_run: SuiteRun, tmp_path: Path
     results = load(suite_run.out)
     for name, call in (
             ("metric", lambda: run([], "fed-turn", out=tmp_path)), ("metric", lambda: run([None], out=tmp_path)),
-            ("metric", lambda: run(5, out=tmp_path)), ("dataset", lambda: run("length", [], out=tmp_path)),
-            ("table", lambda: run("length", 5, out=tmp_path)), ("table-1", lambda: run("length", [None], out=tmp_path)),
+            ("dataset", lambda: run("length", [], out=tmp_path)), ("table", lambda: run("length", 5, out=tmp_path)),
+            ("table-1", lambda: run("length", [None], out=tmp_path)),
             ("fun", lambda: run("length", {"prompt": "Hi", "answer": "Yo", "fun": 1}, out=tmp_path)),
             ("table", lambda: run("length", frame, out=tmp_path)),
             ("table", lambda: run("length", frame.iloc[:0], out=tmp_path)),
@@ -96,17 +97,6 @@ def test_run_equals_the_command(tmp_path: Path) -> None:
         assert (tmp_path / "a" / "report" / name).read_bytes() == (tmp_path / "b" / "report" / name).read_bytes()
 
 
-def test_tables_of_ratings_in_memory_are_run(tmp_path: Path) -> None:
-    frame = pytest.importorskip("pandas").DataFrame({
-        "prompt": ["Hi", "Tea?", "Where?"], "answer": ["Yo", "Green tea please", None],
-        "fun": [1, 3, 2], "kind": [float("nan"), 2, 3]})
-    results = run(["length"], {"teas": frame}, out=tmp_path / "one", home=tmp_path / "home", examples=0)
-    assert set(results.correlations()["dataset"]) == {"teas"}
-    rows = [{"question": f"Number {n}?", "reply": "yes " * n, "rater_a": n, "rater_b": n % 3} for n in range(1, 6)]
-    results = run(["length"], [rows], out=tmp_path / "two", home=tmp_path / "home", examples=0)
-    assert results.correlations().query("statistic == 'spearman'")["n"].tolist() == [5]
-
-
 def test_every_kind_of_table_gives_the_same_correlations(tmp_path: Path) -> None:
     rows = [{"question": f"Number {n}?", "text_b": "yes " * (7 * n % 5), "fun": n, "safe": n % 2} for n in range(6)]
     library = pytest.importorskip("datasets").Dataset.from_list(rows)
@@ -118,6 +108,9 @@ def test_every_kind_of_table_gives_the_same_correlations(tmp_path: Path) -> None
                              str(tmp_path / "teas.csv"))]
     assert len(values[0]) == 2
     assert values == values[:1] * len(values)
+    missing = frame.assign(text_b=[None, None, *frame["text_b"][2:]])  # row 0 and row 5 are without text already
+    results = run("length", {"mine": missing}, out=tmp_path / "out", home=tmp_path / "home", columns="response=text_b")
+    assert set(results.correlations()["n"]) == {3}
     with pytest.raises(BadConfig, match="are for tables"):
         run("length", "fed-turn", out=tmp_path / "out", home=tmp_path / "home", columns="response=text_b")
 
@@ -129,14 +122,6 @@ def test_estimate_takes_a_table_in_memory(tmp_path: Path) -> None:
     assert list(estimates["system"]) == ["a", "b"]
     assert list(estimates["rated"]) == [12, 12]
     assert (estimates["high"] - estimates["low"] < estimates["ratings_high"] - estimates["ratings_low"]).all()
-
-
-def test_power_has_a_row_per_contexts_and_raters(suite_run: SuiteRun) -> None:
-    rows = power(load(suite_run.out), "persona-usr", "Overall", pair=("length", "distinct-2"), contexts=(40, 80))
-    assert set(rows["quality"]) == {"Overall"}
-    assert set(rows["contexts"]) >= {40, 80}
-    with pytest.raises(BadConfig, match="'persona-usr'"):
-        power(load(suite_run.out), "persona-urs")
 
 
 def test_printing_and_publishing_are_those_of_the_commands(suite_run: SuiteRun, tmp_path: Path, invoke: Invoke) -> None:

@@ -36,7 +36,7 @@ def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_json_has_an_object_per_system(tmp_path: Path, invoke: Invoke) -> None:
+def test_systems_have_means_and_a_worth(tmp_path: Path, invoke: Invoke) -> None:
     path = table(tmp_path / "mine.csv", rated)
     printed = invoke("estimate", "--dataset", path, "--metric", "length", "--by", "system", "--json").out
     rows = {row["system"]: row for row in map(json.loads, printed.splitlines())}
@@ -47,15 +47,12 @@ def test_json_has_an_object_per_system(tmp_path: Path, invoke: Invoke) -> None:
         assert row["ratings_low"] < row["ratings_mean"] < row["ratings_high"]
         assert row["worth"] > 1
     assert rows["a"]["better_than"] == ["b", "c"]
-
-
-def test_table_says_its_worth_and_which_systems_differ(tmp_path: Path, invoke: Invoke) -> None:
-    path = table(tmp_path / "mine.csv", rated)
     printed = invoke("estimate", "--dataset", path, "--metric", "length").out
     assert "36 rated items with the scores of length: as sure as" in printed
     assert "a above b, c" in printed
-    whole = invoke("estimate", "--dataset", path, "--metric", "length", "--by", "all").out
-    assert "differ" not in whole
+    assert "differ" not in invoke("estimate", "--dataset", path, "--metric", "length", "--by", "all").out
+    constant = invoke("estimate", "--dataset", path, "--metric", "turns").out  # two in each item
+    assert "every score is the same: ratings alone" in constant.splitlines()
 
 
 @pytest.mark.parametrize(("rating", "systems", "line"), [
@@ -79,21 +76,9 @@ def test_systems_without_interval_are_not_compared(tmp_path: Path, invoke: Invok
     assert all(row["better_than"] == [] for row in rows if row["system"] == "a")
 
 
-def test_constant_scores_give_ratings_alone(tmp_path: Path, invoke: Invoke) -> None:
-    path = table(tmp_path / "mine.csv", rated)
-    printed = invoke("estimate", "--dataset", path, "--metric", "turns").out  # two in each item
-    assert "every score is the same: ratings alone" in printed.splitlines()
-
-
 @pytest.mark.parametrize(("flags", "part"), [
     (("--metric", "lenth"), "did you mean 'length'"), (("--metric", "length", "--metric", "turns"), "one metric"),
     (("--metric", "bleu"), "bleu has no scores"), (("--metric", "length", "--column", "lenght"), "'length'")])
 def test_wrong_metrics_are_refused(flags: tuple[str, ...], part: str, tmp_path: Path, invoke: Invoke) -> None:
     path = table(tmp_path / "mine.csv", rated)
     assert part in invoke("estimate", "--dataset", path, *flags, status=2).err.splitlines()[-1]
-
-
-def test_table_without_ratings_is_refused(tmp_path: Path, invoke: Invoke) -> None:
-    path = table(tmp_path / "mine.csv", lambda context, system, words: "")
-    (line,) = invoke("estimate", "--dataset", path, "--metric", "length", status=2).err.splitlines()
-    assert "no column holds ratings" in line

@@ -125,19 +125,6 @@ def test_wmt25_ranks_by_the_mean_of_two_accuracies(suite_run: SuiteRun, invoke: 
     assert [row["cluster"] for row in ranked] == sorted(row["cluster"] for row in ranked)
     assert {row["column"]: row["value"] for row in ranked} == pytest.approx(
         {row["column"]: (row["soft"] + row["ties"]) / 2 for row in ranked})
-    table = invoke("report", "--out", suite_run.out, "--dataset", "persona-usr", "--rule", "wmt25").out
-    assert ranked[0]["column"] in table.splitlines()[5]
-    refused = invoke("report", "--out", suite_run.out, "--rule", "wmt25", "--statistic", "kendall", status=2).err
-    assert "--rule wmt25 takes no --statistic" in refused
-
-
-def test_wmt25_needs_systems_or_responses_to_the_same_context(tmp_path: Path, invoke: Invoke) -> None:
-    ratings = tmp_path / "tea.csv"
-    ratings.write_text("context,response,overall\n" + "".join(
-        f"cup {number},{'tea ' * number},{1 + number % 5}\n" for number in range(8)), encoding="utf-8")
-    invoke("run", "--dataset", ratings, "--metric", "length", "--out", tmp_path / "out")
-    assert "needs a target with several systems" in invoke(
-        "report", "--out", tmp_path / "out", "--rule", "wmt25", status=2).err
 
 
 def test_accuracies_have_chance_levels_beside_them(suite_run: SuiteRun, invoke: Invoke) -> None:

@@ -13,17 +13,19 @@ import numpy as np
 import pytest
 
 from benchmarks import registry
-from benchmarks.dataset import Dataset, Item, Rating
+from benchmarks.dataset import Dataset, Item, Quality, Rating
 from benchmarks.storage import store
 from harness.cli import parser
 from harness.errors import BadConfig
 from harness.results import files
 from harness.run import plan
-from harness.run.entries import metric_entry, untrained
+from harness.run.correlate import Judged
+from harness.run.entries import metric_entry, untrained, warning
 from harness.run.plan import Draws, Selection, load, sampled
 from harness.run.run import run
 from harness.run.settings import Settings, settings
 from harness.run.workspace import open_workspace
+from harness.statistics.reliability import vote_table
 from metrics import registry as metrics
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Choice, Models
@@ -158,9 +160,15 @@ def test_titles_come_from_config_and_command_line(tmp_path: Path) -> None:
     made = plan.make(Selection(metrics=requested.metric, beside=requested.with_), Draws())
     assert {pick.label: pick.title for pick in made.chosen} == {
         "bleu": "", "length": "short", "rank-average[inputs=length+distinct]": "mix"}
+    for names in (("bleu=length", "bleu"), ("a=length", "a=distinct")):
+        with pytest.raises(BadConfig, match="another title"):
+            plan.make(Selection(metrics=names), Draws())
 
 
-@pytest.mark.parametrize("metrics", [("bleu=length", "bleu"), ("a=length", "a=distinct")])
-def test_two_metrics_with_one_title_are_refused(metrics: tuple[str, ...]) -> None:
-    with pytest.raises(BadConfig, match="another title"):
-        plan.make(Selection(metrics=metrics), Draws())
+def test_nearly_constant_votes_give_a_warning() -> None:
+    def warned(*votes: tuple[float, ...]) -> str:
+        return warning(Judged(Quality("kind"), vote_table(votes), np.array([float(np.mean(item)) for item in votes])))
+
+    assert warned(*[(1.0, 1.0)] * 8, (1.0, 0.0), (1.0, 0.0)).startswith("90 % of the votes are 1")
+    for votes in ([(1.0,)] * 17 + [(0.0,)] * 3, [(1.0,)] * 9, []):
+        assert warned(*votes) == ""

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
@@ -21,10 +20,8 @@ from leaderboard.model.index import make_index
 from leaderboard.model.numbers import columns_of, numbers
 from leaderboard.model.questions import answers, questions
 from leaderboard.pages import front
-from tests.conftest import ROOT
 from tests.suite_run import SuiteRun
 
-DATA = Path(os.environ.get("HARNESS_REAL_DATA") or ROOT.parent / "shared" / "data")
 LETTER = re.compile("[a-zA-Z]'*")
 Verdict = tuple[str, Sequence[Target], str, ColumnKey, ColumnKey, bool]
 """The place, the targets and the rule of their mean, two columns, and True if they are told apart."""
@@ -142,10 +139,8 @@ def test_no_verdicts_on_the_sample_contradict_each_other(suite_run: SuiteRun) ->
 
 
 @pytest.mark.slow
-def test_no_verdicts_on_ten_real_sets_contradict_each_other(tmp_path: Path) -> None:
-    if not DATA.is_dir():
-        pytest.skip("the real data are absent")
-    assert main(["import", str(DATA / "human_evaluation_data")]) == 0
+def test_no_verdicts_on_ten_real_sets_contradict_each_other(real_data: Path, tmp_path: Path) -> None:
+    assert main(["import", str(real_data / "human_evaluation_data")]) == 0
     assert main(["run", "--all", "--data", "real", "--split", "dev", "--draws", "50", "--examples", "0",
                  "--out", str(tmp_path)]) == 0
     check(files.read(tmp_path / "report"), 100_000)
