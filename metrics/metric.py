@@ -31,7 +31,7 @@ KINDS = ("encoder", "lm", "vectors")
 GROUP = "harness.metrics"
 """Entry point group of plug-ins."""
 
-System = Literal["as published", "same method, smaller model", "another method", "baseline", ""]
+System = Literal["as published", "same method, smaller model", "another method", "baseline", "control", ""]
 FittedOn = Literal["", "dialogues", "ratings"]
 
 

@@ -36,8 +36,8 @@ FLAGS = {
     "seed N": "random seed (default: 0)",
     "draws N": "number of resamples for rank intervals (default: 1000; 0: none)",
     "permutations N": "draws of PERM-BOTH (default: 1000)",
-    "epsilon SHARE": "share of items by which a metric may lose to the rater that it replaces: .1 for crowd workers "
-                     "(default), .15 for skilled raters, .2 for experts",
+    "epsilon SHARE": "share of items by which a metric may lose to the rater that it replaces: 0.1 for crowd workers "
+                     "(default), 0.15 for skilled raters, 0.2 for experts",
     "statistic": "partial: Spearman with the response length held constant; kendall: kendall-b (default: spearman)",
     "level": "over all items, within contexts or systems, or over the means of systems (default: items)",
     "examples N": "number of items per dataset, with texts, on which people and metrics disagree most (default: 6; "

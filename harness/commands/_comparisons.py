@@ -105,7 +105,8 @@ def pooled(chosen: Selection) -> Iterator[tuple[str, str]]:
                 reached = pool.reached(targets, lead.better, rule)
                 on = (f"{len(targets)} qualities of {plural(len({name for name, _ in targets}), 'dataset')}"
                       if targets[1:] else ", ".join(targets[0]))
-                share = f"; it reaches {reached:.0%} of the limit from rater noise" if math.isfinite(reached) else ""
+                share = (f"; it reaches {100 * reached:.0f} % of the limit from rater noise"
+                         if math.isfinite(reached) else "")
                 mean = pool.means(targets, rule)[lead.better]
                 agrees = above_zero(mean, _low(chosen.results, BoardId(split, dimension=dimension), origin, rule,
                                                targets, lead.better))

@@ -84,7 +84,7 @@ def _lines(recomputed: Recomputed, tables: Sequence[TableDifference]) -> Iterato
     run = recomputed.before.run
     yield f"made by harness {run.version}, commit {run.commit or 'unknown'}"
     yield from recomputed.notes
-    yield from map(_summary, tables)
+    yield from (_summary(table) for table in tables if table.common or not table.equal)
     for table in tables:
         yield from itertools.islice(_differences(table), SHOWN)
     differences = causes(recomputed.before, recomputed.after)

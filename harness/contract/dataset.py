@@ -23,7 +23,7 @@ def check(dataset: Dataset, more: Sequence[str], home: Path) -> Iterator[str]:
     for name, count in corpora.items():
         if count:
             yield (f"look at this: the corpus {name} holds the context of {count} of {len(dataset.items)} items "
-                   f"({count / len(dataset.items):.0%}), so trained metrics may know them; once the dataset is "
+                   f"({100 * count / len(dataset.items):.0f} %), so trained metrics may know them; once the dataset is "
                    "imported, `harness train` leaves them out")
     yield (f"compared with {plural(len(corpora), 'training corpus', 'training corpora')} in the home" if corpora else
            "no training corpus is in the home to compare it with (`harness fetch --corpora`)")

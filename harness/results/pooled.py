@@ -42,9 +42,9 @@ class Lead:
     def verdict(self) -> str:
         """The lead in words, with interval and p."""
         lead = self.difference
-        p = "p < .001" if lead.p < 0.001 else f"p = {_short(lead.p)}"
-        interval = f" [{_short(lead.low)}, {_short(lead.high)}]" if math.isfinite(lead.low) else ""
-        return (f"by {_short(lead.value)}{interval}, {p}: {self.state}"
+        p = "p < 0.001" if lead.p < 0.001 else f"p = {lead.p:.3f}"
+        interval = f" [{lead.low:.3f}, {lead.high:.3f}]" if math.isfinite(lead.low) else ""
+        return (f"by {lead.value:.3f}{interval}, {p}: {self.state}"
                 f"{f' ({AT_ODDS})' if lead.at_odds and not lead.none else ''}")
 
     @property
@@ -151,8 +151,3 @@ class Pool:
 
         return TargetScores(dataset, points.human[quality], np.array([scores(name) for name in names]),
                             points.contexts if points.conversations is None else points.conversations)
-
-
-def _short(value: float) -> str:
-    """Format three decimals without the leading zero."""
-    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"

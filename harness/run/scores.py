@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -96,19 +97,23 @@ class Scoring:
         """Return the scores of a metric with a row of its time, or None with a row of the reason."""
         progress, name, scores = self.work.progress, scorer.dataset.card.name, scorer.attempt(chosen.metric)
         if isinstance(scores, ScoringFailed | NoAnswer):
-            tables["failures"].append(Failure(name, chosen.label, redacted(str(scores))))
+            tables["failures"].append(Failure(name, chosen.label, self._reason(scores)))
             state, stack = ("crashed", scores.stack) if isinstance(scores, ScoringFailed) else ("failed", "")
             where = f"; the reason is in {progress.log}" if progress.log else ""
             progress.say(f"{name}: {chosen.label} {state}{where}", "\n".join(filter(None, (str(scores), stack))))
             return None
         if isinstance(scores, Exception):
             progress.lacking += isinstance(scores, MissingResource) and unchanged.is_signed(chosen, self.work)
-            tables["skips"].append(Skip(name, chosen.label, redacted(str(scores))))
+            tables["skips"].append(Skip(name, chosen.label, self._reason(scores)))
             return None
         alone = round(scores.alone, 6) if math.isfinite(scores.alone) else None
         tables["timings"].append(
             Timing(name, chosen.label, len(scores.items), round(scores.seconds, 6), alone, scores.day))
         return scores
+
+    def _reason(self, error: Exception) -> str:
+        """Return the message of an error without secrets and without the path of the home."""
+        return redacted(str(error)).replace(f"{self.work.home}{os.sep}", "")
 
 
 def to_score(plan: Plan, work: Workspace, dataset: Dataset) -> list[Pair]:

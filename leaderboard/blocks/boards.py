@@ -25,7 +25,7 @@ from leaderboard.model.index import Column, Index, has_value, plural
 from leaderboard.model.questions import Question, equals
 
 CONTROL = "length"
-"""The baseline that every metric should beat: the number of words of the response."""
+"""The control that every metric should beat: the number of words of the response."""
 BELOW = ("▽", "no better than counting words")
 QUALITIES = 8
 """The most qualities with a column on the front page."""

@@ -18,8 +18,8 @@ from leaderboard.model.index import STATISTIC, Column, Index, plural
 from leaderboard.model.questions import PLAIN, SIZES, Answer, Choice, Question, answered
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
-           "another method": "our own small substitute for {}, not the paper's method", "baseline": "a baseline"}
-CONTROL = "a control, which does not judge quality"
+           "another method": "our own small substitute for {}, not the paper's method", "baseline": "a baseline",
+           "control": "a control, which does not judge quality"}
 TIED = 5
 """The most tied columns that a sentence names."""
 NORMAL = 1.959964
@@ -85,7 +85,7 @@ def about(index: Index, column: Column) -> str:
     if entry is None:
         return ""
     system = "a combination of other metrics" if entry.family == "composite" else entry.system
-    system = CONTROL if is_control(index, column) else SYSTEMS.get(entry.system, system)
+    system = SYSTEMS.get("control" if is_control(index, column) else entry.system, system)
     no_model = "no model" if entry.family in ("lexical", "control") else ""  # elsewhere a size of 0 means unknown
     return ", ".join(filter(None, (
         system.format(entry.title or entry.name),

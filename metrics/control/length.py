@@ -20,7 +20,7 @@ class Length:
 
     card: ClassVar[MetricCard] = MetricCard(
         name="length", title="Length", columns=("length",), family="control",
-        notes="Words of the response.", system="baseline",
+        notes="Words of the response.", system="control",
     )
     unit: Literal["words", "characters"] = "words"
 

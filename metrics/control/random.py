@@ -20,7 +20,7 @@ class Random:
 
     card: ClassVar[MetricCard] = MetricCard(
         name="random", title="Random", columns=("random",), family="control",
-        notes="Drawn from the item's id and the seed of the run; says what chance looks like.", system="baseline",
+        notes="Drawn from the item's id and the seed of the run; says what chance looks like.", system="control",
     )
     seed: int = 0
 

@@ -25,7 +25,7 @@ class Repetition:
     card: ClassVar[MetricCard] = MetricCard(
         name="repetition", title="Repetition", columns=("repetition",), family="control",
         levels=("turn", "dialogue"),
-        notes="Share of the system's bigrams that it already used in the dialogue, negated.", system="baseline",
+        notes="Share of the system's bigrams that it already used in the dialogue, negated.", system="control",
     )
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:

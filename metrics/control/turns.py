@@ -19,7 +19,7 @@ class Turns:
 
     card: ClassVar[MetricCard] = MetricCard(
         name="turns", title="Turns", columns=("turns",), family="control", levels=("dialogue",),
-        notes="Number of utterances of the dialogue, or of the context and the response.", system="baseline",
+        notes="Number of utterances of the dialogue, or of the context and the response.", system="control",
     )
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:

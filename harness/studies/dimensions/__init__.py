@@ -51,9 +51,9 @@ def findings(relations: Sequence[Relations], seed: int, draws: int) -> Findings:
              "is a representative with all it is joined to, and the representatives are the fewest that reach "
              "everything."),
             (f"selected: ρ with overall above {rules.OVERALL}, agreement {rules.AGREEMENT} or more, no answer at most "
-             f"{rules.ABSENT:.0%}, in one group only, and its representative. agreement: Spearman's ρ of each vote "
-             "with the mean of all votes on its item. no answer: the share of votes not given, of the most that an "
-             "item has.")),
+             f"{100 * rules.ABSENT:.0f} %, in one group only, and its representative. agreement: Spearman's ρ of each "
+             "vote with the mean of all votes on its item. no answer: the share of votes not given, of the most that "
+             "an item has.")),
         objects={kind: [{"dataset": row.dataset.card.name, "data": row.dataset.kind} | entry._asdict()
                         for row in relations for entry in entries(row)]
                  for kind, entries in (("pair", attrgetter("pairs")), ("choice", attrgetter("choices")))},

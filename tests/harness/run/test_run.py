@@ -174,6 +174,13 @@ def test_a_reason_is_printed_once(tmp_path: Path, invoke: Invoke) -> None:
     assert printed.out.count("odd reply") == 1
 
 
+def test_reasons_hold_no_path_of_the_home(tmp_path: Path, home: Path) -> None:
+    (skip,) = run(tmp_path / "out", "--dataset", "esl", "--limit", "20", "--draws", "0", "--metric", "length",
+                  "--metric", "panel").skips
+    assert str(home) not in skip.reason
+    assert skip.reason.endswith(" into models/qwen2.5-coder-1.5b")
+
+
 def test_publish_draws_the_same_site_from_the_report_alone(suite_run: SuiteRun, tmp_path: Path, invoke: Invoke) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "index.html").write_text("mine")
