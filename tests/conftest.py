@@ -1,5 +1,6 @@
 """Fixtures of all tests: a home, the real data, tiny models, the suite-wide run, and small datasets."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -76,6 +77,16 @@ def invoke(capsys: pytest.CaptureFixture[str]) -> Invoke:
         return Printed(*printed)
 
     return run
+
+
+@contextlib.contextmanager
+def refused(kind: type[Exception] | tuple[type[Exception], ...], *words: object) -> Iterator[None]:
+    """Expect an error whose message is one line and contains these words."""
+    with pytest.raises(kind) as caught:
+        yield
+    message = str(caught.value)
+    assert "\n" not in message
+    assert [word for word in map(str, words) if word not in message] == [], message
 
 
 @pytest.fixture(scope="session")

@@ -30,8 +30,7 @@ def differences(results: Results, name: str) -> tuple[int, list[tuple[object, ..
     both = [(key, numbers, found[key]) for *head, n, value, p in golden if (key := tuple(head)) in found
             for numbers in [(n, value, p)]]
     limits = [0.0, TOLERANCE["value"], TOLERANCE["p"]]
-    return len(both), [row for row in both
-                       if not np.isclose(row[1], row[2], atol=limits, rtol=0, equal_nan=True).all()]
+    return len(both), [row for row in both if not np.isclose(row[1], row[2], atol=limits, rtol=0, equal_nan=True).all()]
 
 
 def rank_differences(results: Results, name: str) -> tuple[int, list[tuple[object, ...]]]:

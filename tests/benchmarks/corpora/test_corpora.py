@@ -19,7 +19,7 @@ from benchmarks.storage import fetch as fetching
 from benchmarks.storage import store
 from harness.commands import fetch, import_
 from tests.benchmarks.made import archive, run
-from tests.conftest import make_dataset
+from tests.conftest import make_dataset, refused
 
 PRIVATE = ("Where did the seven grey herons go?", "Over the hill, towards Lower Fenwick.", "Oh.",
            "Will they be back for the winter fair?")
@@ -74,12 +74,10 @@ def test_splits_of_a_users_file_named_after_an_evaluation_are_held_out(tmp_path:
 
 
 def test_a_missing_corpus_says_where_to_get_it(home: Path) -> None:
-    for name, error, problem in [
-        ("dailydialog", BenchmarkError, r"harness import FOLDER.*harness fetch --corpora"),
-        ("dailydialogs", UnknownDataset, "did you mean 'dailydialog'"),
-        ("nowhere/mine.jsonl", BenchmarkError, "no such file"),
-    ]:
-        with pytest.raises(error, match=problem):
+    for name, error, problem in (("dailydialog", BenchmarkError, "harness fetch --corpora"),
+                                 ("dailydialogs", UnknownDataset, "did you mean 'dailydialog'"),
+                                 ("nowhere/mine.jsonl", BenchmarkError, "no such file")):
+        with refused(error, problem):
             corpora.load(name, home)
 
 
@@ -95,11 +93,8 @@ def test_a_malformed_line_or_damaged_file_is_named(tmp_path: Path, home: Path) -
         (turn % '"\\ud800"', "half of a surrogate pair"),
     ]:
         path = write(tmp_path / "mine.jsonl", row("a", "one"), line)
-        with pytest.raises(BenchmarkError) as caught:
+        with refused(BenchmarkError, path, problem):
             corpora.load(str(path), home)
-        assert problem in str(caught.value)
-        assert str(path) in str(caught.value)
-        assert "\n" not in str(caught.value)
     path = tmp_path / "mine.jsonl.gz"
     for content in (b"\x1f\x8b damaged", gzip.compress(b"{}\n" * 99, mtime=0)[:-9], b"\xff\xfe", b"", b"\n\n"):
         path.write_bytes(content)
@@ -312,12 +307,11 @@ def test_wizard_of_wikipedia(files: dict[str, bytes], home: Path) -> None:
 def test_files_of_another_form_leave_nothing(files: dict[str, bytes], home: Path) -> None:
     for content, problem in [
         (b"[1, 2]", "not in the form expected"), (b"{", "is not JSON"), (b"{}", "hold no dialogue"),
-        (b'{"t": {"content": [{"agent": "agent_1"}]}}', "not in the form expected of this source .KeyError: 'message'"),
+        (b'{"t": {"content": [{"agent": "agent_1"}]}}', "not in the form expected of this source (KeyError: 'message'"),
     ]:
         files.update({f"{split}.json": content for split in TOPICAL})
-        with pytest.raises(BadRecord, match=problem) as caught:
+        with refused(BadRecord, problem):
             sources.fetch("topical_chat", home)
-        assert "\n" not in str(caught.value)
         assert not (home / "corpora").exists()
 
 

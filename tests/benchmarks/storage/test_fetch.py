@@ -1,6 +1,5 @@
 """Downloads over a real server on loopback, and fetching of datasets and resources by the command."""
 
-import contextlib
 import dataclasses
 import errno
 import hashlib
@@ -17,7 +16,7 @@ import pytest
 
 from benchmarks import registry
 from benchmarks.dataset import DatasetCard, Source
-from benchmarks.errors import BadArchive, BenchmarkError, ChecksumDiffers, FetchError
+from benchmarks.errors import BadArchive, ChecksumDiffers, FetchError
 from benchmarks.storage import download as downloading
 from benchmarks.storage import fetch as module
 from benchmarks.storage import store
@@ -25,6 +24,7 @@ from benchmarks.storage.fetch import Offline, download, fetch, fetch_resource
 from harness.commands import fetch as command
 from harness.errors import BadConfig
 from tests.benchmarks.made import archive, run
+from tests.conftest import refused
 
 BODY = bytes((number * 2654435761 >> 9) % 256 for number in range(300_000))
 SHA256 = hashlib.sha256(BODY).hexdigest()
@@ -84,16 +84,6 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Site]]:
 
 def only(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
-
-
-@contextlib.contextmanager
-def refused(kind: type[BenchmarkError], *words: str) -> Iterator[None]:
-    """An error of one line with these words."""
-    with pytest.raises(kind) as caught:
-        yield
-    assert "\n" not in str(caught.value)
-    for word in words:
-        assert word in str(caught.value)
 
 
 def test_a_file_comes_whole_and_lines_show_progress(site: type[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

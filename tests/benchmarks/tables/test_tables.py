@@ -17,6 +17,7 @@ from benchmarks.errors import BadRecord
 from benchmarks.tables import ratings, sheet
 from benchmarks.tables.ratings import Table
 from benchmarks.tables.votes import parse_scale
+from tests.conftest import refused
 
 THREE = "Do you have tea?,Green please.\nWhere is it?,I like trains.\nHello,Hi there\n"
 
@@ -237,9 +238,8 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_refusals_name_place_and_remedy(name: str, tmp_path: Path) -> None:
     case, parts = REFUSED[name]
-    with pytest.raises(BadRecord) as caught:
+    with refused(BadRecord, case.name, *parts):
         read(case, tmp_path)
-    assert [part for part in [case.name, *parts] if part not in str(caught.value)] == []
 
 
 def test_raters_are_pseudonyms(tmp_path: Path) -> None:

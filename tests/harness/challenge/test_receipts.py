@@ -109,16 +109,6 @@ def test_other_phases_are_refused_and_a_dry_run_writes_nothing(root: Path, home:
         assert dry == (before == {path: path.read_bytes() for path in root.rglob("*") if path.is_file()})
 
 
-def test_the_first_unknown_id_is_named_with_the_nearest(root: Path, home: Path) -> None:
-    file, whole = root.parent / "mine.csv", of("first", scores(1, 1))
-    for content, refused in ((whole.replace("first_004", "frst_004"), True), (whole.replace("first", "frst"), True),
-                             (whole + "frst_004,1\n", False)):
-        file.write_text(content)
-        _, reasons, told = receipts.receive(root, home, file, "beta", phase="development", now=at("01-06"), dry=True)
-        assert bool(reasons) == refused
-        assert re.search(r"(frst_00.): is no known item; did you mean 'first_00.'", (*reasons, *told)[-1])
-
-
 @pytest.mark.usefixtures("three_sent")
 def test_changed_files_and_logs_are_refused(root: Path, home: Path) -> None:
     inbox = root / "submissions" / "test"

@@ -135,8 +135,7 @@ def test_doctor_names_the_model_of_a_metric_or_what_is_missing(
     assert re.search(r"bleu +ready; skipped on ", printed)
 
 
-def test_lists_name_what_doctor_finds_lacking(
-        invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_name_what_doctor_finds_lacking(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     choose, average = registry.choose, "rank-average[inputs=bleu+cosine]"
     monkeypatch.setattr(registry, "choose", lambda name, **more: choose(name.replace("rank-average", average), **more))
     monkeypatch.setattr(registry, "names", lambda: ("panel", "perplexity", "rank-average"))

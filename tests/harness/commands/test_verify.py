@@ -114,8 +114,7 @@ def test_user_metrics_data_and_models_are_found_by_content(
     table.write_text(table.read_text().replace(",2\n", ",3\n"))
     monkeypatch.chdir(card.parent)
     printed = verify(made, *flags, status=1)
-    for part in ("changed: tea-talk, ratings: ", "changed: size, code: ",
-                 "likely cause: data: ratings; code\n"):
+    for part in ("changed: tea-talk, ratings: ", "changed: size, code: ", "likely cause: data: ratings; code\n"):
         assert part in printed
     assert "not here: tea-talk: the ratings here are others" in verify(packed, *rescore, size, status=1)
     monkeypatch.setenv("HARNESS_HOME", str(tmp_path / "third home"))

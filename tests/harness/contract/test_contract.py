@@ -198,15 +198,12 @@ def test_a_large_score_hides_no_difference(home: Path) -> None:
     assert "nan alone" in check("an item alone", metric, home).text
 
 
-def test_a_missing_resource_is_no_broken_contract(home: Path) -> None:
+def test_a_test_demands_the_contract_but_no_missing_resource(home: Path) -> None:
     def score(items: Sequence[Item]) -> Any:
         raise MissingResource("fetch it")
 
     with pytest.raises(MissingResource, match="fetch it"):
         demand(made(score), Models(home))
-
-
-def test_a_test_demands_the_contract() -> None:
     demand(registry.choose("length").metric)
     with pytest.raises(BrokenContract, match="odd breaks the contract: permuted items: item "):
         demand(made(lambda items: {"odd": np.arange(len(items), dtype=float)}))
@@ -260,8 +257,7 @@ def test_a_metric_that_hangs_or_dies_fails_only_that_check(
 def test_a_metric_that_cannot_be_loaded_is_no_broken_contract(tmp_path: Path,
                                                               capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "odd.py"
-    for content, part in (("import os\nos._exit(3)", "exit status 3"),
-                         ("1 / 0", "ZeroDivisionError")):
+    for content, part in (("import os\nos._exit(3)", "exit status 3"), ("1 / 0", "ZeroDivisionError")):
         path.write_text(content)
         assert main(["check", str(path)]) == 2
         error = capsys.readouterr().err

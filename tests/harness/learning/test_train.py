@@ -42,8 +42,7 @@ def follows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, look_anew: Callable
     module.__file__ = str(path)
     monkeypatch.setitem(sys.modules, "follows", module)
     exec(compile(code, str(path), "exec"), module.__dict__)  # noqa: S102
-    monkeypatch.setattr(registry, "entry_points",
-                        lambda group: [EntryPoint("follows", "follows:Follows", GROUP)])
+    monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint("follows", "follows:Follows", GROUP)])
     monkeypatch.setattr(checkpoint, "SHIPPED", tmp_path / "shipped")
     monkeypatch.setattr(trainables, "BACKBONES", {})
     monkeypatch.setattr(registry, "_built_in", dict)

@@ -141,8 +141,7 @@ def put(out: Path, name: str, content: bytes) -> Path:
     return path
 
 
-def test_exhibits_read_back_and_broken_ones_are_reported(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exhibits_read_back_and_broken_ones_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = put(tmp_path, "dimensions", exhibits.encoded(hostile()))
     whole = exhibits.read(put(tmp_path, "whole", exhibits.encoded(hostile())))
     assert exhibits.gathered(tmp_path) == ((hostile(), whole), ())

@@ -63,8 +63,7 @@ def test_correlations_are_corrected_for_rater_unreliability(rng: np.random.Gener
         assert row.corrected == pytest.approx(row.value / math.sqrt(value["split-half"]))
 
 
-def test_reliability_depends_on_the_votes_and_not_on_the_name(
-        rng: np.random.Generator, tmp_path: Path) -> None:
+def test_reliability_depends_on_the_votes_and_not_on_the_name(rng: np.random.Generator, tmp_path: Path) -> None:
     target = rated(rng)
     values = {tuple(row.value for row in compare.reliability(
         dataclasses.replace(target, dataset=name), Draws(), Cache(tmp_path), source))

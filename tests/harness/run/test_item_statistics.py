@@ -38,8 +38,7 @@ def test_a_statistic_at_a_level_is_printed_as_json(suite_run: SuiteRun, invoke: 
     assert plain_name("kendall-b") == "kendall"
     for name, level in (("kendall-b", "items"), ("pearson", "within-contexts"), ("roc-auc", "over-systems")):
         printed = rows(invoke, suite_run, "--statistic", name, "--level", level)
-        assert {row["statistic"] for row in printed} == {
-            plain_name(name) + ("" if level == "items" else f" {level}")}
+        assert {row["statistic"] for row in printed} == {plain_name(name) + ("" if level == "items" else f" {level}")}
         assert all({"dataset", "quality", "metric", "column", "n", "value", "p"} <= row.keys() for row in printed)
         assert all(row["value"] is not None or row["note"] for row in printed)
 

@@ -77,8 +77,7 @@ def of_boards(results: Results) -> Iterator[Verdict]:
             if (place.board, place.origin, place.rule, place.among) == (board, origin, rule, "all"):
                 for name, key in named.items():
                     if key != (place.metric, place.column):
-                        yield ("tied", targets, rule, (place.metric, place.column), key,
-                               name not in place.tied)
+                        yield ("tied", targets, rule, (place.metric, place.column), key, name not in place.tied)
 
 
 def of_leads(results: Results) -> Iterator[Verdict]:

@@ -10,7 +10,7 @@ import pytest
 
 from harness.cli import main
 from harness.scoring import progress as module
-from harness.scoring.progress import LOG, Progress, RunProgress, duration
+from harness.scoring.progress import LOG, Progress, RunProgress
 from metrics.models.reading import READING
 
 
@@ -21,11 +21,6 @@ class Terminal(io.StringIO):
 
 def logged(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def test_durations_are_readable() -> None:
-    assert [duration(seconds) for seconds in (0.034, 1.26, 65.4, 7200, -1)] == [
-        "0.03 s", "1.3 s", "1:05", "2:00:00", "0.00 s"]
 
 
 def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,13 +69,6 @@ def test_lines_are_printed_while_a_part_is_scored(stream: io.StringIO, monkeypat
             time.sleep(0.01)
     assert ("\r\x1b[K" in stream.getvalue()) == stream.isatty()
     assert ("0/1 parts  0 items/s  toy\n" in stream.getvalue()) != stream.isatty()
-
-
-def test_a_traceback_is_only_in_the_log(tmp_path: Path) -> None:
-    progress = RunProgress(tmp_path / LOG, Progress(stream := io.StringIO()))
-    progress.say("length crashed", "Traceback")
-    assert stream.getvalue() == "length crashed\n"
-    assert logged(tmp_path / LOG)[0]["text"] == "length crashed\nTraceback"
 
 
 def test_a_run_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

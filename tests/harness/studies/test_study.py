@@ -1,23 +1,8 @@
 """`harness study`: its pictures, and what it refuses."""
 
-import math
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
-import numpy as np
-
-from harness.results import heat_maps
-from harness.results.rows import HeatMap
 from tests.conftest import Invoke
-
-
-def test_the_picture_describes_itself_in_words() -> None:
-    values = np.array([[1, -0.5, math.nan], [-0.5, 1, 0], [math.nan, 0, 1]])
-    heat_map = HeatMap.of("toy", ("x", "y & z", "w"), values, "From y & z.")
-    root = ET.fromstring(heat_maps.drawn("A <title>", [heat_map]))  # noqa: S314
-    space = "{http://www.w3.org/2000/svg}"
-    assert (root.findtext(f"{space}title"), root.findtext(f"{space}desc")) == ("A <title>", "From y & z.")
-    assert "y & z and x: −0.50" in [title.text for title in root.iter(f"{space}title")]
 
 
 def test_impossible_studies_are_refused_in_one_line(tmp_path: Path, invoke: Invoke) -> None:

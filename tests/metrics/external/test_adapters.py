@@ -14,7 +14,7 @@ from metrics.errors import BadOption, BrokenPlugin, MetricError, MissingResource
 from metrics.external import libraries
 from metrics.metric import options, signature
 from metrics.models.service import Models
-from tests.conftest import make_item
+from tests.conftest import make_item, refused
 
 evaluate = pytest.importorskip("evaluate", exc_type=ImportError)
 
@@ -113,9 +113,8 @@ def test_the_field_picks_the_number(tmp_path: Path, home: Path) -> None:
     for result, field, part in NO_NUMBER:
         metric = registry.choose(f"evaluate:{script(tmp_path, f'return {result}')}{field}").metric
         for call in (metric.check_field, lambda metric=metric: metric.score(ITEMS, Models(home))):
-            with pytest.raises(BadOption) as caught:
+            with refused(BadOption, part):
                 call()
-            assert part in str(caught.value)
 
 
 def test_the_arguments_of_a_module_are_options(tmp_path: Path, home: Path) -> None:
@@ -177,10 +176,8 @@ def test_a_module_that_cannot_be_used_is_refused_in_one_line(tmp_path: Path) -> 
         ("syntax", "SyntaxError"), ("package", "no_such_package_anywhere"), ("exits", "SystemExit: 3"),
         ("empty", "no class that is an evaluate.Metric"), ("opens", "FileNotFoundError"),
     ):
-        with pytest.raises(MissingResource if name == "package" else BrokenPlugin) as caught:
+        with refused(MissingResource if name == "package" else BrokenPlugin, part):
             registry.choose(f"evaluate:{tmp_path}/{name}.py")
-        assert part in str(caught.value)
-        assert "\n" not in str(caught.value)
 
 
 def test_a_library_that_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,13 +192,10 @@ def test_an_unknown_name_is_refused_in_one_line(home: Path) -> None:
     for requested, part in (("evalute:wer", "did you mean 'evaluate'"), ("bleu:max", "known: evaluate, judge"),
                             ("judge:", "has no name after the colon"), (":x", "'' is not a library"),
                             ("x" * 900 + ":y", "known:")):
-        with pytest.raises(UnknownMetric) as caught:
+        with refused(UnknownMetric, part):
             registry.choose(requested)
-        assert part in str(caught.value)
-        assert len(str(caught.value)) < 300
     for prefix in libraries.PREFIXES:
         for name in ("no such thing", "../../nothing", "x" * 5_000, "~nobody/x", "a/b/c:d", "x\ny", "x\x00y", "\udce9",
                      "[", "a[]"):
-            with pytest.raises(MetricError) as error:
+            with refused(MetricError):
                 signature(registry.choose(f"{prefix}:{name}").metric, Models(home))
-            assert len(str(error.value).splitlines()) == 1

@@ -105,10 +105,6 @@ def test_try_shows_questions_and_scores(capsys: pytest.CaptureFixture[str]) -> N
         assert "relevance: " in capsys.readouterr().out.splitlines()[-1]
         assert len(server.bodies) == 1
     assert main([*asked, "--item", "none"]) == 2
-    assert main(["judge", "try", "length", "--dataset", "topical-usr"]) == 2
-
-
-def test_an_unreadable_answer_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with serving(lambda times: "prose") as server:
         asked = ["judge", "try", f"judge:llm-eval[model=toy,url={server.url}]", "--dataset", "topical-usr"]
         assert main(asked) == 1

@@ -14,7 +14,7 @@ from metrics.errors import BadOption, CannotScore, MetricError, MissingResource,
 from metrics.judges.answer import Answer, received, scores
 from metrics.judges.prompt import JudgedQuality, Question, columns, find, names, questions, read
 from metrics.registry import choose
-from tests.conftest import ROOT, make_item
+from tests.conftest import ROOT, make_item, refused
 
 KINDNESS = """
 title = "Kindness"
@@ -83,7 +83,7 @@ def test_a_bad_file_is_refused_with_its_name_and_problem(tmp_path: Path) -> None
         ('answer = "number"', 'answer = "yes"', "logprobs = true"),
         ('answer = "number"', 'answer = "json"', "holds {low}"),
         ("{response}", "{respone}", "holds {respone}; did you mean 'response'"),
-        ("turn =", "tern =", "has a field 'tern'.*did you mean 'turn'"),
+        ("turn =", "tern =", "did you mean 'turn'"),
         ("turn =", "# turn =", "has neither a template"),
         ("high = 5", "high = 1", "low should be below high"),
         ("high = 5", "high = nan", "high: should be a finite number"),
@@ -95,10 +95,8 @@ def test_a_bad_file_is_refused_with_its_name_and_problem(tmp_path: Path) -> None
         ("[[qualities]]", "needs = ['contexts']\n[[qualities]]", "is 'contexts'"),
         ("title", "title =", "line 2"),
     ):
-        with pytest.raises(BadOption, match=message) as caught:
+        with refused(BadOption, "kind.toml", message):
             read("kind", KINDNESS.replace(before, after, 1).encode(), "kind.toml")
-        assert str(caught.value).startswith("kind.toml")
-        assert "\n" not in str(caught.value)
     path = tmp_path / "llm_eval.toml"
     path.write_text(KINDNESS)
     with pytest.raises(BadOption, match="rename the file"):
@@ -114,7 +112,7 @@ def test_a_file_is_a_judge_whose_columns_bear_its_name(tmp_path: Path) -> None:
 
 
 def test_bad_options_are_refused_without_repeating_a_key() -> None:
-    refused: tuple[tuple[str, type[MetricError], str], ...] = (
+    requests: tuple[tuple[str, type[MetricError], str], ...] = (
         ("judge:llm-evil[model=x]", UnknownMetric, "did you mean 'llm-eval'"),
         ("judge:./none.toml[model=x]", MissingResource, "No such file"),
         ("judge:llm-eval[samples=0]", BadOption, "samples should be 1 to 1000"),
@@ -124,7 +122,7 @@ def test_bad_options_are_refused_without_repeating_a_key() -> None:
         ("judge:llm-eval[url=http://host:99999/v1]", BadOption, "cannot be read"),
         ("judge:llm-eval[key_from=sk-hushhush]", BadOption, "never the key itself"),
     )
-    for requested, error, message in refused:
+    for requested, error, message in requests:
         with pytest.raises(error, match=message) as caught:
             choose(requested)
         assert "hushhush" not in str(caught.value)

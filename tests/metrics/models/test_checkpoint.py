@@ -14,6 +14,7 @@ from metrics.errors import MetricError, MissingResource  # noqa: E402
 from metrics.models import checkpoint  # noqa: E402
 from metrics.models.checkpoint import Checkpoint  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
+from tests.conftest import refused  # noqa: E402
 
 MINE, OTHER = "mine@" + "a" * 12 + ".aaaaaa", "other@" + "b" * 12 + ".bbbbbb"
 
@@ -111,24 +112,20 @@ def test_a_damaged_checkpoint_is_refused(home: Path, shipped: Path) -> None:
     write(checkpoint.place("toy", OTHER, home), OTHER)
     for damage, part in DAMAGES:
         damage(write(checkpoint.place("toy", MINE, home)).folder)
-        with pytest.raises(MissingResource) as caught:
+        with refused(MissingResource, part, "harness train toy --fresh"):
             checkpoint.find("toy", MINE, home)
-        assert part in str(caught.value)
-        assert "harness train toy --fresh" in str(caught.value)
-        assert "\n" not in str(caught.value)
         if part != "which encoder":  # weights that do not say may be anybody's
             assert checkpoint.find("toy", OTHER, home).encoder == "other"
         shutil.rmtree(checkpoint.place("toy", MINE, home))
 
 
-def test_weights_of_another_network_are_refused(
-        home: Path, shipped: Path) -> None:
+def test_weights_of_another_network_are_refused(home: Path, shipped: Path) -> None:
     for config, part in (({"out_features": 3}, "size mismatch"), ({"colour": "red"}, "colour"),
                          ({"bias": False}, "bias")):
         write(shipped / "toy", "", **config)
-        with pytest.raises(MissingResource, match=f"does not fit the network.*{part}") as caught:
+        with refused(MissingResource, "does not fit the network", part):
             Models(home, Choice(device="cpu")).trained("toy", torch.nn.Linear)
-        assert "\n" not in str(caught.value)
+
     class Frozen(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -145,8 +142,7 @@ def test_weights_of_another_network_are_refused(
         Models(home, Choice(device="cpu")).trained("toy", Frozen)
 
 
-def test_a_failed_write_changes_nothing(
-        home: Path, kept: Path, tmp_path: Path) -> None:
+def test_a_failed_write_changes_nothing(home: Path, kept: Path, tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         checkpoint.save(kept, {}, {"network": {}, "encoder": None}, {"not json": object()})
     assert checkpoint.find("toy", MINE, home).folder == kept

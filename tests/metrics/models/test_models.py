@@ -9,7 +9,6 @@ import pytest
 from metrics.errors import MetricError, MissingResource
 from metrics.models import checkpoint, device, weights
 from metrics.models.device import TOKENS, Machine, machine
-from metrics.models.resources import LOCATIONS
 from metrics.models.service import Choice, Models
 from tests.conftest import ROOT
 
@@ -50,11 +49,6 @@ def test_precision_is_part_of_the_identity(home: Path, tiny_encoder: Path) -> No
         models = Models(home, Choice(precision=precision, device="cpu"))
         assert models._machine("lm", "qwen2.5-coder-1.5b").precision == expected
         assert models.machine.precision == "fp32"
-
-
-def test_an_unknown_resource_is_refused_with_the_known(models: Models) -> None:
-    with pytest.raises(MissingResource, match=f"unknown resource 'nothing'; known: {next(iter(LOCATIONS))}"):
-        models.resource("nothing")
 
 
 def test_a_missing_model_is_looked_up_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,8 +46,7 @@ def made(data: TrainingData, folder: Path, steps: int = 2) -> Checkpoint:
     """A checkpoint as a training leaves it."""
     objective = SIZES.objective(data)
     fitted = fit(objective, Recipe((), steps, rate=1e-2, every=steps), Machine(), 0)
-    return checkpoint.save(folder, fitted.weights, {"network": dict(objective.config), "encoder": None},
-                           {"name": "lm"})
+    return checkpoint.save(folder, fitted.weights, {"network": dict(objective.config), "encoder": None}, {"name": "lm"})
 
 
 def cut(pieces: Pieces, text: str) -> list[str]:
@@ -103,8 +102,7 @@ def test_a_batch_is_windows_that_begin_with_a_turn(data: TrainingData) -> None:
     assert torch.equal(batches[0], objective.draw(np.random.default_rng(0)))
 
 
-def test_training_learns_and_eight_bits_cost_little(
-        data: TrainingData, tmp_path: Path, home: Path) -> None:
+def test_training_learns_and_eight_bits_cost_little(data: TrainingData, tmp_path: Path, home: Path) -> None:
     objective = SIZES.objective(data)
     fitted = fit(objective, Recipe((), 12, rate=2e-2, every=12), Machine(), 0)
     assert fitted.best.held_out < 0.95 * np.log(90)

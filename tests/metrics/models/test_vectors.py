@@ -20,6 +20,7 @@ from metrics.errors import MissingResource
 from metrics.models.resources import Resource
 from metrics.models.service import Choice, Models
 from metrics.models.vectors import WordVectors, from_encoder, from_file
+from tests.conftest import refused
 
 PLAIN = "the 0.5 1 -2\ntea 1 0 0\nTea 0 1 0\ndo 0 2 4\nn't 2 4 0\nit 1 1 1\n's 3 1 5\n"
 
@@ -100,8 +101,7 @@ def test_binary_files_with_and_without_line_feeds(tmp_path: Path, home: Path) ->
     assert found.of("ab").tolist() == [[number] * 3, [1, 2, 3]]
 
 
-def test_a_word_is_looked_up_lower_cased_or_in_its_parts(
-        tmp_path: Path, home: Path) -> None:
+def test_a_word_is_looked_up_lower_cased_or_in_its_parts(tmp_path: Path, home: Path) -> None:
     found = opened(placed(tmp_path, PLAIN), home)
     assert found.of(["Tea", "tea", "TEA", "The"]).tolist() == [[0, 1, 0], [1, 0, 0], [1, 0, 0], [0.5, 1, -2]]
     assert found.of(["don't", "Don’t", "it's"]).tolist() == [[1, 3, 2], [1, 3, 2], [2, 1, 3]]
@@ -166,7 +166,7 @@ REFUSED: list[tuple[str, bytes | str, str]] = [
     ("v.txt", "0 3\n", "line 1: 0 vectors of 3 numbers"),
     ("v.bin", "3 999999999999\n", "line 1: 3 vectors of 999999999999 numbers"),
     ("v.txt", "3 2\na 1 2\nb 3 4\n", "line 1: it announces 3 vectors and holds 2"),
-    ("v.txt", "a 1 2\nb 3\n", "line 2: .*(2 finite numbers|could not convert)"),
+    ("v.txt", "a 1 2\nb 3\n", "line 2: "),
     ("v.txt", "a 1 2\nb 3 4 5\n", "line 2: not a word and 2 finite numbers"),
     ("v.txt", "a 1 2\n3 4\n", "line 2: not a word and 2"),                                  # the word is not there
     ("v.txt", "a 1 2\nb 3 x\n", "line 2: could not convert"),
@@ -175,8 +175,8 @@ REFUSED: list[tuple[str, bytes | str, str]] = [
     ("v.bin", GOOD[:4], "word 1 of 2: cut short"),
     ("v.bin", GOOD + b"more", "word 2 of 2: the file goes on"),
     ("v.bin", binary({"a": [1.0, float("nan")]}), "word 1 of 1: is not a word with finite numbers"),
-    ("v.bin", binary({"New York": [1.0, 2.0], "b": [3.0, 4.0]}), "word 2 of 2: .*does the word contain a space"),
-    ("v.txt.gz", gzip.compress(PLAIN.encode(), mtime=0)[:-12], "cannot be converted .*end-of-stream"),
+    ("v.bin", binary({"New York": [1.0, 2.0], "b": [3.0, 4.0]}), "word 2 of 2: ...does the word contain a space"),
+    ("v.txt.gz", gzip.compress(PLAIN.encode(), mtime=0)[:-12], "cannot be converted ...end-of-stream"),
     ("v.txt.gz", b"\x1f\x8bnothing of the kind", "cannot be converted"),
 ]
 
@@ -184,10 +184,8 @@ REFUSED: list[tuple[str, bytes | str, str]] = [
 def test_other_files_are_refused_with_file_and_line(tmp_path: Path, home: Path) -> None:
     for name, content, reason in REFUSED:
         path = placed(tmp_path, content, name)
-        with pytest.raises(MissingResource, match=reason) as caught:
+        with refused(MissingResource, path, *reason.split("...")):
             opened(path, home)
-        assert str(path) in str(caught.value)
-        assert "\n" not in str(caught.value)
         assert tables(home) == [], "nothing half-converted is left"
 
 

@@ -14,6 +14,7 @@ from metrics.models import networks, weights
 from metrics.models.device import Machine
 from metrics.models.service import Choice, Models
 from tests import hub_server, tiny
+from tests.conftest import refused
 from tests.hub_server import COMMIT, Hub
 
 pytest.importorskip("torch")
@@ -115,8 +116,7 @@ def test_a_name_is_looked_for_in_the_home_or_refused_in_one_line(home: Path, mod
     shutil.copytree(model, root / "owner" / "name")
     (root / "linked").symlink_to(model)
     assert weights.find("owner/name", home).origin == weights.find("linked", home).origin == "home"
-    assert [one.name for one in weights.here(home)] == [
-        weights.EMBEDDED, "linked", "owner/name"]
+    assert [one.name for one in weights.here(home)] == [weights.EMBEDDED, "linked", "owner/name"]
     for name in ("no-such-model", "/no/such/folder", "~nobody-of-that-name/x", "a/b/c", "x" * 400, "x" * 5000, "nul\0",
                  "", "a b", "..", "name@", "two\nlines"):
         refusal(name, home)
@@ -161,9 +161,7 @@ def test_a_broken_folder_is_refused_before_anything_is_loaded(home: Path, model:
     assert "lacks a tokenizer" in refusal(model, home)
 
 
-def test_a_folder_can_be_found_broken_on_loading(
-    home: Path, model: Path, tmp_path: Path
-) -> None:
+def test_a_folder_can_be_found_broken_on_loading(home: Path, model: Path, tmp_path: Path) -> None:
     config = json.loads((model / "config.json").read_text())
     for number, (name, content, reason) in enumerate((
         ("config.json", {}, "cannot be loaded"), ("config.json", [], "cannot be loaded"),
@@ -174,14 +172,11 @@ def test_a_folder_can_be_found_broken_on_loading(
     )):
         folder = Path(shutil.copytree(model, tmp_path / str(number)))
         (folder / name).write_text(json.dumps(content))
-        with pytest.raises(MissingResource, match=reason) as caught:
+        with refused(MissingResource, reason):
             Models(home, Choice(device="cpu")).encoder(str(folder)).sentences(["hello"])
-        assert "\n" not in str(caught.value)
 
 
-def test_a_missing_output_layer_is_refused(
-    home: Path, tiny_lm: Path, tmp_path: Path
-) -> None:
+def test_a_missing_output_layer_is_refused(home: Path, tiny_lm: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(tiny_lm, tmp_path / "headless"))
     rewritten(copy / "config.json", tie_word_embeddings=False)
     with pytest.raises(MissingResource, match=r"lack 1 of the network's parts \(lm_head.weight\)"):

@@ -69,8 +69,7 @@ def test_signals_by_hand() -> None:
     np.testing.assert_allclose(found, [0, 0, 0.25, 0.25, 0.5, 0])
 
 
-def test_signals_of_both_recipes(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signals_of_both_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Judge:
         accuracy = 1.0
 
@@ -79,10 +78,8 @@ def test_signals_of_both_recipes(
             return np.stack([sides[0], 0 * sides[0], sides[1]], -1) / 10
 
     monkeypatch.setattr(judges, "inference", lambda data, table: Judge())
-    table = TextTable(
-        [f"t{number}" for number in range(1, 4)], lambda texts: np.ones((len(texts), 4)))
-    for recipe, agreement, entailment in ((PAPER, (3 + 1) / 2, -(2 + 3) / 2),
-                                          (SMALL, (3 + 1 + 1) / 3, 7 / 3)):
+    table = TextTable([f"t{number}" for number in range(1, 4)], lambda texts: np.ones((len(texts), 4)))
+    for recipe, agreement, entailment in ((PAPER, (3 + 1) / 2, -(2 + 3) / 2), (SMALL, (3 + 1 + 1) / 3, 7 / 3)):
         data = TrainingData({}, Models(tmp_path), seed=0, recipe=recipe)
         rates = fined_data.signals(data, table, ((rows(2, 3, 1),),), ((rows(2, 3, 1),),))
         assert rates["likability:agreement"]((rows(2, 3, 1),)) == pytest.approx(1 - agreement / 10)

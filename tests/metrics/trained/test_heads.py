@@ -172,8 +172,7 @@ ALONE = {"mme-fm", "mme-em", "usl-h-vup", "usl-h-mlm", "usr-mlm"}
 """The columns that read the response alone."""
 
 
-def test_shipped_metrics_learn_and_score(
-        tiny_encoder: Path, tiny_weights: Path) -> None:
+def test_shipped_metrics_learn_and_score(tiny_encoder: Path, tiny_weights: Path) -> None:
     models = Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
     known = Item("known", (Utterance("user", "do you like tea ?"),), Utterance("system", "i like tea"),
                  make_item("x", "", "tea is good", "the rain").references, ("your persona: i like the rain.",))
