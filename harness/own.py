@@ -316,8 +316,7 @@ def _store(dataset: Dataset, home: Path, source: str) -> None:
     if store.save_own(dataset, home):
         sys.stderr.write(f"{name}: replaced in the home by the current content of {source}\n")
     elif is_new:
-        sys.stderr.write(f"{name}: stored; `harness run --all` includes it from now on. To remove it, delete "
-                         f"{name}.json and {name}.card.json in {home / 'datasets'}\n")
+        sys.stderr.write(f"{name}: stored; `harness run --all` includes it until `harness import {name} --remove`\n")
     if alike:
         sys.stderr.write(f"{name}: has the same items as {', '.join(alike)}; boards of your own data average over "
                          f"all of them unless you name one by --dataset\n")

@@ -62,11 +62,27 @@ def save(dataset: Dataset, home: Path) -> None:
         path = home / "scores" / f"{name}.{metric}.csv"
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, "\n".join(lines).encode())
-    for old in root.iterdir():  # young folders may be in use by an import or a reader
-        if re.fullmatch(re.escape(name) + r"-[0-9a-f]{16}-[^-]+", old.name) and old != folder:
+    for old in _folders(root, name):  # young folders may be in use by an import or a reader
+        if old != folder:
             with contextlib.suppress(FileNotFoundError):
                 if time.time() - old.stat().st_mtime > STALE:
                     shutil.rmtree(old, ignore_errors=True)
+
+
+def remove(home: Path, name: str) -> None:
+    """Remove a dataset and its published scores from the home; BadStore if it is not there."""
+    root = home / "datasets"
+    if not (root / f"{name}.json").exists():
+        raise BadStore(f"{home} does not hold {name}; `harness list datasets` shows what it holds")
+    for path in (root / f"{name}{CARD}", root / f"{name}.json", *(home / "scores").glob(f"{name}.*.csv")):
+        path.unlink(missing_ok=True)
+    for folder in _folders(root, name):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folders(root: Path, name: str) -> list[Path]:
+    """Return the folders of a dataset, old ones included."""
+    return [path for path in root.iterdir() if re.fullmatch(re.escape(name) + r"-[0-9a-f]{16}-[^-]+", path.name)]
 
 
 def save_own(dataset: Dataset, home: Path) -> bool:

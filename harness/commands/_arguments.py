@@ -25,11 +25,11 @@ FLAGS = {
     "columns ROLE=COLUMN": "column of a table of ratings, such as response=answer or ignore=notes; repeatable",
     "scale LABELS": "order of labels in a table of ratings, such as 'No < To some extent < Yes'; repeatable",
     "quality NAME": "quality or dimension; repeatable",
-    "split": "only the datasets of one split",
+    "split": "only datasets of one split",
     "language CODE": "only datasets in this language; all: include every translation; repeatable",
     "data": "auto: imported or fetched data, else the sample (default)",
     "aggregate": "how to combine the scores of a dialogue's turns; repeatable (default: mean)",
-    "limit N": "only the first N items of each dataset, as a smoke test",
+    "limit N": "only the first N items of each dataset",
     "sample N": "at most N items of each dataset, drawn with the seed as whole contexts with the replies of all "
                 "systems",
     "ratings FILE": "private ratings (.json or a table)",

@@ -46,8 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                              "dstc12-track1 (init: copies its rules)")
     parser.add_argument("file", type=Path, nargs="?", metavar="FILE",
                         help="receive: the score file (give only FILE for a challenge in the current folder)")
-    add(parser, "team NAME: receive: team that submitted the file")
-    add(parser, "column NAME: receive: column that contains the scores")
+    add(parser, "team NAME: receive: the submitting team")
+    add(parser, "column NAME: receive: column of the scores")
     add(parser, "phase NAME: phase (default: receive: the phase of the scored items; validate: all phases; rank and "
                 "publish: all phases with submissions; freeze: required if there are several phases)")
     add(parser, "dry-run: receive: only show what would happen")

@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import release
+from benchmarks import registry, release
 from benchmarks.corpora import files
 from benchmarks.corpora.files import ImportedCorpus
 from benchmarks.errors import BadRecord, BenchmarkError
@@ -25,11 +25,15 @@ from harness.contract.dataset import about
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", type=Path, help="folder, zip, *_eval.json, corpus (.jsonl, .jsonl.gz), wordnet.zip, "
                                                 "ConceptNet assertions, table of ratings, or card of a dataset (.toml)")
-    add(parser, "columns", "scale")
+    add(parser, "columns", "scale", "remove: remove the dataset of this name")
 
 
 def run(args: argparse.Namespace) -> int:
     """Read everything before storing anything."""
+    if args.remove:
+        store.remove(args.home, registry.card(str(args.path)).name)
+        print(f"removed from {args.home}: {args.path}")
+        return 0
     path = args.path.expanduser()
     if card := own.card_of(str(path.absolute())):
         dataset, remarks = own.import_card(card, args.home)

@@ -48,8 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "test: test for --compare or --clusters (default: perm-both, which swaps ranks of whole contexts; "
                 "-scores: standardised scores; bootstrap for statistics other than spearman and pearson over items)",
         choices=TEST_NAMES)
-    add(parser, "draws: number of context resamples for BCa intervals, which replace intervals by formula, and of "
-                "draws of perm-both and bootstrap (default for tests: 1000)", default=0)
+    add(parser, "draws: context resamples for BCa intervals, which replace those by formula, and draws of perm-both "
+                "and bootstrap (default for tests: 1000)", default=0)
     add(parser, "json: print one JSON object per correlation, comparison or decision")
 
 

@@ -167,10 +167,14 @@ def test_a_stored_table_names_its_files_repeats_and_replacements(tmp_path: Path,
         path.write_text(rows)
     invoke("run", "--dataset", tea, "--metric", "lenght", status=2)
     assert not (home / "datasets").exists()
-    assert f"delete tea.json and tea.card.json in {home / 'datasets'}" in invoke("import", tea).err
+    assert "until `harness import tea --remove`" in invoke("import", tea).err
     assert "same items as tea" in invoke("import", copy).err
     tea.write_text(rows.replace("Yo,1", "Yo,3"))
     assert "tea: replaced" in invoke("import", tea).err
+    for name in ("tea", "copy"):
+        invoke("import", name, "--remove")
+        assert name in invoke("import", name, "--remove", status=2).err
+    assert [*(home / "datasets").iterdir()] == []
 
 
 def test_a_column_that_the_card_names_is_not_a_role(tmp_path: Path) -> None:
@@ -257,7 +261,7 @@ def test_remarks_are_printed(tmp_path: Path, invoke: Invoke) -> None:
     (tmp_path / "talks.jsonl").write_text(json.dumps(talk))
     invoke("import", tmp_path / "talks.jsonl")
     printed = invoke("check", path).out
-    for remark in ("the corpus talks holds the context of 3 of 5 items (60%)", "1 item has no vote (tea.csv, line 11)",
+    for remark in ("the corpus talks holds the context of 3 of 5 items (60 %)", "1 item has no vote (tea.csv, line 11)",
                    "2 items repeat the dialogue and response of another one (tea.csv, line 9; tea.csv, line 11)",
                    "fit: 1 item has no vote on it, and votes on others (tea.csv, line 7)",
                    "weather is left out: not named in the card", "1 row equal to an earlier row",
