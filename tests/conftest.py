@@ -58,8 +58,6 @@ def home() -> Path:
 
 
 class Printed(NamedTuple):
-    """The output of a command."""
-
     out: str
     err: str
 

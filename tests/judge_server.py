@@ -20,7 +20,6 @@ Script = Callable[[int], str]
 
 
 def well(_times: int) -> str:
-    """A server with nothing wrong."""
     return "well"
 
 
@@ -118,7 +117,6 @@ class Handler(BaseHTTPRequestHandler):
         self._send(self._json(text))
 
     def _first(self, body: dict[str, Any]) -> None:
-        """Prefer the first of two replies."""
         user = body["messages"][-1]["content"]
         self._send(self._json("1" if "two replies" in user else f"{expected(user, '', 1, 5):g}"))
 
@@ -200,7 +198,6 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serving(script: Script = well, delay: float = 0.0, echo: bool = False) -> Iterator[Server]:
-    """A server that runs as long as it is needed."""
     server = Server(script, delay, echo)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()

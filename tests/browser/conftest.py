@@ -137,7 +137,6 @@ def site(browser: sync_api.Browser, suite_run: SuiteRun, tmp_path_factory: pytes
 
 @pytest.fixture(scope="session")
 def hostile_pages(suite_run: SuiteRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A site with hostile names."""
     with published(hostile.make(enlarged(suite_run.results)), tmp_path_factory.mktemp("hostile")) as made:
         yield made
 

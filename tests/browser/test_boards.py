@@ -38,13 +38,11 @@ def expected(results: Results, dimension: str, statistic: str = "spearman", with
 
 
 def ask(page: sync_api.Page, **chosen: str) -> None:
-    """Select answers in the question form."""
     for name, value in chosen.items():
         page.locator(f".ask select[name={name}]").select_option(value)
 
 
 def assert_ranks(page: sync_api.Page, ranks: dict[str, int]) -> None:
-    """Assert that every visible column has its rank."""
     visible = shown(page)
     assert {label: int(rank) for label, rank in visible.items()} == {label: ranks[label] for label in visible}
 

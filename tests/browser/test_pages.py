@@ -38,7 +38,6 @@ def overflowing(page: sync_api.Page) -> list[str]:
 
 
 def light(page: sync_api.Page) -> bool:
-    """Return True if the background is light."""
     ground: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
     return int(ground.removeprefix("rgb(").partition(",")[0]) > 127
 

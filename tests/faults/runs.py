@@ -51,18 +51,15 @@ def metric(folder: Path, name: str, does: str = "pass") -> str:
 
 
 def flags(name: str, values: Sequence[str]) -> list[str]:
-    """Repeat a flag for each value."""
     return [word for value in values for word in (name, value)]
 
 
 def start(*argv: str, **more: Any) -> subprocess.Popen[str]:
-    """Start `harness run` in a process of its own."""
     return subprocess.Popen([sys.executable, "-m", "dialogue_harness", "run", *argv], stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, **more)
 
 
 def until(condition: Callable[[], Any], what: str, seconds: float = 60.0) -> None:
-    """Wait for a condition."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -78,7 +75,6 @@ def report(out: Path) -> dict[str, bytes]:
 
 
 def rows(out: Path, table: str) -> list[Any]:
-    """Return the rows of a table of the report."""
     return list(getattr(files.read(out / "report"), table))
 
 

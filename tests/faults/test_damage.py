@@ -25,13 +25,11 @@ ARGV = [*flags("--metric", ("length", "bleu")), *flags("--dataset", ("persona-zh
 
 @pytest.fixture
 def out(tmp_path: Path, invoke: Invoke) -> Path:
-    """The folder of a finished run."""
     invoke("run", *ARGV, *QUICK, "--out", tmp_path / "out")
     return tmp_path / "out"
 
 
 def flip(path: Path) -> None:
-    """Flip a bit in the middle of a file."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 16
     path.write_bytes(content)

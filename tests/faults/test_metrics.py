@@ -52,18 +52,15 @@ RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is
 
 
 def failures(out: Path) -> dict[str, str]:
-    """Return the errors of failed metrics."""
     return {row["metric"]: row["error"] for row in json.loads(report(out)["report.json"])["failures"]}
 
 
 def correlations(files: dict[str, bytes], *metrics: str) -> list[str]:
-    """Return the correlations of some metrics in a report."""
     table = tables.unpacked(files["correlations.parquet"], Correlation)
     return [repr(row) for row in table if row.metric in metrics]
 
 
 def undisturbed_good(out: Path, undisturbed: Reports) -> bool:
-    """Return True if the good metrics have the correlations of an undisturbed run."""
     good = ("length", "distinct")
     return correlations(report(out), *good) == correlations(undisturbed(*GOOD), *good)
 

@@ -46,7 +46,6 @@ def main(argv: Sequence[str]) -> None:
 
 
 def escaped(word: str) -> str:
-    """Escape a word for a dictionary of libFuzzer."""
     return "".join(sign if sign.isascii() and sign.isprintable() and sign not in '"\\' else f"\\x{byte:02x}"
                    for sign in word for byte in sign.encode())
 

@@ -59,7 +59,6 @@ class FileReader:
         return tuple(self.seeds)
 
     def files(self) -> Iterator[tuple[str, bytes]]:
-        """Yield valid files, each with its form."""
         return ((form, content) for form, contents in self.seeds.items() for content in contents)
 
     def __call__(self, folder: Path, form: str, content: bytes) -> bool:
@@ -76,7 +75,6 @@ class FileReader:
 
 
 def sound(condition: object, what: str) -> None:
-    """Raise AssertionError for input that should not have been accepted."""
     if not condition:
         raise AssertionError(f"accepted: {what}")
 
@@ -186,7 +184,6 @@ ZIP = "zip"
 
 @functools.cache
 def _bundle() -> Mapping[str, bytes]:
-    """Return the bundle of a small run, and its members."""
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         main(["run", "--dataset", "fed-turn", "--dataset", "persona-usr", "--metric", "length", "--metric", "bleu",
               "--limit", "3", "--draws", "0", "--home", f"{folder}/home", "--out", f"{folder}/out"])

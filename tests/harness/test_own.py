@@ -46,7 +46,6 @@ TALKS = {
 
 
 def write(folder: Path, form: str, content: str | list[dict[str, Any]], card: str = CARD) -> Path:
-    """Write a file, a list of rows as a table, and return its card."""
     if isinstance(content, list):
         stream = io.StringIO()
         writer = csv.DictWriter(stream, list(content[0]), delimiter="," if form == "csv" else "\t")
@@ -63,14 +62,12 @@ def texts(item: Any, context: Any, response: Any, references: Any) -> dict[str, 
 
 
 def long() -> list[dict[str, Any]]:
-    """Return a row per vote."""
     return [{**texts(*item), "quality": quality, "rating": vote, "annotator": f"a{index}"}
             for *item, overall, fit in ITEMS for quality, votes in (("overall", overall), ("fit", fit))
             for index, vote in enumerate(votes)]
 
 
 def wide() -> list[dict[str, Any]]:
-    """Return a row per item and rater."""
     return [{**texts(*item), "overall": vote, "fit": (*fit, "", "")[index], "weather": "rain"}
             for *item, overall, fit in ITEMS for index, vote in enumerate(overall)]
 

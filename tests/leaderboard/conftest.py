@@ -48,7 +48,6 @@ def altered(results: Results, name: str, /, **fields: Any) -> Results:
 
 
 def script_data(results: Results) -> Any:
-    """Parse the data of the scripts."""
     return json.loads(numbers(results).decode().removeprefix("const Numbers = ").removesuffix(";\n"))
 
 
@@ -117,7 +116,6 @@ def metric(name: str, title: str, family: str, *columns: str, needs: tuple[str, 
 
 @pytest.fixture(scope="session")
 def mixed() -> Results:
-    """Results on real and simulated datasets."""
     values = tuple(correlations())
     return Results(
         run=rows.Run(version="0.1.0", commit=None, seed=7, device="cpu", options={"metrics": ["all"], "fast": True},
@@ -162,7 +160,6 @@ def full(suite_run: SuiteRun) -> Results:
 
 @pytest.fixture(scope="session")
 def renamed(full: Results) -> Results:
-    """The same results with hostile names."""
     return hostile.make(full)
 
 

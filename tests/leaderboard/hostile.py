@@ -38,7 +38,6 @@ class Renamed(dict[str, str]):
         return self.setdefault(text, name)
 
     def of(self, value: Any, field: str = "") -> Any:
-        """Rename all texts in a value."""
         if isinstance(value, str):
             return value if field in KEPT else self[value]
         if isinstance(value, tuple):

@@ -71,7 +71,6 @@ class Mine:
 
 @pytest.fixture
 def plug_in(monkeypatch: pytest.MonkeyPatch, look_anew: Callable[[], None]) -> Callable[[str, str], None]:
-    """Installs one plug-in."""
     monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
 
     def install(name: str, value: str) -> None:

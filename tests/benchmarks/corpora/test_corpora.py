@@ -192,7 +192,6 @@ def test_a_bad_corpus_leaves_the_home_as_it_was(tmp_path: Path, home: Path) -> N
 
 @pytest.fixture
 def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
-    """The contents of the sources by file name."""
     contents: dict[str, bytes] = {}
 
     def download(url: str, target: Path, *_: object) -> Path:

@@ -22,7 +22,6 @@ from harness.cli import main
 
 @pytest.fixture(params=["folder", "file://", "memory://"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | Path]:
-    """An empty place of each kind."""
     MemoryFileSystem.store.clear()
     yield {"folder": tmp_path / "a", "file://": f"file://{tmp_path}/a", "memory://": "memory://a/b"}[request.param]
     MemoryFileSystem.store.clear()
@@ -107,15 +106,12 @@ class Refusing(MemoryFileSystem):
     protocol = "az"
 
     def cat_file(self, path: str, *args: Any, **kwargs: Any) -> bytes:
-        """It does not answer."""
         raise RuntimeError("no answer from https://me:secret@host/\nand more of it")
 
     def ls(self, path: str, *args: Any, **kwargs: Any) -> list[Any]:
-        """It does not let us in."""
         raise PermissionError(errno.EACCES, "not yours")
 
     def makedirs(self, path: str, exist_ok: bool = False) -> None:
-        """It would make a bucket."""
         raise AssertionError("a bucket is for its owner to make")
 
 

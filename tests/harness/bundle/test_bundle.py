@@ -36,7 +36,6 @@ def submitted(suite_run: SuiteRun, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture
 def packed(submitted: Path, tmp_path: Path) -> Path:
-    """A copy of the bundle, to be changed."""
     return Path(shutil.copy(submitted, tmp_path / "made.zip"))
 
 

@@ -25,7 +25,6 @@ qualities = [{{name = "overall", low = 1, high = 5}}, {{name = "wit", low = 1, h
 
 
 def challenge(root: Path, draws: int = 200) -> Path:
-    """Write a challenge without submissions."""
     for name in ("data", "private", "submissions"):
         (root / name).mkdir(parents=True)
     (root / "challenge.toml").write_text(RULES.format(draws=draws))
@@ -48,12 +47,10 @@ def scores(noise: float, seed: int) -> dict[str, float]:
 
 
 def table(values: dict[str, float], column: str = "score") -> str:
-    """Format a score file."""
     return f"dialogue_id,{column}\n" + "".join(f"{item},{float(value)!r}\n" for item, value in values.items())
 
 
 def submit(root: Path, team: str, number: int | str, values: dict[str, float], about: str = "") -> Path:
-    """Write a submission and return its folder."""
     folder = root / "submissions" / team / str(number)
     folder.mkdir(parents=True)
     (folder / "scores.csv").write_text(table(values))

@@ -100,7 +100,6 @@ FOLDERS: tuple[tuple[Write, str], ...] = (
 
 
 def changes(root: Path) -> dict[str, int]:
-    """Return the time of the last change of every path."""
     return {str(path): path.lstat().st_mtime_ns for path in root.rglob("*")}
 
 

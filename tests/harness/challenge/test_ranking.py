@@ -24,7 +24,6 @@ def root(tmp_path: Path) -> Path:
 
 
 def edit(root: Path, *lines: str) -> None:
-    """Put lines at the head of the rules."""
     path = root / "challenge.toml"
     path.write_text("\n".join(lines) + "\n" + path.read_text())
 

@@ -50,7 +50,6 @@ def root(tmp_path: Path) -> Path:
 
 
 def of(dataset: str, values: dict[str, float], column: str = "score") -> str:
-    """Format a score file of one dataset."""
     return table({item: value for item, value in values.items() if item.startswith(dataset)}, column)
 
 

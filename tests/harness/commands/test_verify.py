@@ -34,7 +34,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def made(finished: Path, tmp_path: Path) -> Path:
-    """A copy of the results, to be changed."""
     return Path(shutil.copytree(finished, tmp_path / "made"))
 
 
@@ -45,12 +44,10 @@ def again(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def verify(invoke: Invoke) -> Verify:
-    """Return a function that verifies results and returns the text that is printed."""
     return lambda *argv, status=0: "".join(invoke("verify", *argv, status=status))
 
 
 def altered(made: Path, **values: object) -> Results:
-    """Change values of the recorded run, in place."""
     report = files.read(made / "report")
     report = dataclasses.replace(report, run=dataclasses.replace(report.run, **values))  # type: ignore[arg-type]
     files.write(report, made / "report")

@@ -23,7 +23,6 @@ RUN = ("run", "--limit", "45", "--draws", "0", "--examples", "0",
 Boards = Callable[..., list[dict[str, Any]]]
 @pytest.fixture(scope="module")
 def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run without the placed metrics."""
     folder = tmp_path_factory.mktemp("earlier")
     assert main([*RUN, "--home", str(folder), "--out", str(folder / "out")]) == 0
     return folder / "out"

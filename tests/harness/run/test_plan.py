@@ -94,7 +94,6 @@ def test_an_invalid_setting_is_named(tmp_path: Path) -> None:
 
 
 def alive() -> Counter[type]:
-    """Count the items and ratings in this process."""
     gc.collect()
     return Counter(type(held) for held in gc.get_objects() if type(held) in {Item, Rating})
 

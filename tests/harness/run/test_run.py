@@ -93,7 +93,6 @@ def test_run_and_report_print_the_same_json_lines(tmp_path: Path, invoke: Invoke
 
 
 def imported(home: Path, *, rated: bool = True) -> Dataset:
-    """Store the sample of ESL in the home as imported data."""
     sample = datasets.sample(datasets.card("esl"))
     store.save(Dataset(sample.card, sample.items, sample.ratings if rated else (), "imported"), home)
     return sample

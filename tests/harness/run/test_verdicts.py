@@ -1,7 +1,6 @@
 """No two places of a report contradict each other on which of two columns agrees better with people."""
 
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
@@ -15,11 +14,9 @@ from harness.results import files
 from harness.results.item_scores import labels
 from harness.results.pooled import Pool
 from harness.results.rows import ColumnKey, Results, Target
-from leaderboard.blocks.tables import Table
 from leaderboard.model.index import make_index
 from leaderboard.model.numbers import columns_of, numbers
 from leaderboard.model.questions import answers, questions
-from leaderboard.pages import front
 from tests.suite_run import SuiteRun
 
 LETTER = re.compile("[a-zA-Z]'*")
@@ -112,25 +109,6 @@ def check(results: Results, least: int) -> None:
     assert differing == []
     assert places >= {"table", "clusters", "tied with the first", "script", "letters", "tied", "answer", "lead"}
     assert shared >= least
-
-
-def test_reports_print_the_lead_of_each_answer(suite_run: SuiteRun) -> None:
-    results, index, pool = suite_run.results, make_index(suite_run.results), Pool.of(suite_run.results)
-    named = dict(zip(labels(list(pool.columns)), pool.columns, strict=True))
-    leads = [json.loads(line) for _, line in pooled(Selection(results, frozenset(pool.targets())))]
-    printed = {(frozenset(map(tuple, lead["targets"])), named[lead["better"]], named[lead["worse"]]):
-               "established" if lead["established"] else "not established" for lead in leads}
-    (page,) = front.build(results)
-    (table,) = (block for section in page.sections for block in section.blocks
-                if isinstance(block, Table) and block.anchor == "answers-table")
-    compared = 0
-    for question, (*_, shown) in zip(questions(results), table.rows, strict=True):
-        answer = answers(results)[question.name, (True, math.inf)]
-        if shown.text and answer.following and any(targets == set(question.targets) for targets, *_ in printed):
-            state = printed[frozenset(question.targets), answer.best, answer.following]
-            assert shown.text == f"{state} over {index.labels[answer.following]}"
-            compared += 1
-    assert compared > 3
 
 
 def test_no_verdicts_on_the_sample_contradict_each_other(suite_run: SuiteRun) -> None:

@@ -1,6 +1,5 @@
 """Predicted and observed power: by simulation, and by drawing contexts and raters of real ratings."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,16 +15,12 @@ from harness.run.correlate import conversations, judged
 from harness.scoring.scorer import Scorer
 from harness.statistics.coefficients import spearmans
 from harness.statistics.panel import Array, Codes, Vector
-from harness.statistics.power import Contrast, detectable, of_columns, of_systems, shows
+from harness.statistics.power import Contrast, detectable, of_columns, of_systems
 from harness.statistics.prediction import means
 from harness.statistics.reliability import shared, split_half
 from harness.statistics.williams import all_pairs_by_context
 from metrics import registry as metrics
 from metrics.models.service import Models
-from tests.conftest import ROOT
-
-DATA = Path(os.environ.get("HARNESS_REAL_DATA") or ROOT.parent / "shared" / "data")
-DICES = DATA / "recent" / "dices" / "dices_350_crowdsourced.json"
 
 
 def test_power_is_that_of_a_t_test() -> None:
@@ -55,12 +50,6 @@ def test_power_with_other_raters_is_unknown_if_their_noise_exceeds_the_spread() 
     for times in (0.5, 2):
         assert np.isnan(Contrast(0.1, 1.0, noise=1.2).at(0.5, times).needed())
     assert Contrast(0.1, 1.0, noise=0.9).at(0.5, 2).spread == pytest.approx(0.55)
-
-
-def test_sentence_leaves_out_contexts_of_one_item() -> None:
-    assert shows(150, 76, 0.2) == "150 items from 76 contexts can tell correlations .2 apart"
-    assert shows(150, 150, 0.2, "mean ratings") == "150 items can tell mean ratings .2 apart"
-    assert shows(4, 4) == "4 items are too few to tell correlations apart"
 
 
 def world(contexts: int, raters: int, rng: np.random.Generator) -> tuple[Array, Array, Codes]:
@@ -107,9 +96,8 @@ def test_predicted_power_for_systems_holds_with_more_raters() -> None:
 def test_predicted_power_is_observed_on_real_ratings(real_data: Path, home: Path) -> None:
     """Mean difference below .03, and 95 % of them within .05, up to chance."""
     assert main(["import", str(real_data / "human_evaluation_data")]) == 0
-    if not DICES.exists():
-        pytest.skip("no recent data")
-    loaded = convert("dices", DICES, registry.card("dices-350")), registry.load("dailydialog-zhao", home)
+    dices = real_data / "recent" / "dices" / "dices_350_crowdsourced.json"
+    loaded = convert("dices", dices, registry.card("dices-350")), registry.load("dailydialog-zhao", home)
     apart = np.array([predicted - observed for dataset in loaded for predicted, observed in rates(dataset, home)])
     assert np.abs(apart).mean() < 0.03
     assert np.mean(np.abs(apart) < 0.05 + 0.03) > 0.95

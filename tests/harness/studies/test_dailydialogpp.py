@@ -63,7 +63,6 @@ i%1:27:00:: 0006 1 0
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Both parts of a tiny DailyDialog++."""
     made = tmp_path / "pp"
     made.mkdir()
     for part in data.PARTS:
@@ -78,7 +77,6 @@ def replies(folder: Path) -> Replies:
 
 @pytest.fixture
 def words(tmp_path: Path) -> Lexicon:
-    """A WordNet of a few words."""
     path = tmp_path / "wordnet.zip"
     with ZipFile(path, "w") as archive:
         archive.writestr("wordnet/index.sense", SENSES)

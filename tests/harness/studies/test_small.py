@@ -33,11 +33,6 @@ def test_an_audit_finds_a_judge_that_prefers_the_first_reply(home: Path, tmp_pat
     assert "pairs that the first reply wins" in printed.out
 
 
-def test_only_judges_are_audited(home: Path, tmp_path: Path, invoke: Invoke) -> None:
-    for argv in (["study", "judges", "--metric", "length"], ["judge", "audit", "g-eval[model=toy"]):
-        invoke(*argv, "--dataset", "convai2-grade", "--out", tmp_path, status=2)
-
-
 def test_a_local_judge_is_audited(home: Path, tmp_path: Path, invoke: Invoke) -> None:
     folder = home / "models" / "tiny"
     folder.mkdir(parents=True)
@@ -82,6 +77,21 @@ def test_real_and_sample_data_are_never_averaged(home: Path, tmp_path: Path, mon
         (mme_crs.DATA["real"], 2, 1.0), (mme_crs.DATA["sample"], 1, -1.0)}
 
 
-def test_whole_dialogues_have_no_mme_crs(tmp_path: Path, invoke: Invoke) -> None:
-    assert "no turn-level dataset" in (
-        invoke("study", "mme-crs", "--dataset", "fed-dial", "--limit", "4", "--out", tmp_path, status=2).err)
+def test_impossible_studies_are_refused_in_one_line(tmp_path: Path, invoke: Invoke) -> None:
+    for line, message in (
+        ("dimension", "did you mean 'dimensions'"), ("dimensions --seed -1", "--seed should be 0 or more"),
+        ("dimensions --limit 0", "--limit should be 1 or more"),
+        ("dimensions --metric bleu", "dimensions does not support --metric"),
+        ("dimensions --data sample --dataset esl", "has 3 qualities or more"),
+        ("dailydialogpp --metric length --from nowhere", "nowhere holds no dev.json and test.json of DailyDialog++"),
+        ("dailydialogpp --metric length", "DailyDialog++ is not here: `harness fetch --corpora dailydialog_pp`"),
+        ("discrimination --metric dynaeval[window=6]", "this study sets window itself"),
+        ("discrimination --metric bleu", "none of them was asked for"),
+        ("discrimination --metric random", "none of the corpora is here"),
+        ("judges --metric length --dataset convai2-grade", ""),
+        ("mme-crs --dataset fed-dial --limit 4", "no turn-level dataset"),
+    ):
+        error = invoke("study", *line.split(), "--out", tmp_path, status=2).err
+        assert message in error.splitlines()[-1], line
+        assert error.count("\n") == 1 or not message, line
+    assert not (tmp_path / "studies").exists()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from harness.results.rows import MetricEntry
-from leaderboard.model.titles import LONGEST, cut, short, titles
+from leaderboard.model.titles import LONGEST, short, titles
 
 
 @pytest.mark.parametrize(("name", "title"), [
@@ -36,8 +36,3 @@ def test_a_title_of_the_run_comes_first() -> None:
     entry = MetricEntry("mix[k=1]", "Mix", "composite", ("mix[k=1]", "mix-single[k=1]"), (), (), "", "item", "", "")
     names = {(entry.name, column): column for column in entry.columns}
     assert [*titles(names, [replace(entry, named="panel")]).values()] == ["panel", "panel / mix-single"]
-
-
-def test_cut_keeps_both_ends() -> None:
-    assert cut("scores:first.rl_f", 9) == "scor…rl_f"
-    assert cut("scores", 6) == "scores"

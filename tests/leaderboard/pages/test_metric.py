@@ -25,7 +25,6 @@ def facts(page: Page) -> Mapping[str, list[str]]:
 
 
 def items(part: Section) -> list[str]:
-    """Return the ids of the items of a section, in order."""
     return [cell.text for block in part.blocks if isinstance(block, Facts)
             for term, cell in block.pairs if term == "Item"]
 

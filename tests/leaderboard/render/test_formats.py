@@ -51,7 +51,7 @@ def test_comparisons_with_odd_names_read_back(results: Results) -> None:
         (name, name[::-1], "" if name == "nan" else "0.333", "0.03") for name in names}
 
 
-def test_wide_characters_keep_columns_aligned() -> None:
+def test_wide_characters_and_columns_keep_to_the_terminal() -> None:
     def lines(width: int, *rows: tuple[str, str]) -> list[str]:
         cells = tuple((Cell(name), Cell(value)) for name, value in rows)
         made = Table.of("", "T", (Heading("team", "stub"), Heading("value", "number")), cells)
@@ -59,12 +59,9 @@ def test_wide_characters_keep_columns_aligned() -> None:
 
     assert lines(110, ("茶の会", "0.1"), ("beta", "0.25")) == ["茶の会    0.1", "beta     0.25"]
     assert lines(31, ("茶" * 13, "0.1")) == [f"{'茶' * 11}…     0.1"]
-
-
-def test_columns_that_do_not_fit_continue_below() -> None:
-    row = (Cell("t" * 28), Cell("1"), Cell("2"))
-    made = Table.of("", "T", (Heading("team", "stub"), *numeric("first", "second")), [row])
-    assert terminal.text(made, 32).splitlines()[2:] == [
+    wide = Table.of("", "T", (Heading("team", "stub"), *numeric("first", "second")),
+                    [(Cell("t" * 28), Cell("1"), Cell("2"))])
+    assert terminal.text(wide, 32).splitlines()[2:] == [
         "team                      first", "    second", "-" * 31, f"{'t' * 12}…{'t' * 11}      1", "         2"]
 
 

@@ -125,7 +125,6 @@ def test_equals_the_package_with_the_embedded_encoder() -> None:
 
 @pytest.fixture(scope="module")
 def baseline() -> Path:
-    """A rescaling file of the package."""
     return Path(bert_score.__file__).parent / "rescale_baseline" / "en" / "bert-base-uncased.tsv"
 
 

@@ -46,7 +46,6 @@ SHARED = ("words = set(predictions[0].split()); held = {word for text in referen
 
 def script(folder: Path, body: str = SHARED, references: str = TEXTS, *, name: str = "overlap", response: str = TEXT,
            arguments: str = "weight=1.0") -> Path:
-    """Write a script of the library."""
     parts = {"predictions": response} | ({"references": references} if references else {})
     features = "datasets.Features({" + ", ".join(f"{key!r}: {value}" for key, value in parts.items()) + "})"
     path = folder / f"{name}.py"

@@ -45,7 +45,6 @@ def _nothing_is_left() -> Iterator[None]:
 
 
 def opened() -> tuple[int, int]:
-    """Count the open files and the descendants of this process."""
     this = psutil.Process()
     return this.num_fds(), len(this.children(recursive=True))
 
@@ -61,7 +60,6 @@ def misbehaving(folder: Path, how: str, table: str = "") -> Metric:
 
 def python_metric(folder: Path, score: str, head: str = "", fields: str = "",
                   python: str = sys.executable) -> type[Metric]:
-    """Return a metric in Python with this body of `score`."""
     folder.mkdir(exist_ok=True)
     (folder / "words.py").write_text(f"""
 import os, sys

@@ -37,7 +37,6 @@ def items(count: int) -> list[Item]:
 
 
 def judged(server: Server, home: Path, some: list[Item], prompt: str = "llm-eval", **options: object) -> Any:
-    """Return the columns of a judge."""
     values = ",".join(f"{name}={value}" for name, value in {"model": "toy", "url": server.url, **options}.items())
     return choose(f"judge:{prompt}[{values}]").metric.score(some, Models(home))
 
@@ -244,17 +243,10 @@ def test_fields_that_a_server_refuses_by_name_are_left_out(home: Path, capsys: p
         assert right(judged(server, home, some, concurrency=1), some)
         assert [sorted(body.keys() & {"response_format", "max_tokens", "max_completion_tokens"})
                 for body in server.bodies] == [["max_tokens", "response_format"], *[["max_completion_tokens"]] * 3]
+        assert sorted(server.bodies[0]["response_format"]["json_schema"]["schema"]["required"]) == [*LLM_EVAL]
+        judged(server, home, items(4), structured="false", max_tokens=99)
+        assert "response_format" not in server.bodies[4]
     assert "takes no response_format" in capsys.readouterr().err
-
-
-def test_the_form_of_an_object_is_requested(home: Path) -> None:
-    with serving() as server:
-        judged(server, home, items(1))
-        judged(server, home, items(1), structured="false")
-        judged(server, home, items(1), prompt="g-eval")
-    schema, *others = (body.get("response_format") for body in server.bodies)
-    assert schema["json_schema"]["schema"]["required"] == ["appropriateness", "content", "grammar", "relevance"]
-    assert others == [None] * 5
 
 
 def test_a_limit_is_never_passed_and_the_next_run_continues(tmp_path: Path) -> None:

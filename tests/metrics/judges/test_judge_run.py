@@ -35,7 +35,6 @@ def command(server: Server, out: Path, *more: str, options: str = "") -> list[st
 
 
 def scores(out: Path) -> list[float]:
-    """Return the stored scores of all items and columns."""
     (path,) = (out / "scores").rglob("judge-*.parquet")
     table = pq.ParquetFile(path).read()
     return [value for name in table.column_names[1:] for value in table.column(name).to_pylist()]

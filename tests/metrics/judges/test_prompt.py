@@ -103,14 +103,6 @@ def test_a_bad_file_is_refused_with_its_name_and_problem(tmp_path: Path) -> None
         find(str(path))
 
 
-def test_a_file_is_a_judge_whose_columns_bear_its_name(tmp_path: Path) -> None:
-    path = tmp_path / "my_judge.toml"
-    path.write_text(KINDNESS)
-    chosen = choose(f"judge:{path}[model=a/b:1,temperature=0.5,url=http://localhost:1/v1,concurrency=2]")
-    assert chosen.metric.card.columns == ("my-judge",)
-    assert chosen.suffix == "[model=a/b:1,temperature=0.5]", "where it runs is no part of its name"
-
-
 def test_bad_options_are_refused_without_repeating_a_key() -> None:
     requests: tuple[tuple[str, type[MetricError], str], ...] = (
         ("judge:llm-evil[model=x]", UnknownMetric, "did you mean 'llm-eval'"),

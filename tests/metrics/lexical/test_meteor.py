@@ -43,7 +43,6 @@ def data_and_index(synsets: list[list[str]], kind: str) -> tuple[str, str]:
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Models:
-    """Models that find a WordNet of eight words."""
     home = tmp_path_factory.mktemp("small-wordnet")
     path = home / "resources" / "nltk_data" / "corpora" / "wordnet.zip"
     path.parent.mkdir(parents=True)
@@ -63,11 +62,9 @@ class Named:
         self.names = names
 
     def lemmas(self) -> list[Named]:
-        """The lemmas of a synset."""
         return [Named([name]) for name in self.names]
 
     def name(self) -> str:
-        """The name of a lemma."""
         return self.names[0]
 
 
@@ -78,7 +75,6 @@ class Thesaurus:
         self.wordnet = WordNet(models.resource("wordnet").path)
 
     def synsets(self, word: str) -> list[Named]:
-        """Return a synset for each synonym."""
         return [Named([name]) for name in self.wordnet.synonyms(word)]
 
 

@@ -14,7 +14,6 @@ from metrics.models.batches import Batches, Forward, Positions, cut, out_of_memo
 
 
 def cost(batch: Positions, lengths: Sequence[int]) -> int:
-    """The tokens of a batch with padding."""
     return int(batch.size) * max(lengths[position] for position in batch)
 
 

@@ -30,7 +30,6 @@ def model(home: Path, tiny_lm: Path) -> LanguageModel:
 
 
 def fresh(home: Path, folder: Path, **choice: Any) -> LanguageModel:
-    """A model that remembers nothing yet."""
     return Models(home, Choice(lm=str(folder), **choice)).lm()
 
 

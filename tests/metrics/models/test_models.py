@@ -67,14 +67,11 @@ def test_a_missing_model_is_looked_up_once(home: Path, monkeypatch: pytest.Monke
     assert requests == ["nobody/nothing"]
 
 
-@pytest.mark.parametrize("name", ["", "cuda:", "cuda:-1", "gpu", "CPU", "cpu,cuda", "cuda:0,cpu", "cpu:0", "cpu,",
-                                  "mps,mps", "auto,cpu", "cuda:0;cuda:1", "cpu\n"])
-def test_an_unknown_device_is_refused(name: str) -> None:
-    with pytest.raises(MetricError, match="device should be auto, cpu, cuda, cuda:N"):
-        machine(name)
-
-
 def test_impossible_choices_are_refused() -> None:
+    for name in ("", "cuda:", "cuda:-1", "gpu", "CPU", "cpu,cuda", "cuda:0,cpu", "cpu:0", "cpu,", "mps,mps", "auto,cpu",
+                 "cuda:0;cuda:1", "cpu\n"):
+        with pytest.raises(MetricError, match="device should be auto, cpu, cuda, cuda:N"):
+            machine(name)
     for arguments, reason in ((("cpu", "fp8"), "precision should be one of auto, fp32, bf16, fp16, not 'fp8'"),
                               (("cpu", "fp32", 0), "a batch should hold 1 token or more, not 0"),
                               (("cuda:1,cuda:1",), "--device cuda:1,cuda:1: lists a device twice")):

@@ -55,7 +55,6 @@ def write_model(path: Path) -> dict[str, bytes]:
 
 
 def unpacked(content: bytes) -> npt.NDArray[np.float16]:
-    """Unpack blocks weight by weight."""
     weights = []
     for start in range(0, len(content), 18):
         scale = np.frombuffer(content, "<f2", 1, start)[0]

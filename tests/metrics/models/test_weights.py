@@ -33,7 +33,6 @@ def model(tiny_encoder: Path, tmp_path: Path) -> Path:
 
 
 def refusal(name: str | Path, home: Path, **more: bool) -> str:
-    """The one line with which a model is refused."""
     with pytest.raises(MissingResource) as caught:
         weights.find(str(name), home, **more)
     told = str(caught.value)
