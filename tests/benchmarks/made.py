@@ -1,12 +1,9 @@
-"""Archives for tests, and a command run on a home."""
+"""Archives for tests."""
 
-import argparse
 import io
 import tarfile
 import zipfile
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 
 def archive(members: Mapping[str, str | bytes], mode: str = "zip", method: int = zipfile.ZIP_STORED) -> bytes:
@@ -24,10 +21,3 @@ def archive(members: Mapping[str, str | bytes], mode: str = "zip", method: int =
             member.size = len(content)
             tar.addfile(member, io.BytesIO(content))
     return stream.getvalue()
-
-
-def run(command: Any, home: Path, *arguments: str) -> int:
-    """Run a command of the harness and return its exit status; errors are raised."""
-    parser = argparse.ArgumentParser()
-    command.configure(parser)
-    return int(command.run(argparse.Namespace(**vars(parser.parse_args(arguments)), home=home)))

@@ -17,9 +17,8 @@ from benchmarks.dataset import Dataset, Utterance
 from benchmarks.errors import BadRecord, BenchmarkError, FetchError, UnknownDataset
 from benchmarks.storage import fetch as fetching
 from benchmarks.storage import store
-from harness.commands import fetch, import_
-from tests.benchmarks.made import archive, run
-from tests.conftest import make_dataset, refused
+from tests.benchmarks.made import archive
+from tests.conftest import Invoke, make_dataset, refused
 
 PRIVATE = ("Where did the seven grey herons go?", "Over the hill, towards Lower Fenwick.", "Oh.",
            "Will they be back for the winter fair?")
@@ -165,28 +164,24 @@ def test_contexts_are_made_of_the_release_and_dailydialogpp(tmp_path: Path) -> N
     assert known == {overlap.digests(PRIVATE[:1]), overlap.digests(PRIVATE[1:])}
 
 
-def test_a_folder_of_datasets_and_corpora_is_imported(tmp_path: Path, home: Path,
-                                                      capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(BenchmarkError, match="and no corpus"):
-        run(import_, home, str(tmp_path))
+def test_a_folder_of_datasets_and_corpora_is_imported(tmp_path: Path, home: Path, invoke: Invoke) -> None:
+    assert "and no corpus" in invoke("import", tmp_path, status=2).err
     path = write(tmp_path / "corpora" / "dailydialog.jsonl.gz", row("a", "one"))
     write(tmp_path / "corpora" / "mine.jsonl", row("b", "two"))
     write(tmp_path / "corpora" / "evaluation_overlap.jsonl", {"dialogue_id": "b"})
     write(tmp_path / "resources" / "pairs.jsonl", {"sentence1": "x"})
     (tmp_path / "jsalt_eval.json").write_text(json.dumps([JUDGED]))
-    assert run(import_, home, str(tmp_path)) == 0
-    assert "pairs.jsonl, line 1: field 'dialogue_id'" in capsys.readouterr().out
+    assert "pairs.jsonl, line 1: field 'dialogue_id'" in invoke("import", tmp_path).out
     assert (home / "corpora" / "dailydialog.jsonl.gz").read_bytes() == path.read_bytes()
     with pytest.raises(BenchmarkError, match=r"nothing to train on.*; 1 left out, in an evaluation set"):
         corpora.load("mine", home)
     assert len(registry.load("jsalt", home).items) == 1
 
 
-def test_a_bad_corpus_leaves_the_home_as_it_was(tmp_path: Path, home: Path) -> None:
+def test_a_bad_corpus_leaves_the_home_as_it_was(tmp_path: Path, home: Path, invoke: Invoke) -> None:
     write(tmp_path / "dailydialog.jsonl.gz", row("a", "one"))
     write(tmp_path / "dream.jsonl.gz", row("a", "one"), "no json")
-    with pytest.raises(BenchmarkError, match=r"dream\.jsonl\.gz, line 2: is not JSON"):
-        run(import_, home, str(tmp_path))
+    assert "dream.jsonl.gz, line 2: is not JSON" in invoke("import", tmp_path, status=2).err
     assert not (home / "corpora").exists()
 
 
@@ -314,14 +309,11 @@ def test_files_of_another_form_leave_nothing(files: dict[str, bytes], home: Path
         assert not (home / "corpora").exists()
 
 
-def test_the_command_fetches_missing_corpora_past_failures(files: dict[str, bytes], home: Path,
-                                                           capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_fetches_missing_corpora_past_failures(files: dict[str, bytes], home: Path, invoke: Invoke) -> None:
     daily(files)
-    assert run(fetch, home, "--corpora") == 2
-    printed = capsys.readouterr()
-    assert printed.err.count("\n") == len(sources.SOURCES) - 1
+    assert invoke("fetch", "--corpora", status=2).err.count("\n") == len(sources.SOURCES) - 1
     files.clear()
-    assert run(fetch, home, "--corpora", "dailydialog") == 2
+    invoke("fetch", "--corpora", "dailydialog", status=2)
     assert len(corpora.load("dailydialog", home).dialogues) > 0
     with pytest.raises(FetchError, match="did you mean 'personachat'"):
         sources.fetch("personchat", home)

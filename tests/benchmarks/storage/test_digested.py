@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from benchmarks.storage.digested import Store
 from benchmarks.storage.files import Files
-from harness.cli import main
+from tests.conftest import Invoke
 
 
 @pytest.fixture(params=["folder", "file://", "memory://"])
@@ -135,18 +135,16 @@ def test_an_unusable_url_is_refused(url: str) -> None:
     assert error.value.filename == url.rstrip("/") or error.value.filename == url
 
 
-def test_a_run_with_its_scores_behind_a_url(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_with_its_scores_behind_a_url(tmp_path: Path, invoke: Invoke) -> None:
     MemoryFileSystem.store.clear()
     argv = ["run", "--metric", "length", "--dataset", "convai2-grade", "--draws", "0"]
-    assert main([*argv, "--out", str(tmp_path / "a")]) == 0
-    assert main([*argv, "--out", str(tmp_path / "b"), "--store", "memory://scores"]) == 0
+    invoke(*argv, "--out", tmp_path / "a")
+    argv += ["--store", "memory://scores"]
+    invoke(*argv, "--out", tmp_path / "b")
     assert not (tmp_path / "b" / "scores").exists()
     reports = [{path.name: path.read_bytes() for path in (tmp_path / out / "report").rglob("*.parquet")}
                for out in ("a", "b")]
     assert reports[0] == reports[1]
-    capsys.readouterr()
-    assert main([*argv, "--out", str(tmp_path / "c"), "--store", "memory://scores"]) == 0
-    assert "1 kept from before" in capsys.readouterr().out
-    assert main([*argv, "--out", str(tmp_path / "d"), "--store", "memory://scores", "--executor", "ray:2"]) == 2
-    assert capsys.readouterr().err == ("harness: --store memory://scores: other processes cannot see it; use "
-                                       "--executor local\n")
+    assert "1 kept from before" in invoke(*argv, "--out", tmp_path / "c").out
+    assert "memory://scores: other processes cannot see it" in (
+        invoke(*argv, "--out", tmp_path / "d", "--executor", "ray:2", status=2).err)

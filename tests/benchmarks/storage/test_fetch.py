@@ -21,10 +21,8 @@ from benchmarks.storage import download as downloading
 from benchmarks.storage import fetch as module
 from benchmarks.storage import store
 from benchmarks.storage.fetch import Offline, download, fetch, fetch_resource
-from harness.commands import fetch as command
-from harness.errors import BadConfig
-from tests.benchmarks.made import archive, run
-from tests.conftest import refused
+from tests.benchmarks.made import archive
+from tests.conftest import Invoke, refused
 
 BODY = bytes((number * 2654435761 >> 9) % 256 for number in range(300_000))
 SHA256 = hashlib.sha256(BODY).hexdigest()
@@ -265,15 +263,14 @@ def test_wordnet_is_stored_in_the_layout_of_nltk(site: type[Site], tmp_path: Pat
 
 
 def test_all_continues_past_a_failure(site: type[Site], home: Path, monkeypatch: pytest.MonkeyPatch,
-                                      capsys: pytest.CaptureFixture[str]) -> None:
+                                      invoke: Invoke) -> None:
     """Stored datasets are fetched again only by name."""
     cards = {"fed-turn": with_sources("fed-turn", Source(site.url, form="fed")),
              "dstc6": with_sources("dstc6", Source(NOWHERE, form="dstc6")), "esl": registry.card("esl")}
     monkeypatch.setattr(registry, "cards", lambda: cards)
     monkeypatch.setitem(module.RESOURCES, "wordnet", Source(NOWHERE))
     site.body = fed([2, 1])
-    assert run(command, home, "--all") == 2
-    out, err = capsys.readouterr()
+    out, err = invoke("fetch", "--all", status=2)
     assert re.search(r"^fed-turn +1 items +1 ratings", out, re.MULTILINE)
     assert "2 failed: dstc6, wordnet" in out
     assert "registration at https://chateval.org/dstc10: esl" in out
@@ -282,18 +279,15 @@ def test_all_continues_past_a_failure(site: type[Site], home: Path, monkeypatch:
     assert stored is not None
     assert stored.origin == "fetched"
     site.requested.clear()
-    run(command, home, "--all")
+    invoke("fetch", "--all", status=2)
     assert site.requested == []
-    assert run(command, home, "fed-turn") == 0
+    invoke("fetch", "fed-turn")
     assert site.requested == [None]
 
 
-def test_the_command_takes_names_or_all(home: Path) -> None:
-    for names in ((), ("esl", "--all")):
-        with pytest.raises(BadConfig):
-            run(command, home, *names)
-    assert run(command, home, "esl") == 2
+def test_the_command_takes_names_or_all(home: Path, invoke: Invoke) -> None:
+    for names in ((), ("esl", "--all"), ("esl",)):
+        invoke("fetch", *names, status=2)
     with refused(FetchError, "esl stands behind a registration at https://chateval.org", "harness import"):
         fetch(registry.card("esl"), home)
-    with pytest.raises(BadConfig, match="did you mean 'esl'"):
-        run(command, home, "esll")
+    assert "did you mean 'esl'" in invoke("fetch", "esll", status=2).err

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Item
-from harness.cli import main
 from harness.contract import BrokenContract, Finding, Trial, demand, forgetful, tried
 from harness.contract.checks import CHECKS
 from metrics import registry
 from metrics.errors import CannotScore, MissingResource
 from metrics.metric import Metric, MetricCard
 from metrics.models.service import Models
+from tests.conftest import Invoke
 from tests.faults import runs
 
 Scoring = Callable[[Sequence[Item]], Any]
@@ -219,47 +219,42 @@ def only(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     monkeypatch.setattr("harness.contract.process.CHECKS", {name: CHECKS[name] for name in names})
 
 
-def test_a_score_that_depends_on_hashes_is_found(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_score_that_depends_on_hashes_is_found(tmp_path: Path, invoke: Invoke,
+                                                 monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, "repeated runs")
     monkeypatch.delenv("PYTHONHASHSEED", raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "struct.py").write_text("raise SystemExit(3)")  # which no other process imports
     odd = runs.metric(tmp_path, "odd", "right = [hash(item.response.text) % 1000 for item in items]")
-    assert main(["check", odd]) == 1
-    same, other, last = capsys.readouterr().out.splitlines()
+    same, other, last = invoke("check", odd, status=1).out.splitlines()
     assert same.split() == ["ok", "repeated", "runs", "exactly", "equal"]
     assert other.split()[:4] == ["BROKEN", "another", "process", "item"]
     assert last == "the contract is broken: 1 of 2 checks"
 
 
-def test_checks_that_break_for_one_reason_are_shown_once(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checks_that_break_for_one_reason_are_shown_once(tmp_path: Path, invoke: Invoke,
+                                                         monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, "whitespace only", "permuted items", "an item alone")
-    assert main(["check", file(tmp_path, "1 / 0")]) == 1
-    first, _, same, last = capsys.readouterr().out.splitlines()
+    first, _, same, last = invoke("check", file(tmp_path, "1 / 0"), status=1).out.splitlines()
     assert first.endswith("division by zero in line 25 of odd.py for item 'whitespace only 3 as response'")
     assert same == "BROKEN  like whitespace only, 2 more: permuted items, an item alone"
     assert last == "the contract is broken: 3 of 4 checks"
 
 
 @pytest.mark.slow
-def test_a_metric_that_hangs_or_dies_fails_only_that_check(
-        tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_metric_that_hangs_or_dies_fails_only_that_check(tmp_path: Path, invoke: Invoke,
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, "card", "whitespace only", "emoji")
     for trouble, text in (("time.sleep(600)", "gave no answer in 4 s"), ("os._exit(7)", "exit status 7")):
-        assert main(["check", file(tmp_path, trouble), "--timeout", "4"]) == 1
-        *findings, _ = capsys.readouterr().out.splitlines()
+        *findings, _ = invoke("check", file(tmp_path, trouble), "--timeout", "4", status=1).out.splitlines()
         assert [finding.split()[0] for finding in findings] == ["ok", "BROKEN", "ok", "ok"]
         assert text in findings[1]
 
 
-def test_a_metric_that_cannot_be_loaded_is_no_broken_contract(tmp_path: Path,
-                                                              capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_metric_that_cannot_be_loaded_is_no_broken_contract(tmp_path: Path, invoke: Invoke) -> None:
     path = tmp_path / "odd.py"
     for content, part in (("import os\nos._exit(3)", "exit status 3"), ("1 / 0", "ZeroDivisionError")):
         path.write_text(content)
-        assert main(["check", str(path)]) == 2
-        error = capsys.readouterr().err
+        error = invoke("check", path, status=2).err
         assert part in error
         assert error.count("\n") == 1

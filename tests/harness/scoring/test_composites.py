@@ -28,6 +28,7 @@ from metrics.errors import CannotScore
 from metrics.evidence import Evidence
 from metrics.metric import Column, Columns
 from metrics.models.service import Models
+from tests.conftest import Invoke
 
 INPUTS = "length+distinct-1+repetition"
 WEIGHTED = f"weighted[inputs={INPUTS}]"
@@ -101,17 +102,14 @@ def test_weights_are_learned_on_the_other_datasets(home: Path, real: dict[str, D
     assert actual[human.quality.name, "weighted"] == pytest.approx(rho(np.sum(summed, axis=0), human.means), abs=1e-5)
 
 
-def test_each_quality_has_weights_of_its_own(home: Path, real: dict[str, Dataset],
-                                             capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_quality_has_weights_of_its_own(home: Path, real: dict[str, Dataset], invoke: Invoke) -> None:
     calibrated(home)
     several = agree(home, real["persona-usr"], WEIGHTED)
     qualities = [quality.name for quality in real["persona-usr"].card.qualities]
     assert set(several) == {(name, column) for name in qualities for column in ("weighted", "weighted-single")}
     assert any(several[name, "weighted"] != several[name, "weighted-single"] for name in qualities)
     assert len(set(agree(home, real["dailydialog-grade"], WEIGHTED).values())) == 1, "the dataset has one quality"
-    capsys.readouterr()
-    assert main(["show", f"weighted[inputs={INPUTS},strength=0]"]) == 0
-    printed = capsys.readouterr().out
+    printed = invoke("show", f"weighted[inputs={INPUTS},strength=0]").out
     assert "persona-usr, fed-turn, dailydialog-grade" in printed
     assert "uses knowledge: repetition 0.63, distinct-1 0.22, length 0.15" in printed
 
@@ -190,10 +188,9 @@ def test_few_and_constant_ratings_are_left_out(home: Path, real: dict[str, Datas
     assert len(evidence.card["left_out"]) == 2
 
 
-def test_impossible_calibrations_are_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_impossible_calibrations_are_refused(home: Path, invoke: Invoke) -> None:
     def refused(message: str, *argv: str) -> None:
-        assert main(["calibrate", *argv, "--scores", str(home / "out")]) == 2
-        assert message in capsys.readouterr().err
+        assert message in invoke("calibrate", *argv, "--scores", home / "out", status=2).err
 
     refused("no real dataset is here", WEIGHTED)
     constant = datasets.sample(datasets.card("dailydialog-grade"))

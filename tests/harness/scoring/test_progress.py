@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from harness.cli import main
 from harness.scoring import progress as module
 from harness.scoring.progress import LOG, Progress, RunProgress
 from metrics.models.reading import READING
+from tests.conftest import Invoke
 
 
 class Terminal(io.StringIO):
@@ -71,14 +71,11 @@ def test_lines_are_printed_while_a_part_is_scored(stream: io.StringIO, monkeypat
     assert ("0/1 parts  0 items/s  toy\n" in stream.getvalue()) != stream.isatty()
 
 
-def test_a_run_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_is_logged(tmp_path: Path, invoke: Invoke) -> None:
     out = tmp_path / "out"
     argv = ["run", "--dataset", "esl", "--metric", "length", "--metric", "distinct", "--limit", "20", "--draws", "0",
-            "--out", str(out)]
-    assert main(argv) == 0
-    printed = capsys.readouterr().err
-    assert "in all; " in printed
-    assert "scoring: " in printed
+            "--out", out]
+    assert "in all; " in invoke(*argv).err
     events = logged(out / LOG)
     assert events[0]["event"] == "run"
     assert "--metric distinct --metric length" in events[0]["command"]
@@ -87,33 +84,29 @@ def test_a_run_is_logged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         ("distinct", "esl", [0, 20], "scored"), ("length", "esl", [0, 20], "scored")]
     stages = [event["stage"] for event in events if event["event"] == "stage"]
     assert stages == ["loading", "scoring", "composing", "correlating", "ranking", "report", "pages"]
-    assert main([*argv, "--examples", "0"]) == 0
+    invoke(*argv, "--examples", "0")
     assert [event for event in logged(out / LOG) if event["event"] == "part"] == [], "the log is of the last run"
 
 
-def test_a_log_that_cannot_be_written_ends_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_that_cannot_be_written_ends_the_run(tmp_path: Path, invoke: Invoke) -> None:
     log = tmp_path / "out" / LOG
     log.mkdir(parents=True)
-    assert main(["run", "--dataset", "esl", "--metric", "length", "--out", str(tmp_path / "out")]) == 2
-    assert f"{log}: " in capsys.readouterr().err
+    run = ("run", "--dataset", "esl", "--metric", "length", "--out", tmp_path / "out")
+    assert f"{log}: " in invoke(*run, status=2).err
     assert not list((tmp_path / "out").rglob("*.parquet"))
 
 
-def test_a_plan_shows_states_and_costs(tmp_path: Path, tiny_encoder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_shows_states_and_costs(tmp_path: Path, tiny_encoder: Path, invoke: Invoke) -> None:
     argv = ["run", "--dataset", "dstc6", "--dataset", "esl", "--limit", "20", "--draws", "0", "--encoder",
-            str(tiny_encoder), "--out", str(tmp_path / "out"), "--metric", "length"]
-    main(argv)
-    capsys.readouterr()
-    assert main([*argv, "--metric", "repetition", "--metric", "cosine", "--metric", "bert-score", "--dry-run",
-                 "--executor", "ray:2"]) == 0
-    printed = capsys.readouterr().out
+            tiny_encoder, "--out", tmp_path / "out", "--metric", "length"]
+    invoke(*argv)
+    printed = invoke(*argv, "--metric", "repetition", "--metric", "cosine", "--metric", "bert-score", "--dry-run",
+                     "--executor", "ray:2").out
     lines = {line.split()[0]: line for line in printed.splitlines()}
     assert "scored before" in lines["length"]
     assert lines["repetition"].endswith("to be scored")
     assert "skip: no item has references" in lines["bert-score"]
     assert "time: unknown, since no run has measured these metrics here" in printed
-
-    assert main([*argv, "--rescore", "--dry-run"]) == 0
-    printed = capsys.readouterr().out
+    printed = invoke(*argv, "--rescore", "--dry-run").out
     assert "to be scored, about 0." in printed
     assert "estimated from earlier runs, with one worker: " in printed

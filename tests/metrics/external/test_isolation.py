@@ -131,29 +131,23 @@ def test_ctrl_c_ends_the_process(tmp_path: Path) -> None:
     assert not type(metric).process.alive
 
 
-@pytest.mark.parametrize(("command", "message"), [
-    ("['./nothing']", r"\./nothing cannot be started in .*: No such file"),
-    ("['echo', 'hello world']", "answered with garbage.*hello world")])
-def test_a_command_without_a_description_is_refused(command: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text(f"[tool.harness]\ncommand = {command}")
-    with pytest.raises(BrokenPlugin, match=message):
-        isolation.metric_class(tmp_path)
-
-
-@pytest.mark.parametrize(("head", "fields", "message"), [
-    ("import no_such_package", "", "ModuleNotFoundError: No module named 'no_such_package'"),
-    ("", "texts: tuple[str, ...] = ()", "option texts: the type should be int, float"),
-    ("", "timeout: int = 1", "option timeout: the name is reserved")])
-def test_a_class_without_a_description_is_refused(head: str, fields: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(BrokenPlugin, match=message):
-        python_metric(tmp_path, "pass", head, fields)
-
-
-@pytest.mark.parametrize("options", [[("class", int, 1)], [("n", int, 1)] * 2, [("a b", int, 1)]])
-def test_an_option_has_the_name_of_a_field(options: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolation, "description", lambda answer: (description(answer)[0], options, ()))
-    with pytest.raises(BrokenPlugin, match="its options: Field name"):
-        misbehaving(tmp_path, "nothing")
+def test_a_metric_without_a_description_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for command, message in (("['./nothing']", r"\./nothing cannot be started in .*: No such file"),
+                             ("['echo', 'hello world']", "answered with garbage.*hello world")):
+        (tmp_path / "pyproject.toml").write_text(f"[tool.harness]\ncommand = {command}")
+        with pytest.raises(BrokenPlugin, match=message):
+            isolation.metric_class(tmp_path)
+    for head, fields, message in (
+        ("import no_such_package", "", "ModuleNotFoundError: No module named 'no_such_package'"),
+        ("", "texts: tuple[str, ...] = ()", "option texts: the type should be int, float"),
+        ("", "timeout: int = 1", "option timeout: the name is reserved"),
+    ):
+        with pytest.raises(BrokenPlugin, match=message):
+            python_metric(tmp_path, "pass", head, fields)
+    for wrong in ([("class", int, 1)], [("n", int, 1)] * 2, [("a b", int, 1)]):
+        monkeypatch.setattr(isolation, "description", lambda answer, wrong=wrong: (description(answer)[0], wrong, ()))
+        with pytest.raises(BrokenPlugin, match="its options: Field name"):
+            misbehaving(tmp_path, "nothing")
 
 
 def test_prints_do_not_break_the_stream(tmp_path: Path) -> None:
@@ -291,21 +285,19 @@ def read(folder: Path, text: str) -> Settings:
     return read_settings(folder)
 
 
-def test_settings_are_read(tmp_path: Path) -> None:
+def test_settings_are_read_or_refused(tmp_path: Path) -> None:
     assert not read_settings(tmp_path).isolated
     assert not read(tmp_path, "[tool.other]\nx = 1\n[tool.harness]\ntimeout = 5").isolated
     table = read(tmp_path, "[tool.harness]\ncommand = ['perl', 'x.pl']\ntimeout = 1.5\nenv = ['A']")
     assert table == Settings(None, ("perl", "x.pl"), 1.5, ("A",))
     assert table.isolated
-
-
-@pytest.mark.parametrize(("table", "message"), [
-    ("=", "is not TOML"), ("python = 'nowhere'", "nowhere"), ("pyhton = 'x'", "'pyhton'.*did you mean 'python'"),
-    ("python = 'x'\ncommand = ['x']", "python and command"), ("command = 'perl x.pl'", "command"),
-    ("env = [1]", "env"), ("timeout = 0", "timeout"), ("timeout = nan", "timeout")])
-def test_impossible_settings_are_refused(table: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(BrokenPlugin, match=message):
-        read(tmp_path, f"[tool.harness]\n{table}")
+    for wrong, message in (
+        ("=", "is not TOML"), ("python = 'nowhere'", "nowhere"), ("pyhton = 'x'", "'pyhton'.*did you mean 'python'"),
+        ("python = 'x'\ncommand = ['x']", "python and command"), ("command = 'perl x.pl'", "command"),
+        ("env = [1]", "env"), ("timeout = 0", "timeout"), ("timeout = nan", "timeout"),
+    ):
+        with pytest.raises(BrokenPlugin, match=message):
+            read(tmp_path, f"[tool.harness]\n{wrong}")
 
 
 CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "control"}

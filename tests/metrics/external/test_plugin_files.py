@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Dataset, Quality, Rating
-from harness.cli import main
 from harness.run import correlate
 from harness.scoring import score
 from metrics import registry
 from metrics.errors import BrokenPlugin, CannotScore, MetricError
 from metrics.metric import signature
 from metrics.models.service import Models
-from tests.conftest import make_card, make_item, refused
+from tests.conftest import Invoke, make_card, make_item, refused
 
 METRIC = '''"""Marks."""
 from __future__ import annotations
@@ -121,12 +120,11 @@ def test_a_package_of_several_files_is_read_whole(tmp_path: Path, home: Path) ->
     assert signature(registry.choose(folder).metric, Models(home)) != before
 
 
-def test_two_metrics_of_one_name_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_metrics_of_one_name_are_refused(tmp_path: Path, invoke: Invoke) -> None:
     first, second = file(tmp_path / "a", source()), file(tmp_path / "b", source(times=2))
     dry = ["run", "--dataset", "dstc7", "--dry-run", "--metric", first, "--metric"]
-    assert main([*dry, f"{first}[mark=?]"]) == 0
-    assert main([*dry, second]) == 2
-    assert "two different metrics are named 'marks'" in capsys.readouterr().err
+    invoke(*dry, f"{first}[mark=?]")
+    assert "two different metrics are named 'marks'" in invoke(*dry, second, status=2).err
 
 
 NO_METRIC = (
@@ -149,13 +147,12 @@ NO_FOLDER = (
 )
 
 
-def test_a_file_that_is_no_metric_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_no_metric_is_refused_in_one_line(tmp_path: Path, invoke: Invoke) -> None:
     before = set(sys.modules)
     for text, part in NO_METRIC:
-        assert main(["show", file(tmp_path, text)]) == 2
-        captured = capsys.readouterr()
-        assert part in captured.err
-        assert (captured.err.count("\n"), captured.out) == (1, "")
+        out, err = invoke("show", file(tmp_path, text), status=2)
+        assert part in err
+        assert (err.count("\n"), out) == (1, "")
         if "built-in" not in part:
             assert not [name for name in sys.modules.keys() - before if name.startswith("_metric_of")]
 

@@ -16,7 +16,7 @@ from metrics.judges import endpoint, sampling
 from metrics.metric import signature
 from metrics.models.service import Models
 from tests import tiny
-from tests.conftest import make_item
+from tests.conftest import Invoke, make_item
 from tests.judge_server import Server, serving
 
 KEY = "sk-planted-4711-do-not-write-me"
@@ -94,38 +94,29 @@ def test_a_key_is_sent_unencrypted_only_if_key_from_is_given(monkeypatch: pytest
     assert sent("http://example.org/v1", "MY_KEY")
 
 
-def test_try_shows_questions_and_scores(capsys: pytest.CaptureFixture[str]) -> None:
+def test_try_shows_questions_and_scores(invoke: Invoke) -> None:
     with serving() as server:
-        asked = ["judge", "try", f"judge:llm-eval[model=toy,url={server.url}]", "--dataset", "topical-usr"]
-        assert main([*asked, "--dry"]) == 0
-        assert "<conversation>" in capsys.readouterr().out
+        asked = ("judge", "try", f"judge:llm-eval[model=toy,url={server.url}]", "--dataset", "topical-usr")
+        assert "<conversation>" in invoke(*asked, "--dry").out
         assert not server.bodies
-        assert main(asked) == 0
-        assert "relevance: " in capsys.readouterr().out.splitlines()[-1]
+        assert "relevance: " in invoke(*asked).out.splitlines()[-1]
         assert len(server.bodies) == 1
-    assert main([*asked, "--item", "none"]) == 2
-    with serving(lambda times: "prose") as server:
-        asked = ["judge", "try", f"judge:llm-eval[model=toy,url={server.url}]", "--dataset", "topical-usr"]
-        assert main(asked) == 1
-    assert 'the last was "As a language' in capsys.readouterr().out
+        invoke(*asked, "--item", "none", status=2)
+        server.script = lambda times: "prose"
+        assert 'the last was "As a language' in invoke(*asked, "--item", "topical-usr_00001", status=1).out
 
 
-def test_a_run_says_what_it_will_send_and_stops_at_a_limit(tmp_path: Path, home: Path,
-                                                           capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_says_what_it_will_send_and_stops_at_a_limit(tmp_path: Path, home: Path, invoke: Invoke) -> None:
     with serving() as server:
         limited = command(server, tmp_path, "--price", "1,10", "--max-requests", "7")
-        assert main([*limited, "--dry-run"]) == 0
-        assert "20 requests, about" in capsys.readouterr().out
+        assert "20 requests, about" in invoke(*limited, "--dry-run").out
         assert not server.bodies
-        assert main(limited) == 1
-        printed = capsys.readouterr().err
-        assert "more than --max-requests may allow" in printed
-        assert "--max-requests 7 would be passed" in printed
+        assert "--max-requests 7 would be passed" in invoke(*limited, status=1).out
         assert len(server.bodies) == 7
-        assert main(command(server, tmp_path)) == 0
+        invoke(*command(server, tmp_path))
         assert len(server.bodies) == 20
     for flags in (["--price", "cheap"], ["--max-cost", "1"], ["--max-requests", "-1"]):
-        assert main(command(server, tmp_path, *flags)) == 2
+        invoke(*command(server, tmp_path, *flags), status=2)
 
 
 def test_another_server_is_asked_anew(tmp_path: Path, home: Path) -> None:
@@ -164,8 +155,7 @@ def test_answers_are_shown_escaped_and_on_this_machine_only(tmp_path: Path, home
     assert b"Tell me if I can help" not in everything(tmp_path / "public")
 
 
-def test_a_local_judge_gives_the_mean_of_its_scale(home: Path, tmp_path: Path,
-                                                   capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_local_judge_gives_the_mean_of_its_scale(home: Path, tmp_path: Path, invoke: Invoke) -> None:
     """By hand from the likelihoods of the digits."""
     file = tiny.gguf(tmp_path / "tiny.gguf")
     models = Models(home)
@@ -188,8 +178,8 @@ def test_a_local_judge_gives_the_mean_of_its_scale(home: Path, tmp_path: Path,
     short = make_item("d", "yes", context=("hello",))
     judged = registry.choose(f"judge:{tmp_path / 'long.toml'}[lm={file}]").metric.score([long, short], models)["long"]
     assert np.isfinite(judged).all()
-    assert main(["judge", "try", f"judge:{tmp_path / 'kind.toml'}[lm={file}]", "--dataset", "esl"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].startswith("kind: ")
+    asked = ("judge", "try", f"judge:{tmp_path / 'kind.toml'}[lm={file}]", "--dataset", "esl")
+    assert invoke(*asked).out.splitlines()[-1].startswith("kind: ")
     with pytest.raises(BadOption, match="url is for an endpoint's"):
         registry.choose(f"judge:g-eval[lm={file},url=http://localhost:1]")
     with pytest.raises(MissingResource, match=r"judge:g-eval\[lm=NAME\]"):
