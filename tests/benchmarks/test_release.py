@@ -99,8 +99,7 @@ def test_a_release_without_datasets_is_refused(tmp_path: Path) -> None:
             release.read(path)
 
 
-def test_translations_are_datasets_with_the_votes_of_the_originals(tmp_path: Path, home: Path, invoke: Invoke,
-                                                                    ) -> None:
+def test_translations_are_datasets_with_the_votes_of_the_originals(tmp_path: Path, home: Path, invoke: Invoke) -> None:
     tables = tmp_path / "xdial"
     tables.mkdir()
     columns = ",".join(f"{language}_ctx,{language}_res" for language in LANGUAGES)

@@ -176,8 +176,7 @@ def test_absent_data_is_reported_as_no_difference(packed: Path, verify: Verify) 
     write(packed, {**content, "datasets.json": json.dumps(entries).encode()})
     printed = verify(packed, status=1)
     assert ": 0 rows" not in printed
-    for words in ("the items here are others", "the ratings here are others",
-                  "nothing could be computed again"):
+    for words in ("the items here are others", "the ratings here are others", "nothing could be computed again"):
         assert words in printed
 
 

@@ -26,8 +26,9 @@ REFUSED = (
     ("run --dataset fed-trun", "did you mean 'fed-turn'"), ("run --quality relevanc", "did you mean 'relevance'"),
     ("run --dataset jsalt --split dev", "split dev"), ("fetch --split dev --split recent", "--split takes one value"),
     ("run --all --limit 0", "--limit"), ("run --dataset esl --examples -1", "--examples should be 0 or more, not '-1'"),
-    ("run --all --device tpu", "--device"), ("run --all --device cuda:99", "cuda:99"),
-    ("run --all --ratings absent.csv", "absent.csv"), ("show blue", "did you mean 'bleu'"),
+    ("run --all --epsilon 1.5", "--epsilon"), ("run --all --device tpu", "--device"),
+    ("run --all --device cuda:99", "cuda:99"), ("run --all --ratings absent.csv", "absent.csv"),
+    ("show blue", "did you mean 'bleu'"),
     ("check bleu --timeout 0", "--timeout"), ("check blue", "did you mean 'bleu'"), ("report .", "--out ."),
     ("report --out nowhere", "nowhere"), ("publish --out nowhere", "nowhere"), ("import nowhere", "nowhere"),
     ("fetch fed-trun", "did you mean 'fed-turn'"), ("judge try bleu --dataset fed-turn", "judge:PROMPT"))

@@ -73,6 +73,10 @@ def test_reliability_depends_on_the_votes_and_not_on_the_name(rng: np.random.Gen
     assert len(values) == 2
 
 
+def test_labels_name_the_metric_if_columns_share_a_name() -> None:
+    assert compare.labels([("a", "x"), ("b", "x"), ("b", "y")]) == ["a/x", "b/x", "y"]
+
+
 def test_the_cache_computes_only_missing_values_and_rows(tmp_path: Path) -> None:
     cache, made = Cache(tmp_path), list[str]()
 

@@ -126,6 +126,13 @@ def test_wmt25_ranks_by_the_mean_of_two_accuracies(suite_run: SuiteRun, invoke: 
         {row["column"]: (row["soft"] + row["ties"]) / 2 for row in ranked})
 
 
+def test_wmt25_needs_systems_or_responses_to_the_same_context(tmp_path: Path, invoke: Invoke) -> None:
+    (tmp_path / "tea.csv").write_text("context,response,overall\n" + "".join(
+        f"cup {number},{'tea ' * number},{1 + number % 5}\n" for number in range(8)), encoding="utf-8")
+    invoke("run", "--dataset", tmp_path / "tea.csv", "--metric", "length", "--out", tmp_path / "out")
+    invoke("report", "--out", tmp_path / "out", "--rule", "wmt25", status=2)
+
+
 def test_accuracies_have_chance_levels_beside_them(suite_run: SuiteRun, invoke: Invoke) -> None:
     columns = {row["column"]: row for row in rows(invoke, suite_run, "--statistic", "pairwise-accuracy")}
     (points,) = (points for points in suite_run.results.points if points.dataset == "jsalt")

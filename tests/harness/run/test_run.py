@@ -63,8 +63,10 @@ def test_neither_order_nor_threads_change_a_byte(tmp_path: Path) -> None:
 
 def test_the_command_in_the_report_repeats_the_run(tmp_path: Path) -> None:
     results = run(tmp_path / "a", "--quality", "relevance", "--split", "dev", "--dataset", "dailydialog-grade",
-                  "--metric", "rouge-l[stem=true]", "--metric", "random", "--seed", "3", "--limit", "30", *FEW[-2:])
+                  "--metric", "rouge-l[stem=true]", "--metric", "random", "--seed", "3", "--limit", "30", "--epsilon",
+                  "0.2", *FEW[-2:])
     (entry,) = results.datasets
+    assert {row.epsilon for row in results.decisions} == {0.2}
     assert [quality.dimension for quality in entry.qualities] == ["relevance"]
     assert (entry.items, results.run.seed) == (30, 3)
     assert main([*shlex.split(results.run.command)[1:], "--out", str(tmp_path / "b")]) == 0

@@ -46,7 +46,7 @@ def test_equal_columns_are_never_told_apart() -> None:
     assert contrast.needed() == np.inf
 
 
-def test_power_with_other_raters_is_unknown_if_their_noise_exceeds_the_spread() -> None:
+def test_power_with_other_raters_is_unknown_if_noise_exceeds_the_spread() -> None:
     for times in (0.5, 2):
         assert np.isnan(Contrast(0.1, 1.0, noise=1.2).at(0.5, times).needed())
     assert Contrast(0.1, 1.0, noise=0.9).at(0.5, 2).spread == pytest.approx(0.55)

@@ -81,7 +81,7 @@ def test_a_long_text_is_read_as_often_as_copies(model: MaskedModel) -> None:
         model.log_likelihoods([("", text)], -1)
 
 
-def test_long_texts_are_read_twice_by_default_and_short_ones_token_by_token(model: MaskedModel) -> None:
+def test_long_texts_are_read_twice_and_short_ones_token_by_token(model: MaskedModel) -> None:
     for text, copies in (("i like tea", 64), ("a b c d e f g " * 12, 2)):
         by_length, fixed = (model.log_likelihoods([("", text)], *option)[0] for option in ((), (copies,)))
         np.testing.assert_allclose(by_length, fixed, atol=1e-5)
