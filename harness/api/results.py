@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest, plural
+from harness.commands._comparisons import Selection, by_wmt25
 from harness.commands._output import DATA
 from harness.commands.publish import publish
 from harness.commands.report import check_dataset
@@ -23,6 +24,7 @@ from harness.results.pooled import Pool
 from harness.results.rows import ColumnKey, DatasetEntry, RankingRow
 from harness.run import plan
 from harness.run.settings import home_folder
+from harness.statistics.wmt25 import KINDS
 from leaderboard.render.text import summary
 
 if TYPE_CHECKING:
@@ -96,6 +98,17 @@ class Results:
     def disagreement(self) -> pandas.DataFrame:
         """Return the correlation of every column on every quality by the spread of the raters' votes."""
         return self._with_places(frame(self.rows.disagreement, decision_rows.Disagreement))
+
+    def wmt25(self, datasets: Sequence[str] = ()) -> pandas.DataFrame:
+        """Return the value and the cluster of every column on each split by WMT25's rule.
+
+        The last two rows of a split are a constant and random numbers. A cluster is missing where a value is.
+        """
+        selection = Selection(self.rows, targets_of(self.rows, datasets, [], self.out))
+        records = [row for _, board in by_wmt25(selection) for row in board]
+        return library("pandas").DataFrame(records, columns=[
+            "split", "origin", "rule", "tasks", "cluster", "metric", "column", "value", *KINDS,
+        ]).astype({"cluster": "Int64"})
 
     def leads(self, first: str = "", second: str = "", *, board: str = "", dimension: str = "",
               datasets: Sequence[str] = ()) -> pandas.DataFrame:

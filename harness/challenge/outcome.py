@@ -25,7 +25,7 @@ from harness.errors import BadConfig
 from harness.run import correlate
 from harness.run.compare import contributions, generator
 from harness.run.correlate import TargetData
-from harness.run.item_statistics import Request
+from harness.run.item_statistics import ACCURACIES, Request, chance
 from harness.run.rank import RULES, Target, borda
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
@@ -257,6 +257,18 @@ def _baselines(outcome: Outcome) -> Iterator[Baseline]:
             yield Baseline(path.stem, np.nan, {}, "; ".join(file.reasons))
         else:
             yield from _valued(outcome, ground.tables([path.stem], [ground.aligned(file.scores)]))
+    if rules.statistic in ACCURACIES:
+        yield from _by_chance(outcome)
+
+
+def _by_chance(outcome: Outcome) -> Iterator[Baseline]:
+    """Yield the accuracy of a constant and of random numbers."""
+    request = Request(outcome.rules.statistic, outcome.rules.level, seed=outcome.rules.seed)
+    by_target = [list(chance(target, request)) for target in outcome.entries.tables]
+    for rows in zip(*by_target, strict=True):
+        values = [row.value for row in rows]
+        yield Baseline(rows[0].column, float(outcome.weights[outcome.rules.rule] @ values),
+                       dict(zip(outcome.ground.targets, values, strict=True)))
 
 
 def _valued(outcome: Outcome, tables: Sequence[TargetData]) -> Iterator[Baseline]:

@@ -80,7 +80,7 @@ def valued(chosen: Selection) -> Iterator[str]:
         epsilon = ["ε"] if any(math.isfinite(row.epsilon) for row in rows) else []
         yield chosen.table(target, "", ("Metric", "value", "95 % interval", "p", "n", *epsilon), [
             (row.column, number(row.value), _interval(row), _p(row.p), str(row.n), *(
-                f"{row.epsilon:.3g}" for _ in epsilon)) for row in rows])
+                f"{row.epsilon:.3g}" if math.isfinite(row.epsilon) else MISSING for _ in epsilon)) for row in rows])
     missing = {(row.dataset, row.quality, row.note) for row in chosen.results.correlations
                if row.statistic == chosen.statistic and chosen.has(row.dataset, row.quality)
                and not math.isfinite(row.value)}
@@ -155,8 +155,8 @@ def _leads(pool: Pool, targets: Sequence[Target], rule: str, columns: Sequence[s
     return pool.leads(targets, [(first, column) for column in compared], rule)
 
 
-def by_wmt25(chosen: Selection) -> Iterator[tuple[str, str]]:
-    """Return each board by WMT25's rule as a table and as JSON lines, an object per column."""
+def by_wmt25(chosen: Selection) -> Iterator[tuple[str, list[dict[str, object]]]]:
+    """Return each board by WMT25's rule as a table and as records, one per column; the last two are by chance."""
     from harness.run.item_statistics import by_wmt25
     from harness.statistics.wmt25 import KINDS, mean
 
@@ -172,12 +172,11 @@ def by_wmt25(chosen: Selection) -> Iterator[tuple[str, str]]:
         left_out = f"{size - len(ranked)} columns lack a value on a task. " if len(ranked) < size else ""
         title = (f"{split}, WMT25's rule: {plural(len(tasks), 'task')} on {plural(len(datasets), 'dataset')}. "
                  f"{left_out}Clusters by PERM-BOTH over contexts ({chosen.draws or DRAWS} draws), one-sided, 5 %")
-        yield table(title, heads, DATA["own" if split == "own" else origin], cells), "".join(json.dumps(filled({
+        yield table(title, heads, DATA["own" if split == "own" else origin], cells), [{
             "split": split, "origin": origin, "rule": "wmt25", "tasks": len(tasks), "cluster": cluster or None,
             "metric": metric, "column": column, **{kind: float(column_[row]) for kind, column_ in values.items()},
-        }), ensure_ascii=False) + "\n" for row, ((metric, column), cluster) in enumerate(zip(
-            [*names, ("chance", "constant"), ("chance", "random numbers")],
-            clusters[:size + 2], strict=True)))
+        } for row, ((metric, column), cluster) in enumerate(zip(
+            [*names, ("chance", "constant"), ("chance", "random numbers")], clusters[:size + 2], strict=True))]
 
 
 def compared(chosen: Selection) -> Iterator[str]:

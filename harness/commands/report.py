@@ -122,7 +122,10 @@ def _wmt25(chosen: Selection, args: argparse.Namespace) -> None:
     rows = list(_comparisons.by_wmt25(chosen))
     if not rows:
         raise BadConfig("WMT25's rule needs a target with several systems, or with several responses to a context")
-    print(*(line if args.json else text for text, line in rows), sep="\n", end="")
+    if args.json:
+        sys.stdout.writelines(files.json_object(row) for _, board in rows for row in board)
+    else:
+        print(*(text for text, _ in rows), sep="\n", end="")
 
 
 def _decided(chosen: Selection, args: argparse.Namespace) -> None:

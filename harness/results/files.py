@@ -126,8 +126,12 @@ class Row(Protocol):
 
 
 def json_line(row: Row, **more: object) -> str:
-    """Return a JSON object on a line, with null for NaN."""
-    values = {**more, **{field.name: getattr(row, field.name) for field in dataclasses.fields(row)}}
+    """Return a row as a JSON object on a line."""
+    return json_object({**more, **{field.name: getattr(row, field.name) for field in dataclasses.fields(row)}})
+
+
+def json_object(values: Mapping[str, object]) -> str:
+    """Return a JSON object on a line, with null for missing numbers."""
     return json.dumps(filled(values), ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -77,8 +77,10 @@ def _note(target: TargetData, row: int, votes: Array, *, exchangeable: bool) -> 
     contexts = len(np.unique(target.units[shared]))
     few = f"with fewer than {LEAST} items in common with others"
     values = votes[:, shared][np.isfinite(votes[:, shared])]
-    notes = {undefined(target.panel(row)): True, SINGLE: not shared.any(),
-             "every vote is the same": values.size > 0 and np.ptp(values) == 0,
+    reason = undefined(target.panel(row))
+    notes = {reason: True, SINGLE: not shared.any(),
+             "every vote on items with several is the same":
+                 values.size > 0 and np.ptp(values) == 0 and reason != "every rating is the same",
              f"raters {few if target.judged.raters else 'unknown'}, votes taken as exchangeable":
                  exchangeable and shared.any(),
              "2 raters: each is compared with only one other": len(votes) == 2 and shared.any(),

@@ -38,6 +38,11 @@ def test_tables_have_every_row_of_the_results(suite_run: SuiteRun) -> None:
     leads = results.leads(board="dev")
     assert (leads["better"] == leads["better"][0]).all()
     assert (leads["established"] == (leads["p"] < 0.05)).all()
+    ranked = results.wmt25(["persona-usr"])
+    assert set(ranked["split"]) == {"dev"}
+    assert [*ranked["column"][-2:]] == ["constant", "random numbers"]
+    assert ranked["cluster"][:-2].min() == 1
+    assert ranked["cluster"][-2:].isna().all()
     assert "simulated raters" in results._repr_html_()
 
 

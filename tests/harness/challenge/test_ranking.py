@@ -2,7 +2,9 @@
 
 import csv
 import json
+import math
 import shutil
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +119,12 @@ def test_any_statistic_ranks(root: Path, home: Path) -> None:
     assert (first.low, last.high) == (1, 3)
     assert "Pairwise accuracy on first, second" in tables.official(result).data
     assert {row.statistic for row in report(result, root).ranking if row.low >= 1} == {"pairwise-accuracy"}
+    by_chance = {baseline.name: baseline.value for baseline in result.baselines}
+    people = [np.array([rating for rating in target.judged.means if math.isfinite(rating)])
+              for target in result.entries.tables]
+    ties = [np.mean([a == b for a, b in combinations(ratings, 2)]) for ratings in people]
+    assert by_chance["constant"] == pytest.approx(float(result.weights["test"] @ ties))
+    assert by_chance["constant"] <= by_chance["random numbers"] < 0.7
 
 
 def published(root: Path) -> dict[str, bytes]:

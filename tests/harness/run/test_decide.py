@@ -78,7 +78,7 @@ def test_missing_scores_leave_the_other_columns_as_they_are(target: TargetData, 
 
 @pytest.mark.parametrize(("votes", "raters", "note", "has"), [
     ([(1.0,), (2.0,), (3.0,)] * 40, True, "no item has more than one vote", (False, True)),
-    ([(3.0, 3.0, 3.0)] * 120, True, "every vote is the same", (True, False)),
+    ([(3.0, 3.0), (3.0, 3.0), (1.0,)] * 40, True, "every vote on items with several is the same", (True, True)),
     ([(1.0, 2.0), (3.0, 2.0), (5.0, 5.0)] * 40, True, "2 raters: each is compared with only one other", (True, True)),
     ([(1.0, 2.0), (3.0, 2.0), (5.0, 5.0)] * 40, False, "raters unknown, votes taken as exchangeable", (True, True)),
     ([(1.0, 2.0, 2.0), (3.0, 2.0, 2.0), (5.0, 5.0, 4.0)] * 4, True, "12 contexts: the test is rough below 30",
@@ -93,6 +93,12 @@ def test_limits_of_the_data_have_one_line_each(
     assert note in row.note.split("; ")
     assert (math.isfinite(row.rho), math.isfinite(row.worth)) == has
     assert not row.replaces
+
+
+def test_constant_ratings_have_one_reason(tmp_path: Path) -> None:
+    target = rated([(3.0, 3.0, 3.0)] * 120, np.random.default_rng(0).normal(size=(1, 120)))
+    (row,) = decide.decisions(target, 0.1, 0, Cache(tmp_path))
+    assert (row.note, row.replaces, math.isnan(row.worth)) == ("every rating is the same", False, True)
 
 
 def test_report_prints_decisions_as_table_and_json(suite_run: SuiteRun, invoke: Invoke) -> None:

@@ -124,6 +124,8 @@ def test_wmt25_ranks_by_the_mean_of_two_accuracies(suite_run: SuiteRun, invoke: 
     assert [row["cluster"] for row in ranked] == sorted(row["cluster"] for row in ranked)
     assert {row["column"]: row["value"] for row in ranked} == pytest.approx(
         {row["column"]: (row["soft"] + row["ties"]) / 2 for row in ranked})
+    both = invoke("report", "--out", suite_run.out, "--rule", "wmt25", "--json").out.splitlines()
+    assert {json.loads(line)["split"] for line in both} == {"dev", "test"}
 
 
 def test_wmt25_needs_systems_or_responses_to_the_same_context(tmp_path: Path, invoke: Invoke) -> None:
@@ -142,6 +144,9 @@ def test_accuracies_have_chance_levels_beside_them(suite_run: SuiteRun, invoke: 
     assert columns["constant"]["value"] == pytest.approx(tied)
     assert 0.3 < columns["random numbers"]["value"] < 0.7
     assert "constant" not in {row["column"] for row in rows(invoke, suite_run, "--statistic", "kendall-c")}
+    table = invoke("report", "--out", suite_run.out, "--dataset", "jsalt", "--statistic", "pairwise-accuracy").out
+    (line,) = (line for line in table.splitlines() if line.startswith("random numbers"))
+    assert line.split()[-1] == "–"
 
 
 def test_a_shared_opening_begins_several_conversations() -> None:
