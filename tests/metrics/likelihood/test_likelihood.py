@@ -9,7 +9,6 @@ import pytest
 
 from benchmarks.dataset import Item, Utterance
 from metrics import registry
-from metrics.errors import CannotScore
 from metrics.likelihood._context import scaled
 from metrics.likelihood.fed import DIALOGUE, QUALITIES, TURN, UTTERANCES
 from metrics.metric import Columns, signature
@@ -56,14 +55,6 @@ def test_the_limit_of_contexts_is_signed_where_it_is_not_the_default(models: Mod
         if usual.card.scope == "item":
             whole, cut = (metric.score([item], models)[usual.card.columns[0]] for metric in (usual, limited))
             assert whole[0] != pytest.approx(cut[0], abs=1e-6), request
-
-
-def test_a_language_model_stands_in_the_signature(models: Models, tiny_lm: Path) -> None:
-    for name in NAMES:
-        assert f"lm={tiny_lm.name}@" in signature(registry.choose(name).metric, models)
-    for name in NAMES[:3]:
-        with pytest.raises(CannotScore, match="whole dialogue"):
-            scores(name, models, [make_item("x", None)])
 
 
 def test_perplexity_of_the_response_is_never_infinite(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
