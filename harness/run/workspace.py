@@ -52,7 +52,7 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None =
         if suggestion := weights.mistyped(name):
             raise BadConfig(suggestion)
     store = ScoreStore(settings.store or out / "scores")
-    measured = costs.read(home, plan.chosen, models)
+    measured = costs.read(home, plan.chosen, models, shipped=not settings.dry_run)
     others = measured.get(costs.OTHERS, math.nan) * len(plan.chosen) * plan.targets
     progress = RunProgress(out / LOG if requested else None, others=others)  # its clock starts before the cluster's
     executor: Cluster | None = None

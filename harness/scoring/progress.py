@@ -38,6 +38,9 @@ SLOWEST = 5
 ENOUGH = 0.01
 """Share of a part that must be read before its time is estimated."""
 
+STEADY = 1.0
+"""Seconds of scoring that are assumed at the pace of earlier runs."""
+
 Part = tuple[str, str, Span]
 """A dataset, a metric by its label, and the items."""
 
@@ -69,6 +72,7 @@ class RunProgress:
     metrics      seconds of workers per metric, lost parts included
     waiting      seconds of each waiting part in an earlier run; 0 if unknown
     measured     seconds of scored parts and the characters of reply in them, per metric
+    paces        seconds of scored parts, and of the same parts in an earlier run
     sizes        characters of reply per item of each dataset, without the dialogues `seen` in an earlier dataset
     others       expected seconds of all stages but scoring; NaN if unknown, infinite if no time left is to be said
     running      the part that this process is scoring, and its start
@@ -89,6 +93,7 @@ class RunProgress:
     planned: int = 0
     waiting: dict[Part, float] = field(default_factory=dict)
     measured: dict[str, tuple[float, float]] = field(default_factory=dict)
+    paces: tuple[float, float] = (0.0, 0.0)
     sizes: dict[str, float] = field(default_factory=dict)
     seen: set[int] = field(default_factory=set)
     others: float = math.nan
@@ -116,9 +121,10 @@ class RunProgress:
         dataset, metric, (first, last) = part
         self.metrics[metric] += seconds
         self.running = None
-        if outcome != "lost":
-            self.waiting.pop(part, None)
+        expected = 0.0 if outcome == "lost" else self.waiting.pop(part, 0.0)
         if outcome == "scored":
+            if expected:
+                self.paces = self.paces[0] + seconds, self.paces[1] + expected
             self.items += last - first
             earlier, read = self.measured.get(metric, (0.0, 0.0))
             self.measured[metric] = earlier + seconds, read + self._size(part)
@@ -176,7 +182,7 @@ class RunProgress:
         spent = sum(seconds for name, seconds in self.stages.items() if name != SCORING)
         spent += time.monotonic() - start if stage != SCORING else 0.0
         known = not math.isnan(self.others)
-        left += max(0.0, self.others - spent) if known else 0.0
+        left += max(0.0, self.others * self._slowdown() - spent) if known else 0.0
         if not 0 < left < math.inf:
             return ""
         of = "run" if known else SCORING
@@ -186,18 +192,22 @@ class RunProgress:
     def _scoring_left(self) -> float:
         """Estimate the time of all waiting parts; infinite while the speed of a metric is not known."""
         left, measured, (running, start) = 0.0, self.measured.copy(), self.running or (None, 0.0)
-        spent = time.monotonic() - start
+        slowdown, spent = self._slowdown(), time.monotonic() - start
         by_share = spent / READING.share if READING.share >= ENOUGH else 0.0
         if running and by_share and not self.waiting.get(running):
             measured.setdefault(running[1], (by_share, self._size(running)))
         for part, earlier in list(self.waiting.items()):
             seconds, size = measured.get(part[1], (0.0, 0.0))
-            expected = seconds / size * self._size(part) if size else earlier
+            expected = seconds / size * self._size(part) if size else earlier * slowdown
             if part == running and expected:
                 left += max(0.0, (expected if spent < expected else by_share) - spent)
             else:
                 left += expected or math.inf
         return left / self.at_once
+
+    def _slowdown(self) -> float:
+        """Return the time that scoring takes, relative to earlier runs; near 1 until some seconds are measured."""
+        return (self.paces[0] + STEADY) / (self.paces[1] + STEADY)
 
     def _size(self, part: Part) -> float:
         """Return the characters of reply in a part; its items if the dataset's size is unknown."""

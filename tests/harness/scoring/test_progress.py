@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
+from harness.scoring import composites, costs
 from harness.scoring import progress as module
+from harness.scoring.pairs import shared
 from harness.scoring.progress import LOG, Progress, RunProgress
+from metrics import registry
 from metrics.models.reading import READING
+from metrics.models.service import Models
 from tests.conftest import Invoke
 
 
@@ -55,6 +59,28 @@ def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
         assert progress.line() == "correlating toy"
     assert progress.summary() == ("time: 0:16 in all; scoring 0:14, correlating 0.00 s\n"
                                   "scoring by 2 workers: b 0:14, a 4.0 s")
+
+
+def test_times_of_earlier_runs_are_scaled_by_the_pace_of_this_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    parts = [("toy", metric, (0, 64)) for metric in "abc"]
+    progress = RunProgress(terminal=Progress(io.StringIO()), started=100, others=24.0)
+    for part in parts:
+        progress.plan(part, 5.0)
+    with progress.stage("scoring", "toy"):
+        assert "  about 0:39 left" in progress.line()
+        clock[0] += 2
+        progress.part_ended(parts[0], 2.0, "scored")
+        assert "  about 0:17 left" in progress.line(), "half of 10 s of scoring and of 24 s of other stages"
+
+
+def test_shipped_times_cover_the_metrics_that_read_models(tmp_path: Path) -> None:
+    models, chosen = Models(tmp_path), [registry.choose(name) for name in registry.names()]
+    known = costs.read(tmp_path, chosen, models)
+    assert not [part.label for part in composites.parts(chosen)
+                if shared(part.metric, models) and part.label not in known]
+    assert not costs.read(tmp_path, chosen, models, shipped=False)
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
