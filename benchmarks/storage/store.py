@@ -18,7 +18,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ from benchmarks.storage.files import STALE, write_atomically
 
 DATA = "data-00000-of-00001.arrow"
 CARD = ".card.json"
+BATCH = 1000
+"""Rows written at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +167,15 @@ def _write(dataset: Dataset, folder: Path) -> None:
         }),
         "ratings": pa.schema({"item": text, "quality": text, "votes": pa.list_(number), "raters": pa.list_(text)}),
     }
-    tables = {"items": [item.record for item in dataset.items],
-              "ratings": [asdict(rating) for rating in dataset.ratings]}
+    tables: dict[str, tuple[Sequence[Any], Callable[[Any], dict[str, Any]]]] = {
+        "items": (dataset.items, lambda item: item.record), "ratings": (dataset.ratings, asdict)}
     for name, schema in schemas.items():
         (folder / name).mkdir()
+        records, as_dict = tables[name]
         with (folder / name / DATA).open("wb") as file, pa.ipc.new_stream(file, schema) as stream:
-            stream.write_table(pa.Table.from_pylist(tables[name], schema=schema), max_chunksize=1000)
+            for start in range(0, len(records), BATCH):
+                stream.write_batch(pa.RecordBatch.from_pylist(
+                    list(map(as_dict, records[start:start + BATCH])), schema=schema))
         state: dict[str, Any] = {
             "_data_files": [{"filename": DATA}], "_fingerprint": folder.name, "_split": None,
             "_format_columns": None, "_format_kwargs": {}, "_format_type": None, "_output_all_columns": False}

@@ -23,7 +23,7 @@ NAMES: dict[str, tuple[str, ...]] = {role: tuple(names) for role, names in NAMED
 """Usual column names for each role, the most specific first."""
 UNRATED = re.compile(r"\b(time(stamp)?|date|duration|seconds?|minutes|latency|cost|price|tokens?|length|words|chars|"
                      r"seed|index|turn|round|batch|hit|assignment|bleu|rouge|meteor|bert ?score|perplexity|ppl|unnamed|"
-                     r"column \d+|row|number|age|confidence|comments?|notes?|remarks?)\b")
+                     r"column \d+|row|number|age|year|ids?|qid|uuid|rank(ing)?|confidence|comments?|notes?|remarks?)\b")
 """Names of numeric columns that do not hold ratings."""
 STATED = "as stated"
 """Reason for leaving out a column that the user ignores."""
@@ -33,6 +33,8 @@ DISTINCT = 101
 """Largest number of distinct values in a rating column."""
 LABEL = 40
 """Longest label, in characters."""
+LISTED = 12
+"""Names in a line of a report or message."""
 TEXT = 20
 """Shortest mean length, in characters, of a column that is taken as the response without a usual name."""
 
@@ -147,7 +149,7 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
         votes = [vote for vote in votes if vote.column in ratings]
     if not votes and not qualities:
         labels = "".join(f"; {name!r} holds {why}" for name, why in other.items() if "--scale" in why)
-        raise BadRecord(sheet.file, None, "", f"no column holds ratings; the columns are {_names(sheet.columns)}"
+        raise BadRecord(sheet.file, None, "", f"no column holds ratings; the columns are {listed(sheet.columns)}"
                                               f"{labels}. Name one by --columns rating=COLUMN")
     left_out |= {name: why for name, why in other.items() if name not in roles.values()}
     context = next((name for name in stated if name != "context" and _role(name) == "context"), roles.get("context"))
@@ -262,7 +264,7 @@ def _votes(columns: Sequence[str], profiles: Mapping[str, _Profile], scales: Seq
             few = (len(profile.values) <= min(10, profile.filled / 2) and max(map(len, profile.values)) <= LABEL
                    and not UNRATED.search(_spelled(name)))
             other[name] = _unordered(profile.values) if few and len(profile.values) > 1 else "text without a role"
-        elif UNRATED.search(_spelled(name)):
+        elif name not in stated and UNRATED.search(_spelled(name)):
             other[name] = "its name is not that of a rating"
         elif len(profile.values) > DISTINCT:
             other[name] = f"more than {DISTINCT} distinct values"
@@ -283,6 +285,10 @@ def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
     """Assign a quality to each column of votes, and a rater where several columns share a quality."""
     parsed = {column: _quality_and_rater(column) for column in scales}
     columns_of = Counter(quality for quality, _, _ in parsed.values())
+    names = Counter(rater for _, rater, _ in parsed.values())
+    parsed |= {column: _quality_and_rater(column, whole=True) for column, (quality, rater, certain) in parsed.items()
+               if certain and columns_of[quality] == names[rater] == 1}  # rater_anna_smith
+    columns_of = Counter(quality for quality, _, _ in parsed.values())
     raters = {rater for quality, rater, certain in parsed.values() if certain or (rater and columns_of[quality] > 1)}
     for column, scale in scales.items():
         quality, rater, _ = parsed[column]
@@ -293,14 +299,21 @@ def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
             yield Votes(column, last if last and not last.isdigit() else column, scale)
 
 
-def _quality_and_rater(column: str) -> tuple[str, str, bool]:
-    """Split a name into quality and rater; the third value is True if the name mentions a rater explicitly."""
+def _quality_and_rater(column: str, *, whole: bool = False) -> tuple[str, str, bool]:
+    """Split a name into quality and rater; the third value is True if the name mentions a rater explicitly.
+
+    With `whole`, all words after that mention are the rater's name, unless the last one names a quality.
+    """
     if matched := re.fullmatch(r"(.+?)\s*[(\[](.+)[)\]]", column):
         return matched[1], matched[2], False
     words = _words(column)
     for place, word in enumerate(words):
         if (stem := re.fullmatch(r"([a-z]+?)(\d*)", word)) and stem[1] in NAMED["raters"]:
             rest = words[place + 1:]
+            if rest and rest[0] in NAMED["qualities"] and not stem[2]:
+                break
+            if whole and len(rest) > 1 and rest[-1] not in NAMED["qualities"] and not stem[2]:
+                rest = [" ".join(rest)]
             rater, rest = (stem[2], rest) if stem[2] else (rest[0] if rest else "", rest[1:])
             return " ".join((*words[:place], *rest)) or "rating", rater, bool(rater)
     if len(words) > 1 and re.fullmatch(r"[a-z]?\d+", words[-1]):
@@ -314,7 +327,7 @@ def _by_content(sheet: Sheet, roles: dict[str, str], other: Mapping[str, str], p
     texts = [name for name in sheet.columns if other.get(name) == "text without a role"
              and profiles[name].length / profiles[name].filled >= TEXT]
     if not texts:
-        raise BadRecord(sheet.file, None, "", f"no column holds responses; the columns are {_names(sheet.columns)}. "
+        raise BadRecord(sheet.file, None, "", f"no column holds responses; the columns are {listed(sheet.columns)}. "
                                               "Name it by --columns response=COLUMN (or dialogue=COLUMN), on a card "
                                               'by columns = {response = "COLUMN"}')
     roles["response"] = texts[-1]
@@ -329,12 +342,12 @@ def _spelled(column: str) -> str:
 
 def _words(column: str) -> list[str]:
     """Return the lower-case words of a name; `ModelName`, `model_name` and `model.name` have the same words."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column).casefold().replace("_", " ").replace(".", " ").replace(
-        "-", " ").split()
+    return re.sub(r"[_.:-]", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column).casefold()).split()
 
 
-def _names(columns: Sequence[str]) -> str:
-    return ", ".join(columns[:20]) + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")
+def listed(names: Sequence[str]) -> str:
+    """List names; of many, the first ones and the number of the others."""
+    return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 
 def _examples(profile: _Profile) -> str:

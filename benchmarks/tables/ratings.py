@@ -24,7 +24,7 @@ from benchmarks.dataset import (
 )
 from benchmarks.errors import BadRecord, plural, raise_if_any
 from benchmarks.formats.official import alternating
-from benchmarks.tables.columns import Recognised, StatedQuality, recognise
+from benchmarks.tables.columns import LISTED, Recognised, StatedQuality, listed, recognise
 from benchmarks.tables.sheet import Sheet
 from benchmarks.tables.votes import NAMED, elements
 
@@ -67,9 +67,21 @@ class _Items:
     raters: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
+    ratings: list[Rating] = field(default_factory=list)
+    shared: dict[Any, Any] = field(default_factory=dict)
+    """Equal votes, and equal tuples of raters, as one object, since a table may have millions."""
 
     def rater(self, name: str) -> str:
         return self.names.setdefault(name, f"r{len(self.names) + 1}")
+
+    def finish(self) -> None:
+        """Make ratings of the votes, with their raters where all are known."""
+        for (item, quality), votes in self.votes.items():
+            names = tuple(self.raters.get((item, quality), ()))
+            names = self.shared.setdefault(names, names) if len(names) == len(votes) else ()
+            self.ratings.append(Rating(item, quality, tuple(votes), names))
+        self.votes.clear()
+        self.raters.clear()
 
 
 def of_sheet(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str, ...]] = (),
@@ -116,7 +128,8 @@ def _add(read: _Items, where: str, columns: Recognised, row: Mapping[str, Any], 
                 remedy = f', or order labels by --scale "no < yes"{remedy}'
             raise BadRecord(where, None, votes.column, f"{error}; correct it or empty the cell{remedy}") from error
         rater = votes.rater or str(cells.get("annotator") or "").strip()
-        key, given = (name, votes.quality), [vote for vote in values if vote is not None]
+        key = name, votes.quality
+        given = [read.shared.setdefault(vote, vote) for vote in values if vote is not None]
         read.votes.setdefault(key, []).extend(given)
         rated |= bool(given)
         if rater and given:
@@ -124,6 +137,8 @@ def _add(read: _Items, where: str, columns: Recognised, row: Mapping[str, Any], 
             read.counts["with a second vote of a rater"] += read.rater(rater) in earlier
             earlier.append(read.rater(rater))
     read.counts["without a rating"] += not rated
+    if not _joins(cells, columns):
+        read.finish()
 
 
 def _item(cells: Mapping[str, Any], columns: Recognised) -> Item | None:
@@ -143,15 +158,23 @@ def _item(cells: Mapping[str, Any], columns: Recognised) -> Item | None:
                 tuple(_texts(cells.get("fact"))), str(cells["system"]).strip() if cells.get("system") else None)
 
 
+def _joins(cells: Mapping[str, Any], columns: Recognised) -> bool:
+    """Return True if other rows may be of the same item."""
+    return bool(_stated_id(cells)) or columns.long or "annotator" in columns.roles
+
+
+def _stated_id(cells: Mapping[str, Any]) -> str:
+    return "" if cells.get("item") is None else str(cells["item"]).strip()
+
+
 def _name(read: _Items, cells: Mapping[str, Any], item: Item, columns: Recognised, where: str) -> str:
     """Return the id of a row's item, storing the item if it is new.
 
     Rows with the same texts and system are one item if they share an id, or if a column names the rater or quality.
     """
-    stated = str(cells["item"]).strip() if cells.get("item") not in (None, "") else ""
-    joins = bool(stated) or columns.long or "annotator" in columns.roles
-    content = (stated, item.context, item.response, item.system) if joins else where
-    if known := read.by_content.get(content):
+    stated, joins = _stated_id(cells), _joins(cells, columns)
+    content = (stated, item.context, item.response, item.system)
+    if joins and (known := read.by_content.get(content)):
         earlier = read.items[known]
         read.items[known] = replace(earlier, references=tuple(dict.fromkeys((*earlier.references, *item.references))),
                                     facts=tuple(dict.fromkeys((*earlier.facts, *item.facts))))
@@ -161,8 +184,9 @@ def _name(read: _Items, cells: Mapping[str, Any], item: Item, columns: Recognise
     while name in read.items:
         again += 1
         name = f"{base}#{again}"
-    read.counts["with an id of other texts"] += again > 1
-    read.by_content[content] = name
+    read.counts["with an id of other texts, which gets a suffix such as #2"] += again > 1
+    if joins:
+        read.by_content[content] = name
     read.places[name] = where
     read.items[name] = replace(item, id=name)
     cell = cells.get("context", cells.get("dialogue"))
@@ -236,9 +260,8 @@ def _texts(cell: Any) -> Iterator[str]:
 
 
 def _table(sheet: Sheet, columns: Recognised, read: _Items) -> Table:
-    ratings = tuple(Rating(item, quality, tuple(votes), tuple(names) if len(names) == len(votes) else ())
-                    for (item, quality), votes in read.votes.items()
-                    for names in [read.raters.get((item, quality), [])])
+    read.finish()
+    ratings = tuple(read.ratings)
     remarks = [*sheet.remarks, *columns.remarks]
     qualities = []
     for name in columns.qualities:
@@ -282,20 +305,25 @@ def _report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequen
     yield f"{sheet.file}: {plural(len(dataset.items), 'item')}, {plural(votes, 'vote')}, {by}"
     for role, column in columns.roles.items():
         yield f"  {role:<10} {column}"
-    for quality in dataset.card.qualities:
+    for quality in dataset.card.qualities[:LISTED]:
         own = [vote for vote in columns.votes if vote.quality == quality.name]
-        from_columns = ", ".join(dict.fromkeys(vote.column for vote in own))
+        from_columns = listed([*dict.fromkeys(vote.column for vote in own)])
         scale = str(own[0].scale) if own[0].scale.labels else quality.scale
         source = "" if from_columns == quality.name else f" (columns {from_columns})"
         yield f"  rating     {quality.name}: {scale}{source}"
+    if names[LISTED:]:
+        yield f"  rating     {listed(names[LISTED:])}"
+    reasons: dict[str, list[str]] = {}
     for column, why in columns.left_out.items():
-        yield f"  left out   {column}: {why}"
+        reasons.setdefault(why, []).append(column)
+    for why, left_out in reasons.items():
+        yield f"  left out   {listed(left_out)}: {why}"
     yield from (f"  {remark}" for remark in remarks)
     if single:
         yield f"  {single}: reliability cannot be estimated"
         if len(names) > 1:
-            listed = ", ".join((*names[:3], *(["..."] if len(names) > 3 else [])))
-            yield f"  if {listed} are raters of one quality, name the columns {_as_raters(names)}, ..."
+            few = ", ".join((*names[:3], *(["..."] if len(names) > 3 else [])))
+            yield f"  if {few} are raters of one quality, name the columns {_as_raters(names)}, ..."
     first = dataset.items[0]
     spoken = " | ".join(f"{turn.speaker}: {turn.text[:SHOWN]}{'...' if len(turn.text) > SHOWN else ''}"
                         for turn in first.utterances[-FIRST:])
@@ -305,5 +333,5 @@ def _report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequen
 def _as_raters(names: Sequence[str]) -> str:
     """Return a name for the first column that marks it as a rater's: `helpful (anna)` for helpful_anna."""
     quality, _, rater = names[0].partition("_")
-    shared = rater and all(name.startswith(f"{quality}_") for name in names)
+    shared = rater and sum(name.startswith(f"{quality}_") for name in names) > 1
     return f"{quality} ({rater})" if shared else f"rater_{names[0]}"

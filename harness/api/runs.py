@@ -56,7 +56,8 @@ def requested_settings(metrics: Sequence[str] | str | None, datasets: Any, out: 
     """Return the settings of a run; tables of ratings in memory are kept in the home first."""
     defaults = {field.name: field.default for field in dataclasses.fields(Settings)}
     if unknown := next((name for name in flags if name not in defaults.keys() - OURS), None):
-        raise BadConfig(f"unexpected argument {unknown!r}; {nearest(unknown, defaults.keys() - OURS)}")
+        known = ("metrics", "datasets", "out", "home", *sorted(defaults.keys() - OURS))
+        raise BadConfig(f"unexpected argument {unknown!r}; {nearest(unknown, known)}")
     requested = {"metric": metrics, "out": out, "home": home, **flags}
     with records.refused_as(BadConfig):
         values = records.fields_of(Settings, {name: _as_written(value, listed=defaults[name] == ())

@@ -103,8 +103,9 @@ def test_of(rules: Rulebook) -> str:
     """Describe the test by which a submission is better, and how clusters follow from it."""
     drawn = rules.level != "items" or rules.statistic not in ("spearman", "pearson")
     wmt = rules.clusters == "wmt"
-    test = "these draws" if drawn else (f"PERM-BOTH over whole contexts with {rules.draws} draws, "
-                                        f"{'one-sided at 5 %' if wmt else 'adjusted by Benjamini and Hochberg'}")
+    adjusted = "one-sided at 5 %" if wmt else "adjusted by Benjamini and Hochberg"
+    test = (f"{rules.draws} resamples of datasets and their contexts" if drawn else
+            f"PERM-BOTH over whole contexts with {rules.draws} draws, {adjusted}")
     return f"{test}; a new cluster begins where " + (
         "a submission is significantly worse than any in the cluster above" if wmt else
         "every submission above is significantly better than every one below")

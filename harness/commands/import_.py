@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join(about(dataset, remarks)))
         print(f"stored in {args.home}; next: `harness run --dataset {dataset.card.name}`")
         return 0
-    (corpora, others), edges = files.look(path), resources.edge_files(path)
+    (corpora, others), edges = _corpora(path), resources.edge_files(path)
     table = None if corpora or edges else own.table_of(str(path))
     read = release.read(path, required=not (corpora or edges or table))
     if table and not (read.datasets or read.more):
@@ -48,7 +48,8 @@ def run(args: argparse.Namespace) -> int:
         try:
             dataset = own.import_table(sheet.read(table), args.home, reading)
         except BadRecord as error:
-            raise BenchmarkError(f"{path}: holds no file of the organisers' release and no corpus; as a table of "
+            why = f" ({'; '.join(others)})" if others else ""
+            raise BenchmarkError(f"{path}: holds no file of the organisers' release and no corpus{why}; as a table of "
                                  f"ratings, {error}") from error
         print(f"stored in {args.home}; next: `harness run --dataset {dataset.card.name}`")
         return 0
@@ -60,6 +61,16 @@ def run(args: argparse.Namespace) -> int:
     command = ("run --all" if read.datasets else "run --split more" if read.more else "train" if corpora else "")
     print(f"stored in {args.home}{f'; next: `harness {command}`' if command else ''}")
     return 0
+
+
+def _corpora(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
+    """Return the corpora at a path, and why other files are none; a file that is no corpus may be a table."""
+    try:
+        return files.look(path)
+    except BenchmarkError as error:
+        if own.table_of(str(path)) is None or files.plain_name(path) in (*files.CARDS, files.LIST):
+            raise
+        return [], [str(error)]
 
 
 def _keep_release(read: Release, home: Path) -> None:

@@ -31,7 +31,9 @@ SPLITS = tuple(f"{split}{part}" for split in ("dev", "test", "recent", "own", "m
 LAST = 5
 """Results with cached values: those of a run and of each era in it."""
 ONE_RATER = "leave-one-out"
-"""The reliability of one rater against the mean of the others."""
+"""The reliability of one rater against the mean of the others: a random vote of each item."""
+EACH_RATER = "leave-one-rater-out"
+"""The same of each rater, averaged over raters, where they are known."""
 
 
 class Index:

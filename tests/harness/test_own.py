@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -265,6 +267,34 @@ def test_remarks_are_printed(tmp_path: Path, invoke: Invoke) -> None:
                    "1 row without a rating", "3 rows whose lines are read as turns of alternating speakers",
                    "no other dataset has the board 'relevanse'; did you mean 'relevance'?"):
         assert f"look at this: {remark}" in printed
+
+
+def test_json_lines_that_are_no_corpus_are_a_table(tmp_path: Path, invoke: Invoke) -> None:
+    path = tmp_path / "chat.jsonl"
+    path.write_text("\n".join(json.dumps({"messages": [{"role": "user", "content": "Tea?"}], "answer": text, "fun": n})
+                              for n, text in WORDS))
+    assert "chat.jsonl: 5 items" in invoke("import", path).err
+    path.write_text('{"answer": "Yes."}')
+    refused = invoke("import", path, status=2).err
+    assert "line 1: field 'dialogue_id'" in refused
+    assert "no column holds ratings" in refused
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has another unit elsewhere")
+@pytest.mark.parametrize(("header", "row"), [
+    ("prompt,response,rater_a,rater_b,rater_c", "Where is gate {n} please?,Behind hall {n} on the left.,1,{v},5"),
+    ("prompt,response,rater,fun", "Where is gate {i} please?,Behind hall {i} on the left.,worker{v},{v}")])
+def test_a_million_rows_are_imported_within_a_gibibyte(tmp_path: Path, header: str, row: str) -> None:
+    with (tmp_path / "big.csv").open("w") as file:
+        file.write(f"{header}\n")
+        file.writelines(row.format(n=n, i=n // 3, v=n % 7) + "\n" for n in range(1_000_000))
+    measured = ("import resource, sys; from harness.cli import main; main(); "
+                "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)")
+    run = subprocess.run([sys.executable, "-c", measured, "import", "big.csv", "--home", "home"], cwd=tmp_path,
+                         check=True, capture_output=True, text=True)
+    assert "1000000 items" in run.stderr or "333334 items" in run.stderr
+    assert int(run.stdout.splitlines()[-1]) <= 1 << 20
 
 
 def test_check_prints_the_inferred_scales(tmp_path: Path, invoke: Invoke) -> None:

@@ -43,6 +43,20 @@ CASES = {
     "a column for each rater": Case(
         "t.csv", lines("prompt,answer,rater_anna,rater_ben,rater_cho", "Hi,Yo,5,4,5", "Tea?,No,1,,2", "A,B,3,3,3"),
         {"rating": [[5, 4, 5], [1, 2], [3, 3, 3]]}, {"context": "prompt", "response": "answer"}, ("3 raters",)),
+    "raters of two words": Case(
+        "t.csv", lines("prompt,answer,Rater: Anna Ott,Rater: Ben Orr,Rater: Cho", "Hi,Yo,5,4,5", "Tea?,No,1,2,2"),
+        {"rating": [[5, 4, 5], [1, 2, 2]]}, report=("3 raters",)),
+    "qualities and programs that a word for raters precedes": Case(
+        "t.csv", lines("prompt,answer,human_fluency,human_relevance,judge_score", "Hi,Yo,5,4,5", "Tea?,No,1,2,2"),
+        {"human_fluency": [[5], [1]], "human_relevance": [[4], [2]], "judge_score": [[5], [2]]}),
+    "numbered questions, years and ranks": Case(
+        "t.csv", lines("question_id,qid,year,answer,rank,fun", "1,1,2024,Yo,1,2", "2,1,2025,No,2,3"),
+        {"fun": [[2], [3]]}, report=("left out   question_id, qid, year, rank: its name",)),
+    "a stated rating named like no rating": Case(
+        "t.csv", lines("answer,rank,age", "Yo,1,2", "No,2,3"), {"rank": [[1], [2]], "age": [[2], [3]]},
+        columns={"rating": "rank+age"}),
+    "a scale turned by the user": Case(
+        "t.csv", lines("answer,robotic", "Yo,1", "No,3", "Ye,2"), {"robotic": [[2], [0], [1]]}, scales=("3 < 2 < 1",)),
     "qualities side by side": Case(
         "t.csv", lines("question,output,fluency_1,fluency_2,fun_1,fun_2", "Hi,Yo,1,2,3,4", "Ho,Ye,2,2,4,4",
                        "Q,A,3,1,5,4"),
@@ -101,11 +115,11 @@ CASES = {
         report=("1 row without a response",)),
     "repeated ids of other texts": Case(
         "t.csv", lines("id,response,fun", "7,Yo,1", "7,Ye,2", "8,Ya,3"), {"fun": [[1], [2], [3]]},
-        report=("1 row with an id of other texts",)),
+        report=("1 row with an id of other texts, which gets a suffix",)),
     "more fields than ratings": Case(
         "t.csv", lines("response,fun,timestamp,notes,bleu", "Yo there,1,1728569383,good,0.1", "Ye,2,1728569384,,0.2",
                        "Ya,3,1728569385,odd,0.3"),
-        {"fun": [[1], [2], [3]]}, report=("left out   timestamp", "left out   notes", "left out   bleu")),
+        {"fun": [[1], [2], [3]]}, report=("left out   timestamp, bleu: its name", "left out   notes: ")),
     "unbalanced quotation marks": Case(
         "t.tsv", lines("response\tlabel", *(f'say "{number}\t{number % 3}' for number in range(30))),
         {"label": [[number % 3] for number in range(30)]}),
@@ -240,6 +254,15 @@ def test_refusals_name_place_and_remedy(name: str, tmp_path: Path) -> None:
     case, parts = REFUSED[name]
     with refused(BadRecord, case.name, *parts):
         read(case, tmp_path)
+
+
+def test_two_hundred_columns_are_read(tmp_path: Path) -> None:
+    header = ["context", "response", *(f"q{number}" for number in range(198))]
+    rows = [["Hi", f"Yo {row}", *(str((row + number) % 5) for number in range(198))] for row in range(5)]
+    table = read(Case("t.csv", lines(*map(",".join, [header, *rows])), {}), tmp_path)
+    assert len(table.dataset.card.qualities) == 198
+    assert len(table.report) < 20
+    assert any("and 174 more" in line for line in table.report)
 
 
 def test_raters_are_pseudonyms(tmp_path: Path) -> None:

@@ -92,7 +92,8 @@ def test_shipped_rules_rank_own_tables_by_language_and_culture(tmp_path: Path, i
         for team, sign in (("good", 1.0), ("bad", -1.0)):
             submit(root, f"{rules.phase}/{team}", 1, {row["item"]: sign * row[qualities[0]] for row in rows})
     assert invoke("challenge", "validate", root).out.count("2 accepted") == len(rulebook.phases(root))
-    invoke("challenge", "publish", root)
+    lead = invoke("challenge", "publish", root).out
+    assert ("(1000 resamples of datasets and their contexts)" in lead) == (name == "dstc12-track1")
     for rules in rulebook.phases(root):
         head, first, second = csv.reader((root / "ranking" / rules.phase / "official.csv").read_text().splitlines())
         parts = {"": ("",), "language": ("-en", "-es", "-zh"), "system": ("-one", "-two")}[rules.by]

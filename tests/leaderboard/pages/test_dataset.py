@@ -4,9 +4,9 @@ import math
 from dataclasses import replace
 
 from harness.results.decision_rows import Decision
-from harness.results.rows import Results
+from harness.results.rows import Reliability, Results
 from leaderboard.blocks.decisions import ROWS
-from leaderboard.blocks.tables import Dots, Picture
+from leaderboard.blocks.tables import Dots, Picture, Table
 from leaderboard.model.index import make_index
 from leaderboard.model.questions import PLAIN, answers, default, questions
 from leaderboard.model.sentences import evidence
@@ -34,6 +34,17 @@ def test_dataset_page_lists_the_best_columns_of_each_quality(results: Results) -
         ["Interesting", "bleu2", "0.200", "1.20", "1.10–1.30", "0.800", "0.700", "0.600", "as constant", ""],
         ["Interesting", "bleu1", "0.100", "1.10", "1.00–1.20", "0.800", "0.700", "0.600", "yes", ""]]
     assert "ε = 0.2" in table(page, "decisions-table").caption
+
+
+def test_dataset_page_shows_the_agreement_of_known_raters(results: Results) -> None:
+    def qualities(made: Results) -> Table:
+        return table(next(page for page in dataset.build(made) if page.label == "fed-turn"), "qualities")
+
+    known = Reliability("fed-turn", "Overall", "leave-one-rater-out", 0.625, 90)
+    made = qualities(replace(results, reliability=(*results.reliability, known)))
+    cell = [heading.text for heading in made.headings].index("Each rater")
+    assert {row[0].text: row[cell].text for row in made.rows}["Overall"] == "0.625"
+    assert "Each rater" not in {heading.text for heading in qualities(results).headings}
 
 
 def test_the_answer_says_where_a_rater_is_replaced_and_the_worth(results: Results) -> None:
