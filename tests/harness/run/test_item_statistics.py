@@ -124,6 +124,9 @@ def test_wmt25_ranks_by_the_mean_of_two_accuracies(suite_run: SuiteRun, invoke: 
     assert [row["cluster"] for row in ranked] == sorted(row["cluster"] for row in ranked)
     assert {row["column"]: row["value"] for row in ranked} == pytest.approx(
         {row["column"]: (row["soft"] + row["ties"]) / 2 for row in ranked})
+    table = invoke("report", "--out", suite_run.out, "--dataset", "persona-usr", "--rule", "wmt25").out
+    assert ranked[0]["column"] in table.splitlines()[5]
+    invoke("report", "--out", suite_run.out, "--rule", "wmt25", "--statistic", "kendall", status=2)
     both = invoke("report", "--out", suite_run.out, "--rule", "wmt25", "--json").out.splitlines()
     assert {json.loads(line)["split"] for line in both} == {"dev", "test"}
 
