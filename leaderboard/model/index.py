@@ -30,10 +30,8 @@ SPLITS = tuple(f"{split}{part}" for split in ("dev", "test", "recent", "own", "m
                for part in ("", "-references"))
 LAST = 5
 """Results with cached values: those of a run and of each era in it."""
-ONE_RATER = "leave-one-out"
-"""The reliability of one rater against the mean of the others: a random vote of each item."""
-EACH_RATER = "leave-one-rater-out"
-"""The same of each rater, averaged over raters, where they are known."""
+ONE_RATER, KNOWN_RATERS = "leave-one-out", "leave-one-rater-out"
+"""The reliability of one rater against the mean of the others: of a random vote of each item, and of known raters."""
 
 
 class Index:
@@ -87,7 +85,9 @@ class Index:
         return sorted(columns, key=lambda column: (descending(self.value(target, column)), column))
 
     def rater_agreement(self, target: Target, method: str) -> float:
-        return self.reliability.get((*target, method), math.nan)
+        """Return the reliability by a method; one rater is the mean of the known raters if there are any."""
+        known = self.reliability.get((*target, KNOWN_RATERS), math.nan) if method == ONE_RATER else math.nan
+        return known if math.isfinite(known) else self.reliability.get((*target, method), math.nan)
 
     def is_fitted(self, column: Column, dataset: str) -> bool:
         """Return True if the weights of a column were fitted on the ratings of a dataset."""

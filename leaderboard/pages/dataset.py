@@ -18,7 +18,7 @@ from leaderboard.blocks.decisions import EXPLAINED as DECISIONS
 from leaderboard.blocks.decisions import best, by_target, decision_table, limits
 from leaderboard.blocks.pictures import INTERVALS, RATERS, example_blocks, power_picture, vote_picture
 from leaderboard.blocks.tables import Block, Cell, Dot, Dots, Facts, Heading, Page, Prose, Section, Table, numeric
-from leaderboard.model.index import EACH_RATER, ONE_RATER, Index, Target, descending, main_quality, make_index, plural
+from leaderboard.model.index import ONE_RATER, Index, Target, descending, main_quality, make_index, plural
 from leaderboard.model.questions import LIMIT, first_of_each, rater_limit
 from leaderboard.texts import TEXTS
 
@@ -51,7 +51,7 @@ def _page(index: Index, entry: DatasetEntry, points: ItemScores | None, pool: Po
         sections=(
             Section("best", f"The best metrics: {target[1]}", _best(index, target)),
             Section("card", "The dataset", (
-                _facts(entry, split, points, powers), *_qualities(index, entry),
+                _facts(entry, split, points, powers), _qualities(index, entry), Prose(TEXT["agree"]),
                 *((power_picture(powers),) if powers else ()))),
             Section("correlation", "Leading metrics", _leading(index, entry)),
             Section("decisions", "Replacing raters, saving ratings", _decisions(index, entry)),
@@ -92,22 +92,16 @@ def _facts(entry: DatasetEntry, split: str, points: ItemScores | None, powers: S
         ("Fingerprint", Cell(entry.fingerprint, code=True)))
 
 
-def _qualities(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
-    """List the qualities with the agreement of their raters, and of each rater where raters are known."""
-    each = {quality.name: index.rater_agreement((entry.name, quality.name), EACH_RATER) for quality in entry.qualities}
-    known = any(map(math.isfinite, each.values()))
-
+def _qualities(index: Index, entry: DatasetEntry) -> Table:
     def row(quality: QualityEntry) -> tuple[object, ...]:
         one_rater, reliability = (index.rater_agreement((entry.name, quality.name), method)
                                   for method in (ONE_RATER, LIMIT))
         scale = "unknown" if None in (quality.low, quality.high) else f"{quality.low:g} to {quality.high:g}"
-        return (quality.name, quality.dimension, scale, quality.rated, one_rater,
-                *((each[quality.name],) if known else ()), reliability, rater_limit(reliability))
+        return quality.name, quality.dimension, scale, quality.rated, one_rater, reliability, rater_limit(reliability)
 
     headings = ("Quality", "Counted as", "Scale", "Items rated", Heading("One rater", "number", "against the others"),
-                *((Heading("Each rater", "number", "against the others"),) if known else ()), "Reliability", "Limit")
-    table = Table.of("qualities", f"Qualities of {entry.name}", headings, map(row, entry.qualities), index.data())
-    return table, Prose(f"{TEXT['agree']} {TEXT['each']}" if known else TEXT["agree"])
+                "Reliability", "Limit")
+    return Table.of("qualities", f"Qualities of {entry.name}", headings, map(row, entry.qualities), index.data())
 
 
 def _leading(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
