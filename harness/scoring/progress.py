@@ -10,7 +10,9 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
+import itertools
 import json
 import math
 import shutil
@@ -38,7 +40,7 @@ SLOWEST = 5
 ENOUGH = 0.01
 """Share of a part that must be read before its time is estimated."""
 
-STEADY = 1.0
+STEADY = 3.0
 """Seconds of scoring that are assumed at the pace of earlier runs."""
 
 Part = tuple[str, str, Span]
@@ -72,7 +74,7 @@ class RunProgress:
     metrics      seconds of workers per metric, lost parts included
     waiting      seconds of each waiting part in an earlier run; 0 if unknown
     measured     seconds of scored parts and the characters of reply in them, per metric
-    paces        seconds of scored parts, and of the same parts in an earlier run
+    paces        seconds of scored parts relative to an earlier run, and their seconds then
     sizes        characters of reply per item of each dataset, without the dialogues `seen` in an earlier dataset
     others       expected seconds of all stages but scoring; NaN if unknown, infinite if no time left is to be said
     running      the part that this process is scoring, and its start
@@ -93,7 +95,7 @@ class RunProgress:
     planned: int = 0
     waiting: dict[Part, float] = field(default_factory=dict)
     measured: dict[str, tuple[float, float]] = field(default_factory=dict)
-    paces: tuple[float, float] = (0.0, 0.0)
+    paces: list[tuple[float, float]] = field(default_factory=lambda: [(1.0, STEADY)])
     sizes: dict[str, float] = field(default_factory=dict)
     seen: set[int] = field(default_factory=set)
     others: float = math.nan
@@ -124,7 +126,7 @@ class RunProgress:
         expected = 0.0 if outcome == "lost" else self.waiting.pop(part, 0.0)
         if outcome == "scored":
             if expected:
-                self.paces = self.paces[0] + seconds, self.paces[1] + expected
+                bisect.insort(self.paces, (seconds / expected, expected))
             self.items += last - first
             earlier, read = self.measured.get(metric, (0.0, 0.0))
             self.measured[metric] = earlier + seconds, read + self._size(part)
@@ -206,8 +208,10 @@ class RunProgress:
         return left / self.at_once
 
     def _slowdown(self) -> float:
-        """Return the time that scoring takes, relative to earlier runs; near 1 until some seconds are measured."""
-        return (self.paces[0] + STEADY) / (self.paces[1] + STEADY)
+        """Return the time that scoring takes relative to earlier runs: the median, since a part may load a model."""
+        reached = itertools.accumulate(weight for _, weight in self.paces)
+        half = sum(weight for _, weight in self.paces) / 2
+        return next(pace for (pace, _), weight in zip(self.paces, reached, strict=True) if weight >= half)
 
     def _size(self, part: Part) -> float:
         """Return the characters of reply in a part; its items if the dataset's size is unknown."""

@@ -72,7 +72,7 @@ def test_times_of_earlier_runs_are_scaled_by_the_pace_of_this_run(monkeypatch: p
         assert "  about 0:39 left" in progress.line()
         clock[0] += 2
         progress.part_ended(parts[0], 2.0, "scored")
-        assert "  about 0:17 left" in progress.line(), "half of 10 s of scoring and of 24 s of other stages"
+        assert "  about 0:14 left" in progress.line(), "two fifths of 10 s of scoring and of 24 s of other stages"
 
 
 def test_shipped_times_cover_the_metrics_that_read_models(tmp_path: Path) -> None:
