@@ -157,7 +157,7 @@ def _leads(pool: Pool, targets: Sequence[Target], rule: str, columns: Sequence[s
 
 def by_wmt25(chosen: Selection) -> Iterator[tuple[str, list[dict[str, object]]]]:
     """Return each board by WMT25's rule as a table and as records, one per column; the last two are by chance."""
-    from harness.run.item_statistics import by_wmt25
+    from harness.run.item_statistics import CHANCE, by_wmt25
     from harness.statistics.wmt25 import KINDS, mean
 
     for split, origin, names, tasks, clusters in by_wmt25(chosen.results, chosen.has, chosen.draws or DRAWS):
@@ -176,7 +176,7 @@ def by_wmt25(chosen: Selection) -> Iterator[tuple[str, list[dict[str, object]]]]
             "split": split, "origin": origin, "rule": "wmt25", "tasks": len(tasks), "cluster": cluster or None,
             "metric": metric, "column": column, **{kind: float(column_[row]) for kind, column_ in values.items()},
         } for row, ((metric, column), cluster) in enumerate(zip(
-            [*names, ("chance", "constant"), ("chance", "random numbers")], clusters[:size + 2], strict=True))]
+            [*names, *dict.fromkeys(CHANCE)], clusters[:size + 2], strict=True))]
 
 
 def compared(chosen: Selection) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Measured times, kept in the home for the estimates of later runs: seconds by metric with its models, and machine.
 
 Scoring is measured per character of reply, without the dialogues that an earlier dataset of the run has too, since
-their texts are found in memory. All other stages are measured per metric and quality. costs.json beside this module has
-the times of scoring on one core of this project's machine, for a home that has none: a run corrects them by its speed.
+their texts are found in memory. All other stages are measured per metric and quality. For a home without times,
+costs.json beside this module has those of the default models on two cores; a run scales them by its pace.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def table(metric: BertScore, items: Sequence[Item], home: Path = Path()) -> np.n
 
 
 def crossed() -> list[Item]:
-    """Each text as a response to others; some items share their references."""
+    """Return items with each text as the response and others as references, which some items share."""
     items = [make_item(str(row), text, *(TEXTS[(row // 2 * 5 + 3 * k) % len(TEXTS)] for k in range(1 + row // 2 % 3)))
              for row, text in enumerate(TEXTS)]
     return [item for item in items if any(reference.text.strip() for reference in item.references)]
