@@ -1,7 +1,7 @@
 """Recognition of the columns of a table of ratings by their names and contents.
 
 A column with a usual name has a role (`NAMES`). Other columns that hold votes are ratings: a column per quality, or
-several per quality, one for each rater (`rater_anna`, `rater_ben`; `fluency_1`, `fluency_2`; `fluency (Anna)`). A long
+several per quality, one for each rater (`rater_anna`, `rater_ben`; `fluency_1`, `fluency_2`; `fluency_anna`). A long
 table names the quality or the rater in a column. Everything else is left out, with a line. A card states the columns of
 each quality instead.
 """
@@ -9,7 +9,7 @@ each quality instead.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +25,8 @@ UNRATED = re.compile(r"\b(time(stamp)?|date|duration|seconds?|minutes|latency|co
                      r"seed|index|turn|round|batch|hit|assignment|bleu|rouge|meteor|bert ?score|perplexity|ppl|unnamed|"
                      r"column \d+|row|number|age|year|ids?|qid|uuid|rank(ing)?|confidence|comments?|notes?|remarks?)\b")
 """Names of numeric columns that do not hold ratings."""
+USUAL = frozenset(word for group in (NAMED["qualities"], *NAMES.values()) for name in group for word in name.split())
+"""Words that do not name a rater."""
 STATED = "as stated"
 """Reason for leaving out a column that the user ignores."""
 FIRST = "first"
@@ -288,6 +290,7 @@ def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
     names = Counter(rater for _, rater, _ in parsed.values())
     parsed |= {column: _quality_and_rater(column, whole=True) for column, (quality, rater, certain) in parsed.items()
                if certain and columns_of[quality] == names[rater] == 1}  # rater_anna_smith
+    parsed |= _unmarked([column for column, (_, rater, _) in parsed.items() if not rater], len(parsed))
     columns_of = Counter(quality for quality, _, _ in parsed.values())
     raters = {rater for quality, rater, certain in parsed.values() if certain or (rater and columns_of[quality] > 1)}
     for column, scale in scales.items():
@@ -297,6 +300,26 @@ def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
             yield Votes(column, quality, scale, rater or FIRST)
         else:
             yield Votes(column, last if last and not last.isdigit() else column, scale)
+
+
+def _unmarked(columns: Sequence[str], of: int) -> dict[str, tuple[str, str, bool]]:
+    """Return quality and rater of columns such as `fluency_anna` and `fluency_ben`, without a word such as rater.
+
+    Several names beside a usual quality are raters if they also stand beside another one, or if the table has no other.
+    Thus `relevance_topic` and `relevance_persona` remain qualities.
+    """
+    for order in (1, -1):
+        split, names = {}, defaultdict(set)
+        for column, (quality, *name) in ((column, _words(column)[::order] or [""]) for column in columns):
+            if name and quality in NAMED["qualities"] and not USUAL.intersection(name):
+                split[column] = quality, " ".join(name[::order])
+                names[quality].add(split[column][1])
+        alike = Counter(map(frozenset, names.values()))
+        raters = {quality for quality, known in names.items()
+                  if len(known) > 1 and (alike[frozenset(known)] > 1 or len(known) == of)}
+        if raters:
+            return {column: (quality, name, True) for column, (quality, name) in split.items() if quality in raters}
+    return {}
 
 
 def _quality_and_rater(column: str, *, whole: bool = False) -> tuple[str, str, bool]:

@@ -46,6 +46,21 @@ CASES = {
     "raters of two words": Case(
         "t.csv", lines("prompt,answer,Rater: Anna Ott,Rater: Ben Orr,Rater: Cho", "Hi,Yo,5,4,5", "Tea?,No,1,2,2"),
         {"rating": [[5, 4, 5], [1, 2, 2]]}, report=("3 raters",)),
+    "names of raters after qualities": Case(
+        "t.csv", lines("prompt,answer,fluency_anna,fluency_ben ott,Fun anna,Fun ben ott", "Hi,Yo,5,4,5,3",
+                       "Ho,No,1,2,2,1"),
+        {"fluency": [[5, 4], [1, 2]], "fun": [[5, 3], [2, 1]]}, report=("2 raters",)),
+    "names of raters before qualities": Case(
+        "t.csv", lines("prompt,answer,anna_fluency,ben_fluency,anna_fun,ben_fun", "Hi,Yo,5,4,5,3", "Tea?,No,1,2,2,1"),
+        {"fluency": [[5, 4], [1, 2]], "fun": [[5, 3], [2, 1]]}, report=("2 raters",)),
+    "names of raters beside the only quality": Case(
+        "t.csv", lines("prompt,answer,overall_anna,overall_ben", "Hi,Yo,5,4", "Tea?,No,1,2"),
+        {"overall": [[5, 4], [1, 2]]}),
+    "aspects of a quality": Case(
+        "t.csv", lines("prompt,answer,context_relevance,answer_relevance,relevance_topic,relevance_style",
+                       "Hi,Yo,5,4,5,3", "Tea?,No,1,2,2,1"),
+        {"context_relevance": [[5], [1]], "answer_relevance": [[4], [2]], "relevance_topic": [[5], [2]],
+         "relevance_style": [[3], [1]]}),
     "qualities and programs that a word for raters precedes": Case(
         "t.csv", lines("prompt,answer,human_fluency,human_relevance,judge_score", "Hi,Yo,5,4,5", "Tea?,No,1,2,2"),
         {"human_fluency": [[5], [1]], "human_relevance": [[4], [2]], "judge_score": [[5], [2]]}),
