@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -29,7 +29,7 @@ from metrics import registry
 from metrics.column import Column, Columns, of_quality
 from metrics.errors import BadOption, BrokenPlugin, CannotScore
 from metrics.evidence import Evidence, Vector
-from metrics.metric import MetricCard, signature
+from metrics.metric import MetricCard, Signature, signature
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
@@ -96,16 +96,16 @@ class Composite:
         means, spreads = evidence.scale()
         return np.asarray(np.clip((table - means[:, None]) / spreads[:, None], -FURTHEST, FURTHEST))
 
-    def depends(self, models: Models) -> tuple[str, ...]:
-        """Return the signature of every input, and the digest of the evidence."""
+    def depends(self, models: Models) -> Mapping[str, str]:
+        """Return the signature of every input, its parts prefixed by the name, and the digest of the evidence."""
         signatures = signed(self, models)
-        parts = tuple(f"input={name}|{signature}" for name, signature in signatures.items())
+        parts = {f"{name}: {part}": value for name, of_input in signatures.items() for part, value in of_input.items()}
         if not self.learns:
             return parts
         evidence = learned(self, models)
         changed = evidences.changed_inputs(evidence, signatures)
         remark = f", learned on other scores of {', '.join(changed)}" if changed else ""
-        return (*parts, f"weights={evidence.identity}{remark}")
+        return {**parts, f"weights {self.card.name}": f"{evidence.identity}{remark}"}
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return a score per item, higher is better; NaN where an input with a weight has none."""
@@ -141,7 +141,7 @@ def mixed(scaled: InputScores, weights: Vector) -> Column:
     return total
 
 
-def signed(metric: Composite, models: Models) -> dict[str, str]:
+def signed(metric: Composite, models: Models) -> dict[str, Signature]:
     """Return the signature of every input by its name."""
     return {part.name: models.once(("signature", part.chosen.metric),
                                    functools.partial(signature, part.chosen.metric, models))

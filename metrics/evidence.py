@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from benchmarks.dataset import Level
 from metrics.errors import MissingResource
+from metrics.metric import Signature
 from metrics.models.checkpoint import SHIPPED
 
 Vector: TypeAlias = npt.NDArray[np.float64]
@@ -82,7 +83,7 @@ class Evidence:
 
     inputs: tuple[str, ...]
     parts: tuple[DatasetEvidence, ...] = ()
-    signatures: Mapping[str, str] = field(default_factory=dict)
+    signatures: Mapping[str, Signature] = field(default_factory=dict)
     identity: str = ""
     card: Mapping[str, Any] = field(default_factory=dict)
 
@@ -147,7 +148,7 @@ class Evidence:
         return means, np.where(spreads > 0, spreads, 1.0)
 
 
-def find(name: str, inputs: Mapping[str, str], home: Path) -> Evidence:
+def find(name: str, inputs: Mapping[str, Signature], home: Path) -> Evidence:
     """Return the evidence for inputs (name to signature); MissingResource if no file has them all.
 
     A file made from the same scores is preferred, then the user's to the shipped, then one named after the composite.
@@ -164,13 +165,13 @@ def find(name: str, inputs: Mapping[str, str], home: Path) -> Evidence:
     return best.of(tuple(inputs))
 
 
-def changed_inputs(evidence: Evidence, inputs: Mapping[str, str]) -> tuple[str, ...]:
+def changed_inputs(evidence: Evidence, inputs: Mapping[str, Signature]) -> tuple[str, ...]:
     """Return the inputs whose weights, options or models differ from those of the evidence."""
-    def without_precision(signature: str) -> str:
-        return "|".join(part.partition(" ")[0] for part in signature.split("|"))
+    def without_precision(signature: Signature) -> Signature:
+        return {name: value.partition(" ")[0] for name, value in signature.items()}
 
     return tuple(name for name, signature in inputs.items()
-                 if without_precision(evidence.signatures.get(name, "")) != without_precision(signature))
+                 if without_precision(evidence.signatures.get(name, {})) != without_precision(signature))
 
 
 def user_path(name: str, inputs: Sequence[str], home: Path) -> Path:

@@ -1,7 +1,7 @@
 """The interface of a metric: a frozen dataclass whose fields are its options, with a card and a method `score`.
 
 `signature` names everything its scores depend on besides the items: name, revision, options, the digests of models and
-resources and, for a plug-in, of its file. This line is cache key, provenance and report line in one.
+resources and, for a plug-in, of its file. It is cache key and provenance at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, cast, get_args, runtime_checkable
 from weakref import WeakKeyDictionary
 
 from benchmarks.dataset import Item, Level
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 NEEDS = ("references", "context", "facts")
 KINDS = ("encoder", "lm", "vectors")
 """Kinds of model that a metric can take."""
+Signature: TypeAlias = Mapping[str, str]
+"""Everything the scores of a metric depend on besides the items, by name: see `signature`."""
+RESERVED = frozenset({"metric", "revision", "code"})
+"""Names of parts of a signature, which no option can have."""
 GROUP = "harness.metrics"
 """Entry point group of plug-ins."""
 
@@ -85,7 +89,7 @@ class Metric(Protocol):
 class Dependent(Protocol):
     """A metric whose scores depend on more than options and models, such as the version of a library."""
 
-    def depends(self, models: Models) -> tuple[str, ...]:
+    def depends(self, models: Models) -> Mapping[str, str]:
         """Return further parts of the signature."""
 
 
@@ -196,6 +200,9 @@ def as_metric(kind: Any) -> type[Metric]:
         raise MetricError(f"{card.name!r}: its card has models={card.models!r} and its options for models are "
                           f"{', '.join(sorted(models)) or 'none'}; each of {', '.join(KINDS)} in both or neither")
     for field in fields:
+        if field.name in RESERVED:
+            raise MetricError(f"{card.name!r}: an option cannot be called {field.name!r}, which is a part of every "
+                              "signature; rename it")
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise MetricError(f"{card.name!r}: the option {field.name!r} has no default, and every option has one")
     return cast("type[Metric]", kind)
@@ -227,22 +234,33 @@ def checkpoints(metric: Metric) -> tuple[str, ...]:
     return (metric.weights_name, *names[1:]) if isinstance(metric, Trained) and names else names
 
 
-def signature(metric: Metric, models: Models) -> str:
-    """Return everything the scores depend on besides the items, as one line: `bleu|r1|references=standard|...`."""
+def signature(metric: Metric, models: Models) -> Signature:
+    """Return everything the scores depend on besides the items, by name.
+
+        {"metric": "deb", "revision": "1", "encoder": "all-MiniLM-L6-v2@53aa51172d14.a9d2b0", "negatives": "random",
+         "weights deb": "deb@ac5ec123f754"}
+
+    A composition also has the parts of its inputs' signatures, prefixed by their names: `usr-dr-c: revision`.
+    """
     card = metric.card
-    parts = [card.name.partition(":")[0], f"r{card.revision}"]  # `judge` of judge:PROMPT
+    parts = {"metric": card.name.partition(":")[0], "revision": str(card.revision)}  # `judge` of judge:PROMPT
     defaults = {field.name: field.default for field in dataclasses.fields(metric)}  # type: ignore[arg-type]
     for name, value in options(metric).items():
         if name in card.models:
             value = models.identity(name, value)
         if name not in card.unsigned and not (name in card.later and value == defaults[name]):
-            parts.append(f"{name}={value.identity if isinstance(value, File) else value}")
-    parts += [f"{name}={models.resource(name).digest[:12]}" for name in card.resources]
+            parts[name] = value.identity if isinstance(value, File) else str(value)
+    parts |= {name: models.resource(name).digest[:12] for name in card.resources}
     encoder = options(metric).get("encoder", "")
-    parts += [f"weights={models.checkpoint(name, encoder).identity}" for name in checkpoints(metric)]
+    parts |= {f"weights {name}": models.checkpoint(name, encoder).identity for name in checkpoints(metric)}
     if isinstance(metric, Dependent):
-        parts += metric.depends(models)
-    return "|".join((*parts, *_code(type(metric))))
+        parts |= metric.depends(models)
+    return parts | _code(type(metric))
+
+
+def line(signature: Signature) -> str:
+    """Return a signature as one line, the key of scores: `bleu|revision=1|references=standard`."""
+    return "|".join(value if name == "metric" else f"{name}={value}" for name, value in signature.items())
 
 
 _READ: WeakKeyDictionary[type, str] = WeakKeyDictionary()
@@ -254,14 +272,14 @@ def made_from(kind: type, digest: str) -> None:
 
 
 @functools.cache
-def _code(kind: type) -> tuple[str, ...]:
+def _code(kind: type) -> dict[str, str]:
     """Return the digest of a plug-in's code, since its author edits it more often than its revision."""
     if kind in _READ:  # the file may have changed since
-        return (f"code={_READ[kind][:12]}",)
+        return {"code": _READ[kind][:12]}
     if kind.__module__.partition(".")[0] == __package__:
-        return ()
+        return {}
     try:
         source = inspect.getsource(inspect.getmodule(kind) or kind)
     except (OSError, TypeError):  # entered interactively, or compiled
-        return ()
-    return (f"code={hashlib.sha256(source.encode()).hexdigest()[:12]}",)
+        return {}
+    return {"code": hashlib.sha256(source.encode()).hexdigest()[:12]}

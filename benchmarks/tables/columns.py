@@ -194,13 +194,14 @@ def _of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, _
 
 def _of_card(file: str, profiles: Mapping[str, _Profile], qualities: Mapping[str, StatedQuality]) -> Iterator[Votes]:
     """Yield the columns of votes that a card states; a quality of which it states none may have no vote."""
+    parsed = _parsed(column for stated in qualities.values() for column in stated.columns)
     for quality, stated in qualities.items():
         columns = [column for column in stated.columns if column in profiles or stated.columns != (quality,)]
         if missing := next((column for column in columns if column not in profiles), None):
             raise BadRecord(file, None, missing, f"is missing, and the card says that it holds votes on {quality!r}; "
                                                  f"{nearest(missing, profiles)}")
-        parsed = [_quality_and_rater(column) for column in columns]
-        raters = [rater if certain or (rater and len(columns) > 1) else "" for _, rater, certain in parsed]
+        raters = [rater if certain or (rater and len(columns) > 1) else ""
+                  for _, rater, certain in map(parsed.__getitem__, columns)]
         if len(columns) > 1:
             raters = [rater or FIRST for rater in raters]
             raters = raters if len(set(raters)) == len(columns) else columns
@@ -285,12 +286,7 @@ def _unordered(values: Iterable[str]) -> str:
 
 def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
     """Assign a quality to each column of votes, and a rater where several columns share a quality."""
-    parsed = {column: _quality_and_rater(column) for column in scales}
-    columns_of = Counter(quality for quality, _, _ in parsed.values())
-    names = Counter(rater for _, rater, _ in parsed.values())
-    parsed |= {column: _quality_and_rater(column, whole=True) for column, (quality, rater, certain) in parsed.items()
-               if certain and columns_of[quality] == names[rater] == 1}  # rater_anna_smith
-    parsed |= _unmarked([column for column, (_, rater, _) in parsed.items() if not rater], len(parsed))
+    parsed = _parsed(scales)
     columns_of = Counter(quality for quality, _, _ in parsed.values())
     raters = {rater for quality, rater, certain in parsed.values() if certain or (rater and columns_of[quality] > 1)}
     for column, scale in scales.items():
@@ -300,6 +296,16 @@ def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
             yield Votes(column, quality, scale, rater or FIRST)
         else:
             yield Votes(column, last if last and not last.isdigit() else column, scale)
+
+
+def _parsed(columns: Iterable[str]) -> dict[str, tuple[str, str, bool]]:
+    """Return the quality and rater of each column of votes by its name, and True if the name mentions the rater."""
+    parsed = {column: _quality_and_rater(column) for column in columns}
+    columns_of = Counter(quality for quality, _, _ in parsed.values())
+    names = Counter(rater for _, rater, _ in parsed.values())
+    parsed |= {column: _quality_and_rater(column, whole=True) for column, (quality, rater, certain) in parsed.items()
+               if certain and columns_of[quality] == names[rater] == 1}  # rater_anna_smith
+    return parsed | _unmarked([column for column, (_, rater, _) in parsed.items() if not rater], len(parsed))
 
 
 def _unmarked(columns: Sequence[str], of: int) -> dict[str, tuple[str, str, bool]]:

@@ -35,7 +35,7 @@ from harness.results.item_scores import slug
 from harness.results.rows import ColumnKey, ItemScores, Results
 from harness.statistics.panel import Vector
 
-FORM = 1
+FORM = 2
 MANIFEST = "manifest.json"
 LISTS = ("datasets", "metrics", "skips", "failures")
 TABLES = ("correlations", "ranking")

@@ -36,7 +36,7 @@ def drawn(rules: Rulebook) -> tuple[Results, Exhibit]:
         metrics=tuple(MetricEntry(
             name=name, title=name, family="submission" if name.startswith("Team") else "baseline", columns=(name,),
             needs=(), levels=("turn", "dialogue"), paper=PAPER, scope="item", trained_on="",
-            signature=f"printed|{name}") for name in dict.fromkeys(row.metric for row in numbers)),
+            signature={"metric": "printed", "asked": name}) for name in dict.fromkeys(row.metric for row in numbers)),
         correlations=tuple(Correlation(
             row.dataset, AVERAGE, row.metric, row.metric, "spearman", size[row.dataset].turns, float(row.value),
             math.nan, math.nan, math.nan) for row in numbers),

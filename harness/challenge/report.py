@@ -63,7 +63,7 @@ def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
         yield MetricEntry(
             name=entry.team, title=entry.about.name or f"{entry.team}, submission {entry.number}", family="submission",
             columns=(entry.team,), needs=(), levels=levels, paper="", scope="item", trained_on="",
-            signature=f"scores|{entry.name}|sha256={entry.sha256}")
+            signature={"metric": "scores", "asked": entry.name, "sha256": entry.sha256})
 
 
 def _ranking(outcome: Outcome, correlations: Sequence[Correlation]) -> Iterator[RankingRow]:

@@ -17,7 +17,7 @@ from harness.scoring.score import needs
 from metrics import registry
 from metrics.composition import Composite, learned, weights_shown
 from metrics.errors import MissingResource
-from metrics.metric import Metric, checkpoints, options, signature
+from metrics.metric import Metric, checkpoints, line, options, signature
 from metrics.models import catalogue, checkpoint
 from metrics.models import weights as pretrained
 from metrics.models.service import Models
@@ -87,7 +87,7 @@ def _metric(name: str, home: Path) -> list[Line]:
     chosen, models = registry.choose(name), Models(home)
     card, entry = chosen.metric.card, entries.metric_entry(chosen, models)
     try:
-        signed, lacking = signature(chosen.metric, models), ""
+        signed, lacking = line(signature(chosen.metric, models)), ""
     except MissingResource as error:
         signed, lacking = "", str(error)
     return [*_fields(card, "name title family columns levels"),

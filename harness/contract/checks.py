@@ -22,7 +22,7 @@ from harness.scoring import score
 from harness.statistics.coefficients import spearmans
 from metrics import registry
 from metrics.errors import CannotScore, MissingResource
-from metrics.metric import as_metric, signature
+from metrics.metric import as_metric, line, signature
 
 SEED = 7
 BATCHES = (1, 7, 64)
@@ -41,7 +41,7 @@ def complete_card(trial: Trial) -> str:
         raise Broken(f"the card has no {' and no '.join(lacking)}")
     if not (card.paper or card.notes):
         raise Broken("the card has neither a paper nor notes: say what the metric measures")
-    signed = signature(trial.metric, trial.models)
+    signed = line(signature(trial.metric, trial.models))
     if not signed.isprintable():
         raise Broken(f"its signature is not one line of printable signs: {signed!r:.100}")
     others = [(name, registry.card(name).columns) for name in registry.names() if name != card.name]

@@ -1,12 +1,7 @@
 """Differences between two results that may change a number: data, code, weights, options, environment.
 
 The causes of a change are looked up in its dataset, in the signature of its metric and in the options that affect every
-score. Differences of the whole run, such as package versions, may affect any number. A signature lists everything that
-a metric's scores depend on:
-
-    deb|r1|encoder=all-MiniLM-L6-v2@53aa51172d14.a9d2b0|negatives=random|weights=deb@ac5ec123f754
-
-A composition lists its inputs with their own signatures after `input=`; those parts are prefixed by the input's name.
+score. Differences of the whole run, such as package versions, may affect any number.
 """
 
 from __future__ import annotations
@@ -19,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from harness.results.rows import DatasetEntry, Results, Run
+from metrics.metric import Signature
 
 Kind: TypeAlias = Literal["data", "code", "weights", "options", "environment"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -26,7 +22,6 @@ SCORE_OPTIONS: dict[str, Kind] = {"limit": "options", "sample": "options", "rati
 """Run options that affect every score or rating."""
 
 DIGEST = re.compile(r"(?<![0-9a-f])[0-9a-f]{12}(?:\.[0-9a-f]{6})?(?:\+[0-9a-f]{6})?(?![0-9a-f])")
-REVISION = re.compile(r"r\d+")
 LIBRARIES = frozenset({"evaluate", "sentence-transformers"})
 """Signature parts that hold the version of a library."""
 
@@ -98,35 +93,11 @@ def _dataset(old: DatasetEntry, new: DatasetEntry) -> Iterator[Cause]:
     return _differences("data", texts(old), texts(new))
 
 
-def signature_causes(old: str, new: str) -> tuple[Cause, ...]:
+def signature_causes(old: Signature, new: Signature) -> tuple[Cause, ...]:
     """List the parts in which two signatures of a metric differ."""
-    before, after = _signature_parts(old), _signature_parts(new)
-    pairs = {name: (before.get(name, ""), after.get(name, "")) for name in {**before, **after}}
+    pairs = {name: (old.get(name, ""), new.get(name, "")) for name in {**old, **new}}
     return tuple(Cause(_kind(name, *values), name, *values) for name, values in pairs.items()
-                 if before.get(name) != after.get(name))
-
-
-def _signature_parts(signature: str) -> dict[str, str]:
-    """Split a signature into named parts: `revision`, options and `weights NAME`, those of inputs prefixed."""
-    named: dict[str, str] = {}
-    owner = ""
-    tokens = re.findall(r"input=[^|]*\|[^|]*|[^|]+", signature)  # `input=NAME` stays together with its metric
-    for position, token in enumerate(tokens):
-        name, equals, value = token.partition("=")
-        if name == "input" and equals:
-            owner, _, metric = value.partition("|")
-            named[f"{owner}: metric"] = metric
-            continue
-        if name == "weights" and owner and position == len(tokens) - 1:
-            owner = ""  # the weights of a composition follow its inputs
-        if position == 0:
-            name, value = "metric", token
-        elif not equals:
-            name, value = "revision" if REVISION.fullmatch(token) else "remark", token
-        elif name == "weights":
-            name = f"weights {value.partition('@')[0]}"
-        named[f"{owner}: {name}" if owner else name] = value
-    return named
+                 if old.get(name) != new.get(name))
 
 
 def summary(listed: Iterable[Cause]) -> str:

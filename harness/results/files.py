@@ -39,7 +39,7 @@ from harness.results import item_scores as packing
 from harness.results import tables
 from harness.results.rows import TABLES, ItemScores, Results, Run
 
-SCHEMA = 1
+SCHEMA = 2
 ENTRIES = ("datasets", "metrics", "trainings", "skips", "failures")
 """Tables in report.json."""
 PARQUET = tuple(name for name in TABLES if name not in (*ENTRIES, "examples", "points", "timings"))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from benchmarks.errors import plural as plural
 from harness.results.cache import Cache
 from harness.results.decision_rows import Decision, Disagreement, Firmness, VoteCount
+from metrics.metric import line
 
 Target: TypeAlias = tuple[str, str]
 """Dataset and quality."""
@@ -119,7 +120,7 @@ class MetricEntry:
     paper: str
     scope: str
     trained_on: str
-    signature: str
+    signature: Mapping[str, str]
     models: tuple[str, ...] = ()
     learned_on: tuple[str, ...] = ()
     system: str = ""
@@ -129,6 +130,16 @@ class MetricEntry:
     pretrained_on: tuple[str, ...] = ()
     source: str = ""
     named: str = ""
+
+    @property
+    def signed(self) -> str:
+        """The signature as one line."""
+        return line(self.signature)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the metrics that it combines, without options."""
+        return tuple(dict.fromkeys(value for name, value in self.signature.items() if name.endswith(": metric")))
 
     @property
     def badge(self) -> str:

@@ -61,7 +61,7 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
     try:
         signed = signature(chosen.metric, models)
     except MissingResource:
-        signed = f"{card.name}|r{card.revision}|not run"
+        signed = {"metric": card.name, "revision": str(card.revision), "not run": "a model or resource is missing"}
     return MetricEntry(
         name=chosen.label, title=card.title, family=card.family,
         columns=tuple(name + chosen.suffix for name in card.columns),

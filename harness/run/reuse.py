@@ -72,11 +72,11 @@ def take(path: Path, chosen: Iterable[Chosen], aggregations: Iterable[str], mode
                         f"add {' '.join(f'--aggregate {way}' for way in ways)}")
     here = {pick.label: signed(pick.metric, models) for pick in chosen}
     metrics = {entry.name: replace(entry, source=name) for entry in bundle.metrics
-               if here.get(entry.name, "") in ("", entry.signature)}
+               if here.get(entry.name, "") in ("", entry.signed)}
     prints = {entry.name: entry.fingerprint for entry in bundle.datasets}
     reasons = {(prints[row.dataset], row.metric): row.reason for row in bundle.skips if row.dataset in prints}
     reasons |= {(prints[row.dataset], row.metric): f"failed in the run of the bundle: {row.error}"
                 for row in bundle.failures if row.dataset in prints}
     return Reused(name, hashlib.sha256(path.read_bytes()).hexdigest(), metrics,
-                  {entry.name: entry.signature for entry in bundle.metrics},
+                  {entry.name: entry.signed for entry in bundle.metrics},
                   {prints[table.dataset]: table for table in bundle.points}, reasons)

@@ -24,7 +24,7 @@ from harness.run.plan import Plan
 from harness.run.workspace import Workspace
 from harness.scoring import composites
 from metrics.errors import MissingResource
-from metrics.metric import signature
+from metrics.metric import line, signature
 from metrics.models import resources
 from metrics.registry import Chosen
 
@@ -93,7 +93,7 @@ def _signed(chosen: Chosen, work: Workspace) -> Iterator[str | MissingResource]:
     """Yield the signature of a metric and of each of its inputs, or the error if it lacks a model or resource."""
     for part in (chosen, *composites.parts([chosen])):
         try:
-            yield signature(part.metric, work.models)
+            yield line(signature(part.metric, work.models))
         except MissingResource as error:
             yield error
 

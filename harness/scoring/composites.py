@@ -20,7 +20,7 @@ from metrics.column import Column, of_quality, split_quality
 from metrics.composition import Composite, compose, learned
 from metrics.errors import CannotScore, MissingResource
 from metrics.evidence import Evidence
-from metrics.metric import Metric, signature
+from metrics.metric import Metric, line, signature
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
@@ -30,7 +30,7 @@ ENDINGS = ("", *(f":{way}" for way in AGGREGATIONS if way != "mean"))
 
 def key(metric: Metric, dataset: Dataset, models: Models) -> str:
     """Return the store key of scores: the signature on the dataset, for a composition with its name and qualities."""
-    signed = signature(score.about(metric, dataset), models)
+    signed = line(signature(score.about(metric, dataset), models))
     if not isinstance(metric, Composite):
         return signed
     return "|".join((signed, f"on={'+'.join(same_dialogues(dataset.card))}", *sorted(_dimensions(dataset.card))))

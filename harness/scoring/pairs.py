@@ -9,7 +9,7 @@ from benchmarks.dataset import Dataset
 from harness.scoring import composites, score
 from harness.scoring.store import ScoreStore
 from metrics.errors import MissingResource
-from metrics.metric import Metric, checkpoints, options, signature
+from metrics.metric import Metric, checkpoints, line, options, signature
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
@@ -78,8 +78,8 @@ def shared(metric: Metric, models: Models) -> str:
 
 
 def signed(metric: Metric, models: Models) -> str:
-    """Return the signature of a metric; empty where a model or resource is missing."""
+    """Return the signature of a metric as one line; empty where a model or resource is missing."""
     try:
-        return signature(metric, models)
+        return line(signature(metric, models))
     except MissingResource:
         return ""

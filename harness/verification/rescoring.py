@@ -69,11 +69,11 @@ def _same(entry: MetricEntry, models: Models, seed: int, named: Mapping[str, Cho
             return None, "its options name a file or a model; --with takes it"
     try:
         chosen = named.get(entry.name) or registry.choose(entry.name, seed=seed)
-        signature = entries.metric_entry(chosen, models).signature
+        here = entries.metric_entry(chosen, models)
     except MetricError as error:
         return None, placeless(str(error))
-    if signature != entry.signature:
-        return None, f"here it has another signature, {placeless(signature):.200}"
+    if here.signature != entry.signature:
+        return None, f"here it has another signature, {placeless(here.signed):.200}"
     return chosen, ""
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 
 from harness.results.rows import Results
 from leaderboard.model.index import Column, Index, once
 
-INPUT = re.compile(r"\|input=[^|]*\|([^|]+)\|")
 """The metric of an input in the signature of a composition."""
 
 
@@ -41,11 +39,10 @@ def costs(results: Results) -> dict[str, Cost]:
     without_inputs = {row.metric for row in results.timings if row.alone is None}
     described = {}
     for entry in results.metrics:
-        inputs = tuple(dict.fromkeys(INPUT.findall(entry.signature)))
-        timed = (entry.name, *inputs) if entry.name in without_inputs else (entry.name,)
+        timed = (entry.name, *entry.inputs) if entry.name in without_inputs else (entry.name,)
         described[entry.name] = Cost(
             math.fsum(seconds.get(name, math.nan) for name in timed),
-            math.inf if entry.models and not entry.parameters else entry.parameters, inputs,
+            math.inf if entry.models and not entry.parameters else entry.parameters, entry.inputs,
             entry.fitted_on == "ratings")
     return described
 

@@ -91,7 +91,7 @@ def _metrics(index: Index) -> Block:
     metrics = sorted(index.results.metrics, key=lambda entry: (entry.family, entry.name))
     rows = ((Cell(entry.name, link=index.metric_paths[entry.name]), entry.family, entry.badge,
              *(sentences.seconds(costs(part.results)[entry.name]) for part in eras), sentences.size(entry.parameters),
-             Cell(entry.signature, code=True)) for entry in metrics)
+             Cell(entry.signed, code=True)) for entry in metrics)
     return Table.of("metric-table", "Metrics of the run", (
         "Metric", "Family", "System",
         *(Heading(f"Cost: {part.era.title}" if eras[1:] else "Cost", "number", "s per 1,000") for part in eras),

@@ -78,7 +78,7 @@ def _card(index: Index, entry: MetricEntry, firsts: Sequence[tuple[Question, Ran
     ranks = (("Rank", (f"{f'{index.labels[row.metric, row.column]}: ' if len(entry.columns) > 1 else ''}{row.rank} of "
                        f"{len(first.ranked)} ({rank_interval(row) or 'no interval'}) for {first.subject}: Spearman "
                        f"{row.value:.3f}{sentences.error(row)}")) for first, row in firsts)
-    external = "|code=" in entry.signature  # from a file or another package: repeat the command of the run
+    external = "code" in entry.signature  # from a file or another package: repeat the command of the run
     command = index.results.run.command if external else f"harness run --metric {shlex.quote(entry.name)} --all"
     return (*map(Prose, warnings),
             Facts.of(("Summary", sentences.about(index, (entry.name, ""))), *ranks, *_facts(index, entry)),
@@ -103,7 +103,7 @@ def _facts(index: Index, entry: MetricEntry) -> Iterator[tuple[str, Cell | str]]
             yield "Cost", f"{seconds} s per 1,000 {items}, running alone, models loaded, inputs included"
     yield "Fitted on", f"ratings of {fitted}: its values there are shown but not ranked" if fitted else ""
     yield "Scope", SCOPES.get(entry.scope, entry.scope)
-    yield "Signature", Cell(entry.signature, code=True)
+    yield "Signature", Cell(entry.signed, code=True)
 
 
 def _published(index: Index, columns: Sequence[Column]) -> tuple[str, tuple[Block, ...]]:

@@ -57,8 +57,8 @@ class SDiCoh(Trainable):
     def weights_options(self) -> Mapping[str, str]:
         return {"words": "" if self.words else "embeddings", "negatives": f"negatives-{self.negatives}"}
 
-    def depends(self, models: Models) -> tuple[str, ...]:
-        return (f"vectors={models.identity('vectors', self.words)}",) if self.words else ()
+    def depends(self, models: Models) -> Mapping[str, str]:
+        return {"vectors": models.identity("vectors", self.words)} if self.words else {}
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return a real number, higher for a more coherent dialogue; NaN for fewer than two utterances."""

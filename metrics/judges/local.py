@@ -12,7 +12,7 @@ The probability of everything else is left out. Questions about replies to one c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -54,8 +54,8 @@ class LocalJudge(Prompted):
                 table[number, row] = self._value(quality, logits[number].astype(np.float64), answers)
         return prompts.columns(self.prompt, table)
 
-    def depends(self, models: Models) -> tuple[str, ...]:
-        return (f"prompt={self.prompt.name}@{self.prompt.digest}",)
+    def depends(self, models: Models) -> Mapping[str, str]:
+        return {"prompt": f"{self.prompt.name}@{self.prompt.digest}"}
 
     def _questions(self, item: Item, model: LanguageModel) -> Asked:
         """Return a text per quality, and the same for another response, to find the part before the response.

@@ -11,7 +11,7 @@ empty response by "no response"; here AM and FM are 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -61,6 +61,6 @@ class DeepAmFm:
         similar = cosines(encoder.sentences([reply(item) for item in items]), encoder.sentences(last))
         return np.where([bool(text) for text in last], similar, np.nan)
 
-    def depends(self, models: Models) -> tuple[str, ...]:
+    def depends(self, models: Models) -> Mapping[str, str]:
         """Return how contexts of several turns are truncated, which an earlier version did differently."""
-        return ("cut=turns",) if self.turns == "all" else ()
+        return {"cut": "turns"} if self.turns == "all" else {}

@@ -7,7 +7,7 @@ model's loss leave it out. A long and ordinary response is less surprising per t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -42,6 +42,6 @@ class Perplexity:
             items, model, self.context, self.separator, self.longest)
         return {"perplexity": np.where(np.isfinite(means), -np.exp(np.minimum(-means, _LARGEST)), np.nan)}
 
-    def depends(self, models: Models) -> tuple[str, ...]:
+    def depends(self, models: Models) -> Mapping[str, str]:
         """Return how a context of several turns is cut, which has changed."""
-        return ("cut=turns",) if self.context == "all" else ()
+        return {"cut": "turns"} if self.context == "all" else {}

@@ -111,7 +111,7 @@ def ranking(correlations: Iterable[Correlation]) -> Iterator[rows.RankingRow]:
 def metric(name: str, title: str, family: str, *columns: str, needs: tuple[str, ...] = (),
            models: tuple[str, ...] = (), **system: Any) -> rows.MetricEntry:
     return rows.MetricEntry(name, title, family, columns, needs, ("turn",), "https://aclanthology.org/P02-1040/",
-                            "item", "", f"{name}|r1|references=standard", models, **system)
+                            "item", "", {"metric": name, "revision": "1", "references": "standard"}, models, **system)
 
 
 @pytest.fixture(scope="session")

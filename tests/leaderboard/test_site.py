@@ -126,7 +126,7 @@ def test_markdown_links_have_targets(site: dict[str, bytes]) -> None:
 
 def test_commands_on_pages_are_valid_and_repeat_the_run(results: Results) -> None:
     command = "harness run --all --with ./asks.py"
-    made = altered(results, "grade", signature="grade|r1|code=0a", pretrained_on=("bert-base: books",))
+    made = altered(results, "grade", signature={"metric": "grade", "code": "0a"}, pretrained_on=("bert-base: books",))
     pages = parsed(draw(replace(made, run=replace(results.run, command=command, commit=f"{'ab' * 20}-dirty"))))
     lines = {line for page in pages.values() for line in page.words.splitlines() if line.startswith("harness ")}
     for line in lines:

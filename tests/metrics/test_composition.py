@@ -168,7 +168,7 @@ def test_invalid_inputs_are_refused() -> None:
 def test_evidence_reads_back_as_written(tmp_path: Path) -> None:
     alike = np.array([[1, 0.25], [0.25, 1]])
     part = dataclasses.replace(measured("a", rated("overall", 0.5, float("nan"))), alike=alike)
-    evidence = Evidence(("length", "distinct-1"), (part,), {"length": "length|r1"}, card={"seed": 3})
+    evidence = Evidence(("length", "distinct-1"), (part,), {"length": {"revision": "1"}}, card={"seed": 3})
     back = evidences.read(written(tmp_path, "x", evidence))
     np.testing.assert_array_equal(back.parts[0].alike, alike)
     np.testing.assert_array_equal(back.parts[0].qualities[0].spearman, [0.5, np.nan])
@@ -182,33 +182,33 @@ def test_evidence_reads_back_as_written(tmp_path: Path) -> None:
 
 def test_evidence_serves_some_of_its_inputs_in_any_order(tmp_path: Path) -> None:
     written(tmp_path, "weighted", TWO)
-    evidence = evidences.find("regression", {"distinct-1": "", "length": ""}, tmp_path)
+    evidence = evidences.find("regression", {"distinct-1": {}, "length": {}}, tmp_path)
     assert evidence.inputs == ("distinct-1", "length")
     np.testing.assert_array_equal(evidence.parts[0].qualities[0].spearman, [0.1, 0.3])
     with pytest.raises(MissingResource, match="harness calibrate"):
-        evidences.find("weighted", {"length": "", "no-such-column": ""}, tmp_path)
+        evidences.find("weighted", {"length": {}, "no-such-column": {}}, tmp_path)
 
 
 def test_evidence_of_the_same_scores_is_preferred(tmp_path: Path) -> None:
     written(tmp_path, "weighted",
-            Evidence(("length",), (measured("b", rated("overall", 0.1)),), {"length": "length|r9"}))
+            Evidence(("length",), (measured("b", rated("overall", 0.1)),), {"length": {"revision": "9"}}))
     written(tmp_path, "other",
-            Evidence(("length", "turns"), (measured("c", rated("overall", 0.1, 0.1)),), {"length": "length|r1"}))
+            Evidence(("length", "turns"), (measured("c", rated("overall", 0.1, 0.1)),), {"length": {"revision": "1"}}))
     for revision, dataset in ((1, "c"), (9, "b"), (5, "b")):
-        assert evidences.find("weighted", {"length": f"length|r{revision}"}, tmp_path).datasets == (dataset,)
+        assert evidences.find("weighted", {"length": {"revision": str(revision)}}, tmp_path).datasets == (dataset,)
 
 
 def test_the_signature_has_inputs_weights_and_changed_scores(tmp_path: Path) -> None:
     path = written(tmp_path, "weighted", Evidence(("length", "turns"), (measured("a", rated("overall", 0.1, 0.2)),)))
     signed = signature(composite("weighted[inputs=length+turns]"), Models(tmp_path))
-    assert "|input=length|length|r1|unit=words|input=turns|turns|r1" in signed
-    assert signed.endswith(f"|weights={evidences.read(path).identity}, learned on other scores of length, turns")
+    assert (signed["length: metric"], signed["length: unit"], signed["turns: metric"]) == ("length", "words", "turns")
+    assert signed["weights weighted"] == f"{evidences.read(path).identity}, learned on other scores of length, turns"
 
 
 def test_shipped_evidence_covers_every_composite(tmp_path: Path) -> None:
     """Seven of the ten datasets at least, none of them a sample with simulated raters."""
     for name in ("regression", "weighted", "mme-crs"):
-        evidence = evidences.find(name, {part.name: "" for part in composite(name).made_of()}, tmp_path)
+        evidence = evidences.find(name, {part.name: {} for part in composite(name).made_of()}, tmp_path)
         assert len(evidence.datasets) >= 7
         shares = composite(name).weights(evidence.without("fed-turn"), "relevance")
         assert np.isfinite(shares).all()

@@ -42,8 +42,8 @@ def test_options_are_read_from_the_last_brackets_by_their_type() -> None:
 
 
 def test_the_seed_of_the_run_reaches_a_metric_with_a_seed(home: Path) -> None:
-    assert "seed=5" in signature(registry.choose("random", seed=5).metric, Models(home))
-    assert "seed=9" in signature(registry.choose("random[seed=9]", seed=5).metric, Models(home))
+    assert signature(registry.choose("random", seed=5).metric, Models(home))["seed"] == "5"
+    assert signature(registry.choose("random[seed=9]", seed=5).metric, Models(home))["seed"] == "9"
 
 
 def test_refusals_name_the_option_the_choices_or_the_nearest_name() -> None:
@@ -91,8 +91,8 @@ def test_an_entry_point_names_a_class_or_module_and_shadows_nothing(plug_in: Cal
 
 
 def test_the_signature_of_a_plug_in_holds_its_code(plug_in: object, home: Path) -> None:
-    assert "|code=" in signature(Mine(), Models(home))
-    assert "|code=" not in signature(registry.choose("length").metric, Models(home))
+    assert "code" in signature(Mine(), Models(home))
+    assert "code" not in signature(registry.choose("length").metric, Models(home))
 
 
 def test_a_broken_plug_in_fails_alone(plug_in: Callable[[str, str], None], invoke: Invoke) -> None:

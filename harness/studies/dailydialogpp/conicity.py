@@ -22,7 +22,7 @@ from harness.results.cache import Cache
 from harness.studies.dailydialogpp.columns import ReplyScores
 from harness.studies.dailydialogpp.replies import Replies
 from metrics.errors import MissingResource
-from metrics.metric import signature
+from metrics.metric import line, signature
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
 from metrics.registry import Chosen
@@ -72,5 +72,5 @@ def spaces(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Iter
         yield from cones("replies alone", partial(models.identity, "encoder"), sentences)
     for chosen in metrics:
         if isinstance(chosen.metric, Hidden) and not scores.lacks(chosen.label):
-            yield from cones(chosen.label, partial(signature, chosen.metric, models),
+            yield from cones(chosen.label, partial(lambda metric: line(signature(metric, models)), chosen.metric),
                              partial(chosen.metric.hidden, items, models))

@@ -56,7 +56,7 @@ class Isolated:
     process: ClassVar[Process]
     described: ClassVar[Description]
     timeout: ClassVar[float]
-    identity: ClassVar[tuple[str, ...]]
+    identity: ClassVar[Mapping[str, str]]
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return the columns of the answer; models requested by the process count as requested here."""
@@ -73,7 +73,7 @@ class Isolated:
         models.requested |= requested
         return columns
 
-    def depends(self, _models: Models) -> tuple[str, ...]:
+    def depends(self, _models: Models) -> Mapping[str, str]:
         return self.identity
 
 
@@ -84,7 +84,7 @@ RESERVED = {*dir(Isolated), *Isolated.__annotations__}
 def metric_class(folder: Path) -> type[Metric]:
     """Return the class of the metric in a folder; the same as long as no file of the folder changes."""
     folder = folder.absolute()
-    settings, code = read_settings(folder), f"code={_digest(folder)[:12]}"
+    settings, code = read_settings(folder), _digest(folder)[:12]
     if before := _made.get(folder):
         if before[0] == code:
             return before[1]
@@ -124,7 +124,7 @@ def _class(process: Process, settings: Settings, code: str) -> type[Metric]:
     installed = hashlib.sha256("\n".join(packages).encode()).hexdigest()
     try:
         return as_metric(variant(Isolated, fields, __doc__=card.title, card=card, process=process, described=described,
-                                 timeout=settings.timeout, identity=(code, f"environment={installed[:12]}")))
+                                 timeout=settings.timeout, identity={"code": code, "environment": installed[:12]}))
     except TypeError as error:  # a name that no field of a dataclass can have
         raise BrokenPlugin(f"its options: {error}") from error
 

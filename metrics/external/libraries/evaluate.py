@@ -95,10 +95,10 @@ class EvaluateModule:
         except Exception:  # the module may need other texts; a run names the items
             return
 
-    def depends(self, models: Models) -> tuple[str, ...]:
+    def depends(self, models: Models) -> Mapping[str, str]:
         """Return the version of the library and the digest of the module's code."""
         version = importlib.metadata.version("evaluate")
-        return (f"asked={self.card.name}", f"evaluate={version}", f"code={self.digest[:12]}")
+        return {"asked": self.card.name, "evaluate": version, "code": self.digest[:12]}
 
     def _texts(self, items: Sequence[Item]) -> Iterator[tuple[int, str, tuple[str, ...]]]:
         if self.takes_lists is None:

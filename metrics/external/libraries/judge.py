@@ -121,13 +121,13 @@ class Judge(Prompted):
         return Sampler(options, archive, lambda: endpoint.find(self.url, self.key_from, self.timeout),
                        Usage(self.card.name, self.model), spending.of_run(models))
 
-    def depends(self, models: Models) -> tuple[str, ...]:
+    def depends(self, models: Models) -> Mapping[str, str]:
         """Return the prompt with its digest, and the digest of the server's address."""
         if not self.model:
             raise MissingResource(f"{self.card.name}: say which model is the judge: {self.card.name}[lm=NAME] "
                                   "for one on this machine, [model=NAME] for one behind an endpoint")
         server = hashlib.sha256(endpoint.url_of(self.url).encode()).hexdigest()[:6]
-        return (f"prompt={self.prompt.name}@{self.prompt.digest}", f"server={server}")
+        return {"prompt": f"{self.prompt.name}@{self.prompt.digest}", "server": server}
 
     def _body(self) -> dict[str, Any]:
         """Return the body of every request without its question."""

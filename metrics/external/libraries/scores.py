@@ -52,8 +52,8 @@ class ScoresOfFile:
             raise CannotScore("the file has no score of its items")
         return columns
 
-    def depends(self, models: Models) -> tuple[str, ...]:
-        return f"asked={self.card.name}", f"sha256={self.digest[:12]}"
+    def depends(self, models: Models) -> Mapping[str, str]:
+        return {"asked": self.card.name, "sha256": self.digest[:12]}
 
     def _column(self, ids: Sequence[str], scores: Mapping[str, float]) -> Column:
         return np.array([scores.get(item, math.nan) for item in ids], dtype=np.float64)

@@ -95,9 +95,9 @@ class TopicMetric(Trainable):
                 "negatives": f"{self.negatives}-negatives", "first": neighbours, "second": neighbours,
                 "nodes": "vectors" if self.nodes else "words"}
 
-    def depends(self, models: Models) -> tuple[str, ...]:
+    def depends(self, models: Models) -> Mapping[str, str]:
         """Return the graph of concepts, and the counts that keywords are chosen by."""
-        return topics.depends(models, self.graph, self.nodes) if self.branch == "both" else ()
+        return topics.depends(models, self.graph, self.nodes) if self.branch == "both" else {}
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return scores of 0 to 1, higher is more coherent; NaN without a context."""

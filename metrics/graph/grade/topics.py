@@ -142,12 +142,12 @@ def source(models: Models, encoder: str, graph: str, first: int, second: int, ve
     return TopicSource(neighbours, read, first, second, apart)
 
 
-def depends(models: Models, graph: str, vectors: str = "") -> tuple[str, ...]:
+def depends(models: Models, graph: str, vectors: str = "") -> dict[str, str]:
     """Return further parts of a signature: the graph of concepts, the counts of keywords, the word vectors."""
     named = f"conceptnet@{models.resource(concepts.CONCEPTNET).digest[:12]}" if graph == concepts.CONCEPTNET else (
         concepts.identity())
-    parts = [f"topics={named}", f"counts={keywords.shipped().digest[:12]}"]
-    return (*parts, f"nodes={models.identity('vectors', vectors)}") if vectors else tuple(parts)
+    parts = {"topics": named, "counts": keywords.shipped().digest[:12]}
+    return parts | ({"nodes": models.identity("vectors", vectors)} if vectors else {})
 
 
 def of_encoder(models: Models, name: str) -> Read:

@@ -149,7 +149,7 @@ def test_pages_link_the_bundle_instead_of_large_tables(suite_run: SuiteRun, tmp_
 def test_run_reuses_scores_of_a_bundle(packed: Path, suite_run: SuiteRun, tmp_path: Path, invoke: Invoke) -> None:
     """A metric of another version is scored; one that only the bundle has is added, or skipped."""
     content = members(packed)
-    content["metrics.json"] = content["metrics.json"].replace(b'"bleu|', b'"bleu|r0|')
+    content["metrics.json"] = content["metrics.json"].replace(b'"metric": "bleu"', b'"metric": "old"')
     write(packed, content)
     printed = invoke("run", "--metric", "bleu", "--metric", "length", "--dataset", "persona-usr", "--dataset", "dstc7",
                      "--reuse", packed, "--out", tmp_path / "out").out
@@ -198,7 +198,7 @@ SCORES, EVIL, GONE = "scores/persona-usr.csv", b"\x80\x04.", None
 REFUSED: list[tuple[str, bytes, bytes | None, bool, str]] = [
     (MANIFEST, b"two metrics", rb"\\u0007", False, "1 to 80 printable characters"),
     (MANIFEST, b'"sha256": "', b'"sha256": "0', False, "its sha256 differs"),
-    (MANIFEST, b'"form": 1', b'"form": 2', False, "this harness reads form 1"),
+    (MANIFEST, b'"form": 2', b'"form": 1', False, "this harness reads form 2"),
     (MANIFEST, b"", GONE, False, "has no manifest"),
     ("run.json", b'"seed": 0', b'"seed": NaN', True, "is not JSON: NaN is not a number"),
     ("evil.pkl", b"", EVIL, False, "'evil.pkl' is not in the manifest"),

@@ -15,7 +15,7 @@ from harness.scoring.score import Scores
 from harness.scoring.scorer import Scorer, dataset_of
 from harness.scoring.store import ScoreStore
 from metrics.errors import CannotScore
-from metrics.metric import MetricCard, signature
+from metrics.metric import MetricCard, line, signature
 from metrics.models.service import Models
 from tests.conftest import make_item
 
@@ -60,7 +60,7 @@ def test_a_metric_without_scores_has_a_reason(tmp_path: Path) -> None:
     assert (type(refused), str(refused)) == (CannotScore, "not these")
     failed = ScoringFailed("items 0 to 7 cost a worker 3 times", "its stack")
     crashed = ValueError("no such word")
-    source.known = {signature(metric, source.models): error
+    source.known = {line(signature(metric, source.models)): error
                     for metric, error in ((Lengths(), failed), (Lengths(refuses="x"), crashed))}
     assert source.attempt(Lengths()) is failed
     failure = source.attempt(Lengths(refuses="x"))

@@ -169,7 +169,7 @@ def test_scripts_write_no_markup_and_load_nothing() -> None:
 def test_cost_includes_inputs(results: Results) -> None:
     timings = (Timing("a", "bleu", 100, 1.0), Timing("b", "bleu", 300, 1.0), Timing("c", "bleu", 0, 9.0),
                Timing("a", "length", 100, 0.1))
-    signature = "length|r1|input=bleu1|bleu|r1|references=standard|input=x|bleu|r1"
+    signature = {"metric": "length", "bleu1: metric": "bleu", "x: metric": "bleu"}
     cost = costs(altered(replace(results, timings=timings), "length", signature=signature))
     assert cost["bleu"].seconds == pytest.approx(5.0)  # 2 seconds for 400 items
     assert (cost["length"].seconds, cost["length"].inputs) == (pytest.approx(6.0), ("bleu",))

@@ -145,10 +145,10 @@ def test_an_item_without_a_score_is_missing(tmp_path: Path, home: Path) -> None:
 def test_an_edited_script_is_another_metric(tmp_path: Path, home: Path) -> None:
     path, models = script(tmp_path), Models(home)
     before = signature(registry.choose(f"evaluate:{path}").metric, models)
-    assert f"|asked=evaluate:overlap.py|evaluate={evaluate.__version__}|code=" in before
+    assert (before["asked"], before["evaluate"]) == ("evaluate:overlap.py", evaluate.__version__)
     assert before == signature(registry.choose(f"evaluate:{path}").metric, models)
     script(tmp_path, SHARED.replace("1.0", "2.0") + "  # ", arguments="weight=2.0")
-    assert signature(registry.choose(f"evaluate:{path}").metric, models).rpartition("|")[2] not in before
+    assert signature(registry.choose(f"evaluate:{path}").metric, models)["code"] != before["code"]
     assert scored(f"evaluate:{path}", ITEMS[:1], home) == [2.0]
 
 

@@ -127,7 +127,7 @@ def test_s_dicoh_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path) 
     read = torch.stack([summed(network.words, network.weigh_words, words) for words in said])
     expected = network.score(summed(network.utterances, network.weigh_utterances, read))
     assert scores[0] == pytest.approx(expected.item(), abs=1e-5)
-    assert signature(metric, models).count("vectors=words.txt@") == 1
+    assert signature(metric, models)["vectors"].startswith("words.txt@")
 
 
 @pytest.mark.usefixtures("one_thread")

@@ -15,7 +15,7 @@ from metrics.errors import BadOption, MissingResource, Unreadable
 from metrics.judges import endpoint, sampling
 from metrics.judges.prompt import find, questions
 from metrics.judges.spending import LimitReached, of_run
-from metrics.metric import signature
+from metrics.metric import line, signature
 from metrics.models.service import Choice, Models
 from metrics.registry import choose
 from tests.conftest import make_item
@@ -203,10 +203,10 @@ def test_damaged_answers_are_requested_again(home: Path) -> None:
 
 def test_the_signature_has_prompt_sampling_and_server(home: Path) -> None:
     def signed(options: str) -> str:
-        return signature(choose(f"judge:llm-eval[model=toy{options}]").metric, Models(home))
+        return line(signature(choose(f"judge:llm-eval[model=toy{options}]").metric, Models(home)))
 
     plain = signed("")
-    assert plain.startswith("judge|r1|model=toy|samples=1|temperature=0.0|")
+    assert plain.startswith("judge|revision=1|model=toy|samples=1|temperature=0.0|")
     assert f"prompt=llm-eval@{find('llm-eval').digest}" in plain
     assert plain == signed(",concurrency=2,timeout=5,key_from=KEY")
     assert plain != signed(",url=http://localhost:1/v1")
