@@ -41,7 +41,7 @@ def lines(plan: Plan, work: Workspace) -> Iterator[str]:
         estimates = {}
         for pair in to_score(plan, work, dataset):
             estimates[pair.signature] = (pair.label, "")
-            if pair.label in work.costs:
+            if pair.label in work.progress.earlier:
                 expected = pair.cost * len(pair.items)
                 seconds += expected
                 estimates[pair.signature] = (pair.label, f", about {duration(expected)}")

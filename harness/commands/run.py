@@ -93,7 +93,7 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     with work.progress.stage("pages"):
         shown = dataclasses.replace(with_exhibits(results, requested.out), cache=work.cache)
         write_site(site.site(shown), requested.out / "site")
-    costs.note(work.home, plan.chosen, work.models, work.progress.costs(len(plan.chosen) * plan.targets))
+    costs.note(work.home, plan.chosen, work.models, work.progress.new_costs(len(plan.chosen) * plan.targets))
     for path in work.store.set_aside:
         print(f"damaged, moved aside and scored again: {path}", file=sys.stderr)
     return results

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,17 +24,13 @@ SIZES = {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Stores, models and workers of a run; `executor` is None if the run scores in its own process.
-
-    `costs` are the seconds per character of reply of each metric in earlier runs.
-    """
+    """Stores, models and workers of a run; `executor` is None if the run scores in its own process."""
 
     home: Path
     store: ScoreStore
     cache: Cache
     models: Models
     progress: RunProgress
-    costs: Mapping[str, float]
     executor: Cluster | None = None
 
 
@@ -52,9 +47,10 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None =
         if suggestion := weights.mistyped(name):
             raise BadConfig(suggestion)
     store = ScoreStore(settings.store or out / "scores")
-    measured = costs.read(home, plan.chosen, models, shipped=not settings.dry_run)
-    others = measured.get(costs.OTHERS, math.nan) * len(plan.chosen) * plan.targets
-    progress = RunProgress(out / LOG if requested else None, others=others)  # its clock starts before the cluster's
+    earlier = costs.read(home, plan.chosen, models, shipped=not settings.dry_run)
+    others = earlier.get(costs.OTHERS, (math.nan,))[0] * len(plan.chosen) * plan.targets
+    log = out / LOG if requested else None
+    progress = RunProgress(log, earlier=earlier, others=others)  # its clock starts before the cluster's
     executor: Cluster | None = None
     if settings.executor != "local" and not settings.dry_run:
         if settings.store.startswith("memory://"):
@@ -66,7 +62,7 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None =
                       store.files.address, choice, machine.precision, plan.selection.seed, bytes_of(settings.memory))
         count = int(settings.executor.partition(":")[2] or 0)  # 0: as many as the cluster has room for
         executor = Cluster(setup, settings.address, count, settings.gpus, settings.timeout)
-    return Workspace(home, store, Cache(out / "statistics"), models, progress, measured, executor)
+    return Workspace(home, store, Cache(out / "statistics"), models, progress, executor)
 
 
 def bytes_of(size: str) -> int:

@@ -1,8 +1,9 @@
-"""Measured times, kept in the home for the estimates of later runs: seconds by metric with its models, and machine.
+"""Measured times, kept in the home for the estimates of later runs, by metric with its models, and machine.
 
-Scoring is measured per character of reply, without the dialogues that an earlier dataset of the run has too, since
-their texts are found in memory. All other stages are measured per metric and quality. For a home without times,
-costs.json beside this module has those of the default models on two cores; a run scales them by its pace.
+The cost of a metric is the seconds that it takes for an item, for a character of reply, and for one of context. All
+other stages are measured per metric and quality. For a home without times, costs.json beside this module has those of
+the default models on two cores, as kept by `harness run --all --sample 60` on 25 datasets; a run scales them by its
+pace.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
 
 from benchmarks.dataset import Dataset
 from benchmarks.storage.files import write_atomically
@@ -27,38 +31,72 @@ SAMPLED = 1000
 """Items by which the size of a dataset is judged."""
 REPEATED = 0.02
 """Share of the time that a dialogue takes again."""
+ENOUGH = 5
+"""Datasets from which a cost is estimated; with fewer, an earlier or the usual one is scaled."""
+
+Size: TypeAlias = tuple[float, float, float]
+"""Items, characters of reply, and characters of context."""
+Cost: TypeAlias = tuple[float, float, float]
+"""Seconds per unit of each size."""
+
+USUAL: Cost = (0.0, 1.0, 0.25)
+"""The cost of a metric that has not been measured, apart from its unit."""
 
 
-def read(home: Path, chosen: Iterable[Chosen], models: Models, *, shipped: bool = True) -> dict[str, float]:
-    """Return the seconds of metrics and of their inputs by label, measured in the home or else those shipped."""
+def seconds(cost: Cost, size: Size) -> float:
+    return sum(part * amount for part, amount in zip(cost, size, strict=True))
+
+
+def read(home: Path, chosen: Iterable[Chosen], models: Models, *, shipped: bool = True) -> dict[str, Cost]:
+    """Return the costs of metrics and of their inputs by label, measured in the home or else those shipped."""
     stored = (_stored(Path(__file__).parent) if shipped else {}) | _stored(home)
     return {label: stored[key] for label, key in _keys(chosen, models).items() if key in stored}
 
 
-def note(home: Path, chosen: Iterable[Chosen], models: Models, seconds: Mapping[str, float]) -> None:
-    """Keep the seconds of a run by label; a home that cannot be written to keeps none."""
+def note(home: Path, chosen: Iterable[Chosen], models: Models, measured: Mapping[str, Cost]) -> None:
+    """Keep the costs of a run by label; a home that cannot be written to keeps none."""
     keys = _keys(chosen, models)
-    stored = _stored(home) | {keys[label]: float(f"{value:.4g}") for label, value in seconds.items() if label in keys}
+    stored = _stored(home) | {keys[label]: tuple(float(f"{part:.3g}") for part in cost)
+                              for label, cost in measured.items() if label in keys}
     with contextlib.suppress(OSError):
         home.mkdir(parents=True, exist_ok=True)
-        write_atomically(home / FILE, json.dumps(stored, indent=1, sort_keys=True).encode())
+        lines = ",\n".join(f" {json.dumps(key)}: {json.dumps(cost)}" for key, cost in sorted(stored.items()))
+        write_atomically(home / FILE, f"{{\n{lines}\n}}\n".encode())
 
 
-def size(dataset: Dataset, seen: set[int]) -> float:
-    """Return the characters of reply per item to be read; `seen` gains the dialogues."""
-    texts = [tuple(turn.text for turn in (*item.context, *filter(None, (item.response,))))
-             for item in dataset.items[:SAMPLED]]
-    lengths = [len(text[-1]) * (REPEATED if hash(text) in seen else 1) for text in texts if text]
-    seen.update(map(hash, texts))
-    return sum(lengths) / max(1, len(texts))
+def size(dataset: Dataset, seen: set[int]) -> Size:
+    """Return the mean size of an item to be read, a whole dialogue as one reply; `seen` gains the dialogues."""
+    whole, total = dataset.card.level == "dialogue", np.zeros(3)
+    items = dataset.items[:SAMPLED]
+    for item in items:
+        context, reply = [turn.text for turn in item.context], item.response.text if item.response else ""
+        text = hash((*context, reply))
+        read = sum(map(len, context))
+        total += np.array([1, len(reply) + whole * read, read * (not whole)]) * (REPEATED if text in seen else 1)
+        seen.add(text)
+    one, reply, context = (total / max(1, len(items))).tolist()
+    return one, reply, context
 
 
-def _stored(home: Path) -> dict[str, float]:
+def estimated(parts: Sequence[tuple[float, Size]], earlier: Cost | None) -> Cost:
+    """Return the cost of a metric from the seconds and sizes of some datasets, and its cost in earlier runs."""
+    took, sizes = np.array([took for took, _ in parts]), np.array([size for _, size in parts])
+    if len(parts) >= ENOUGH and took.all():
+        from scipy.optimize import nnls
+
+        (one, reply, context), _ = nnls(sizes / took[:, None], np.ones(len(parts)))
+        return float(one), float(reply), float(context)
+    one, reply, context = earlier or USUAL
+    pace = took.sum() / max(1e-9, (sizes @ (one, reply, context)).sum())
+    return one * pace, reply * pace, context * pace
+
+
+def _stored(home: Path) -> dict[str, Cost]:
     """Return the valid entries of the file; none if it is missing or damaged."""
     try:
-        return {key: value for key, value in json.loads((home / FILE).read_bytes()).items()
-                if type(value) is float and 0 < value < math.inf}
-    except (OSError, ValueError, AttributeError):
+        return {key: tuple(cost) for key, cost in json.loads((home / FILE).read_bytes()).items()
+                if type(cost) is list and len(cost) == len(USUAL) and 0 < sum(cost) < math.inf and min(cost) >= 0}
+    except (OSError, ValueError, AttributeError, TypeError):
         return {}
 
 

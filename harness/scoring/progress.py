@@ -28,6 +28,7 @@ from typing import Any, TextIO
 from benchmarks.dataset import Dataset
 from benchmarks.redaction import redacted
 from harness.scoring import costs
+from harness.scoring.costs import USUAL, Cost, Size
 from harness.scoring.store import Span
 from metrics.models.reading import READING
 
@@ -37,8 +38,8 @@ EVERY, LIVE = 10.0, 0.5
 """Seconds between plain lines, and between updates on a terminal."""
 SLOWEST = 5
 """Metrics named by the summary."""
-ENOUGH = 0.01
-"""Share of a part that must be read before its time is estimated."""
+ENOUGH = 0.1
+"""Share of a part that must be read before its time is estimated from it."""
 
 STEADY = 3.0
 """Seconds of scoring that are assumed at the pace of earlier runs."""
@@ -73,9 +74,10 @@ class RunProgress:
 
     metrics      seconds of workers per metric, lost parts included
     waiting      seconds of each waiting part in an earlier run; 0 if unknown
-    measured     seconds of scored parts and the characters of reply in them, per metric
+    measured     seconds and sizes of scored parts, per metric and dataset
+    earlier      the cost of each metric in earlier runs
     paces        seconds of scored parts relative to an earlier run, and their seconds then
-    sizes        characters of reply per item of each dataset, without the dialogues `seen` in an earlier dataset
+    sizes        the mean size of an item of each dataset, without the dialogues `seen` in an earlier dataset
     others       expected seconds of all stages but scoring; NaN if unknown, infinite if no time left is to be said
     running      the part that this process is scoring, and its start
     lacking      pairs of metric and dataset that turned out to lack a resource
@@ -94,9 +96,10 @@ class RunProgress:
     items: int = 0
     planned: int = 0
     waiting: dict[Part, float] = field(default_factory=dict)
-    measured: dict[str, tuple[float, float]] = field(default_factory=dict)
+    measured: dict[str, dict[str, tuple[float, Size]]] = field(default_factory=lambda: defaultdict(dict))
+    earlier: Mapping[str, Cost] = field(default_factory=dict)
     paces: list[tuple[float, float]] = field(default_factory=lambda: [(1.0, STEADY)])
-    sizes: dict[str, float] = field(default_factory=dict)
+    sizes: dict[str, Size] = field(default_factory=dict)
     seen: set[int] = field(default_factory=set)
     others: float = math.nan
     running: tuple[Part, float] | None = None
@@ -128,24 +131,25 @@ class RunProgress:
             if expected:
                 bisect.insort(self.paces, (seconds / expected, expected))
             self.items += last - first
-            earlier, read = self.measured.get(metric, (0.0, 0.0))
-            self.measured[metric] = earlier + seconds, read + self._size(part)
+            earlier, read = self.measured[metric].get(dataset, (0.0, (0.0, 0.0, 0.0)))
+            one, reply, context = self._size(part)
+            self.measured[metric][dataset] = earlier + seconds, (read[0] + one, read[1] + reply, read[2] + context)
         self._log({"event": "part", "worker": worker, "dataset": dataset, "metric": metric, "items": [first, last],
                    "seconds": round(seconds, 6), "outcome": outcome})
 
-    def size(self, dataset: Dataset) -> float:
-        """Return the characters of reply per item of a dataset."""
+    def size(self, dataset: Dataset) -> Size:
+        """Return the mean size of an item of a dataset."""
         name = dataset.card.name
         if name not in self.sizes:
             self.sizes[name] = costs.size(dataset, self.seen)
         return self.sizes[name]
 
-    def costs(self, targets: int) -> dict[str, float]:
-        """Return the seconds of this run by metric, for later estimates, and those of other stages by target."""
+    def new_costs(self, targets: int) -> dict[str, Cost]:
+        """Return the cost of each metric of this run, for later estimates, and that of other stages by target."""
         other = sum(seconds for name, seconds in self.stages.items() if name != SCORING)
-        speeds = {metric: seconds / size for metric, (seconds, size) in self.measured.items() if size}
-        return speeds | {
-            costs.OTHERS: other / max(1, targets)}
+        measured = {metric: costs.estimated([*parts.values()], self.earlier.get(metric))
+                    for metric, parts in self.measured.items()}
+        return measured | {costs.OTHERS: (other / max(1, targets), 0.0, 0.0)}
 
     @contextlib.contextmanager
     def stage(self, name: str, dataset: str = "") -> Iterator[None]:
@@ -193,16 +197,21 @@ class RunProgress:
 
     def _scoring_left(self) -> float:
         """Estimate the time of all waiting parts; infinite while the speed of a metric is not known."""
-        left, measured, (running, start) = 0.0, self.measured.copy(), self.running or (None, 0.0)
+        left, (running, start) = 0.0, self.running or (None, 0.0)
         slowdown, spent = self._slowdown(), time.monotonic() - start
         by_share = spent / READING.share if READING.share >= ENOUGH else 0.0
-        if running and by_share and not self.waiting.get(running):
-            measured.setdefault(running[1], (by_share, self._size(running)))
-        for part, earlier in list(self.waiting.items()):
-            seconds, size = measured.get(part[1], (0.0, 0.0))
-            expected = seconds / size * self._size(part) if size else earlier * slowdown
+        for part, known in list(self.waiting.items()):
+            dataset, metric, _ = part
+            measured = self.measured.get(metric, {})
+            if not measured and running and metric == running[1] and by_share and not self.waiting.get(running):
+                measured = {running[0]: (by_share, self._size(running))}
+            expected = known * slowdown
+            if measured:
+                done = [measured[dataset]] if dataset in measured else measured.values()
+                expected = sum(took for took, _ in done) * self._weight(metric, self._size(part)) / max(
+                    1e-9, sum(self._weight(metric, size) for _, size in done))
             if part == running and expected:
-                left += max(0.0, (expected if spent < expected else by_share) - spent)
+                left += max(0.0, max(by_share, expected) - spent)
             else:
                 left += expected or math.inf
         return left / self.at_once
@@ -213,10 +222,15 @@ class RunProgress:
         half = sum(weight for _, weight in self.paces) / 2
         return next(pace for (pace, _), weight in zip(self.paces, reached, strict=True) if weight >= half)
 
-    def _size(self, part: Part) -> float:
-        """Return the characters of reply in a part; its items if the dataset's size is unknown."""
+    def _size(self, part: Part) -> Size:
+        """Return the size of a part."""
         dataset, _, (first, last) = part
-        return (last - first) * self.sizes.get(dataset, 1.0)
+        one, reply, context = self.sizes.get(dataset, (1.0, 1.0, 1.0))
+        return (last - first) * one, (last - first) * reply, (last - first) * context
+
+    def _weight(self, metric: str, size: Size) -> float:
+        """Return the seconds in an earlier run, apart from their unit if there is none."""
+        return costs.seconds(self.earlier.get(metric, USUAL), size)
 
     def summary(self) -> str:
         """Return the time by stage and by metric."""

@@ -83,6 +83,16 @@ def test_shipped_times_cover_the_metrics_that_read_models(tmp_path: Path) -> Non
     assert not costs.read(tmp_path, chosen, models, shipped=False)
 
 
+def test_costs_are_estimated_from_several_datasets_or_scaled() -> None:
+    cost = (0.02, 1e-4, 1e-5)
+    parts = [(costs.seconds(cost, size), size) for size in ((9.0, 400.0, 9.0), (5.0, 500.0, 5e3), (7.0, 90.0, 1e3),
+                                                            (20.0, 8e3, 2e4), (3.0, 300.0, 0.0))]
+    assert costs.estimated(parts, None) == pytest.approx(cost)
+    assert costs.estimated([(2 * seconds, size) for seconds, size in parts[:2]], cost) == pytest.approx(
+        tuple(2 * part for part in cost))
+    assert costs.estimated([(6.0, (10.0, 100.0, 200.0))], None) == pytest.approx((0, 0.04, 0.01))
+
+
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
 def test_lines_are_printed_while_a_part_is_scored(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "EVERY", 0.02)
