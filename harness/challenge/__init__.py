@@ -4,7 +4,7 @@
     receipts.read        the log of received files and frozen phases
     ground.prepared      items, ratings and targets
     submissions.listed   submissions and refused folders
-    entries.taken        scores, and files refused for their content
+    entries.accepted     scores, and files refused for their content
     outcome.read         an Outcome: counting submissions, ranks, intervals, letters, clusters
 
 A refused submission is left out before the first number is computed, so it cannot change another's rank.

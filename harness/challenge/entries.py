@@ -1,4 +1,4 @@
-"""Read the score files of submissions, and refuse some with reasons."""
+"""Read the score files of submissions, and refuse invalid ones with reasons."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from harness.run.rank import Target
 from harness.statistics.panel import Array, Vector
 from harness.statistics.ranks import ranks
 
-SIMILAR, EQUAL = 0.999, 1 - 1e-12
-"""Minimum Spearman between two submissions, averaged over datasets, that are nearly alike, and alike."""
+SIMILAR, IDENTICAL = 0.999, 1 - 1e-12
+"""Minimum mean Spearman, over datasets, of two submissions that count as almost identical, and as identical."""
 
 SHOWN_PAIRS = 20
 SHOWN_PROBLEMS = 3
@@ -40,13 +40,13 @@ class ScoreFile:
 
     scores: Scores
     reasons: tuple[str, ...]
-    told: tuple[str, ...]
+    remarks: tuple[str, ...]
     sha256: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entries:
-    """Submissions, and every target with their scores, named by team."""
+    """Submissions and their scores on every target, named by team."""
 
     entries: tuple[Submission, ...]
     tables: tuple[TargetData, ...]
@@ -57,31 +57,31 @@ class Entries:
             for table in self.tables))
 
 
-def taken(listed: Sequence[Submission | Refused], ground: Ground, rules: Rulebook,
-          ) -> tuple[Entries, tuple[Refused, ...]]:
+def accepted(listed: Sequence[Submission | Refused], ground: Ground, rules: Rulebook,
+             ) -> tuple[Entries, tuple[Refused, ...]]:
     """Return the submissions that may be ranked, and the refused ones."""
     submissions = [result for result in listed if isinstance(result, Submission)]
     refused = [result for result in listed if isinstance(result, Refused)]
-    whole: list[tuple[Submission, Scores]] = []
+    valid: list[tuple[Submission, Scores]] = []
     files = read([submission.path for submission in submissions], ground.expected,
                  [submission.about.column or rules.column for submission in submissions])
     for submission, file in zip(submissions, files, strict=True):
         receipt = submission.receipt
         reasons = file.reasons
         if not reasons and receipt and receipt.sha256 != file.sha256:
-            reasons = (f"is not the file that was received, whose sha256 begins with {receipt.sha256[:12]}",)
+            reasons = (f"differs from the received file, whose sha256 begins with {receipt.sha256[:12]}",)
         scores = ground.aligned(file.scores)
         reasons = reasons or tuple(_constant(scores)) or tuple(_missing(scores, ground))
         if reasons:
-            refused.append(Refused(submission.name, (*reasons, *file.told[:1]), file.sha256))
+            refused.append(Refused(submission.name, (*reasons, *file.remarks[:1]), file.sha256))
         else:
-            whole.append((replace(submission, sha256=file.sha256, told=file.told), scores))
-    tables = ground.tables([entry.team for entry, _ in whole], [scores for _, scores in whole])
-    return Entries(tuple(entry for entry, _ in whole), tables), tuple(refused)
+            valid.append((replace(submission, sha256=file.sha256, remarks=file.remarks), scores))
+    tables = ground.tables([entry.team for entry, _ in valid], [scores for _, scores in valid])
+    return Entries(tuple(entry for entry, _ in valid), tables), tuple(refused)
 
 
-def alike(entries: Entries) -> tuple[str, ...]:
-    """Name pairs of submissions by two teams that rank all items alike, or nearly."""
+def similar_pairs(entries: Entries) -> tuple[str, ...]:
+    """List pairs of submissions from different teams that rank all items identically, or almost so."""
     if len(entries.entries) < 2:
         return ()
     by_dataset: dict[str, list[Array]] = {}
@@ -91,16 +91,17 @@ def alike(entries: Entries) -> tuple[str, ...]:
     teams = np.array([entry.team for entry in entries.entries])
     pairs = np.argwhere(np.triu(similar >= SIMILAR, 1) & (teams[:, None] != teams)).tolist()
     lines = [f"{entries.entries[first].name} and {entries.entries[second].name} rank all items "
-             + ("alike" if similar[first][second] > EQUAL else f"nearly alike (Spearman {similar[first][second]:.4f})")
+             + ("identically" if similar[first][second] > IDENTICAL else
+                f"almost identically (Spearman {similar[first][second]:.4f})")
              for first, second in pairs[:SHOWN_PAIRS]]
     if len(pairs) > SHOWN_PAIRS:
-        lines.append(f"and {len(pairs) - SHOWN_PAIRS} more pairs are alike")
+        lines.append(f"and {len(pairs) - SHOWN_PAIRS} more similar pairs")
     return tuple(lines)
 
 
-def read(paths: Sequence[Path], wanted: Expected, columns: Iterable[str]) -> Iterator[ScoreFile]:
-    """Read score files in order, each with its column of scores; large ones in several processes."""
-    processes, read_file = min(os.cpu_count() or 1, 8), partial(_read, wanted)
+def read(paths: Sequence[Path], expected: Expected, columns: Iterable[str]) -> Iterator[ScoreFile]:
+    """Read score files in order, each with the name of its score column; large ones in several processes."""
+    processes, read_file = min(os.cpu_count() or 1, 8), partial(_read, expected)
     sizes = (path.stat().st_size for path in paths if path.exists())
     if processes == 1 or sum(sizes) < PARALLEL_BYTES:
         yield from map(read_file, paths, columns)
@@ -109,9 +110,9 @@ def read(paths: Sequence[Path], wanted: Expected, columns: Iterable[str]) -> Ite
         yield from pool.map(read_file, paths, columns, chunksize=4)
 
 
-def _read(wanted: Expected, path: Path, column: str) -> ScoreFile:
+def _read(expected: Expected, path: Path, column: str) -> ScoreFile:
     try:
-        content = scorefile.read(path, wanted, column=column)
+        content = scorefile.read(path, expected, column=column)
     except Exception as error:  # a hostile file affects this submission only
         return ScoreFile({}, (f"cannot be read: {type(error).__name__}",), (), "")
     fatal, others = (tuple(scorefile.describe(
@@ -124,11 +125,11 @@ def _constant(scores: Scores) -> Iterator[str]:
     for (dataset, quality), values in scores.items():
         numbers = values[np.isfinite(values)]
         if numbers.size > 1 and not np.ptp(numbers):
-            yield f"every score is {numbers[0]:g} on {quality} of {dataset}, and constant scores correlate with nothing"
+            yield f"every score for {quality} of {dataset} is {numbers[0]:g}; constant scores have no correlation"
 
 
 def _missing(scores: Scores, ground: Ground) -> list[str]:
-    """Return the items without a score, as one reason."""
+    """Return a single reason that lists the items without a score, if any."""
     parts = []
     for field in ground.fields:
         items = field.dataset.items

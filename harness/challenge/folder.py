@@ -3,10 +3,10 @@
     official.csv, rules.csv, submissions.csv, refused.csv   the tables
     ranking.md, ranking.json   all shown tables in one file
     targets.csv         the value of every submission on every target, with all digits
-    correlation.csv     Spearman between every two submissions
-    pairs.parquet       Williams' test of every two submissions on every target
+    correlation.csv     Spearman of each pair of submissions
+    pairs.parquet       Williams' test of each pair of submissions on every target
     announcement.md     a text about the winner, to be edited and posted
-    audit.jsonl         the decision about each file with its reason; lines are only added
+    audit.jsonl         the decision about each file with its reason; append-only
     report/             the input of the pages
 
 The same challenge gives the same bytes; the only times in them are the dates of submissions.
@@ -27,7 +27,7 @@ from benchmarks.storage.files import sweep, write_atomically
 from benchmarks.storage.store import ratings_fingerprint
 from harness.challenge.outcome import Outcome
 from harness.challenge.report import report
-from harness.challenge.rulebook import DRAWN_BY, FILE
+from harness.challenge.rulebook import FILE, SEED_FILE
 from harness.challenge.tables import Row, command, exhibit, for_csv, official, part_of, refused_table, winner
 from harness.results import exhibits
 from harness.results import files as reports
@@ -36,7 +36,7 @@ from harness.run import entries, environment
 from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
 
 COLUMNS = 4
-"""Columns of the official table in the announcement: team, rank, submission, value."""
+"""Number of columns of the official table that the announcement shows: team, rank, submission, value."""
 
 
 def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
@@ -51,7 +51,7 @@ def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
         "correlation": [("submission", *(entry.name for entry in submitted)), *(
             (entry.name, *row) for entry, row in zip(submitted, outcome.correlation.round(6).tolist(), strict=True))]}
     files = {f"{name}.csv": exhibits.csv_of(rows) for name, rows in tables.items()}
-    _put(made, shown, {**files, "pairs.parquet": _pairs(outcome), "audit.jsonl": lengthened(outcome, out),
+    _put(made, shown, {**files, "pairs.parquet": _pairs(outcome), "audit.jsonl": audit_log(outcome, out),
                        "announcement.md": announcement(outcome)}, out)
     return made, shown
 
@@ -70,8 +70,8 @@ def _put(made: Results, shown: Exhibit, files: Mapping[str, bytes], out: Path) -
         write_atomically(out / name, content)
 
 
-def lengthened(outcome: Outcome, folder: Path) -> bytes:
-    """Return the audit log of a folder with the decisions of a ranking, unless it ends with the same ones."""
+def audit_log(outcome: Outcome, folder: Path) -> bytes:
+    """Return a folder's audit log with a ranking's decisions appended, unless it already ends with them."""
     path = folder / "audit.jsonl"
     before = path.read_bytes() if path.is_file() else b""
     block = "".join(json.dumps(entry, ensure_ascii=False, default=str) + "\n" for entry in _decisions(outcome)).encode()
@@ -94,7 +94,7 @@ def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
         yield {"event": "refused", "submission": refused.name, "sha256": refused.sha256, "why": list(refused.reasons)}
     for entry, total in zip(outcome.entries.entries, outcome.totals, strict=True):
         yield {"event": "taken", "submission": entry.name, "file": entry.path.name, "sha256": entry.sha256,
-               "date": entry.about.date, "value": round(total, 9), "told": list(entry.told)}
+               "date": entry.about.date, "value": round(total, 9), "told": list(entry.remarks)}
     part = " on the public part" if outcome.ground.public else ""
     best = f"its best by the rule {rules.rule}{part}" if rules.counts == "best" else "its last"
     for entry, standing in outcome.ranked(rules.rule):
@@ -103,7 +103,7 @@ def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
 
 
 def _pairs(outcome: Outcome) -> bytes:
-    """Write every pair of every target by column; there are millions."""
+    """Write the tests of all pairs as columns, since there may be millions."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -131,20 +131,20 @@ def announcement(outcome: Outcome) -> bytes:
     digest = hashlib.sha256((rules.folder / FILE).read_bytes()).hexdigest()
     ranked = Grid(table.name, "Ranking", table.head[:COLUMNS], tuple(row[:COLUMNS] for row in table.rows), table.data)
     thanks = ", ".join(sorted({entry.team for entry in outcome.entries.entries}))
-    secret = f" and the secret {DRAWN_BY}" if rules.public and rules.secret else ""
+    secret = f" and the secret {SEED_FILE}" if rules.public and rules.secret else ""
     return exhibits.markdown(Exhibit(
         name="announcement", kind="challenge", command="", grids=(ranked,),
         title=f"{rules.name}: {'results' if rules.final else 'provisional results'}", lead=f"{winner(outcome)}.",
         remarks=(
             "## Thanks", f"We thank the raters and all teams that took part: {thanks}.", "## How to reproduce it",
             (f"The ranking was made by dialogue-harness {facts.version}, commit {facts.commit or 'unknown'}, from "
-             f"{FILE} with the sha256 {digest}. Anyone with the ratings{secret} can repeat it:"),
+             f"{FILE} with the sha256 {digest}. Anyone with the ratings{secret} can reproduce it:"),
             f"    {command(rules)}",
             "Teams can compare the sha256 of their files with the receipts.")))
 
 
 def receipts(outcome: Outcome) -> tuple[Results, Exhibit]:
-    """Return the accepted and refused files of a phase, without scores."""
+    """Return the receipts of a phase: its accepted and refused files, without scores."""
     rules = outcome.rules
     report = Results(
         run=environment.facts(rules.seed, "none", {"challenge": rules.title, "phase": rules.phase}, command(rules)),

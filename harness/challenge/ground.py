@@ -1,6 +1,6 @@
 """The items, ratings and targets of a challenge.
 
-Private ratings are joined here and go no further: correlations and counts alone are published.
+Private ratings are joined here and never published; only correlations and counts are.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RankedDataset:
 
     @property
     def about(self) -> str:
-        """The number of items, their languages, and the votes on each quality, in words."""
+        """A sentence with the number of items, their languages, and the votes on each quality."""
         languages = ", ".join(sorted({item.language for item in self.dataset.items}))
         parts = [f"{self.name}: {plural(len(self.dataset.items), 'item')}, language {languages}"]
         for judged in self.judged:
@@ -49,13 +49,13 @@ class RankedDataset:
             parts.append(f"{judged.quality.name}: {plural(sum(votes), 'vote')} on {plural(len(votes), 'item')}")
         return "; ".join(parts)
 
-    def counted(self, rules: Rulebook) -> RankedDataset:
-        """Drop the ratings of outlier systems, and of the other part where a share of the contexts is public."""
+    def filtered(self, rules: Rulebook) -> RankedDataset:
+        """Drop the ratings of outlier systems and, if there is a public part, of the part that is not ranked now."""
         items = self.dataset.items
         contexts = ["\n".join(turn.text for turn in item.context) for item in items]
         seed = f"{rules.seed}{rules.secret}"
-        drawn = sorted(set(contexts), key=lambda context: hashlib.sha256(f"{seed} {context}".encode()).digest())
-        public = set(drawn[:round(rules.public * len(drawn))])
+        shuffled = sorted(set(contexts), key=lambda context: hashlib.sha256(f"{seed} {context}".encode()).digest())
+        public = set(shuffled[:round(rules.public * len(shuffled))])
         dropped = [item.system in rules.outliers or (bool(rules.public) and (context in public) == rules.final)
                    for item, context in zip(items, contexts, strict=True)]
         return replace(self, judged=tuple(replace(
@@ -67,9 +67,8 @@ class RankedDataset:
 class Ground:
     """The datasets of a challenge; `ratings` is the digest of the private file.
 
-    `partial` says which ratings are missing, `elsewhere` names the phase of each item of other phases, `shared` the
-    items that are also in another phase. `public` are the ratings that were ranked before the freeze, of a frozen
-    phase.
+    `partial` lists missing ratings, `elsewhere` maps the items of other phases to their phase, and `shared` lists items
+    that are also in another phase. For a frozen phase, `public` are the ratings that were ranked before the freeze.
     """
 
     fields: tuple[RankedDataset, ...]
@@ -84,13 +83,13 @@ class Ground:
         return tuple((field.name, judged.quality.name) for field in self.fields for judged in field.judged)
 
     def aligned(self, scores: Mapping[Target, Vector]) -> dict[Target, Vector]:
-        """Return the scores of a file on each target: for its quality, else for every quality, else NaN."""
+        """Return a file's scores for each target: those for its quality, else those for every quality, else NaN."""
         return {(field.name, judged.quality.name): next(
             (scores[field.name, name] for name in (judged.quality.name, EVERY) if (field.name, name) in scores),
             np.full(len(judged.means), np.nan)) for field in self.fields for judged in field.judged}
 
     def tables(self, names: Sequence[str], rows: Sequence[Mapping[Target, Vector]]) -> tuple[TargetData, ...]:
-        """Return every target with the aligned scores of the named submissions."""
+        """Return every target with the scores of the named submissions, as returned by `aligned`."""
         keys, tables = tuple((name, name) for name in names), list[TargetData]()
         for ranked in self.fields:
             points = correlate.item_scores(ranked.dataset, ranked.judged, {})
@@ -107,7 +106,7 @@ class Ground:
 
 
 def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
-    """Load the datasets and join the private ratings; without `rated`, items and qualities only."""
+    """Load the datasets and join the private ratings; if not `rated`, load items and qualities only."""
     datasets = loaded(rules, home)
     others = {f"the phase {phase.phase}, open {phase.when or 'on any day'}": loaded(phase, home)
               for phase in rulebook.phases(rules.folder) if phase.phase != rules.phase and phase.ready}
@@ -118,37 +117,37 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
         for dataset in by_name.values():
             owners.add(dataset)
         extra, digest = private.read(rules.ratings, owners), hashlib.sha256(rules.ratings.read_bytes()).hexdigest()
-    whole, partial = list[RankedDataset](), list[str]()
+    unfiltered, partial = list[RankedDataset](), list[str]()
     for dataset in datasets:
         joined, new = private.join(dataset, extra.get(dataset.card.name, ()))
         if qualities := wanted(rules, dataset):
             field = RankedDataset(joined, correlate.judged(joined, qualities), sum(len(rating.votes) for rating in new))
             partial += _partial(field, {rating.quality for rating in new})
-            whole.append(field)
-    fields = tuple(field.counted(rules) for field in whole)
+            unfiltered.append(field)
+    fields = tuple(field.filtered(rules) for field in unfiltered)
     problems = [f"{rules.ratings}: {line}" for line in partial if rules.coverage == "whole"]
     if problems:
-        problems[-1] += f"; complete the ratings, or accept this with coverage = \"partial\" in {FILE}"
-    problems += [f"{field.name}: cannot rank on {judged.quality.name!r}: it has {judged.rated} rated items and "
+        problems[-1] += f"; complete the ratings, or allow missing ones with coverage = \"partial\" in {FILE}"
+    problems += [f"{field.name}: cannot rank on {judged.quality.name!r}: it has {judged.rated} rated items, but "
                  f"needs three with different ratings; add ratings (ratings = \"FILE\" in {FILE}) or omit it from "
-                 "qualities" for field in fields for judged in field.judged if rated and not judged.usable]
+                 "`qualities`" for field in fields for judged in field.judged if rated and not judged.usable]
     if problems:
         raise BadConfig(*problems)
     ids = {item.id for field in fields for item in field.dataset.items}
-    elsewhere = {item.id: when for when, group in others.items() for dataset in group for item in dataset.items}
-    public = tuple(judged for field in whole for judged in field.counted(replace(rules, final=False)).judged) \
+    elsewhere = {item.id: phase for phase, group in others.items() for dataset in group for item in dataset.items}
+    public = tuple(judged for field in unfiltered for judged in field.filtered(replace(rules, final=False)).judged) \
         if rules.final and rules.public else ()
-    return Ground(fields, digest, tuple(partial), {name: when for name, when in elsewhere.items() if name not in ids},
+    return Ground(fields, digest, tuple(partial), {name: phase for name, phase in elsewhere.items() if name not in ids},
                   tuple(sorted(ids & elsewhere.keys())), public)
 
 
 def _partial(field: RankedDataset, rated: set[str]) -> Iterator[str]:
-    """Yield the qualities with private ratings that have items without any."""
+    """Describe each quality with private ratings on which some items have none."""
     for judged in field.judged:
         if judged.quality.name in rated and judged.rated < len(judged.means):
             lacking = [field.dataset.items[index].id for index in np.flatnonzero(np.isnan(judged.means))]
             yield (f"{judged.rated} of {len(judged.means)} items of {field.name} have votes on "
-                   f"{judged.quality.name!r}, not {listed(lacking)}")
+                   f"{judged.quality.name!r}; missing: {listed(lacking)}")
 
 
 def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
@@ -156,22 +155,22 @@ def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
         raise BadConfig(*missing)
     datasets = [part for dataset in (*(registry.load(registry.card(name).name, home) for name in rules.datasets),
                                      *(dataset.read() for dataset in rules.custom))
-                for part in _divided(dataset, rules.by)]
-    for what, groups in (("kind of data (the bundled sample, or real)", {dataset.kind for dataset in datasets}),
-                         ("split (dev or test)", {dataset.card.split for dataset in datasets})):
+                for part in _split(dataset, rules.by)]
+    for aspect, groups in (("kind of data (the bundled sample, or real)", {dataset.kind for dataset in datasets}),
+                           ("split (dev or test)", {dataset.card.split for dataset in datasets})):
         if len(groups) > 1:
             names = (f"{dataset.card.name} ({dataset.card.split}, {dataset.kind})" for dataset in datasets)
-            raise BadConfig(f"all datasets of a challenge need the same {what}; these differ: {', '.join(names)}")
+            raise BadConfig(f"all datasets of a challenge must have the same {aspect}; found {', '.join(names)}")
     known = sorted({name for dataset in datasets for quality in dataset.card.qualities
                     for name in (quality.name, quality.dimension)})
     if unknown := sorted(set(rules.qualities) - set(known)):
-        raise BadConfig(f"{rules.folder / FILE}: no quality {unknown[0]!r} in its datasets; "
+        raise BadConfig(f"{rules.folder / FILE}: qualities: none of the datasets has a quality {unknown[0]!r}; "
                         f"{nearest(unknown[0], known)}")
     return datasets
 
 
-def _divided(dataset: Dataset, by: str) -> Iterator[Dataset]:
-    """Yield the items of each language or system as a dataset DATASET-VALUE; the whole if none has such a value."""
+def _split(dataset: Dataset, by: str) -> Iterator[Dataset]:
+    """Yield a dataset DATASET-VALUE per language or system; items without one keep the name DATASET."""
     groups: dict[str, list[Item]] = {}
     for item in dataset.items:
         groups.setdefault((getattr(item, by) or "") if by else "", []).append(item)

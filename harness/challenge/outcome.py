@@ -1,4 +1,4 @@
-"""Rank a challenge: everything from which tables, audit log, report and pages are made.
+"""Rank a challenge: the values behind the tables, the audit log, the report and the pages.
 
 The interval of a rank comes from a joint bootstrap over datasets and items (statistics/rank_intervals.py). Submissions
 that share a letter are not significantly different by PERM-BOTH over whole contexts.
@@ -48,7 +48,7 @@ DIGITS = 12
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A metric or a score file of the organiser, never ranked; `reason` tells why it has no value."""
+    """A metric or a score file of the organiser, never ranked; `reason` explains a missing value."""
 
     name: str
     value: float
@@ -60,9 +60,9 @@ class Baseline:
 class Outcome:
     """The accepted and refused submissions of a challenge or phase; its ranking is computed on first use.
 
-    `values` (entries, targets), `totals` under the rule, and `pairs`, Williams' test of all pairs by target, are of all
-    entries; the others are of the submissions that count, the best first. `ranks` are by rule and by Borda's count;
-    `tests`, PERM-BOTH of all pairs, by rule and by target.
+    `values` (entries, targets), `totals` (under the rule) and `pairs` (Williams' test of each pair, by target) cover
+    all entries; the other attributes cover the submissions that count, the best first. `ranks` are keyed by rule,
+    including Borda's; `tests` (PERM-BOTH of each pair) by rule and by target.
     """
 
     rules: Rulebook
@@ -75,9 +75,9 @@ class Outcome:
 
     @cached_property
     def weights(self) -> dict[str, Vector]:
-        """The weights of the targets under each rule; that of the challenge may have its own."""
+        """The weights of the targets under each rule; the organiser may set those of the challenge's rule."""
         weights = {rule: pooled.weights([dataset for dataset, _ in self.ground.targets], rule) for rule in RULES}
-        return weights | ({self.rules.rule: _own_weights(self.rules, self.ground)} if self.rules.weights else {})
+        return weights | ({self.rules.rule: _custom_weights(self.rules, self.ground)} if self.rules.weights else {})
 
     @cached_property
     def totals(self) -> list[float]:
@@ -87,12 +87,12 @@ class Outcome:
     def chosen(self) -> list[int]:
         """The indices of the submissions that count.
 
-        The best submission is the best on the public part, if there is one: choosing the best of several on the final
-        ratings would favour teams with several. Without a primary submission the first of a team counts, of several
-        primary ones the last.
+        If there is a public part, a team's best submission is its best on that part: choosing it on the final ratings
+        would favour teams with several submissions. With `counts = "primary"`, a team's last primary submission counts,
+        or its first one if none is primary.
         """
         if not (submitted := self.entries.entries):
-            raise BadConfig(f"{self.rules.inbox}: no submission can be ranked; `harness challenge validate` says why")
+            raise BadConfig(f"{self.rules.inbox}: no submission can be ranked; `harness challenge validate` shows why")
         totals = self.totals
         if self.ground.public:
             tables = [replace(table, judged=judged)
@@ -124,7 +124,7 @@ class Outcome:
 
     @cached_property
     def tests(self) -> dict[str | Target, PairTests]:
-        """PERM-BOTH of all pairs, if the statistic has it; one-sided for the clusters of WMT."""
+        """PERM-BOTH of each pair, if available for the statistic; one-sided for the clusters of WMT."""
         rules, tables = self.rules, self.counting.tables
         if not rules.draws or len(self.chosen) < 2 or rules.level != "items" or rules.statistic not in INFLUENCE:
             return {}
@@ -157,7 +157,7 @@ class Outcome:
 
     @cached_property
     def correlation(self) -> Array:
-        """The mean over datasets of Spearman between every two entries."""
+        """Spearman of each pair of entries, averaged over datasets."""
         by_dataset = ([self.pairs[field.name, judged.quality.name].r for judged in field.judged]
                       for field in self.ground.fields)
         correlation: Array = np.mean([np.mean(group, axis=0) for group in by_dataset], axis=0)
@@ -165,8 +165,8 @@ class Outcome:
         return correlation
 
     @cached_property
-    def alike(self) -> tuple[str, ...]:
-        return entries.alike(self.entries)
+    def similar(self) -> tuple[str, ...]:
+        return entries.similar_pairs(self.entries)
 
     @cached_property
     def baselines(self) -> tuple[Baseline, ...]:
@@ -179,31 +179,31 @@ class Outcome:
         return [round(total, DIGITS) for total in (values @ self.weights[self.rules.rule]).tolist()]
 
     def _better(self, name: str | Target) -> Better:
-        """Return which submission is better than which: adjusted over all pairs, except for WMT's clusters."""
+        """Return a matrix, True where the row is significantly better; p is adjusted except for WMT's clusters."""
         tests = self.tests[name]
         p = tests.p if self.rules.clusters == "wmt" else pooled.adjusted(tests, self.rules.draws)
         return np.asarray((tests.delta > 0) & (p < pooled.ALPHA))
 
 
 def read(folder: Path, home: Path, phase: str = "") -> Outcome:
-    """Read the challenge, or a phase of it, and every submission; an error is one of the challenge itself."""
+    """Read the challenge, or a phase of it, and every submission; only errors of the challenge itself are raised."""
     log, rules = receipts.read(folder), rulebook.read(folder, phase)
     rules = replace(rules, final=bool(log.of("frozen", rules.phase)))
     ground = prepared(rules, home)
     rules = replace(rules, changed=log.changed(rules, ground))
-    taken, refused = entries.taken(submissions.listed(rules, log.receipts(rules.phase)), ground, rules)
-    values = agreement(rules, taken.tables)
+    accepted, refused = entries.accepted(submissions.listed(rules, log.receipts(rules.phase)), ground, rules)
+    values = agreement(rules, accepted.tables)
     complete = np.isfinite(values).all(axis=1)
     refused += tuple(Refused(entry.name, tuple(
-        f"has no correlation on {quality} of {dataset}: too few scores of rated items, or all the same"
+        f"has no correlation on {quality} of {dataset}: too few rated items are scored, or all scores are equal"
         for (dataset, quality), value in zip(ground.targets, row, strict=True) if not np.isfinite(value)), entry.sha256)
-        for entry, row in zip(taken.entries, values, strict=True) if not np.isfinite(row).all())
-    return Outcome(rules, ground, taken.take(np.flatnonzero(complete).tolist()), values[complete], refused,
+        for entry, row in zip(accepted.entries, values, strict=True) if not np.isfinite(row).all())
+    return Outcome(rules, ground, accepted.take(np.flatnonzero(complete).tolist()), values[complete], refused,
                    log.refused(rules.phase), home)
 
 
 def agreement(rules: Rulebook, tables: Iterable[TargetData]) -> Array:
-    """Return the statistic of every submission on every target (submissions, targets); NaN where it does not exist."""
+    """Return the statistic of every submission on every target (submissions, targets); NaN where undefined."""
     statistic, columns = at_level(rules.statistic, rules.level), list[Vector]()
     for target in tables:
         values = target.values(rules.statistic, rules.level)
@@ -213,18 +213,18 @@ def agreement(rules: Rulebook, tables: Iterable[TargetData]) -> Array:
     return np.array(columns).T
 
 
-def _own_weights(rules: Rulebook, ground: Ground) -> Vector:
-    """Return the weight of each target, 1 in total: by the name dataset|quality, else by dataset, else 1 each."""
+def _custom_weights(rules: Rulebook, ground: Ground) -> Vector:
+    """Return the organiser's weights, normalised to sum 1: by dataset|quality, else by dataset, else 1."""
     known = {name for dataset, quality in ground.targets for name in (dataset, f"{dataset}|{quality}")}
     if unknown := next((name for name in rules.weights if name not in known), None):
-        raise BadConfig(f"{rules.folder / FILE}: weights: no target {unknown!r}; {nearest(unknown, known)}")
+        raise BadConfig(f"{rules.folder / FILE}: weights: unknown target {unknown!r}; {nearest(unknown, known)}")
     weight = np.array([rules.weights.get(f"{dataset}|{quality}", rules.weights.get(dataset, 1.0))
                        for dataset, quality in ground.targets])
     return np.asarray(weight / weight.sum())
 
 
 def _drawn(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:
-    """Draw datasets and their items, or whole contexts for all statistics but Spearman's."""
+    """Resample datasets and their items; for statistics other than Spearman on items, whole contexts."""
     rng, request = np.random.default_rng(rules.seed), Request(rules.statistic, rules.level)
     if (rules.statistic, rules.level) == ("spearman", "items"):
         items = [replace(target.scored(), context=np.arange(len(target.system))) for target in targets]
@@ -238,7 +238,7 @@ def _drawn(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:
 
 
 def _baselines(outcome: Outcome) -> Iterator[Baseline]:
-    """Score every baseline; the row of a metric says if this machine lacks something."""
+    """Score every baseline; if a metric fails, for example because a model is missing, its row has the reason."""
     rules, ground, home = outcome.rules, outcome.ground, outcome.home
     models, store = Models(home, Choice(download=False)), ScoreStore(rules.folder / "ranking" / "scores")
     for name in rules.baselines:
@@ -262,7 +262,7 @@ def _baselines(outcome: Outcome) -> Iterator[Baseline]:
 
 
 def _by_chance(outcome: Outcome) -> Iterator[Baseline]:
-    """Yield the accuracy of a constant and of random numbers."""
+    """Yield the accuracy of constant and of random scores as baselines."""
     request = Request(outcome.rules.statistic, outcome.rules.level, seed=outcome.rules.seed)
     by_target = [list(chance(target, request)) for target in outcome.entries.tables]
     for rows in zip(*by_target, strict=True):
@@ -276,4 +276,4 @@ def _valued(outcome: Outcome, tables: Sequence[TargetData]) -> Iterator[Baseline
     totals = (values @ outcome.weights[outcome.rules.rule]).tolist()
     for (_, name), row, total in zip(tables[0].names, values.tolist(), totals, strict=True):
         yield Baseline(name, total, dict(zip(outcome.ground.targets, row, strict=True)),
-                       "" if np.isfinite(total) else "has no correlation in some target")
+                       "" if np.isfinite(total) else "has no correlation on some target")

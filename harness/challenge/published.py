@@ -1,7 +1,7 @@
-"""The printed results of a challenge, as a report and an exhibit.
+"""The published results of a challenge, as a report and an exhibit.
 
-Only those of DSTC10 Track 5 have boards, with the printed average of each team on each dataset. Under the test rule
-such an average counts as often as the dataset has qualities.
+Only those of DSTC10 Track 5 have boards, with the published average of each team on each dataset. Under the test rule,
+each average is weighted by the dataset's number of qualities.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from harness.run import environment
 
 AVERAGE = "average"
 PAPER = "Zhang et al. 2021"
-LEAD = ("Numbers about the challenge that papers print, and what follows from them. No submission was run here.")
-NOTE = "Printed by the organisers to four digits, the best submission of each team; nothing was run here."
+LEAD = "Published numbers about the challenge, and what follows from them. No submission was run here."
+NOTE = "The best submission of each team, as published by the organisers to four digits; nothing was run here."
 
 
-def drawn(rules: Rulebook) -> tuple[Results, Exhibit]:
+def results(rules: Rulebook) -> tuple[Results, Exhibit]:
     command = f"harness challenge publish {rules.folder.name}"
     tables = [board for board in boards() if board.source == rules.published]
     numbers = [row for board in tables for row in board.numbers]

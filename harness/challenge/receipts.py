@@ -1,8 +1,8 @@
 """Receive submissions and freeze phases, with a log of both.
 
-`receipts.jsonl` has a line for each received file, with the time in UTC by this machine's clock, the file's sha256 and
-the outcome, and a line for each frozen phase. Lines are only added, and each holds the sha256 of the line before, so
-that changed or missing lines are noticed. With receipts, a ranking takes only received files; in a frozen phase, those
+`receipts.jsonl` has a line for each received file (time in UTC by the local clock, sha256 of the file, outcome) and a
+line for each frozen phase. Lines are only appended, and each holds the sha256 of the line before, so that changed or
+missing lines are detected. If a phase has receipts, only received files are ranked; if it is frozen, only those
 received before the freeze, under the same rules, ratings and data.
 """
 
@@ -29,12 +29,12 @@ from harness.challenge.submissions import Receipt, Refused
 from harness.errors import BadConfig
 
 FILE = "receipts.jsonl"
-PATIENCE = 60
+LOCK_TIMEOUT = 60
 """Seconds to wait for another process that is receiving a file."""
-STAGED = ".receiving"
+STAGING = ".receiving"
 """Folder of a file that is being checked; hidden from rankings."""
-SHOWN = ("folder", "title", "custom", "ratings", "baselines", "final", "changed", "published", "blind")
-"""Settings that change no rank, and files, whose content is compared instead."""
+NOT_COMPARED = ("folder", "title", "custom", "ratings", "baselines", "final", "changed", "published", "blind")
+"""Settings that do not affect ranks, or that name files, whose contents are compared instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Log:
                 and team in ("", line.get("team"))]
 
     def receipts(self, phase: str) -> dict[str, Receipt] | None:
-        """Return the receipts that a ranking of the phase may take, by TEAM/N; None without any."""
+        """Return the receipts of the files that may be ranked in the phase, by TEAM/N; None if there are none."""
         lines = self.of("received", phase)
         times = {f"{line['team']}/{line['number']}": Receipt(_time(line), line["sha256"]) for line in lines}
         if frozen := self.of("frozen", phase):
@@ -58,7 +58,7 @@ class Log:
         return times if lines else None
 
     def refused(self, phase: str) -> tuple[Refused, ...]:
-        """Return the files that were refused at receipt, with the time; refused team names are not public."""
+        """Return the files that were refused when received, with the time; refused team names are not public."""
         return tuple(Refused(_refused(line["team"], number),
                              (f"when received, {line['time']} (line {number} of {FILE}): {'; '.join(line['why'])}",),
                              public=_refused(submissions.UNNAMED, number) if line.get("team refused") else "")
@@ -66,24 +66,24 @@ class Log:
                      if (line["event"], line["phase"]) == ("refused", phase))
 
     def changed(self, rules: Rulebook, field: Ground) -> tuple[str, ...]:
-        """Return the inputs of a ranking that changed since the freeze, settings with both values."""
+        """List the inputs of a ranking that have changed since the freeze; for settings, with both values."""
         now = inputs(rules, field)
-        return tuple(f"{name} ({value}, now {now[name]})" if hasattr(rules, name) and name not in SHOWN else name
+        return tuple(f"{name} ({value}, now {now[name]})" if hasattr(rules, name) and name not in NOT_COMPARED else name
                      for line in self.of("frozen", rules.phase) for name, value in line.get("inputs", {}).items()
                      if now.get(name) != value)
 
 
 def read(folder: Path) -> Log:
-    """Read the log of a challenge; raise BadConfig if a line was changed."""
+    """Read the log of a challenge; raise BadConfig if a line was changed or removed."""
     path = folder / FILE
     lines, last = list[Mapping[str, Any]](), ""
     for number, content in enumerate(path.read_bytes().splitlines() if path.is_file() else (), start=1):
         try:
             line = json.loads(content)
-            whole = line["previous"] == last and _time(line)
+            intact = line["previous"] == last and _time(line)
         except (ValueError, LookupError, TypeError):
-            whole = None
-        if not whole:
+            intact = None
+        if not intact:
             raise BadConfig(f"{path}: line {number} or the one before it was changed; restore the file")
         lines.append(line)
         last = hashlib.sha256(content).hexdigest()
@@ -95,7 +95,7 @@ def _time(line: Mapping[str, Any]) -> datetime.datetime:
 
 
 def _locked(folder: Path) -> SoftFileLock:
-    return SoftFileLock(folder / f"{FILE}.lock", timeout=PATIENCE)
+    return SoftFileLock(folder / f"{FILE}.lock", timeout=LOCK_TIMEOUT)
 
 
 def _append(folder: Path, log: Log, line: Mapping[str, Any]) -> None:
@@ -108,76 +108,76 @@ def _append(folder: Path, log: Log, line: Mapping[str, Any]) -> None:
 def inputs(rules: Rulebook, field: Ground) -> dict[str, str]:
     """Return the settings of a ranking, and the sha256 of its other inputs."""
     ratings = [ratings_fingerprint(ranked.dataset.ratings) for ranked in field.fields]
-    parts = {"qualities of the datasets": f"{field.targets}", rulebook.DRAWN_BY: rules.secret,
+    parts = {"qualities of the datasets": f"{field.targets}", rulebook.SEED_FILE: rules.secret,
              "ratings": f"{field.ratings} {ratings}",
              **{f"dataset {ranked.name}": ranked.dataset.fingerprint for ranked in field.fields}}
     settings = {setting.name: str(getattr(rules, setting.name)) for setting in fields(rules)}
-    return {name: value for name, value in settings.items() if name not in SHOWN} | {
+    return {name: value for name, value in settings.items() if name not in NOT_COMPARED} | {
         name: hashlib.sha256(text.encode()).hexdigest() for name, text in parts.items()}
 
 
 def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
-    """Freeze the submissions of a phase, so that no other is ranked; return their number."""
+    """Freeze a phase, so that only its present submissions are ranked; return their number."""
     with _locked(folder):
         log, rules = read(folder), rulebook.read(folder, phase)
         if log.of("frozen", rules.phase):
             raise BadConfig(f"{rules.name} is already frozen")
         listed = submissions.listed(rules, log.receipts(rules.phase))
         if not listed:
-            raise BadConfig(f"no submissions yet{f' in the phase {rules.phase}' if rules.phase else ''}; to stop "
-                            "accepting any, set closes")
+            raise BadConfig(f"no submissions yet{f' in the phase {rules.phase}' if rules.phase else ''}; set `closes` "
+                            "to stop accepting submissions")
         field = ground.prepared(replace(rules, final=True), home)
-        taken = {entry.name: entry.sha256 for entry in entries.taken(listed, field, rules)[0].entries}
+        accepted = {entry.name: entry.sha256 for entry in entries.accepted(listed, field, rules)[0].entries}
         _append(folder, log, {"event": "frozen", "time": now.isoformat(timespec="seconds"), "phase": rules.phase,
-                              "submissions": taken, "inputs": inputs(rules, field)})
-    return len(taken)
+                              "submissions": accepted, "inputs": inputs(rules, field)})
+    return len(accepted)
 
 
 def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "", column: str = "",
             now: datetime.datetime, dry: bool = False) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Receive a score file of a team; return its name TEAM/N, the reasons if it is refused, and remarks.
+    """Receive and log a team's score file; return its name TEAM/N, the reasons if it is refused, and remarks.
 
-    Both are logged. With `dry` nothing is kept or logged.
+    With `dry`, nothing is kept or logged.
     """
     with _locked(folder):
         log, phases = read(folder), rulebook.phases(folder)
         rules = (_phase_of(phases, log, file, column, home, now.date()) if len(phases) > 1 and not phase else
                  rulebook.read(folder, phase))
         number = 1 + max((line["number"] for line in log.of("received", rules.phase, team)), default=0)
-        unnamed = submissions.wrong_team(team, rules.inbox)
-        reasons = unnamed or tuple(_not_now(rules, log, team, now))
+        wrong_name = submissions.wrong_team(team, rules.inbox)
+        reasons = wrong_name or tuple(_not_accepting(rules, log, team, now))
         while not reasons and (rules.inbox / team / str(number)).exists():  # by hand, or by a killed process
             number += 1
-        name, digest, told = f"{team}/{number}", "", tuple[str, ...]()
+        name, digest, remarks = f"{team}/{number}", "", tuple[str, ...]()
         if not reasons:
-            staged = folder / STAGED / team / str(number)
+            staged = folder / STAGING / team / str(number)
             try:
-                digest, reasons, told = _checked(staged, file, column, rules, home, now)
+                digest, reasons, remarks = _checked(staged, file, column, rules, home, now)
                 if not reasons and not dry:
                     (rules.inbox / team).mkdir(parents=True, exist_ok=True)
                     staged.rename(rules.inbox / team / str(number))
             finally:
-                shutil.rmtree(folder / STAGED, ignore_errors=True)
+                shutil.rmtree(folder / STAGING, ignore_errors=True)
         if reasons:
             name = _refused(team, 1 + len(log.lines))
         if not dry:
-            outcome = ({"event": "refused", "why": reasons, **({"team refused": True} if unnamed else {})} if reasons
+            outcome = ({"event": "refused", "why": reasons, **({"team refused": True} if wrong_name else {})} if reasons
                        else {"event": "received", "number": number})
             _append(folder, log, {"time": now.isoformat(timespec="seconds"), "phase": rules.phase, "team": team,
                                   "file": file.name, "sha256": digest, **outcome})
-    return f"{name}{f' in {rules.phase}' if rules.phase else ''}", reasons, told
+    return f"{name}{f' in {rules.phase}' if rules.phase else ''}", reasons, remarks
 
 
 def _refused(team: str, line: int) -> str:
-    """Name a refused file by the line of the log; no submission has such a name."""
+    """Name a refused file by its line in the log; no submission has such a name."""
     return scorefile.printable(f"{team}/refused-{line}")
 
 
 def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, home: Path, today: datetime.date,
               ) -> Rulebook:
-    """Return the only phase whose items a file scores; else the only open one, preferably not frozen.
+    """Return the only phase whose items a file scores, else the only open phase, preferably one that is not frozen.
 
-    The first of these refuses a file that scores no items.
+    A file that scores no items is assigned to the first of these phases, which refuses it.
     """
     datasets = {rules.phase: ground.loaded(rules, home) for rules in phases if rules.ready}
     known = scorefile.expected(dataset for group in datasets.values() for dataset in group)
@@ -193,7 +193,8 @@ def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, hom
     return candidates[0]
 
 
-def _not_now(rules: Rulebook, log: Log, team: str, now: datetime.datetime) -> Iterator[str]:
+def _not_accepting(rules: Rulebook, log: Log, team: str, now: datetime.datetime) -> Iterator[str]:
+    """Yield the reasons why a team cannot submit now."""
     if log.of("frozen", rules.phase):
         yield "the phase is frozen"
     yield from submissions.wrong_date(now.date(), rules)
@@ -207,7 +208,7 @@ def _not_now(rules: Rulebook, log: Log, team: str, now: datetime.datetime) -> It
 
 def _checked(staged: Path, file: Path, column: str, rules: Rulebook, home: Path, now: datetime.datetime,
              ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Check a staged copy of a file as a ranking does; return its digest, the reasons to refuse it, and remarks."""
+    """Check a staged copy of a file as for a ranking; return its digest, the reasons to refuse it, and remarks."""
     try:
         ending, content = scorefile.opened(file)
     except scorefile.Unreadable as error:
@@ -218,6 +219,6 @@ def _checked(staged: Path, file: Path, column: str, rules: Rulebook, home: Path,
     if column:
         write_atomically(staged / submissions.ABOUT, f"column = {json.dumps(column, ensure_ascii=False)}\n".encode())
     submission = submissions.submission(staged.parent, int(staged.name), rules, Receipt(now, digest))
-    taken, refused = entries.taken([submission], ground.prepared(rules, home, rated=False), rules)
+    accepted, refused = entries.accepted([submission], ground.prepared(rules, home, rated=False), rules)
     return (digest, tuple(reason for submission in refused for reason in submission.reasons),
-            tuple(line for entry in taken.entries for line in entry.told))
+            tuple(line for entry in accepted.entries for line in entry.remarks))

@@ -1,8 +1,8 @@
 """A challenge as a report, with the counting submissions in place of metrics.
 
-It holds no ratings, texts or scores of items. Comparisons are listed for submissions up to NEAR ranks apart; their p
-is adjusted over all pairs. Numbers are rounded to FIGURES figures or to the decimals that pages show, so that they are
-rounded only once: all digits would help to reconstruct ratings.
+It contains no ratings, texts or item scores. Comparisons are listed for submissions at most NEAR ranks apart; their p
+is adjusted over all pairs. Numbers are rounded here, to FIGURES significant digits or to the decimals that pages show,
+because full precision would help to reconstruct ratings.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
 
 
 def _ranking(outcome: Outcome, correlations: Sequence[Correlation]) -> Iterator[RankingRow]:
-    """Yield the boards; those by the statistic of the challenge have the intervals and letters of its ranking."""
+    """Yield the boards; those of the challenge's statistic have the intervals and letters of its ranking."""
     rules, origin = outcome.rules, outcome.ground.fields[0].dataset.kind
     ranks = {rule: dict(zip(outcome.teams, standings, strict=True))
              for rule, standings in outcome.ranks.items()}
@@ -81,7 +81,7 @@ def _ranking(outcome: Outcome, correlations: Sequence[Correlation]) -> Iterator[
 
 
 def _comparisons(outcome: Outcome) -> Iterator[Comparisons]:
-    """Yield PERM-BOTH, two-sided, of submissions with near ranks; Williams' test where the statistic has none."""
+    """Yield two-sided PERM-BOTH tests of submissions with near ranks; without PERM-BOTH, Williams' test."""
     rules, chosen = outcome.rules, np.array(outcome.chosen)
     for target, tests in outcome.pairs.items():
         pairs = PairTests(*(getattr(tests, field.name)[np.ix_(chosen, chosen)] for field in fields(PairTests)))

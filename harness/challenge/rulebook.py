@@ -23,16 +23,16 @@ from metrics.metric import is_name
 FILE = "challenge.toml"
 SHIPPED = Path(str(files("benchmarks"))) / "challenges"
 FOLDER = "submissions"
-DRAWN_BY = "private/seed"
+SEED_FILE = "private/seed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The settings of a challenge that a phase may set anew.
+    """The settings of a challenge that a phase may override.
 
-    `by` divides each dataset into one per language or system; `ratings` is a file, `weights` are of targets, by dataset
-    or dataset|quality; items of the systems in `outliers` do not count. Until a `blind` phase is frozen, only
-    its receipts are published.
+    `by` splits each dataset by language or system; `ratings` is a file; `weights` are those of targets, by dataset or
+    dataset|quality; items of the systems in `outliers` are left out. Until a `blind` phase is frozen, only its receipts
+    are published.
     """
 
     datasets: tuple[Line, ...] = ()
@@ -80,8 +80,8 @@ class Challenge(Settings):
 class Rulebook(Settings):
     """A challenge, or a phase of it, as its organiser set it up.
 
-    A `final` phase is frozen: it is ranked on the ratings that are not `public`, a share of the contexts, where there
-    are such; `changed` names the settings and inputs that have changed since.
+    A `final` phase is frozen: if a share of the contexts is `public`, it is ranked on the others. `changed` names the
+    settings and inputs that have changed since the freeze.
     """
 
     folder: Path
@@ -98,8 +98,8 @@ class Rulebook(Settings):
 
     @property
     def secret(self) -> str:
-        """A seed of the public part besides `seed`, unknown to readers of the rules."""
-        file = self.folder / DRAWN_BY
+        """A secret seed of the public part, used together with `seed`; "" if there is none."""
+        file = self.folder / SEED_FILE
         return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
 
     @property
@@ -107,13 +107,13 @@ class Rulebook(Settings):
         return f"{self.title}: {self.phase}" if self.phase else self.title
 
     @property
-    def printed_only(self) -> bool:
-        """True if there are printed results and no submissions."""
+    def published_only(self) -> bool:
+        """True if there are published results and no submissions."""
         return bool(self.published) and not self.inbox.is_dir()
 
     @property
     def ready(self) -> bool:
-        """True if the files of its own datasets exist; those of a future phase may be kept elsewhere."""
+        """True if the files of its custom datasets exist; those of a future phase may be kept elsewhere."""
         return all(dataset.file.exists() for dataset in self.custom)
 
     @property
@@ -122,7 +122,7 @@ class Rulebook(Settings):
 
 
 def read(folder: Path, phase: str = "") -> Rulebook:
-    """Read the rules of a challenge or of one of its phases, by default of the first."""
+    """Read the rules of a phase, by default the first; a challenge without phases counts as one."""
     all_rules = phases(folder)
     names = [rules.phase for rules in all_rules]
     if phase and phase not in names:
@@ -132,7 +132,7 @@ def read(folder: Path, phase: str = "") -> Rulebook:
 
 
 def phases(folder: Path) -> tuple[Rulebook, ...]:
-    """Read the rules of every phase; a challenge without phases has one, without a name."""
+    """Read the rules of every phase; a challenge without phases has a single, unnamed one."""
     shown = str(folder / FILE)
     with records.refused_as(BadConfig):
         values = records.fields_of(Challenge, terms.table(folder / FILE, shown), shown)
@@ -143,7 +143,7 @@ def phases(folder: Path) -> tuple[Rulebook, ...]:
     names = [phase.setdefault("phase", phase.pop("name", "")) for phase in tables]
     values.setdefault("title", folder.resolve().name)
     if wrong := next((name for name in names if not is_name(name) or names.count(name) > 1), None):
-        raise BadConfig(f"{shown}: each [[phase]] needs a different name of lower-case letters, digits and hyphens, "
+        raise BadConfig(f"{shown}: each [[phase]] needs a unique name of lower-case letters, digits and hyphens, "
                         f"not {wrong!r:.60}")
     return tuple(_rules(folder, shown, values | phase, tuple(  # a phase without datasets has all of them
         dataset for dataset in custom if dataset.card.name in phase.get("datasets", (dataset.card.name,))))
@@ -152,7 +152,7 @@ def phases(folder: Path) -> tuple[Rulebook, ...]:
 
 def _rules(folder: Path, shown: str, values: dict[str, Any], custom: tuple[OwnDataset, ...]) -> Rulebook:
     if (name := values.get("rule", "test")) not in BY_NAME:
-        raise BadConfig(f"{shown}: no ranking rule {name!r}; {nearest(name, BY_NAME)}")
+        raise BadConfig(f"{shown}: unknown ranking rule {name!r}; {nearest(name, BY_NAME)}")
     cards = {name: folder / name for name in values.get("datasets", ()) if is_path(name)}
     known = {*cards, *(dataset.card.name for dataset in custom if values.get("phase"))}
     custom += tuple(read_card(card_of(str(path)) or path) for path in cards.values())
@@ -162,10 +162,10 @@ def _rules(folder: Path, shown: str, values: dict[str, Any], custom: tuple[OwnDa
         "ratings": folder / values["ratings"] if values.get("ratings", Path()) != Path() else None,
         "datasets": tuple(name for name in values.get("datasets", ()) if name not in known)})
     if not (rules.datasets or rules.custom or rules.published):
-        raise BadConfig(f"{shown}: names no data; add datasets = [\"...\"] or a [[dataset]]")
+        raise BadConfig(f"{shown}: no datasets; add datasets = [\"...\"] or a [[dataset]]")
     data = [*rules.datasets, *(dataset.card.name for dataset in rules.custom)]
-    if twice := next((name for name in data if data.count(name) > 1), None):
-        raise BadConfig(f"{shown}: the dataset {twice!r} is named twice")
+    if duplicate := next((name for name in data if data.count(name) > 1), None):
+        raise BadConfig(f"{shown}: the dataset {duplicate!r} is listed twice")
     if rules.opens and rules.closes and rules.opens > rules.closes:
-        raise BadConfig(f"{shown}: closes on {rules.closes}, before it opens on {rules.opens}")
+        raise BadConfig(f"{shown}: closes on {rules.closes}, but opens later, on {rules.opens}")
     return rules

@@ -1,6 +1,6 @@
 """Write a new challenge: two phases on items of the bundled sample, from the templates beside this file.
 
-An example also has the score files of fictional teams, those of the first phase received.
+An example also has score files of fictional teams; those of the first phase are already received.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from benchmarks.errors import plural
 from benchmarks.formats import scorefile
 from benchmarks.storage.files import write_atomically
 from harness.challenge import ground, receipts, rulebook
-from harness.challenge.rulebook import DRAWN_BY, FILE, Rulebook
-from harness.challenge.tables import RULES as BY_RULE
+from harness.challenge.rulebook import FILE, SEED_FILE, Rulebook
+from harness.challenge.tables import RULES as RULE_TITLES
 from harness.challenge.tables import test_of
 from harness.errors import BadConfig
 from harness.results.exhibits import csv_of
@@ -34,10 +34,10 @@ from metrics.models.service import Choice, Models
 TEMPLATE = "template.csv"
 IGNORE = ".gitignore"
 SAMPLES = {"talk-dev": "persona-usr", "talk-test": "topical-usr"}
-"""The datasets of the challenge, by their datasets of the bundled sample."""
+"""The datasets of the challenge, with the datasets of the bundled sample that they are made of."""
 
 PHASE, ELAPSED = datetime.timedelta(28), datetime.timedelta(14)
-"""The length of a phase, and the part of the first that has elapsed."""
+"""The length of a phase, and how much of the first has elapsed."""
 
 TEAMS = {"team-a": ("length",), "team-b": ("distinct", "context-overlap"), "team-c": ("repetition",),
          "team-d": ("random",), "team-e": ("length",)}
@@ -46,7 +46,7 @@ BROKEN = "team-e"
 
 
 def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
-    """Write a new challenge, with an example if requested, or a shipped one's rules; return the names of the files."""
+    """Write a new challenge, or the rules of a shipped one of that name; return the names of the files."""
     if (folder / FILE).exists():
         raise BadConfig(f"{folder}: already contains a challenge ({FILE})")
     if (shipped := rulebook.SHIPPED / folder.resolve().name / FILE).is_file():
@@ -55,7 +55,7 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
     title = " ".join(folder.resolve().name.replace("-", " ").split()).capitalize() or "Challenge"
     now = datetime.datetime.now(datetime.UTC)
     today, opens = now.date(), now.date() - ELAPSED
-    files = {**dict(_data()), DRAWN_BY: f"{secrets.token_hex(16)}\n",
+    files = {**dict(_sample_data()), SEED_FILE: f"{secrets.token_hex(16)}\n",
              ".github/workflows/receive.yml": _shipped("receive.yml"),
              FILE: _shipped(
                  FILE, title="".join(sign for sign in title if sign.isprintable() and sign not in '"\\'),
@@ -72,8 +72,8 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
 def template(folder: Path, home: Path) -> tuple[str, ...]:
     """Write the score templates, the page for participants and .gitignore; return the names of the files."""
     phases = rulebook.phases(folder)
-    if phases[0].printed_only and not phases[0].custom:
-        raise BadConfig(f"{folder}: published results accept no submissions")
+    if phases[0].published_only and not phases[0].custom:
+        raise BadConfig(f"{folder}: a challenge with only published results does not accept submissions")
     files = _participant_files([
         (rules, [dataset for dataset in ground.loaded(rules, home) if ground.wanted(rules, dataset)])
         for rules in phases])
@@ -85,7 +85,7 @@ def template(folder: Path, home: Path) -> tuple[str, ...]:
 
 
 def _ignored(folder: Path, phases: Sequence[Rulebook]) -> list[str]:
-    """Return the lines of .gitignore: the organiser's, private files, and the items of phases that have not opened."""
+    """Return the lines of .gitignore: the organiser's, private files, and the items of phases that are not yet open."""
     def names(paths: Iterable[Path | None]) -> set[str]:
         return {Path(os.path.relpath(path, folder)).as_posix() for path in paths if path}
 
@@ -95,12 +95,12 @@ def _ignored(folder: Path, phases: Sequence[Rulebook]) -> list[str]:
     hidden = set[str]().union(*items.values()) - public
     ratings = sorted(name for name in names(rules.ratings for rules in phases) if not name.startswith("private/"))
     old = (folder / IGNORE).read_text(encoding="utf-8").splitlines() if (folder / IGNORE).is_file() else []
-    theirs = [line for line in old if line not in public]
-    return list(dict.fromkeys((*theirs, "private/", "ranking/", *ratings, *sorted(hidden))))
+    kept = [line for line in old if line not in public]
+    return list(dict.fromkeys((*kept, "private/", "ranking/", *ratings, *sorted(hidden))))
 
 
 def _shipped(name: str, **values: object) -> str:
-    """Return a file beside this one, a template if there are values."""
+    """Return the content of a file beside this one, rendered as a template if there are values."""
     import jinja2
 
     text = resources.files("harness.challenge").joinpath(name).read_text(encoding="utf-8")
@@ -113,8 +113,8 @@ def _put(folder: Path, files: Mapping[str, str]) -> None:
         write_atomically(folder / name, content.encode())
 
 
-def _data() -> Iterator[tuple[str, str]]:
-    """Yield the items of the sample with new ids, and the votes of its raters."""
+def _sample_data() -> Iterator[tuple[str, str]]:
+    """Yield the files of the sample's items, with new ids, and of its raters' votes."""
     votes = [("item", "quality", "vote")]
     for name, source in SAMPLES.items():
         dataset = registry.sample(registry.card(source))
@@ -128,7 +128,7 @@ def _data() -> Iterator[tuple[str, str]]:
 
 
 def _participant_files(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, str]:
-    """Return the page for participants, and the template of every phase."""
+    """Return the page for participants, and the score template of every phase."""
     (first_rules, (first, *_)), *_ = phases
     files, lines = dict[str, str](), []
     for rules, datasets in phases:
@@ -137,7 +137,7 @@ def _participant_files(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict
         files[name] = scorefile.template(ids, ".csv").decode()
         lines.append((rules, ", ".join(_about(rules, dataset) for dataset in datasets), plural(len(ids), "item"), name,
                       statistic_title(full_name(rules.statistic, rules.level)),
-                      "weighted mean over all targets" if rules.weights else BY_RULE[rules.rule]))
+                      "weighted mean over all targets" if rules.weights else RULE_TITLES[rules.rule]))
     page = _shipped("participants.md", title=first_rules.title, phases=lines, item=first.items[0].id,
                     quality=ground.wanted(first_rules, first)[0].name,
                     test="; or by ".join(dict.fromkeys(test_of(rules) for rules, _ in phases)))
@@ -145,15 +145,15 @@ def _participant_files(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict
 
 
 def _about(rules: Rulebook, dataset: Dataset) -> str:
-    """Name a dataset with its file and its ranked qualities."""
+    """Describe a dataset by its name, file and ranked qualities."""
     name = dataset.card.name
-    files = {own.card.name: f" in `{os.path.relpath(own.file, rules.folder)}`" for own in rules.custom}
+    files = {custom.card.name: f" in `{os.path.relpath(custom.file, rules.folder)}`" for custom in rules.custom}
     file = files.get(name, files.get(name.rpartition("-")[0], ""))
     return f"{name}{file} ({', '.join(quality.name for quality in ground.wanted(rules, dataset))})"
 
 
 def _score_files(folder: Path, home: Path) -> Iterator[tuple[str, str]]:
-    """Write the score files of the fictional teams, the last one broken; yield team and file."""
+    """Write the score files of the fictional teams, that of BROKEN with errors; yield team and file."""
     for rules in rulebook.phases(folder):
         (dataset,) = ground.loaded(rules, home)
         scorer = Scorer(dataset, Models(home, Choice(download=False)))
@@ -161,10 +161,10 @@ def _score_files(folder: Path, home: Path) -> Iterator[tuple[str, str]]:
                                    for number, name in enumerate(names, start=1)):
             metric = metrics.choose(name).metric
             scores = scorer.scores(metric)
-            values = scores.columns[metric.card.columns[0]]  # an empty response gets the lowest
+            values = scores.columns[metric.card.columns[0]]  # missing scores, of empty responses, become the lowest
             filled = np.where(np.isfinite(values), values, np.nanmin(values)).tolist()
             rows: list[tuple[str, object]] = list(zip(scores.items, filled, strict=True))
-            if team == BROKEN:  # a repeated line, no number, an infinite one, an unknown item
+            if team == BROKEN:  # a repeated line, text instead of a number, an infinite number, an unknown item
                 rows = [rows[0], rows[0], (rows[1][0], "n/a"), (rows[2][0], "1e400"), ("nobody_000", 0.5), *rows[3:]]
             file = f"in/{rules.phase}/{team}-{number}.csv"
             _put(folder, {file: csv_of([("dialogue_id", "score"), *rows]).decode()})

@@ -1,7 +1,7 @@
 """Find submissions: folders submissions/TEAM/N/ with one score file and optionally a submission.toml.
 
-All content is treated as hostile. Links are not followed, archives not unpacked, nothing is run; names are plain, and
-sizes and numbers of files are checked before a file is opened. A refused submission, whatever the error, is listed with
+All content is treated as hostile. Links are not followed, archives are not unpacked, and nothing is run. Names, sizes
+and the number of files are checked before a file is opened. A refused submission, whatever the error, is listed with
 its reasons and does not affect others.
 """
 
@@ -30,21 +30,21 @@ from metrics import registry
 
 ABOUT = "submission.toml"
 TEAM = re.compile(r"[^\W_][\w .-]{0,39}")
-"""Begins with a letter or digit, so that no spreadsheet reads a formula, and holds no markup."""
+"""Begins with a letter or digit, so that spreadsheets do not take it for a formula, and excludes markup."""
 
 RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
-"""Names that Windows reserves for devices, with any ending."""
+"""Names that Windows reserves for devices, with any extension."""
 
 NUMBER = re.compile(r"[1-9][0-9]{0,5}")
-ALIKE = "the team name looks like {}, which another team has (case, similar letters, punctuation); choose another"
-GONE = "has a receipt but is missing: restore it, unless the team has withdrawn"
-UNRECEIVED = "has no receipt: submit it with `harness challenge receive` before the freeze"
+LOOKALIKE = "the team name looks like {}, the name of another team (case, similar letters, punctuation); choose another"
+MISSING = "has a receipt but is missing; restore it, unless the team has withdrawn it"
+UNRECEIVED = "has no receipt; submit it with `harness challenge receive` before the freeze"
 LIKE_LATIN = str.maketrans("авекмнорстухіјѕһԁԛԝαβεικνορτυχηζγ01ıi",
                            "abekmhopctyxljshdqwabelkvoptuxhzyolll")
-"""Cyrillic and Greek letters and digits that look like a Latin letter; i and l are the same."""
+"""Cyrillic and Greek letters and digits that look like Latin letters; i and l count as the same."""
 
 LARGEST = 1 << 26
-"""Maximum bytes of a score file: ten times 18,641 items with eleven qualities."""
+"""Maximum size of a score file in bytes: ten times that of 18,641 items with eleven qualities."""
 MOST_TEAMS, MOST_FOLDERS, MOST_FILES = 5000, 1000, 20
 UNNAMED = "(team name refused)"
 
@@ -63,7 +63,7 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The time of receipt, if known, and the sha256 of the file."""
+    """The time of receipt (None if unknown) and the sha256 of the file."""
 
     time: datetime.datetime | None
     sha256: str
@@ -71,7 +71,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A submission; `sha256` and `told`, remarks on its file, are set once the file is read."""
+    """A submission; `sha256` and `remarks`, those on its file, are set once the file is read."""
 
     team: str
     number: int
@@ -79,7 +79,7 @@ class Submission:
     about: About
     receipt: Receipt | None = None
     sha256: str = ""
-    told: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -88,7 +88,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A refused submission or folder of a team, with every reason; `public` is its name on pages, by default `name`."""
+    """A refused submission or team folder, with all reasons; `public` is its name on pages, by default `name`."""
 
     name: str
     reasons: tuple[str, ...]
@@ -97,27 +97,29 @@ class Refused:
 
 
 def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> list[Submission | Refused]:
-    """Return submissions ordered by team and number, with the refused ones.
+    """Return all submissions, including refused ones, by team and number.
 
-    With `receipts`, by TEAM/N, submissions without one are refused, and so are missing ones with a receipt.
+    With `receipts` (by TEAM/N), submissions without a receipt are refused, and missing ones with a receipt are listed
+    as refused.
     """
     root = rules.inbox
     if root.is_symlink():
-        raise BadConfig(f"{root} is a link; put submissions into DIR/{FOLDER}/{'PHASE/' if rules.phase else ''}TEAM/N/")
+        raise BadConfig(f"{root} is a link; put submissions in DIR/{FOLDER}/{'PHASE/' if rules.phase else ''}TEAM/N/")
     teams = _entries_of(root, MOST_TEAMS) if root.is_dir() else []
     if len(teams) > MOST_TEAMS:
         raise BadConfig(f"{root}: more than {MOST_TEAMS} teams")
-    alike = _alike(entry.name for entry in teams)
+    lookalikes = _lookalikes(entry.name for entry in teams)
     results: list[Submission | Refused] = []
     for entry in teams:
         try:
-            reason = (_no_folder(entry, "is not a folder; submissions belong in submissions/TEAM/N/")
-                      or (ALIKE.format(shown(alike[entry.name])) if entry.name in alike else _wrong_name(entry.name)))
+            other = lookalikes.get(entry.name)
+            reason = (_not_a_folder(entry, "is not a folder; submissions belong in submissions/TEAM/N/")
+                      or (LOOKALIKE.format(shown(other)) if other else _wrong_name(entry.name)))
             results += ([Refused(shown(entry.name), (reason,), public=UNNAMED)] if reason
                         else _team(Path(entry.path), rules, receipts))
         except OSError as error:
             results.append(Refused(shown(entry.name), (_unreadable(error),)))
-    return results + [Refused(shown(name), (GONE,)) for name in receipts or () if not os.path.lexists(root / name)]
+    return results + [Refused(shown(name), (MISSING,)) for name in receipts or () if not os.path.lexists(root / name)]
 
 
 def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
@@ -127,8 +129,8 @@ def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
 
 def wrong_team(name: str, inbox: Path) -> tuple[str, ...]:
     others = {entry.name for entry in _entries_of(inbox, MOST_TEAMS)} if inbox.is_dir() else set()
-    other = _alike(sorted(others | {name})).get(name)
-    return tuple(filter(None, [other and ALIKE.format(shown(other)), _wrong_name(name)]))
+    other = _lookalikes(sorted(others | {name})).get(name)
+    return tuple(filter(None, [other and LOOKALIKE.format(shown(other)), _wrong_name(name)]))
 
 
 def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
@@ -142,7 +144,7 @@ def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
 
 
 def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None) -> Submission | Refused:
-    """Read a submission in the folder of a team, or refuse it."""
+    """Read a submission from a team's folder, or refuse it."""
     folder, about, reasons = team / str(number), About(), list[str]()
     try:
         entries = _entries_of(folder, MOST_FILES)
@@ -171,47 +173,47 @@ def _team(folder: Path, rules: Rulebook, receipts: Mapping[str, Receipt] | None)
     numbers = []
     for entry in entries:
         archive = entry.name.casefold().endswith((".zip", ".gz", ".tar", ".bz2", ".xz", ".7z"))
-        reason = _no_folder(entry, "is an archive; archives are not unpacked, so ask for the file itself" if archive
-                            else "is not a folder; a submission is a folder named 1, 2, 3, ...")
+        reason = _not_a_folder(entry, "is an archive; archives are not unpacked, so ask for the file itself" if archive
+                               else "is not a folder; a submission is a folder named 1, 2, 3, ...")
         if not (reason or NUMBER.fullmatch(entry.name)):
             reason = "is not named 1, 2, 3, ..."
         if reason:
             yield Refused(shown(f"{folder.name}/{entry.name}"), (reason,))
         else:
             numbers.append(int(entry.name))
-    most, taken = rules.submissions or len(numbers), 0
+    limit, read = rules.submissions or len(numbers), 0
     for number in sorted(numbers):
         name = f"{folder.name}/{number}"
         if receipts is not None and name not in receipts:
             yield Refused(shown(name), (UNRECEIVED,))
-        elif taken == most:
-            yield Refused(shown(name), (f"exceeds the limit of {most} per team; the lowest numbers are accepted",))
+        elif read == limit:
+            yield Refused(shown(name), (f"exceeds the limit of {limit} per team; the lowest numbers are accepted",))
         else:
-            taken += 1
+            read += 1
             yield submission(folder, number, rules, receipts[name] if receipts else None)
 
 
 def _unreadable(error: Exception) -> str:
-    """Return why something cannot be read, without the folders of this machine."""
+    """Explain why something cannot be read, without revealing local paths."""
     return f"cannot be read: {shown(getattr(error, 'strerror', None) or type(error).__name__)}"
 
 
-def _entries_of(folder: Path, most: int) -> list[os.DirEntry[str]]:
-    """Return the entries by name without hidden ones, at most one above the limit."""
+def _entries_of(folder: Path, limit: int) -> list[os.DirEntry[str]]:
+    """Return the visible entries sorted by name, at most one more than the limit."""
     with os.scandir(folder) as entries:
-        listing = list(islice((entry for entry in entries if not entry.name.startswith(".")), most + 1))
+        listing = list(islice((entry for entry in entries if not entry.name.startswith(".")), limit + 1))
     return sorted(listing, key=lambda entry: entry.name)
 
 
-def _no_folder(entry: os.DirEntry[str], reason: str) -> str:
-    """Return why an entry is no folder; "" if it is one."""
+def _not_a_folder(entry: os.DirEntry[str], reason: str) -> str:
+    """Return the reason if an entry is not a folder, else ""."""
     if entry.is_symlink():
         return "is a link; links are not followed"
     return "" if entry.is_dir(follow_symlinks=False) else reason
 
 
-def _alike(names: Iterable[str]) -> dict[str, str]:
-    """Return names that look the same to readers or file systems, each with another one."""
+def _lookalikes(names: Iterable[str]) -> dict[str, str]:
+    """Map each name that looks the same as another to readers or file systems to that other name."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in names:
         plain = unicodedata.normalize("NFKC", name).casefold().translate(LIKE_LATIN)
@@ -222,10 +224,10 @@ def _alike(names: Iterable[str]) -> dict[str, str]:
 
 def _wrong_name(name: str) -> str:
     if not TEAM.fullmatch(name) or not name.isprintable() or name.endswith((" ", ".")):
-        return ("a team name has up to 40 letters, digits, spaces, underscores, full stops and hyphens; it begins with "
-                "a letter or digit and does not end with a space or full stop")
+        return ("a team name must have at most 40 letters, digits, spaces, underscores, full stops and hyphens, begin "
+                "with a letter or digit, and not end with a space or full stop")
     if unicodedata.normalize("NFC", name) != name:
-        return "the team name is not in Unicode's composed form (NFC)"
+        return "the team name must be in Unicode's composed form (NFC)"
     if RESERVED.fullmatch(name):
         return "Windows reserves this name for a device; choose another team name"
     if registry.is_built_in(name.casefold()):

@@ -29,18 +29,18 @@ DECIMALS, TARGET_DECIMALS = 4, 3
 """Decimals of a value, and of a correlation on a target; targets.csv has all digits."""
 
 MOST = 30
-"""Maximum submissions in the picture of all pairs; correlation.csv has all."""
+"""Maximum number of submissions in the heat map; correlation.csv has all."""
 
 LABEL_LENGTH = 26
 
 READABLE = 12
-"""Maximum of letters of a row that somebody can compare."""
+"""Maximum number of letters per row that a reader can compare."""
 
 Row = Sequence[object]
 
 
 def exhibit(outcome: Outcome) -> Exhibit:
-    """Return the tables of a challenge with the picture of all pairs, the official table first."""
+    """Return the tables of a challenge, the official one first, with the heat map of similar submissions."""
     rules = outcome.rules
     return Exhibit(
         name="challenge", kind="challenge", title=rules.name, lead=_lead(outcome), command=command(rules),
@@ -55,7 +55,7 @@ def command(rules: Rulebook) -> str:
 
 
 def for_csv(outcome: Outcome) -> dict[str, list[Row]]:
-    """Return the rows of each table by its name, the headings first; empty tables have headings only."""
+    """Return the rows of each table by its name, headings first; an empty table has only headings."""
     return {name: [tuple(map(_rounded, row)) for row in rows] for name, rows in _tables(outcome).items()}
 
 
@@ -84,13 +84,13 @@ def official(outcome: Outcome) -> Grid:
     head = ("team", "rank", "submission", "value", "95 % of the rank", *(["letters"] if lettered else []), "cluster",
             *(f"{dataset}, {quality}" for dataset, quality in outcome.ground.targets))
     rows = []
-    for kind, team, submission, name, place, value, low, high, letters, cluster, note, *targets in _official(outcome):
+    for kind, team, submission, name, rank, value, low, high, letters, cluster, note, *targets in _official(outcome):
         if kind == "baseline":
             team, submission = f"{team} (baseline)", note
         elif name:
             submission = f"{submission}: {name}"
         interval = low if low == high else f"{low} to {high}"
-        cells = (team, place, submission, value, interval, *([letters] if lettered else []), cluster)
+        cells = (team, rank, submission, value, interval, *([letters] if lettered else []), cluster)
         rows.append((*map(_shown, cells), *(_shown(target, TARGET_DECIMALS) for target in targets)))
     return Grid("official", f"Official table, {rule_of(outcome.rules)}", head, tuple(rows), _data(outcome))
 
@@ -100,11 +100,11 @@ def readable(ranks: Sequence[Rank]) -> bool:
 
 
 def test_of(rules: Rulebook) -> str:
-    """Describe the test by which a submission is better, and how clusters follow from it."""
-    drawn = rules.level != "items" or rules.statistic not in ("spearman", "pearson")
+    """Describe the test of whether a submission is better, and how clusters follow from it."""
+    resampled = rules.level != "items" or rules.statistic not in ("spearman", "pearson")
     wmt = rules.clusters == "wmt"
     adjusted = "one-sided at 5 %" if wmt else "adjusted by Benjamini and Hochberg"
-    test = (f"{rules.draws} resamples of datasets and their contexts" if drawn else
+    test = (f"{rules.draws} resamples of datasets and their contexts" if resampled else
             f"PERM-BOTH over whole contexts with {rules.draws} draws, {adjusted}")
     return f"{test}; a new cluster begins where " + (
         "a submission is significantly worse than any in the cluster above" if wmt else
@@ -112,13 +112,13 @@ def test_of(rules: Rulebook) -> str:
 
 
 def part_of(rules: Rulebook) -> str:
-    """Describe the part of the ratings that a phase is ranked on; "" without parts and freeze."""
+    """Describe the part of the ratings that a phase is ranked on; "" if it has no public part and is not frozen."""
     share = f"{100 * rules.public:g} % of the contexts" if rules.public else ""
     if rules.final:
         changed = f" Changed since the freeze: {', '.join(rules.changed)}." if rules.changed else ""
         rest = f", ranked on all ratings except those of the public {share}" if share else ""
         return f" Final: the phase is frozen{rest}.{changed}"
-    return f" Provisional: ranked on the public ratings, which are those of {share}." if share else ""
+    return f" Provisional: ranked on the public ratings, those of {share}." if share else ""
 
 
 def _lead(outcome: Outcome) -> str:
@@ -164,13 +164,13 @@ def _maps(outcome: Outcome) -> Iterator[HeatMap]:
 
 def _remarks(outcome: Outcome) -> Iterator[str]:
     if outcome.rules.draws:
-        yield (f"The 95 % interval of a rank is from {outcome.rules.draws} resamples of datasets and their items. "
+        yield (f"The 95 % interval of a rank comes from {outcome.rules.draws} resamples of datasets and their items. "
                f"Submissions that share a letter do not differ significantly by {test_of(outcome.rules)}. The "
                "intervals show how ranks would vary with other datasets and items; the test compares two submissions "
-               "on these items. A team can therefore be first in every resample although its lead is not significant.")
+               "on these items. A team can therefore be first in every resample without a significant lead.")
         yield from _undecided(outcome.ranks[outcome.rules.rule])
-    if outcome.alike:
-        yield f"{'; '.join(outcome.alike)}."
+    if outcome.similar:
+        yield f"{'; '.join(outcome.similar)}."
     if outcome.ground.partial:
         yield f"The private ratings are incomplete: {'; '.join(outcome.ground.partial)}."
     yield ("Equal values share a rank. Baselines are listed by their value, without a rank. Refused submissions are "
@@ -183,9 +183,9 @@ def _undecided(ranks: Sequence[Rank]) -> Iterator[str]:
     if len(ranks) > 1 and max(standing.cluster for standing in ranks) == 1:
         none_differ = len({standing.letters for standing in ranks}) == 1
         yield (f"{'No two' if none_differ else 'Not all'} of the {len(ranks)} teams differ significantly, so all are "
-               "in one cluster and their order is not established. See the intervals of the ranks.")
+               "in one cluster and their order is not established. See the rank intervals.")
     if not readable(ranks):
-        yield "The letters are too many to show here; official.csv has them."
+        yield "There are too many letters to show here; official.csv has them."
 
 
 def _rounded(cell: object) -> object:
@@ -207,7 +207,7 @@ def _data(outcome: Outcome) -> str:
 
 
 def _official(outcome: Outcome) -> list[Row]:
-    """Return ranks, intervals, letters, clusters and targets, with baselines at their value."""
+    """Return the rows of the official table; baselines are listed by their value."""
     targets = outcome.ground.targets
     rows: list[tuple[float, Row]] = []
     for (entry, standing), values in zip(outcome.ranked(outcome.rules.rule), outcome.rows, strict=True):
@@ -228,7 +228,7 @@ def refused_table(outcome: Outcome) -> Grid:
 
 
 def _others(outcome: Outcome) -> Iterator[Grid]:
-    """Yield the other tables, with headings for people."""
+    """Yield the other tables, with readable headings."""
     rules, tables = outcome.rules, _tables(outcome)
     titles = {rule: RULES[rule].partition(":")[0] for rule in outcome.ranks}
     titles |= {rules.rule: "weighted mean"} if rules.weights else {}

@@ -157,7 +157,7 @@ def _folder(path: Path) -> Path:
 def _validate(folder: Path, phase: str, args: argparse.Namespace) -> int:
     """Print the targets, remarks and the state of every submission; return the number refused."""
     first = rulebook.read(folder)
-    if first.printed_only and not first.custom:
+    if first.published_only and not first.custom:
         print(f"{folder.name}: published results have no submissions to validate")
         return 0
     checked = outcome.read(folder, args.home, phase)
@@ -169,9 +169,9 @@ def _validate(folder: Path, phase: str, args: argparse.Namespace) -> int:
     counting = checked.chosen if accepted else []
     for index, entry in enumerate(accepted):
         print(f"{'counts  ' if index in counting else 'accepted'}  {entry.name}")
-        _list(entry.told)
+        _list(entry.remarks)
     _refusals((*checked.refused, *checked.at_receipt))
-    _notes(checked.alike)
+    _notes(checked.similar)
     print(f"{len(accepted)} accepted, {submissions.counted(checked.refused, checked.at_receipt)}")
     return len(checked.refused)
 
@@ -209,9 +209,9 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
     """Rank, and with `publish` draw the pages; return the number of refused submissions."""
     rules = rulebook.read(folder, phase)
     out, ranked = args.out or folder, None
-    if rules.printed_only:
+    if rules.published_only:
         out = args.out or Path(folder.name)
-        report, exhibit = published.drawn(rules)
+        report, exhibit = published.results(rules)
         written.write_published(report, exhibit, out / "ranking")
     elif rules.blind and not receipts.read(folder).of("frozen", rules.phase):
         report, exhibit = written.receipts(outcome.read(folder, args.home, phase))
@@ -224,10 +224,10 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
         report, exhibit = written.write(ranked, out / "ranking" / phase)
     print(wrapped(f"{exhibit.title}: {exhibit.lead}", indent=""), end="")
     for grid in exhibit.grids:
-        if rules.printed_only or grid.name == "official":
+        if rules.published_only or grid.name == "official":
             _print(grid)
     _refusals((*ranked.refused, *ranked.at_receipt) if ranked else ())
-    _notes(ranked.alike if ranked else ())
+    _notes(ranked.similar if ranked else ())
     print(f"written to {(out / 'ranking' / phase).resolve()}")
     if args.action == "publish":
         _publish(dataclasses.replace(report, exhibits=(exhibit,)), out / "site", phase, rules.title)

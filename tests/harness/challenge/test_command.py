@@ -67,7 +67,7 @@ def test_the_shipped_challenge_draws_its_boards_from_print(tmp_path: Path, monke
     assert first["test", "test"] == ("Team 5", 0.2964)
     assert (first["test", "dev"][0], first["dev", "dev"][0]) == ("Team 1", "Team 7")
     page = (tmp_path / "dstc10-track5" / "site" / "challenge.html").read_text()
-    assert "0.1111" in page, "the value recomputed for Team 4, printed as 0.1029"
+    assert "0.1111" in page, "the value recomputed for Team 4, published as 0.1029"
     invoke("challenge", "validate", "dstc10-track5")
 
 
@@ -138,7 +138,7 @@ def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path, invoke: Inv
     path.write_text("\n".join(line for line in commented if "[[" not in line) + "\n" + path.read_text())
     assert rulebook.phases(root)[0].outliers == ("system-a",)
     path.write_text(path.read_text().replace('"test"', '"development"'))
-    with pytest.raises(BadConfig, match="needs a different name"):
+    with pytest.raises(BadConfig, match="needs a unique name"):
         rulebook.phases(root)
 
 
@@ -156,7 +156,8 @@ def test_validate_checks_rules_data_and_ratings(tmp_path: Path, invoke: Invoke) 
                 "line 2", "line 3", "'first_0x' is no item of the datasets first, second; and 1 more")),
             ("_007,overall", "_007,wot", 2, ("no quality of first", "no quality of second", "more like it: line 17")),
             ("first_001,overall", "first_001,overall,", 2, ("line 4: has 4 values", "more like it: line 5")),
-            ("second_039,wit", "second_038,wit", 2, ("39 of 40 items of second have votes on 'wit', not second_039",))):
+            ("second_039,wit", "second_038,wit", 2, (
+                "39 of 40 items of second have votes on 'wit'; missing: second_039",))):
         ratings.write_text(before.replace(old, new))
         printed = " ".join(invoke("challenge", "validate", root, status=status).out.split())
         assert [word for word in words if word not in printed] == [], printed

@@ -66,10 +66,10 @@ ABOUT = {
     'name = "=1+1"': "name: should be", 'name = "a\\u202eb"': "name: should be", "rank = 1": "has a field 'rank'",
     'date = "soon"': "date: should be", "date = 0001-01-01T00:00:00+23:00": "date: should be",
     "date = 0x" + "F" * 60_000: "date: should be", "name = [0x" + "F" * 60_000 + "]": "name: should be"}
-LIKE = "looks like beta, which another team has"
-TEAMS = {"length": "name of a metric", "Cosine": "name of a metric", "<b>evil": "a team name has",
-         "=evil": "a team name has", "e\nvil": "a team name has", "e" * 100: "a team name has",
-         "e\u0301vil": "a team name has", "CON": "Windows reserves", "lpt1.csv": "Windows reserves",
+LIKE = "looks like beta, the name of another team"
+TEAMS = {"length": "name of a metric", "Cosine": "name of a metric", "<b>evil": "a team name must",
+         "=evil": "a team name must", "e\nvil": "a team name must", "e" * 100: "a team name must",
+         "e\u0301vil": "a team name must", "CON": "Windows reserves", "lpt1.csv": "Windows reserves",
          "BETA": LIKE, "be\u0442a": LIKE}
 FOLDERS: tuple[tuple[Write, str], ...] = (
     (lambda root: (root / "submissions" / "evil").symlink_to(root / "submissions" / "beta"), "link"),
@@ -111,13 +111,13 @@ def test_hostile_submissions_are_refused_and_change_no_file(tmp_path: Path) -> N
     for write, reason in FOLDERS:
         write(root)
         before = changes(tmp_path)
-        taken, refused = entries.taken(submissions.listed(accepted.rules), accepted.ground, accepted.rules)
+        ranked, refused = entries.accepted(submissions.listed(accepted.rules), accepted.ground, accepted.rules)
         assert changes(tmp_path) == before
         assert any(reason in why for file in refused for why in file.reasons), reason
         assert all(line.isprintable() for file in refused for line in (file.name, *file.reasons))
         assert not (root / "trapped").exists()
         if reason != LIKE:
-            assert [entry.name for entry in taken.entries] == [entry.name for entry in accepted.entries.entries]
+            assert [entry.name for entry in ranked.entries] == [entry.name for entry in accepted.entries.entries]
         shutil.rmtree(root / "submissions")
         shutil.copytree(tmp_path / "submissions", root / "submissions")
 

@@ -65,8 +65,8 @@ def test_equal_scores_share_rank_and_letter(root: Path, home: Path) -> None:
     first, second, *_ = result.ranks["test"]
     assert first.letters == second.letters
     assert result.pairs["first", "overall"].p[1, 3] == 1
-    assert result.alike == ("alpha/2 and delta/1 rank all items alike",
-                            "beta/1 and epsilon/1 rank all items nearly alike (Spearman 0.9999)")
+    assert result.similar == ("alpha/2 and delta/1 rank all items identically",
+                              "beta/1 and epsilon/1 rank all items almost identically (Spearman 0.9999)")
 
 
 def test_undecided_tables_say_so_and_many_letters_are_hidden(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch,
@@ -101,7 +101,7 @@ def test_weights_primary_submissions_and_outlier_systems(root: Path, home: Path)
     fields = outcome.read(root, home).ground.fields
     assert {judged.rated for field in fields for judged in field.judged} == {SIZE // 2}
     (root / "challenge.toml").write_text("weights = {third = 1}\n" + before)
-    with pytest.raises(BadConfig, match="no target"):
+    with pytest.raises(BadConfig, match="unknown target"):
         _ = outcome.read(root, home).totals
 
 
@@ -146,7 +146,7 @@ def test_broken_submissions_change_only_the_audit_log(root: Path, home: Path, mo
     submit(root, "flat", 1, dict.fromkeys(ITEMS, 1.0))
     ranked = outcome.read(root, home)
     with monkeypatch.context() as patch:  # nothing is written until all is made
-        patch.setattr(folder, "lengthened", lambda *_: bytes("\udcff", "utf-8"))
+        patch.setattr(folder, "audit_log", lambda *_: bytes("\udcff", "utf-8"))
         with pytest.raises(UnicodeEncodeError):
             folder.write(ranked, root / "ranking")
     assert refused.read_bytes() == b"submission,reasons\n"
@@ -201,10 +201,10 @@ def test_the_report_ranks_by_the_rule_and_rounds(root: Path, home: Path) -> None
 def test_invalid_rules_are_refused(root: Path, home: Path) -> None:
     rules = (root / "challenge.toml").read_text()
     for line, message in (
-        ('rule = "best"', "no ranking rule"), ("rules = 1", "has a field 'rules'"),
+        ('rule = "best"', "unknown ranking rule"), ("rules = 1", "has a field 'rules'"),
         ("submissions = -1", "whole number, 0 or more"), ('datasets = ["jsalt"]', "the same kind of data"),
-        ('datasets = ["jsalt", "jsalt"]', "'jsalt' is named twice"), ('qualities = ["wot"]', "did you mean 'wit'"),
-        ('closes = "later"', "should be a date"), ("opens = 2026-05-01\ncloses = 2026-04-01", "before it opens"),
+        ('datasets = ["jsalt", "jsalt"]', "'jsalt' is listed twice"), ('qualities = ["wot"]', "did you mean 'wit'"),
+        ('closes = "later"', "should be a date"), ("opens = 2026-05-01\ncloses = 2026-04-01", "but opens later"),
     ):
         (root / "challenge.toml").write_text(f"{line}\n{rules}")
         with pytest.raises(BadConfig, match=message):
@@ -214,7 +214,7 @@ def test_invalid_rules_are_refused(root: Path, home: Path) -> None:
 def test_incomplete_ratings_are_refused_unless_accepted(root: Path, home: Path) -> None:
     ratings = root / "private" / "ratings.csv"
     ratings.write_text("\n".join(line for line in ratings.read_text().splitlines() if "second_039," not in line))
-    with pytest.raises(BadConfig, match=r"39 of 40 .* of second .* on 'overall', not second_039; .*: 39 of .* 'wit'"):
+    with pytest.raises(BadConfig, match=r"39 of 40 .* of second .* 'overall'; missing: second_039; .*: 39 of .* 'wit'"):
         outcome.read(root, home)
     edit(root, 'coverage = "partial"')
     assert any("are incomplete: 39 of 40" in line for line in tables.exhibit(outcome.read(root, home)).remarks)

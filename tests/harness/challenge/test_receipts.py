@@ -90,7 +90,7 @@ def test_files_are_taken_while_phase_and_quota_allow(root: Path, home: Path, sen
     assert [(entry.name, entry.about.date) for entry in result.entries.entries] == [
         ("alpha/1", at("01-05").date()), ("alpha/2", at("01-05").date()), ("gamma/1", at("01-07").date())]
     assert result.ground.targets == (("first", "overall"),)
-    assert result.entries.entries[0].told == ()  # items of another phase are ignored
+    assert result.entries.entries[0].remarks == ()  # items of another phase are ignored
     assert "5 refused (5 when received)" in tables.exhibit(result).lead
     refused = tables.for_csv(result)["refused"][1:]
     assert sum("when received, 2026-01-0" in str(reasons) for _, reasons in refused) == 4
@@ -118,7 +118,7 @@ def test_changed_files_and_logs_are_refused(root: Path, home: Path) -> None:
     files = outcome.read(root, home, "test")
     assert [entry.name for entry in files.entries.entries] == ["alpha/1"]
     assert [(refused.name, refused.reasons[0][:17]) for refused in files.refused] == [
-        ("omega/1", "has no receipt: s"), ("gamma/1", "has a receipt but"), ("beta/1", "is not the file t")]
+        ("omega/1", "has no receipt; s"), ("gamma/1", "has a receipt but"), ("beta/1", "differs from the ")]
     log = root / receipts.FILE
     log.write_text(log.read_text().replace("alpha", "omega"))
     with pytest.raises(BadConfig, match=r"line 2 or the one before it was changed"):
