@@ -22,7 +22,7 @@ from harness.results.item_scores import on_quality, plain
 from harness.results.rows import ColumnKey, Correlation, DatasetEntry, ItemScores, Reliability, Target
 from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import estimates
-from harness.statistics.panel import Array, Codes, Panel, Vector, alike, codes
+from harness.statistics.panel import Array, Codes, Panel, Vector, by_known_rows, codes
 from harness.statistics.power import shows
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.reliability import disattenuated, vote_table
@@ -127,7 +127,7 @@ class TargetData:
         if of_rows is None or level != estimates.ITEMS:
             return None
         values = np.full(len(self.names), np.nan)
-        for rows, columns in alike(np.isfinite(self.scores) & np.isfinite(self.judged.means)):
+        for rows, columns in by_known_rows(np.isfinite(self.scores) & np.isfinite(self.judged.means)):
             values[columns] = of_rows(self.judged.means[rows], self.scores[columns][:, rows])
         return values
 

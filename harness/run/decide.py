@@ -13,7 +13,7 @@ from harness.results.decision_rows import Decision
 from harness.results.rows import ColumnKey
 from harness.run.compare import generator
 from harness.run.correlate import TargetData
-from harness.statistics.panel import Array, Codes, alike, folds, undefined
+from harness.statistics.panel import Array, Codes, by_known_rows, folds, undefined
 from harness.statistics.reliability import SINGLE
 from harness.statistics.replacement import LEAST, HeldOut, on_scale, replacement
 from harness.statistics.worth import worth
@@ -57,7 +57,7 @@ def _numbers(target: TargetData, votes: Array, fold: Codes, epsilon: float, colu
     scores, human = target.scores[[*columns]], target.judged.means
     numbers = np.full((len(columns), 11), np.nan)
     numbers[:, 4:8] = 0
-    for rows, group in alike(np.isfinite(scores) & np.isfinite(human)):
+    for rows, group in by_known_rows(np.isfinite(scores) & np.isfinite(human)):
         units = target.units[rows]
         held_out = HeldOut.of(votes[:, rows], units, exchangeable=exchangeable)
         size = max(1, VOTES // max(1, len(held_out.item)))

@@ -27,7 +27,7 @@ MANY = 25
 
 @dataclass(frozen=True, slots=True)
 class AccuracyTest:
-    """Both accuracies, 0 to 1, and a two-sided test of their difference; NaN without items."""
+    """Two accuracies, 0 to 1, and a two-sided test of their difference; NaN without items."""
 
     first: float = math.nan
     second: float = math.nan
@@ -54,12 +54,12 @@ def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> AccuracyTest:
     return AccuracyTest(float(a.mean()), float(b.mean()), statistic, float(p), method)
 
 
-def chi_squared(right: int, of: int, other_right: int, other_of: int) -> AccuracyTest:
+def chi_squared(right: int, total: int, other_right: int, other_total: int) -> AccuracyTest:
     """Test two accuracies from independent items."""
-    first, second = (hits / total if total else math.nan for hits, total in ((right, of), (other_right, other_of)))
-    if not of or not other_of:
+    first, second = right / total if total else math.nan, other_right / other_total if other_total else math.nan
+    if not total or not other_total:
         return AccuracyTest(first, second, method="chi-squared")
-    difference = right * (other_of - other_right) - other_right * (of - right)
-    below = of * other_of * (right + other_right) * (of + other_of - right - other_right)
-    statistic = (of + other_of) * difference**2 / below if below else 0.0
+    difference = right * (other_total - other_right) - other_right * (total - right)
+    product = total * other_total * (right + other_right) * (total + other_total - right - other_right)
+    statistic = (total + other_total) * difference**2 / product if product else 0.0
     return AccuracyTest(first, second, statistic, float(scipy.special.chdtrc(1, statistic)), "chi-squared")

@@ -1,11 +1,11 @@
-"""Checks of a judge: does it repeat itself, does anything but quality move its scores, do people agree with it?
+"""Checks of a judge: is it consistent, are its scores biased, and do people agree with it?
 
-Every figure is a function of weighted means over items, so that a bootstrap is a product of matrices: the first row of
-the weights is 1 for every item, each further row counts how often an item was drawn with its context.
+Every statistic is a function of weighted means over items, so that a bootstrap is a product of matrices: the first row
+of the weights is 1 for every item, each further row counts how often each item was drawn with its context.
 
-A check is flagged if its interval lies wholly beyond its limit, so that a fair judge is rarely accused; only agreement
-with people is flagged the other way round, unless its interval lies above the limit. The limits were chosen by
-simulation: docs/judges.md has their error rates.
+A check is flagged if its interval lies wholly beyond its limit, so that a fair judge is rarely flagged. Agreement with
+people is flagged unless its interval lies wholly above the limit. The limits were chosen by simulation: docs/judges.md
+has their error rates.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Rule: TypeAlias = Literal["at least", "at most", "within", "proved above"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A figure with its interval of 95 %, the limit that it should keep, and whether it breaks it."""
+    """A statistic with its 95 % interval, the limit that it should keep, and whether it breaks that limit."""
 
     name: str
     value: float
@@ -62,8 +62,8 @@ class Evidence:
     """Scores of a judge on the same items under different conditions; None for a condition that was not tried.
 
     `scores` and `ratings` (the mean of each item's votes) are on a scale of 0 to 1; `squares` are the means of the
-    votes' squares. `family` marks items of its family. `first` has for each pair of replies the share of its two
-    orders in which the first reply was preferred, `pairs` the context of each pair. NaN is a missing score.
+    votes' squares. `family` marks replies by the judge's model family. `first` has for each pair of replies the share
+    of its two orders in which the first was preferred, `pairs` the context of each pair. NaN is a missing score.
     """
 
     scores: Vector
@@ -118,7 +118,7 @@ def card(evidence: Evidence, rng: np.random.Generator, draws: int = 400) -> list
 
 
 def resampled(groups: Codes | Vector, rng: np.random.Generator, draws: int) -> Array:
-    """Return weights of items (draws + 1, items): all 1, then counts of drawn groups."""
+    """Return weights (draws + 1, items): a row of ones, then how often the group of each item was drawn."""
     _, codes = np.unique(groups, return_inverse=True)
     counts = rng.multinomial(codes.max() + 1, np.full(codes.max() + 1, 1 / (codes.max() + 1)), size=draws)
     return np.concatenate([np.ones((1, len(codes))), counts[:, codes].astype(float)])
@@ -153,14 +153,14 @@ def partial(weights: Array, x: Vector, y: Vector, held: Vector) -> Vector:
 
 
 def shift(weights: Array, before: Vector, after: Vector) -> Vector:
-    """Return the mean change in standard deviations of the scores before."""
+    """Return the mean change of the scores, in standard deviations of the scores before."""
     return mean(weights, after - before) / np.sqrt(variance(weights, before))
 
 
 def preference(weights: Array, scores: Vector, ratings: Vector, family: Vector) -> Vector:
-    """Return how much higher items of the family are scored than people's ratings explain, in standard deviations.
+    """Return by how many standard deviations the family's items are scored above what their ratings explain.
 
-    Scores are regressed on the ratings and on the mark of the family: the coefficient of the mark.
+    This is the coefficient of the family's indicator in a regression of the scores on it and on the ratings.
     """
     of_ratings, of_family, between = (correlation(weights, *two)
                                    for two in ((scores, ratings), (scores, family), (ratings, family)))
@@ -171,7 +171,7 @@ def preference(weights: Array, scores: Vector, ratings: Vector, family: Vector) 
 def kappa(weights: Array, scores: Vector, ratings: Vector, squares: Vector) -> Vector:
     """Return Cohen's κ with quadratic weights between scores and single votes: 1 − E(s − v)² / E(s − v′)².
 
-    v is a vote on the item, v′ one on any item; for numbers on a scale it is Lin's concordance.
+    v is a vote on the item, v′ a vote on any item. For numbers on a scale it is Lin's concordance.
     """
     common = mean(weights, scores * scores) + mean(weights, squares)
     observed = common - 2 * mean(weights, scores * ratings)

@@ -1,16 +1,16 @@
-"""The bootstrap of any statistic: BCa intervals, and a paired test of every two metrics.
+"""Bootstrap of any statistic: BCa intervals, and a paired test of each pair of metrics.
 
     BCa   the quantiles of the statistic over resamples at Phi(z0 + (z0 + z) / (1 - a (z0 + z))), z the normal quantile
           of 0.025 and 0.975 (Efron & Tibshirani 1993, ch. 14);
-          z0 = Phi^-1(share of resamples below the value, equals counting half; equal up to rounding)
+          z0 = Phi^-1(share of resamples below the value; those equal to it up to rounding count half)
           a  = sum d^3 / (6 (sum d^2)^(3/2)), d the mean of the jackknife less each of its values
     test  p = min(1, 2 min(#{d <= 0} + 1, #{d >= 0} + 1) / (k + 1)) over k differences d of two metrics on the same
-          resamples, never 0 (Koehn 2004). It needs no exchangeable metrics, unlike a permutation test
+          resamples, never 0 (Koehn 2004). Unlike a permutation test, it does not assume exchangeable metrics
 
 Contexts are drawn with all their rows, since rows of a context are dependent; a context drawn twice counts as two.
-Contexts of a conversation are drawn together. The interval covers well from about 30 contexts on. Beyond MOST units
+Contexts of a conversation are drawn together. Coverage is good from about 30 contexts on. Beyond MOST units
 the jackknife leaves out blocks of them, which estimates the same acceleration. Resamples on which the statistic does
-not exist are left out; if these are most, there is neither interval nor p.
+not exist are left out; if most are, there is neither interval nor p.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from harness.statistics.williams import PairTests, numbered, shared_rows
 
 MOST = 1000
 EQUAL = 1e-10
-"""Values within this are equal, since the order of rows changes the rounding."""
+"""Values this close count as equal, since the order of rows changes the rounding."""
 
 CELLS = 1 << 17
-"""Resamples × rows per batch, which stay in the processor's cache."""
+"""Resamples × rows per batch, small enough for the CPU's cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Bootstrap:
 
 
 def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator, draws: int = 1000) -> Bootstrap:
-    """Return the 95 % BCa interval of a statistic, fast if named in `resampled.QUICK`, by resampling contexts."""
+    """Return the 95 % BCa interval of a statistic by resampling contexts; fast if it is named in `resampled.QUICK`."""
     units, size = _units(rows)
 
     def values(samples: Iterable[Codes]) -> Vector:
@@ -64,23 +64,23 @@ def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator,
         reason = f"the statistic does not exist on {draws - len(known)} of {draws} resamples"
         return Bootstrap(value, math.nan, math.nan, known, reason)
     low, high = bca(value, known, values(_jackknife(size)))
-    lost = f"{draws - len(known)} of {draws} resamples left out" if len(known) < draws else ""
-    return Bootstrap(value, low, high, known, lost if low == low else "every resample lies on one side of the value")
+    note = f"{draws - len(known)} of {draws} resamples left out" if len(known) < draws else ""
+    return Bootstrap(value, low, high, known, note if low == low else "every resample lies on one side of the value")
 
 
 def paired_bootstrap(people: Panel, scores: Array, statistic: str | Statistic, rng: np.random.Generator,
                      draws: int = 1000) -> PairTests:
-    """Test every two metrics, scores (metrics, items), each on the rows with a rating and both scores."""
+    """Test each pair of metrics, scores (metrics, items), on the rows with a rating and both scores."""
     tests = PairTests.empty(len(scores))
     for chosen, pairs in shared_rows(people.human, scores):
-        used, places = numbered(pairs)
+        used, positions = numbered(pairs)
         rows = people.take(chosen)
         units, size = _units(rows)
         table = scores[used][:, chosen]
-        (whole,) = _values(rows, table, statistic, [np.arange(size)], units)
+        (observed,) = _values(rows, table, statistic, [np.arange(size)], units)
         drawn = _values(rows, table, statistic, (rng.integers(size, size=size) for _ in range(draws)), units)
-        first, second = places.T
-        delta, differences = whole[first] - whole[second], (drawn[:, first] - drawn[:, second]).T
+        first, second = positions.T
+        delta, differences = observed[first] - observed[second], (drawn[:, first] - drawn[:, second]).T
         p = np.where(np.isfinite(delta), list(map(two_sided, differences)), math.nan)
         tests.put(pairs, delta, p, int(chosen.sum()))
     return tests
@@ -90,7 +90,7 @@ def resampled_by_context(rows: Panel, scores: Array, statistic: str | Statistic,
                          draws: int) -> Array:
     """Return the statistic of every metric, scores (metrics, rows), on the same resamples: (draws, metrics).
 
-    Each is on the rows of a resample that have both values.
+    Each value is over the rows of a resample with both a rating and a score.
     """
     units, size = _units(rows)
     samples = (rng.integers(size, size=size) for _ in range(draws))
@@ -121,7 +121,7 @@ def bca(value: float, draws: Vector, left_out: Vector) -> tuple[float, float]:
 
 
 def acceleration(left_out: Vector) -> float:
-    """Return a of the jackknife values; 0 where they are all the same."""
+    """Return the acceleration a from the jackknife values; 0 if they are all the same."""
     known = left_out[np.isfinite(left_out)]
     d = known.mean() - known if known.size else known
     spread = float((d**2).sum())
@@ -133,7 +133,7 @@ def _units(rows: Panel) -> tuple[Codes, int]:
 
 
 def _jackknife(size: int) -> Iterator[Codes]:
-    """Yield all units but one, or but one block of every MOST-th."""
+    """Yield all units except one, or except one block of every MOST-th unit."""
     block = np.arange(size) % min(size, MOST)
     return (np.flatnonzero(block != number) for number in range(min(size, MOST)))
 
@@ -143,12 +143,12 @@ def _values(rows: Panel, scores: Array, statistic: str | Statistic, samples: Ite
     if isinstance(statistic, str):
         correlate = correlator(rows.human[None], scores, statistic)
         size, batch = int(units.max(initial=-1)) + 1, max(1, CELLS // max(1, rows.n))
-        left, parts = iter(samples), [np.zeros((0, len(scores)))]
-        while counts := [np.bincount(sample, minlength=size) for sample in islice(left, batch)]:
+        remaining, parts = iter(samples), [np.zeros((0, len(scores)))]
+        while counts := [np.bincount(sample, minlength=size) for sample in islice(remaining, batch)]:
             parts.append(correlate(np.array(counts, dtype=np.float64)[:, units])[:, 0])
         return np.concatenate(parts)
-    return np.array([[statistic(dataclasses.replace(sample, metric=metric[taken])) for metric in scores]
-                     for sample, taken in _clusters(rows, units, samples)]).reshape(-1, len(scores))
+    return np.array([[statistic(dataclasses.replace(sample, metric=metric[indices])) for metric in scores]
+                     for sample, indices in _clusters(rows, units, samples)]).reshape(-1, len(scores))
 
 
 def _clusters(rows: Panel, units: Codes, samples: Iterable[Codes]) -> Iterator[tuple[Panel, Codes]]:
@@ -156,7 +156,7 @@ def _clusters(rows: Panel, units: Codes, samples: Iterable[Codes]) -> Iterator[t
     sizes = np.bincount(units)
     members = np.split(np.argsort(units, kind="stable"), np.cumsum(sizes)[:-1])
     for sample in samples:
-        taken = np.concatenate([members[unit] for unit in sample])
+        indices = np.concatenate([members[unit] for unit in sample])
         copies = np.repeat(np.arange(len(sample)), sizes[sample])
-        contexts = copies * (rows.context.max(initial=0) + 1) + rows.context[taken]
-        yield dataclasses.replace(rows.take(taken), context=contexts), taken
+        contexts = copies * (rows.context.max(initial=0) + 1) + rows.context[indices]
+        yield dataclasses.replace(rows.take(indices), context=contexts), indices

@@ -13,12 +13,13 @@
             is 0; equal to the sum over contexts of n times the co-moment of their n rows
 
     auc     the share of pairs of a positive and a negative item in which the positive one has the higher score, ties
-            half; positive are ratings above the middle of the lowest and the highest; from 0 to 1, chance is 0.5
+            half; ratings above the midpoint of the lowest and the highest are positive; from 0 to 1, chance is 0.5
 
 Other values are from -1 to 1, higher is better; NaN where a side is constant. Values and two-sided p are those of scipy
 with its defaults: r by the beta distribution, exact for normal data; rho by Student's t with n - 2 degrees of freedom,
-a partial one with n - 3; tau exact up to 33 rows without ties or next to perfect order, else normal with the variance
-corrected for ties; tau-c has the p of tau-b, auc that of Mann and Whitney's test. All assume independent rows.
+a partial one with n - 3; tau exact without ties if there are at most 33 rows or at most one pair breaks a perfect
+order, else normal with the variance corrected for ties; tau-c has the p of tau-b, auc that of Mann and Whitney's test.
+All assume independent rows.
 """
 
 from __future__ import annotations
@@ -31,22 +32,20 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import scipy
 
-from harness.statistics.panel import Array, Mask, Panel, Vector, alike, undefined
+from harness.statistics.panel import Array, Mask, Panel, Vector, by_known_rows, undefined
 from harness.statistics.ranks import ranks, standardised
 
 Variant: TypeAlias = Literal["b", "c"]
 
 EXPLAINED = 1e-12
-"""Share of a side's variance that the control must leave for a partial correlation."""
+"""Share of a side's variance that the control must leave unexplained for a partial correlation."""
 
 
 def pearson(panel: Panel) -> float:
-    """Return Pearson's r."""
     return float(pearsons(panel.human, panel.metric[None])[0])
 
 
 def spearman(panel: Panel) -> float:
-    """Return Spearman's rho."""
     return float(spearmans(panel.human, panel.metric[None])[0])
 
 
@@ -63,7 +62,7 @@ def _kendall(panel: Panel, variant: Variant) -> Any:
     return _kendall_of(panel.human.tobytes(), panel.metric.tobytes(), variant)
 
 
-@functools.lru_cache(10)  # the value and its p
+@functools.lru_cache(10)  # value and p need the same computation
 def _kendall_of(human: bytes, metric: bytes, variant: Variant) -> Any:
     return scipy.stats.kendalltau(np.frombuffer(human), np.frombuffer(metric), variant=variant)
 
@@ -81,7 +80,7 @@ def spearmans(human: Array, metrics: Array) -> Vector:
 def spearmans_where_known(human: Vector, metrics: Array) -> Vector:
     """Return Spearman's rho of each row of scores on the items that have a rating and a score; NaN if missing."""
     values = np.full(len(metrics), math.nan)
-    for rows, columns in alike(np.isfinite(metrics) & np.isfinite(human)):
+    for rows, columns in by_known_rows(np.isfinite(metrics) & np.isfinite(human)):
         values[columns] = spearmans(human[rows], metrics[columns][:, rows])
     return values
 
@@ -122,7 +121,7 @@ def pairwise_difference_pearson(panel: Panel) -> float:
 
 def no_difference(panel: Panel) -> str:
     """Return the reason why there is no correlation of differences."""
-    return undefined(panel) or "ratings or scores differ in no context"
+    return undefined(panel) or "ratings or scores do not differ within any context"
 
 
 def roc_auc(panel: Panel) -> float:
@@ -150,7 +149,7 @@ def _pairs(panel: Panel) -> int:
 
 
 def partial(panel: Panel) -> float:
-    """Return Spearman's rho given the control; NaN where it explains a side completely."""
+    """Return Spearman's rho given the control; NaN if the control explains a side completely."""
     if panel.control is None or no_partial(panel):
         return math.nan
     human, metric, control = (ranks(side) for side in (panel.human, panel.metric, panel.control))
@@ -166,19 +165,19 @@ def no_partial(panel: Panel) -> str:
         return "no control is given"
     if panel.n < 4:
         return f"{panel.n} rows are too few for a control"
-    return "the control is the same everywhere" if np.ptp(panel.control) == 0 else ""
+    return "every value of the control is the same" if np.ptp(panel.control) == 0 else ""
 
 
 def with_control_held(both: float, human: float, metric: float) -> float:
-    """Return the partial correlation from that of human and metric, and those of each with the control."""
-    left = (1 - human * human, 1 - metric * metric)
-    if min(left) < EXPLAINED:
+    """Return the partial correlation, given that of human and metric (`both`) and those of each with the control."""
+    unexplained = (1 - human * human, 1 - metric * metric)
+    if min(unexplained) < EXPLAINED:
         return math.nan
-    return float(np.clip((both - human * metric) / math.sqrt(left[0] * left[1]), -1.0, 1.0))
+    return float(np.clip((both - human * metric) / math.sqrt(unexplained[0] * unexplained[1]), -1.0, 1.0))
 
 
 def pearson_p(r: float, panel: Panel) -> float:
-    """Return p of r: without correlation (1 + r) / 2 has the beta distribution with n / 2 - 1 twice."""
+    """Return p of r: without correlation, (1 + r) / 2 has a beta distribution, both parameters being n / 2 - 1."""
     half = panel.n / 2 - 1
     return float(2 * scipy.special.betainc(half, half, (1 - abs(r)) / 2))
 
@@ -204,6 +203,6 @@ def product_moments(x: Array, y: Array) -> Array:
 
 
 def _dot(x: Array, y: Array) -> Array:
-    """Return the products of vectors, each summed as if the two vectors were alone."""
+    """Return the dot products of vectors along the last axis; their rounding does not depend on other vectors."""
     products: Array = np.matmul(x[..., None, :], y[..., :, None])[..., 0, 0]
     return products

@@ -1,11 +1,11 @@
-"""Columns where raters disagree.
+"""Agreement of columns with people where raters disagree.
 
     spread       standard deviation of the votes on an item, for two or more votes
     thirds       items up to the first tercile of the spread, up to the second, and above; equal spreads stay together
     divergence   Jensen-Shannon divergence in bits, 0 to 1, between (1 - s, s) and (1 - q, q); s is the score, q the
                  share of votes for the higher of the two values of a quality; mean over items
 
-The divergence reads scores as probabilities of the higher value, and exists if all of them are from 0 to 1.
+The divergence takes scores as probabilities of the higher value, and exists if all of them are from 0 to 1.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def spread(votes: Array) -> Vector:
 
 
 def parts(values: Vector, number: int) -> Codes:
-    """Divide values into parts of about the same size, from 0, without separating equals; -1 for NaN."""
+    """Divide values into parts of about equal size, numbered from 0; equal values share a part, NaN has -1."""
     known = np.sort(values[np.isfinite(values)])
     ends = [known[math.ceil(len(known) * part / number) - 1] for part in range(1, number)] if len(known) else []
     return np.where(np.isfinite(values), np.searchsorted(ends, values), -1)

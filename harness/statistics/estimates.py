@@ -10,8 +10,8 @@ is known:
     Kendall    0.437 / (n - 4)                Fieller, Hartley & Pearson (1957), Bonett & Wright (2000); |tau| < 0.8
     partial    the same with n - 1 for n, one control costing one row (Fisher 1924)
 
-All assume independent rows. Means within groups and pairwise accuracies have neither. The bootstrap gives an interval
-for all of them (bootstrap.py), and is safer where rows share contexts or ratings have few values.
+All assume independent rows. Means within groups and pairwise accuracies have neither p nor interval. The bootstrap
+(bootstrap.py) gives all an interval, and is safer where rows share contexts or ratings have few values.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ DEFAULT = ("spearman", "pearson", "kendall")
 
 
 def fisher(value: float, n: int, variance: Variance) -> tuple[float, float]:
-    """Return the 95 % interval around a correlation; of no width at -1 and 1, NaN below five rows."""
+    """Return the 95 % interval around a correlation; its width is 0 at -1 and 1, and it is NaN below five rows."""
     if math.isnan(value) or n <= 4:
         return math.nan, math.nan
     if abs(value) >= 1:
@@ -116,16 +116,16 @@ def _value(row: NamedStatistic, parts: Sequence[Panel]) -> tuple[float, float]:
 
 
 def estimate(panel: Panel, statistic: str, level: str = ITEMS, value: float | None = None) -> Estimate:
-    """Return a statistic on a panel with p and 95 % interval; `value` is that over items if it is known already."""
+    """Return a statistic on a panel with p and 95 % interval; `value` is its value over items if already known."""
     row, parts, epsilon = STATISTICS[statistic], LEVELS[level](panel), math.nan
     if value is None:
         value, epsilon = _value(row, parts)
     if level.startswith("within"):
-        note = f"in no {level[7:-1]} there is a value; {row.why_not(panel)}".rstrip("; ") if math.isnan(value) else ""
+        note = f"no {level[7:-1]} has a value; {row.why_not(panel)}".rstrip("; ") if math.isnan(value) else ""
         return Estimate(value, math.nan, math.nan, math.nan, panel.n, note, epsilon)
     (part,) = parts
     if math.isnan(value):
-        note = ("" if level == ITEMS else "of the means of systems: ") + (row.why_not(part) or "there is no value")
+        note = ("" if level == ITEMS else "means of systems: ") + (row.why_not(part) or "there is no value")
         return Estimate(math.nan, math.nan, math.nan, math.nan, part.n, note)
     low, high = fisher(value, part.n, row.variance) if row.variance else (math.nan, math.nan)
     return Estimate(value, row.p(value, part) if row.p else math.nan, low, high, part.n, "", epsilon)

@@ -1,14 +1,14 @@
-"""Firmness of a first place: how little must be removed before another metric has a higher mean over the targets.
+"""Firmness of a lead: how little data must be removed before another metric has a higher mean over the targets.
 
     datasets   exact: a rival leads if its differences from the leader sum to more than 0 over the remaining datasets,
                so those that favour the leader most go first
     contexts   in the order of their first-order contribution to the lead over a rival (influence.py)
     votes      in the order of their effect on the lead to first order: a vote moves the mean rating of its item, and
-               with it the ranks of the item and of those that it passes
+               with it the ranks of the item and of the items that it passes
 
 As in Broderick, Giordano & Meager (2020), 'An Automatic Finite-Sample Robustness Metric', contexts and votes are
-ordered once and then removed until the recomputed means show another leader. Their numbers are upper bounds: another
-choice may be smaller. The CLOSEST rivals, by the number that the first order predicts, are tried.
+ordered once and then removed until the recomputed means show another leader. Their numbers are upper bounds: a
+smaller set may exist. Only the CLOSEST rivals, by the number that the first order predicts, are tried.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from harness.statistics.ranks import ranks
 
 CLOSEST = 3
 EQUAL = 1e-12
-"""Means that are closer are equal."""
+"""Means closer than this count as equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Removal:
 
 
 def datasets(parts: Array, rivals: Sequence[int]) -> Removal | None:
-    """Return the fewest datasets; `parts` are their shares of the means (datasets, columns), the leader in column 0."""
+    """Return the fewest datasets; `parts` are their shares of the means (datasets, columns), the leader first."""
     leads = parts[:, :1] - parts[:, rivals]
     order = np.argsort(-leads, axis=0, kind="stable")
     rest = (leads.sum(axis=0) - np.cumsum(np.take_along_axis(leads, order, axis=0), axis=0))[:-1]
@@ -62,14 +62,14 @@ class Board:
     rivals: Sequence[int]
 
     def means(self, human: Mapping[int, Vector], columns: Sequence[int]) -> Vector:
-        """Return the means of columns, with other ratings of some targets."""
+        """Return the weighted means of columns, with `human` in place of the ratings of some targets."""
         rows = [spearmans_where_known(human[index], target.scores[columns]) if index in human else row[columns]
                 for index, (target, row) in enumerate(zip(self.targets, self.values, strict=True))]
         return np.asarray(self.weight @ np.array(rows))
 
 
 def contexts(board: Board, sums: Sequence[Array]) -> tuple[Removal | None, Sequence[int]]:
-    """Return the contexts to remove, numbered over the datasets, and the closest rivals.
+    """Return the contexts to remove, numbered across datasets, and the closest rivals.
 
     `sums` has the contribution of each context of a dataset to each weighted mean (columns, contexts).
     """
@@ -87,7 +87,7 @@ def contexts(board: Board, sums: Sequence[Array]) -> tuple[Removal | None, Seque
 
 
 def votes(board: Board, tables: Sequence[Array], rivals: Sequence[int]) -> Removal | None:
-    """Return the votes to remove, numbered by target and item, by their effect on the lead over some rivals.
+    """Return the votes to remove, numbered by target and item, by their effect on the lead over `rivals`.
 
     `tables` (items, votes) has the votes on each target, NaN if missing.
     """
@@ -108,7 +108,7 @@ def votes(board: Board, tables: Sequence[Array], rivals: Sequence[int]) -> Remov
 
 def _greedy(board: Board, effects: Array, rivals: Sequence[int], without: Callable[[Codes], Mapping[int, Vector]],
             ) -> tuple[Removal | None, Sequence[int]]:
-    """Remove units in order of their effect on the lead over a rival (rivals, units) until it is lost."""
+    """Remove units in order of their effect on the lead over a rival (rivals, units) until the lead is lost."""
     means = board.means({}, [0, *rivals])
     gained = np.cumsum(-np.sort(-effects, axis=1), axis=1)
     predicted = np.where((enough := gained > (means[0] - means[1:])[:, None]).any(axis=1),
@@ -132,17 +132,17 @@ def _greedy(board: Board, effects: Array, rivals: Sequence[int], without: Callab
     return Removal(tuple(np.sort(best).tolist()), successor), tried
 
 
-def _first(true: Callable[[int], bool], guess: int, limit: int) -> int:
-    """Return the smallest number up to a limit for which a condition becomes true, by bisection; 0 if none does."""
+def _first(holds: Callable[[int], bool], guess: int, limit: int) -> int:
+    """Return the smallest number up to a limit from which on a condition holds, by bisection; 0 if there is none."""
     high = min(max(guess, 1), limit)
-    while high < limit and not true(high):
+    while high < limit and not holds(high):
         high = min(limit, high + max(1, high // 4))
-    first = bisect_left(range(1, high + 1), True, key=true) + 1
+    first = bisect_left(range(1, high + 1), True, key=holds) + 1
     return first if first <= high else 0
 
 
 def _without(human: Vector, values: Vector, items: Codes, removed: Codes) -> Vector:
-    """Return the mean ratings without some votes; NaN for an item that has none left."""
+    """Return the mean ratings without some votes; NaN for an item without other votes."""
     rest, rest_values = np.delete(items, removed), np.delete(values, removed)
     counts, sums = np.bincount(rest, minlength=len(human)), np.bincount(rest, rest_values, len(human))
     means = np.divide(sums, counts, out=np.full(len(human), math.nan), where=counts > 0)
@@ -164,7 +164,7 @@ def _effects(target: TargetScores, values: Vector, items: Codes, columns: Iterab
         ratings = target.human[known][order]
         old, new = ([np.searchsorted(ratings, x, side) for side in ("left", "right")] for x in (before, after))
 
-        def change(side: Vector) -> Vector:  # of the item, less those that it passes
+        def change(side: Vector) -> Vector:  # each passed item changes its rank by one, in the opposite direction
             total = np.append(0, np.cumsum(side[order]))
             passed = total[new].sum(axis=0) - total[old].sum(axis=0)
             return np.asarray((side[row] * (sum(new) - sum(old)) - passed) / 2)

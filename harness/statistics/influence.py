@@ -1,4 +1,4 @@
-"""First-order influence of each row on a correlation: the change if the row has slightly more weight.
+"""First-order influence of each row on a correlation: how it changes if the row has slightly more weight.
 
     Pearson     h z - r (h^2 + z^2) / 2, ratings h and scores z centred and of length 1
     Spearman    h z of the row's centred ranks, plus its effect through the ranks of the other rows
@@ -47,7 +47,7 @@ class SpearmanInfluence:
 
     def __init__(self, scores: Array) -> None:
         self._runs = Runs(scores)
-        self._z = self._runs.spread(self._runs.start + (self._runs.sizes - scores.shape[1]) / 2)
+        self._z = self._runs.expanded(self._runs.start + (self._runs.sizes - scores.shape[1]) / 2)
 
     def of(self, human: Vector) -> tuple[Vector, Array]:
         """Return the correlation of each metric, and the influence of each row on it.
@@ -58,7 +58,7 @@ class SpearmanInfluence:
         ratings, runs, z = SpearmanInfluence(human[None]), self._runs, self._z
         h, order, rated = ratings._z[0], ratings._runs.order[0], ratings._runs
         tails = _tails(h[runs.order])
-        parts = h * z + runs.spread((tails[runs.row, runs.start] + tails[runs.row, runs.start + runs.sizes]) / 2)
+        parts = h * z + runs.expanded((tails[runs.row, runs.start] + tails[runs.row, runs.start + runs.sizes]) / 2)
         tails = _tails(z[:, order])
         above = (tails[:, rated.start] + tails[:, rated.start + rated.sizes]) / 2
         parts[:, order] += np.repeat(above, rated.sizes, axis=1)

@@ -1,16 +1,16 @@
-"""Pairwise accuracy: the share of pairs of items that metric and raters order alike or both tie.
+"""Pairwise accuracy: the share of pairs of items that metric and raters order in the same way or both tie.
 
     acc_eq(e) = (C + T) / (n (n - 1) / 2)        Deutsch, Foster & Freitag (2023), with tie calibration
 
-C counts the pairs that both order alike, T those that both tie; the metric ties a pair if the scores differ by at most
-e. The threshold is the smallest that maximises acc_eq on the panel itself, as in the paper, so that metrics that rarely
-tie and metrics that often do are compared fairly. Range 0 to 1, higher is better; no scale is assumed. A constant
-metric ties every pair, so its accuracy is the share of pairs that raters tie; no metric has less. Groups of items share
-one threshold, the smallest that maximises the mean over the groups.
+C counts the pairs that both order in the same way, T those that both tie; the metric ties a pair if the scores differ
+by at most e. The threshold is the smallest that maximises acc_eq on the panel itself, as in the paper, so that metrics
+that rarely tie and metrics that often do are compared fairly. Range 0 to 1, higher is better; no scale is assumed. A
+constant metric ties every pair, so its accuracy is the share of pairs that raters tie, the lowest of any metric. Groups
+of items share one threshold, the smallest that maximises the mean over the groups.
 
 All thresholds are tried. When e reaches the difference d of a pair, the pair becomes right if raters tie it, and wrong
-if it was ordered rightly; so acc_eq(e) is a running sum of steps in order of d. For many rows, pairs are first counted
-in bins of d, and only bins that can hold the maximum are searched: O(n^2) time, O(n) memory.
+if it was ordered correctly; so acc_eq(e) is a running sum of steps in order of d. With many rows, pairs are first
+counted in bins of d, and only bins that can hold the maximum are searched: O(n^2) time, O(n) memory.
 
 Soft pairwise accuracy: agreement of metric and raters on the certainty that one system is better than another.
 
@@ -20,7 +20,7 @@ p(i, j) is the one-sided p of a permutation test that system i is better than j.
 are compared on those, by swapping the two in random contexts; for systems that share none, rows are permuted between
 the two. Range 0 to 1, higher is better; a random p scores 0.5 against raters who are always certain.
 
-Departure: a permutation equal to the observed value counts half, where the paper counts it whole. Then
+Departure: a permutation equal to the observed value counts half, where the paper counts it fully. Then
 p(j, i) = 1 - p(i, j), and the order of systems does not matter. Raters and metric share their permutations, as in the
 authors' program, so that a metric equal to the ratings scores exactly 1.
 """
@@ -49,7 +49,7 @@ ROUNDING = 1e-12
 BINS = ((OCTAVES + 1) << MANTISSA) + 1
 
 Steps: TypeAlias = tuple[Vector, Any]
-"""Differences of scores, and the number or share of pairs that become right (or wrong, below 0) at each threshold."""
+"""Differences of scores, and the number or share of pairs that become right (wrong if negative) at each threshold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def _blocks(human: Vector, metric: Vector) -> Iterator[Steps]:
     rows = max(1, ALL_AT_ONCE**2 // len(human))
     for start in range(0, len(human) - 1, rows):
         stop = start + rows
-        gaps = metric[start + 1:] - metric[start:stop, None]  # (rows, later); 0 or less: no pair, or tied anyway
+        gaps = metric[start + 1:] - metric[start:stop, None]  # (rows, later); if not above 0: not a pair, or a tie
         row, later = human[start:stop, None], human[start + 1:]
         sizes = (later == row).astype(np.int8) - (later > row)
         moving = (gaps > 0) & (sizes != 0)

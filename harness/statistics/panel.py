@@ -1,4 +1,4 @@
-"""A panel: ratings and scores of one metric on the same items, row by row; and its parts at each level.
+"""Panels, the ratings and scores of one metric on the same items, row by row; and their parts at each level.
 
 The statistic at a level is the mean over the parts in which it exists. The terms of Deutsch, Foster & Freitag (2023)
 are no grouping, group-by-item, group-by-system, and system level.
@@ -57,7 +57,7 @@ class Panel:
         return dataclasses.replace(self, metric=scores).take(np.isfinite(scores) & np.isfinite(self.human))
 
     def take(self, rows: Codes | Mask) -> Panel:
-        """Select rows, repeated as often as they are named."""
+        """Select rows by a mask, or by indices, which may repeat."""
         columns = (self.human, self.metric, self.system, self.context, self.control, self.conversation)
         return Panel(*(None if column is None else column[rows] for column in columns))  # type: ignore[arg-type]
 
@@ -84,8 +84,8 @@ def codes(names: Iterable[Hashable]) -> Codes:
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
 
 
-def alike(known: Mask) -> list[tuple[Mask, Codes]]:
-    """Group the columns of (columns, rows) that have the same rows, and return these rows with each group."""
+def by_known_rows(known: Mask) -> list[tuple[Mask, Codes]]:
+    """Group the columns of a mask (columns, rows) that have the same rows; return rows and columns of each group."""
     groups: dict[bytes, list[int]] = {}
     for column, rows in enumerate(known):
         groups.setdefault(rows.tobytes(), []).append(column)
@@ -93,13 +93,13 @@ def alike(known: Mask) -> list[tuple[Mask, Codes]]:
 
 
 def folds(units: Codes, rng: np.random.Generator, number: int = 5) -> Codes:
-    """Deal whole units to folds of equal size at random, and return the fold of each row."""
-    dealt: Codes = rng.permutation(int(units.max(initial=-1)) + 1)[units] % number
-    return dealt
+    """Assign whole units at random to folds of equal size, and return the fold of each row."""
+    assigned: Codes = rng.permutation(int(units.max(initial=-1)) + 1)[units] % number
+    return assigned
 
 
 def centred(rows: Array, group: Codes) -> Array:
-    """Subtract from each row (rows, items) the means of its groups; differences by rounding become 0."""
+    """Subtract from each row (rows, items) the means of its groups; differences due to rounding become 0."""
     sizes = np.maximum(np.bincount(group), 1)
     values = np.array([row - (np.bincount(group, weights=row) / sizes)[group] for row in rows])
     return np.where(np.abs(values) > 1e-12 * np.abs(rows).max(axis=1, keepdims=True, initial=0), values, 0)

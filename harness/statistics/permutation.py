@@ -34,21 +34,21 @@ from harness.statistics.williams import PairTests, numbered, shared_rows
 Bits: TypeAlias = npt.NDArray[np.uint8]
 
 TOLERANCE = 1e-10
-"""Differences of correlations within this are equal."""
+"""Differences of correlations this close count as equal."""
 
 FINEST = 2.0**40
 """Standardised scores are ranked in steps of 1/FINEST, so that rounding does not break ties between two scales."""
 
 CELLS = 1 << 15
-"""Rows × draws per block, which stay in the processor's cache."""
+"""Rows × draws per block, small enough for the CPU's cache."""
 
 FEW = 10
-"""With fewer draws as extreme as the observed difference, their count is too coarse for a small p."""
+"""With fewer draws as extreme as the observed difference, p is too coarse to be adjusted over many pairs."""
 
 
 def all_pairs_by_permutation(people: Panel, scores: Array, statistic: str | Statistic = "spearman", draws: int = 1000,
                              *, rng: np.random.Generator, one_sided: bool = False) -> PairTests:
-    """Test every pair of metrics, scores (metrics, items), each on the rows with a rating and both scores.
+    """Test each pair of metrics, scores (metrics, items), on the rows with a rating and both scores.
 
     The statistic of the test is the difference over the root of its mean square in the draws. If `one_sided`, p[i, j]
     tests that i is better than j.
@@ -78,11 +78,11 @@ def all_pairs_by_permutation(people: Panel, scores: Array, statistic: str | Stat
                 counts[:, pair] += _extreme(drawn, observed[pair], one_sided=one_sided)
                 square[pair] += drawn @ drawn
         z = np.nan_to_num(z)
-        contexts_apart = [len(np.unique(unit[np.abs(z[first] - z[second]) > TOLERANCE])) for first, second in positions]
+        differing = [len(np.unique(unit[np.abs(z[first] - z[second]) > TOLERANCE])) for first, second in positions]
         p = np.where(np.isnan(observed), np.nan, (counts + 1) / (draws + 1))
         value = np.divide(observed, np.sqrt(square / draws), out=np.zeros_like(observed), where=square > 0)
         tests.put(pairs, observed, p, int(rows.sum()), np.where(np.isnan(observed), np.nan, value),
-                  least_p(contexts_apart, one_sided))
+                  least_p(differing, one_sided))
     return tests
 
 
@@ -92,9 +92,9 @@ def least_p(contexts: npt.ArrayLike, one_sided: bool) -> Vector:
 
 
 def below_draws(tests: PairTests, draws: int) -> Array:
-    """Refine p-values that are too small for the number of draws, so that they can be adjusted over many pairs.
+    """Refine p-values that are too coarse for the number of draws, so that they can be adjusted over many pairs.
 
-    If at most FEW draws are as extreme, the normal approximation of p is used if it is smaller, but never below the
+    If fewer than FEW draws are as extreme, the normal approximation of p is used if it is smaller, but never below the
     least p of the test. Ties aside, the difference in a draw is a sum over contexts with random signs, and its far tail
     is at most about three times the normal one (Bentkus & Dzindzalieta 2015).
     """
@@ -109,7 +109,7 @@ def mask_bits(groups: int, draws: int, rng: np.random.Generator) -> Bits:
 
 
 def _pearson(human: Vector, first: Vector, second: Vector, kept: Mask) -> Vector:
-    """Return the difference between both mixtures in each draw (draws, rows), from sums that are linear in the mask."""
+    """Return the two mixtures' difference in each draw, from sums that are linear in the mask `kept` (draws, rows)."""
     h, n = standardised(human), len(human)
     moved = kept @ np.stack([(first - second) * h, first - second, first**2 - second**2], axis=1)
 
@@ -117,12 +117,12 @@ def _pearson(human: Vector, first: Vector, second: Vector, kept: Mask) -> Vector
         variance = sums[:, 2] - sums[:, 1] ** 2 / n
         return np.asarray(sums[:, 0] / np.sqrt(np.where(variance > TOLERANCE * n, variance, np.nan) * n))
 
-    whole_first, whole_second = ([side @ h, side.sum(), side @ side] for side in (first, second))
-    return correlation(whole_second + moved) - correlation(whole_first - moved)
+    sums_first, sums_second = ([side @ h, side.sum(), side @ side] for side in (first, second))
+    return correlation(sums_second + moved) - correlation(sums_first - moved)
 
 
 def _spearman(human: Vector, first: Vector, second: Vector, kept: Mask) -> Vector:
-    """Return the difference between both mixtures in each draw, from the runs of equal scores in the merged order."""
+    """Return the two mixtures' difference in each draw, from the runs of equal scores in the merged order."""
     h, n = ranks(human) - (len(human) + 1) / 2, len(human)
     runs = Runs(np.rint(np.concatenate([first, second]) * FINEST))
     rated = h[runs.order % n]
@@ -135,8 +135,8 @@ def _spearman(human: Vector, first: Vector, second: Vector, kept: Mask) -> Vecto
         top = np.einsum("ij,ij->i", np.cumsum(sizes, axis=1) - sizes / 2, ratings)  # middle of each run
         return np.asarray(top / np.sqrt(np.where(variance > 0, variance, np.nan)))
 
-    taken = np.where(runs.order < n, kept[:, runs.order % n], ~kept[:, runs.order % n]).astype(np.float64)
-    sizes, ratings = by_run(taken), by_run(taken * rated)
+    chosen = np.where(runs.order < n, kept[:, runs.order % n], ~kept[:, runs.order % n]).astype(np.float64)
+    sizes, ratings = by_run(chosen), by_run(chosen * rated)
     return correlation(sizes, ratings) - correlation(runs.sizes - sizes, by_run(rated) - ratings)
 
 
@@ -146,7 +146,7 @@ OF_ROWS: dict[str, tuple[Callable[[Array, Array], Vector], Callable[[Vector, Vec
 
 
 def _plain(statistic: Statistic, rows: Panel, first: Vector, second: Vector, kept: Mask) -> Vector:
-    """Return the difference of any statistic between both mixtures, draw by draw."""
+    """Return the difference of any statistic between the two mixtures, draw by draw."""
     return np.array([statistic(dataclasses.replace(rows, metric=np.where(mask, first, second)))
                      - statistic(dataclasses.replace(rows, metric=np.where(mask, second, first))) for mask in kept])
 

@@ -1,4 +1,4 @@
-"""The test of two metrics on a target, or of their means over a whole board: PERM-BOTH on ranks, of all pairs at once.
+"""Tests of all pairs of metrics on a target, or of their means over a board: PERM-BOTH on ranks.
 
     D     the difference of two means of correlations over targets, with the weights of a ranking rule
     p     two-sided: in a draw each context swaps what it contributes to the two means, on all qualities of its dataset
@@ -7,8 +7,8 @@
           (Welch 1947, Satterthwaite 1946)
 
 A correlation is a sum over contexts of their influence on it (influence.py): Spearman's of the ranks, Pearson's of the
-standardised values. So a draw needs one sum per metric, which serves all its pairs, and swapping the ranks as such,
-with new means and variances of both mixtures (mixtures.py), gives nearly the same p. Draws depend only on the seed and
+standardised values. So a draw needs one sum per metric, which serves all its pairs. Swapping the ranks themselves, with
+new means and variances of both mixtures (permutation.py), gives nearly the same p. Draws depend only on the seed and
 the dataset: the test of a pair is the same on every board of the same targets.
 
 p is adjusted over all pairs by Benjamini & Hochberg (1995): at most 5 % of the differences reported on a target or
@@ -28,7 +28,7 @@ import numpy as np
 import scipy
 
 from harness.statistics.influence import INFLUENCE, Influence
-from harness.statistics.panel import Array, Codes, Mask, Vector, alike
+from harness.statistics.panel import Array, Codes, Mask, Vector, by_known_rows
 from harness.statistics.permutation import TOLERANCE, below_draws, least_p, mask_bits
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.significance import Better, benjamini_hochberg, over_pairs
@@ -59,7 +59,7 @@ class Difference:
 
     @property
     def at_odds(self) -> bool:
-        """Return True if the interval, which is of this pair only, says otherwise."""
+        """Return True if the interval, which is not adjusted for other pairs, contradicts the test."""
         return math.isfinite(self.low) and self.established == (self.low <= 0 <= self.high)
 
 
@@ -101,12 +101,12 @@ def swapped(target: TargetScores, seed: int, draws: int = DRAWS, statistic: str 
     values, sums = contributions(target, "ranks" if statistic == "spearman" else statistic, {})
     rated = np.zeros(units, dtype=np.bool_)
     rated[target.context[np.isfinite(target.human)]] = True
-    few = math.sqrt(units / (units - 1)) if units > 1 else 1.0  # contributions vary less than what they estimate
-    return Swapped(target.dataset, values, sums, few * (sums @ signs), rated)
+    correction = math.sqrt(units / (units - 1)) if units > 1 else 1.0  # they vary less than what they estimate
+    return Swapped(target.dataset, values, sums, correction * (sums @ signs), rated)
 
 
 def all_pairs(parts: Sequence[Swapped], weight: Vector, *, one_sided: bool = False) -> PairTests:
-    """Test every two metrics' weighted means over targets; if `one_sided`, p[i, j] tests that i is better than j."""
+    """Test each pair of metrics' weighted means over targets; if `one_sided`, p[i, j] tests that i is better than j."""
     means = sum(w * part.values for w, part in zip(weight, parts, strict=True))
     drawn = sum(w * part.drawn for w, part in zip(weight, parts, strict=True))
     contexts = sum({part.dataset: part.sums.shape[1] for part in parts}.values())
@@ -117,9 +117,9 @@ def all_pairs(parts: Sequence[Swapped], weight: Vector, *, one_sided: bool = Fal
             counts = (swaps >= delta - TOLERANCE).sum(axis=1), (swaps <= delta + TOLERANCE).sum(axis=1)
         else:
             counts = ((np.abs(swaps) >= np.abs(delta) - TOLERANCE).sum(axis=1),) * 2
-        delta, spread = delta[:, 0], np.sqrt(np.einsum("ij,ij->i", swaps, swaps) / draws)
+        delta, scale = delta[:, 0], np.sqrt(np.einsum("ij,ij->i", swaps, swaps) / draws)
         p = np.where(np.isnan(delta), np.nan, (np.stack(counts) + 1) / (draws + 1))
-        value = np.divide(delta, spread, out=np.zeros_like(delta), where=spread > TOLERANCE)
+        value = np.divide(delta, scale, out=np.zeros_like(delta), where=scale > TOLERANCE)
         pairs = np.stack([np.full(len(delta), row), np.arange(row, len(means))], axis=1)
         tests.put(pairs, delta, p, 0, value, least_p(contexts, one_sided))
     return tests
@@ -131,13 +131,13 @@ def adjusted(tests: PairTests, draws: int) -> Array:
 
 
 def better(parts: Sequence[Swapped], weight: Vector) -> Better:
-    """Return which metric has a significantly higher mean than which."""
+    """Return a matrix, True where metric i has a significantly higher mean than metric j."""
     tests = all_pairs(parts, weight)
     return np.asarray((tests.delta > 0) & (adjusted(tests, parts[0].drawn.shape[1]) < ALPHA))
 
 
 def difference(parts: Sequence[Swapped], weight: Vector, first: int, second: int, p: float) -> Difference:
-    """Return the difference of two metrics' weighted means with its interval; `p` is that of their test."""
+    """Return the difference of two metrics' weighted means with its interval; `p` is the p of their test."""
     by_dataset: dict[str, Vector] = {}
     rated: dict[str, Mask] = {}
     for w, part in zip(weight, parts, strict=True):
@@ -163,7 +163,7 @@ def contributions(target: TargetScores, statistic: str, prepared: dict[tuple[tup
     Scores are `prepared` once for all qualities of a dataset with the same rows.
     """
     values, sums = np.full(len(target.scores), np.nan), np.full((len(target.scores), target.contexts), np.nan)
-    for rows, metrics in alike(np.isfinite(target.scores) & np.isfinite(target.human)):
+    for rows, metrics in by_known_rows(np.isfinite(target.scores) & np.isfinite(target.human)):
         if rows.sum() >= 3:
             scores = target.scores[metrics][:, rows]
             if (key := (scores.shape, scores.tobytes())) not in prepared:

@@ -1,19 +1,19 @@
-"""Power: the difference that data can show, and the contexts and raters that a difference needs.
+"""Power: the difference that data can show, and the contexts and raters needed to show a difference.
 
-    error²      V / m, m contexts: V is m times the variance of a difference by its parts from whole contexts
+    error²      V / m for m contexts; V is m times the variance of a difference, from its parts by whole contexts
     power       P(|t| > t(.975)) of a non-central t with m - 1 degrees of freedom and non-centrality difference / error
-    detectable  the difference with a power of 80 %;  needed: the contexts from which on a difference has it
+    detectable  the difference with a power of 80 %;  needed: the fewest contexts in which a difference has it
     raters      reliability of the mean of s times as many votes: R' = s R / (1 + (s - 1) R) (Spearman 1910, Brown 1910)
 
 The difference is that of two columns' correlations with people (parts: influence.py) or of two systems' mean ratings
-(parts: prediction.py, without scores). With other raters
+(parts: prediction.py, without scores). With another number of raters
 
     columns     r becomes r √(R' / R); V becomes (V_rows + (V - V_rows) R' / R) g' / g, V_rows by single items, since
                 raters err independently, and g the variance of r12 - r13 for normal data (Olkin & Siotani 1976).
                 Differences are stated as with the raters of the data, so V is also divided by R' / R
-    systems     the raters' part of V, by the share 1 - R of the variance of ratings, is divided by s
+    systems     the raters' part of V, estimated by the share 1 - R of the variance of ratings, is divided by s
 
-This predicts results on contexts, with numbers of items, and on raters like these; each item has its own raters.
+Predictions are for contexts with as many items as these, and for raters like these, different ones for each item.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from harness.statistics.williams import correlation_matrix
 
 ALPHA, POWER = 0.05, 0.8
 MOST = 1_000_000
-"""Contexts beyond which a difference counts as not to be found."""
+"""Contexts beyond which a difference counts as undetectable."""
 SURE = 30
-"""Non-centrality from which on the power is 1; beyond, and in the lower tail earlier, scipy has no values."""
+"""Non-centrality above which the power is taken as 1; there, and in the lower tail earlier, scipy returns NaN."""
 
 SPREAD = 1.7
 """Variance of a difference of correlations, times the number of items: the median over real ratings is 1.66."""
 LARGE = 0.5
-"""Differences of correlations that are larger than those of most metrics."""
+"""A difference of correlations that is larger than those between most metrics."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A difference of two values with its V; of correlations with V_rows, of means with the raters' part of V."""
+    """A difference of two values and its V, `spread`; also V_rows for correlations, the raters' part of V for means."""
 
     difference: float
     spread: float
@@ -65,14 +65,14 @@ class Contrast:
                             if self.noise < self.spread else math.nan)
         ratio = stepped_up(PeopleAgreement(reliability, 0), times).value / reliability
         first, second, between = self.correlations
-        if (normal := _normal(*self.correlations)) <= 0:  # columns that order the items alike
+        if (normal := _normal(*self.correlations)) <= 0:  # columns that order the items identically
             return self
         scaled = first * math.sqrt(ratio), second * math.sqrt(ratio), between
         spread = (self.rows + (self.spread - self.rows) * ratio) * _normal(*scaled) / normal
         return Contrast(self.difference, spread / ratio if spread > 0 else math.nan)
 
     def power(self, contexts: int) -> float:
-        """Return the chance that contexts like these show the difference at 5 %."""
+        """Return the probability that the difference is significant at 5 % on as many contexts like these."""
         if contexts < 2 or not self.spread > 0:
             return math.nan
         limit = scipy.special.stdtrit(contexts - 1, 1 - ALPHA / 2)
@@ -81,7 +81,7 @@ class Contrast:
         return 1.0 if shift > SURE else float(np.nan_to_num(below) + 1 - above)
 
     def needed(self) -> float:
-        """Return the contexts from which on the power is 80 %; infinite beyond MOST, NaN for an unknown spread."""
+        """Return the fewest contexts with a power of 80 %; infinite beyond MOST, NaN for an unknown spread."""
         if math.isnan(self.spread) and self.difference:
             return math.nan
         counts, size = range(2, MOST + 1), abs(self.difference)
@@ -90,7 +90,7 @@ class Contrast:
 
 
 def detectable(spread: float, contexts: int) -> float:
-    """Return the difference that contexts show with 80 % power."""
+    """Return the difference that is significant at 5 % with a power of 80 %."""
     if contexts < 2:
         return math.nan
     limit = scipy.special.stdtrit(contexts - 1, 1 - ALPHA / 2)
@@ -99,7 +99,7 @@ def detectable(spread: float, contexts: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Contrasts:
-    """The contrasts of every two columns or systems; `spread` is V, `rows` and `between` are of columns only."""
+    """The contrasts of each pair of columns or systems; `spread` is V, `rows` and `between` exist for columns only."""
 
     values: Vector
     spread: Array
@@ -117,7 +117,7 @@ class Contrasts:
 
 
 def of_columns(human: Vector, scores: Array, unit: Codes) -> Contrasts:
-    """Return the contrasts of columns' Spearman correlations, scores (columns, items); no value may be missing."""
+    """Return the contrasts of columns' Spearman correlations; no rating or score (columns, items) may be missing."""
     r, influence = INFLUENCE["spearman"](scores).of(human)
     unit = np.unique(unit, return_inverse=True)[1].ravel()
     size = int(unit.max()) + 1
@@ -127,15 +127,15 @@ def of_columns(human: Vector, scores: Array, unit: Codes) -> Contrasts:
 
 
 def of_systems(human: Vector, system: Codes, unit: Codes, reliability: float = math.nan) -> Contrasts:
-    """Return the contrasts of systems' mean ratings, all rated."""
-    alone = means(human, None, system, unit)
-    size, counts = len(alone.parts), np.bincount(system)
+    """Return the contrasts of systems' mean ratings; no rating may be missing."""
+    systems = means(human, None, system, unit)
+    size, counts = len(systems.parts), np.bincount(system)
     noise = (1 - reliability) * human.var() * size * (1 / counts[:, None] + 1 / counts)
-    return Contrasts(alone.values, _squares(alone.corrected.T) * size, noise=noise)
+    return Contrasts(systems.values, _squares(systems.corrected.T) * size, noise=noise)
 
 
 def shows(items: int, contexts: int, difference: float | None = None, of: str = "correlations") -> str:
-    """Say what difference data can show; without a measured one, that of correlations with a usual spread."""
+    """Say what difference data can show; by default, the difference of correlations with a typical variance."""
     if difference is None:
         difference = detectable(SPREAD * contexts / max(items, 1), contexts)
     source = f"{items} item{'s' * (items != 1)}"
@@ -148,10 +148,10 @@ def shows(items: int, contexts: int, difference: float | None = None, of: str = 
 
 
 def _squares(parts: Array) -> Array:
-    """Return the sum of squares of the difference of every two rows."""
+    """Return the sum of squared differences of each pair of rows."""
     products = parts @ parts.T
-    own = np.diag(products)
-    return np.asarray(np.maximum(own[:, None] + own - 2 * products, 0.0))
+    squares = np.diag(products)
+    return np.asarray(np.maximum(squares[:, None] + squares - 2 * products, 0.0))
 
 
 def _normal(a: float, b: float, c: float) -> float:

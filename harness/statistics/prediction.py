@@ -4,7 +4,7 @@ With y the ratings and f the scores of n rated items, g the scores of N others (
 
     mean     ȳ + w (ḡ - f̄),   w = b / (1 + n / N),   b = cov(y, f) / var(f and g)
     error²   Σ (u / h)²,   u the part of a whole context, or conversation, in the sum of its items'
-             (y - ȳ - w (f - f̄)) / n   or   w (g - ḡ) / N,   with the w that the other contexts give
+             (y - ȳ - w (f - f̄)) / n   or   w (g - ḡ) / N,   with w estimated from the other contexts
              h = (1 - n_context / n)^((1 + s) / 2), s the share of this system in all ratings, or 0 where w is 0;
              CR2 without a slope, CR3 for one system with it (Bell & McCaffrey 2002)
     ends     of the interval: x with (mean - x)² = t² error² (x - low)(high - x) / ((mean - low)(high - mean))
@@ -13,12 +13,12 @@ The slope b is within systems and shared by them, so it takes few ratings of eac
 be on the rating scale. The quantile t has n² / Σ n_context² - 1 degrees of freedom, fewer if contexts differ in size;
 the slope costs s of them where w is not 0, unless less than 1 would be left. For one system whose items share no
 contexts, mean, weight and Σ u² with the w of all are those of `ppi-python`, except that the weight is not limited to 0
-to 1. Where scores would widen t times the error, w is 0: they follow the ratings of items but not those of whole
+to 1. If scores would increase t times the error, w is 0: they follow the ratings of items but not those of whole
 contexts, or there are so few contexts that the slope costs more than it gains.
 
 The ends are those of Wilson (1927) for ratings of two values, and extend his variance to other bounded scales: means
-near an end of the scale have a skewed distribution, on which a symmetric interval covers too little. With fewer than
-FEW ratings, the interval is symmetric. The table is a sample: the mean is that of further items like these.
+near an end of the scale have a skewed distribution, for which the coverage of a symmetric interval is too low. With
+fewer than FEW ratings, the interval is symmetric. Items are a sample: the mean is that of further items like these.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FEW = 10
 class Means:
     """The mean rating of each system; NaN without ratings.
 
-    `parts` (contexts, systems) has the u of each context with the weight of all, `corrected` its u / h.
+    `parts` (contexts, systems) has u with the w of all contexts, `corrected` has u / h.
     """
 
     values: Vector
@@ -51,7 +51,7 @@ class Means:
 
     @property
     def intervals(self) -> tuple[Vector, Vector]:
-        """Ends of the 95 % intervals; NaN for a system without spread or with too few rated contexts."""
+        """The ends of the 95 % intervals; NaN for a system whose error is 0, or with too few rated contexts."""
         error = np.sqrt((self.corrected**2).sum(axis=0))
         reach = np.where(error > 0, scipy.special.stdtrit(self.freedom, 0.975) * error, np.nan)
         if self.scale is None:
@@ -60,12 +60,12 @@ class Means:
         values = np.clip(self.values, low, high)
         with np.errstate(invalid="ignore", divide="ignore"):
             k = reach**2 / ((values - low) * (high - values))
-            middle, spread = values + k * (low + high) / 2, values**2 + k * low * high
-            half = np.sqrt(np.maximum(middle**2 - (1 + k) * spread, 0))
+            middle, product = values + k * (low + high) / 2, values**2 + k * low * high
+            half = np.sqrt(np.maximum(middle**2 - (1 + k) * product, 0))
             return (middle - half) / (1 + k), (middle + half) / (1 + k)
 
     def pairs(self) -> Array:
-        """Return p of the difference of every two means, adjusted by Holm over the pairs."""
+        """Return p of the difference of each pair of means, adjusted over the pairs by Holm's method."""
         square = ((self.corrected[:, :, None] - self.corrected[:, None]) ** 2).sum(axis=0)
         freedom = np.minimum(self.freedom[:, None], self.freedom)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -100,27 +100,27 @@ def means(human: Vector, scores: Vector | None, system: Codes, unit: Codes,
     with np.errstate(invalid="ignore", divide="ignore"):
         mean, f_mean = y_unit.sum(axis=0) / n, f_unit.sum(axis=0) / n
         g_mean = g_unit.sum(axis=0) / np.maximum(others, 1)
-        apart = (y_unit - n_unit * mean) / n
-        along = (g_unit - others_unit * g_mean) / np.maximum(others, 1) - (f_unit - n_unit * f_mean) / n
+        rating_part = (y_unit - n_unit * mean) / n
+        score_part = (g_unit - others_unit * g_mean) / np.maximum(others, 1) - (f_unit - n_unit * f_mean) / n
         b, b_without = _slopes(y, x, system, unit, rated)
-        share, alone = others / (n + others), n**2 / (n_unit**2).sum(axis=0) - 1
+        share, unsloped = others / (n + others), n**2 / (n_unit**2).sum(axis=0) - 1
         sloped = (b * share != 0) * n / n.sum()
-        freedom = np.maximum(alone - sloped, np.minimum(alone, 1))
-        wider = scipy.special.stdtrit(freedom, 0.975) / scipy.special.stdtrit(alone, 0.975)
-        helps = wider**2 * ((apart + b * share * along) ** 2).sum(axis=0) <= (apart**2).sum(axis=0)
-        share, sloped, freedom = share * helps, sloped * helps, np.where(helps, freedom, alone)
-        corrected = (apart + b_without[:, None] * share * along) / (1 - n_unit / n) ** ((1 + sloped) / 2)
+        freedom = np.maximum(unsloped - sloped, np.minimum(unsloped, 1))
+        wider = scipy.special.stdtrit(freedom, 0.975) / scipy.special.stdtrit(unsloped, 0.975)
+        helps = wider**2 * ((rating_part + b * share * score_part) ** 2).sum(axis=0) <= (rating_part**2).sum(axis=0)
+        share, sloped, freedom = share * helps, sloped * helps, np.where(helps, freedom, unsloped)
+        corrected = (rating_part + b_without[:, None] * share * score_part) / (1 - n_unit / n) ** ((1 + sloped) / 2)
     weight = b * share
-    return Means(centre + mean + weight * (g_mean - f_mean), weight, apart + weight * along, corrected,
+    return Means(centre + mean + weight * (g_mean - f_mean), weight, rating_part + weight * score_part, corrected,
                  np.where(freedom > 0, freedom, np.nan), ends if rated.sum() >= FEW else None)
 
 
 def _slopes(y: Vector, x: Vector, system: Codes, unit: Codes, rated: Mask) -> tuple[float, Vector]:
     """Return b, and b without each context; 0 where scores do not vary within systems."""
-    spread = float(np.square(centred(x[None], system)).sum()) / max(len(x) - len(np.unique(system)), 1)
-    shared, counts = (np.bincount(unit[rated], values, int(unit.max(initial=-1)) + 1) for values in (
+    variance = float(np.square(centred(x[None], system)).sum()) / max(len(x) - len(np.unique(system)), 1)
+    products, counts = (np.bincount(unit[rated], values, int(unit.max(initial=-1)) + 1) for values in (
         centred(y[None, rated], system[rated])[0] * x[rated], np.ones(int(rated.sum()))))
-    if not spread > 1e-20 * float(x @ x):
+    if not variance > 1e-20 * float(x @ x):
         return 0.0, np.zeros(len(counts))
-    return (float(shared.sum() / max(counts.sum(), 1) / spread),
-            (shared.sum() - shared) / np.maximum(counts.sum() - counts, 1) / spread)
+    return (float(products.sum() / max(counts.sum(), 1) / variance),
+            (products.sum() - products) / np.maximum(counts.sum() - counts, 1) / variance)

@@ -1,4 +1,4 @@
-"""Ranks with bootstrap intervals for other items and other datasets.
+"""Ranks with bootstrap intervals that generalise to other items and other datasets.
 
 A joint bootstrap: each draw takes datasets with replacement and, within each of them, items or whole contexts, the same
 for all qualities and metrics of a dataset, so that comparisons stay paired. Metrics are ranked in each draw by the
@@ -30,12 +30,12 @@ Name = TypeVar("Name", bound=Hashable)
 
 LEVEL = 0.95
 BLOCK = 1 << 17
-"""Draws times items per block; a block stays in the processor's cache."""
+"""Draws × items per block, small enough for the CPU's cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class TargetScores:
-    """Ratings (n,), scores (metrics, n), NaN where missing, and contexts of the items of a dataset on a quality.
+    """Ratings (n,), scores (metrics, n), NaN if missing, and contexts of a dataset's items on one quality.
 
     Whole contexts are drawn, or swapped, together.
     """
@@ -47,7 +47,6 @@ class TargetScores:
 
     @property
     def contexts(self) -> int:
-        """The number of contexts."""
         return int(self.context.max(initial=-1)) + 1
 
 
@@ -106,7 +105,7 @@ class Drawn:
         totals = np.array([part.sum() for part in self._by_dataset(weights)])[self.datasets].sum(axis=1)
         drawn = np.sum([sums[datasets, (draws + index) % len(draws)] for index, datasets in enumerate(self.datasets.T)],
                        axis=0)
-        return np.asarray(drawn / np.where(totals > 0, totals, np.nan)[:, None])  # all drawn targets may weigh 0
+        return np.asarray(drawn / np.where(totals > 0, totals, np.nan)[:, None])  # all drawn targets may have weight 0
 
     def error(self, weights: Vector) -> Vector:
         """Return the standard error of the weighted means with the datasets fixed."""
@@ -135,7 +134,7 @@ def drawn(targets: Sequence[TargetScores], rng: np.random.Generator, draws: int 
 def ahead(ranks: Array, share: float = (1 + LEVEL) / 2) -> significance.Better:
     """Return a matrix, True where metric i is ahead of metric j in at least a share of the draws that rank both."""
     columns = np.ascontiguousarray(ranks.T, dtype=np.float32)  # exact for ranks
-    wins = np.array([(column < columns).sum(axis=1) for column in columns])  # a NaN is ahead of none
+    wins = np.array([(column < columns).sum(axis=1) for column in columns])  # NaN is never ahead
     known = np.isfinite(ranks).astype(np.float64)
     both = known.T @ known
     return np.asarray((both > 0) & (wins >= np.ceil(np.round(share * both, 9))))

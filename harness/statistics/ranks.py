@@ -11,7 +11,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Runs:
-    """The runs of equal values in each sorted row of (..., n): row, position of the first, and size of each run."""
+    """The runs of equal values in each sorted row of (..., n), with the row, first position and size of each run."""
 
     def __init__(self, values: npt.NDArray[Any]) -> None:
         self.order = np.argsort(values, axis=-1)
@@ -22,8 +22,8 @@ class Runs:
         self.sizes = np.diff(starts, append=values.size)
         self.row, self.start = np.divmod(starts, max(1, values.shape[-1]))
 
-    def spread(self, of_runs: Array) -> Array:
-        """Assign the number of each run to all its values, in their original order."""
+    def expanded(self, of_runs: Array) -> Array:
+        """Return a value for each run as one for each of its members, in their original order."""
         values = np.empty(self.order.shape)
         np.put_along_axis(values, self.order, np.repeat(of_runs, self.sizes).reshape(values.shape), axis=-1)
         return values
@@ -32,13 +32,13 @@ class Runs:
 def ranks(values: npt.NDArray[Any]) -> Array:
     """Return ranks from 1, the lowest; ties share their mean rank, as in scipy.stats.rankdata."""
     runs = Runs(values)
-    return runs.spread(runs.start + (runs.sizes + 1) / 2)
+    return runs.expanded(runs.start + (runs.sizes + 1) / 2)
 
 
 def lowest_ranks(values: npt.NDArray[Any]) -> Array:
     """Return ranks from 1, the lowest; ties share their lowest rank."""
     runs = Runs(values)
-    return runs.spread(runs.start + 1.0)
+    return runs.expanded(runs.start + 1.0)
 
 
 def standardised(values: Array) -> Array:

@@ -1,15 +1,15 @@
 """Reliability of human ratings: how well people agree with each other, which limits what any metric can reach.
 
-    leave-one-out    agreement of one vote with the mean of the item's others: a rater in place of the metric
+    leave-one-out    agreement of one vote with the mean of the item's other votes: a rater in place of the metric
     leave-one-rater-out    the same for each rater over the items that others rated too, averaged over raters
     split-half       r between the means of two halves of the votes, stepped up to the mean of all votes by Spearman
                      (1910) and Brown (1910):  m r / (1 + (m - 1) r),  m = votes / votes in a half
     alpha            1 - D_observed / D_expected by chance (Krippendorff 2011); at most 1, 0 is chance
-    disattenuated    r / sqrt(reliability of the ratings) (Spearman 1904): the r with ratings free of error
+    disattenuated    r / sqrt(reliability of the ratings) (Spearman 1904): the r with error-free ratings
 
 Higher is better throughout. All assume that raters err independently. Where raters are unknown, votes are held out and
-split at random within each item, which assumes that raters are interchangeable. Items with one vote are left out; if
-there are no others, the result is NaN with that reason.
+split at random within each item, which assumes that raters are interchangeable. Items with one vote are left out; the
+result is NaN with that reason if no items remain.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PeopleAgreement:
 
 
 def vote_table(rows: Iterable[Sequence[float]]) -> Array:
-    """Return votes (items, most votes of an item), from the left, with NaN after the last."""
+    """Return votes as a table (items, most votes of an item), each row padded with NaN at its end."""
     rows = list(rows)
     table = np.full((len(rows), max(map(len, rows), default=0)), math.nan)
     for index, row in enumerate(rows):
@@ -89,8 +89,8 @@ def leave_one_rater_out(table: Array, statistic: OfRows) -> PeopleAgreement:
 def split_half(votes: Array, statistic: OfRows, rng: np.random.Generator, draws: int = 100) -> PeopleAgreement:
     """Return the reliability of mean ratings: the mean over random halves of each item's votes, stepped up.
 
-    With an odd number of votes one is left out of both halves; the result is for all, or for the mean number of votes.
-    The theory is of Pearson's r; Spearman's rho is common.
+    With an odd number of votes, one is left out of both halves. The result is for the mean number of votes per item.
+    The theory is for Pearson's r, but Spearman's rho is common.
     """
     counts, columns = np.isfinite(votes).sum(axis=1), np.arange(votes.shape[1])
     halves = counts // 2
@@ -107,10 +107,10 @@ def split_half(votes: Array, statistic: OfRows, rng: np.random.Generator, draws:
 
 def stepped_up(half: PeopleAgreement, times: float) -> PeopleAgreement:
     """Return the reliability of `times` as many votes by Spearman-Brown; NaN if halves disagree too much."""
-    below = 1 + (times - 1) * half.value
-    if below <= 0:
+    denominator = 1 + (times - 1) * half.value
+    if denominator <= 0:
         return PeopleAgreement(math.nan, half.items, f"halves disagree (r = {half.value:.2f})")
-    return PeopleAgreement(times * half.value / below, half.items)
+    return PeopleAgreement(times * half.value / denominator, half.items)
 
 
 def alpha(votes: Array, scale: str = "interval") -> PeopleAgreement:
@@ -134,7 +134,7 @@ def alpha(votes: Array, scale: str = "interval") -> PeopleAgreement:
 
 
 def disattenuated(value: float, reliability: float) -> float:
-    """Return r / sqrt(reliability), the correlation with ratings free of error, which may exceed 1 by chance.
+    """Return r / sqrt(reliability), the correlation with error-free ratings, which may exceed 1 by chance.
 
     `reliability` is the reliability of the mean of all votes (see `split_half`); the result is NaN if it is 0 or less.
     """

@@ -2,19 +2,19 @@
 
 Calderon, Reichart & Dror (2025), 'The Alternative Annotator Test for LLM-as-a-Judge'. On every item that rater j and at
 least one other rated, metric and rater j are compared by their root mean squared difference from the others' votes; for
-votes of two values, that orders as the share of others who disagree:
+votes of two values, this gives the same order as the share of others who disagree:
 
     W        1 if the metric is at least as near to the others as rater j, else 0; for the rater vice versa
     rho      the mean of W over the items of a rater, averaged over raters; rater_rho likewise
     p_j      one-sided p of the metric's mean W > rater j's - epsilon, by t; by Benjamini & Yekutieli over raters
     passes   True if p_j < .05 for at least half of the raters; their share is the winning rate
 
-Departures. Scores are brought to the rating scale by the nondecreasing map that has the highest rho on the other folds
-of contexts. Where raters hardly differ a constant passes too, so the best constant of the other folds is
-tested in the same way, and a metric replaces a rater only if its rho is also significantly above the constant's, by t.
-Standard errors are of whole contexts; if each item has its own, the test is the published one. Below 30 items the paper
-takes Wilcoxon's test, which with epsilon is no test of the mean and rejects too often; here it is t throughout. Where
-raters are unknown, votes are exchangeable: W is averaged over the votes of an item, and there is one p.
+Departures. Scores are mapped to the rating scale by the nondecreasing function with the highest rho on the other folds
+of contexts. If raters hardly differ, a constant passes too, so the best constant of the other folds is tested in the
+same way, and a metric replaces a rater only if its rho is also significantly above the constant's, by t. Standard
+errors are of whole contexts; if each item has its own context, the test is the published one. Below 30 items the paper
+uses Wilcoxon's test, which with epsilon does not test the mean and rejects too often; here t is always used. If raters
+are unknown, votes are exchangeable: W is averaged over the votes of an item, and there is one p.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from harness.statistics.significance import benjamini_yekutieli
 
 ALPHA = 0.05
 LEAST = 10
-"""Fewest items of a rater who is compared with the metric; all votes count among the others'."""
+"""Fewest items of a rater who is compared with the metric; votes of all raters count among the others'."""
 VALUES = 21
-"""Most values of a scale; a finer one is represented by quantiles of its votes."""
+"""Most values of a scale; a finer scale is represented by quantiles of its votes."""
 TOLERANCE = 1e-9
 
 
@@ -53,8 +53,9 @@ class Replacement:
 class HeldOut:
     """Votes of compared raters on items with other votes, each with the mean of the `others`.
 
-    `weight` is the share of a vote in its rater's mean. A cell is a context of a rater: `cell` is that of each vote,
-    `rater` and `unit` are those of each cell. `raters` is their number, 0 if votes are exchangeable.
+    `weight` is the share of a vote in its rater's mean. A cell has the votes of one rater in one context: `cell` gives
+    the cell of each vote, `rater` and `unit` (context) those of each cell. `raters` is the number of raters, 0 if votes
+    are exchangeable.
     """
 
     item: Codes
@@ -70,7 +71,7 @@ class HeldOut:
     def of(cls, votes: Array, units: Codes, *, exchangeable: bool = False) -> HeldOut:
         """Take votes (raters, items), NaN if missing, and the context of each item.
 
-        If votes are `exchangeable`, their order means nothing, and they count as of one rater.
+        If votes are `exchangeable`, raters are unknown, and all votes count as those of one rater.
         """
         known = np.isfinite(votes)
         counts, totals = known.sum(axis=0), np.where(known, votes, 0).sum(axis=0)
@@ -98,7 +99,7 @@ class HeldOut:
 
 
 def on_scale(votes: HeldOut, scores: Array, fold: Codes) -> Array:
-    """Return the rating of each score (columns, items), learned on other folds, and in a last row the best constant."""
+    """Map scores (columns, items) to ratings, as learned on the other folds; the last row is the best constant."""
     scale = np.unique(votes.value)
     if len(scale) > VALUES:
         scale = np.unique(np.quantile(votes.value, np.linspace(0, 1, VALUES), method="nearest"))
@@ -128,7 +129,7 @@ def replacement(votes: HeldOut, values: Array, epsilon: float = 0.1) -> Replacem
 
 
 def steps(gains: Array, scores: Array) -> Codes:
-    """Return the nondecreasing function of each row of scores (columns, items) with the highest sum of gains.
+    """Return for each row of scores (columns, items) their nondecreasing function with the highest sum of gains.
 
     `gains` (values, items) is the gain of giving an item a value; the result has the index of each item's value.
     """
@@ -137,7 +138,7 @@ def steps(gains: Array, scores: Array) -> Codes:
     edge = np.ones((len(scores), scores.shape[1] + 1), np.bool_)
     edge[:, 1:-1] = ordered[:, 1:] > ordered[:, :-1]
     totals = np.zeros((len(gains), *edge.shape))
-    np.cumsum(gains[:, order], axis=2, out=totals[:, :, 1:])  # of the items before each edge
+    np.cumsum(gains[:, order], axis=2, out=totals[:, :, 1:])  # totals over the items before each edge
     best, ahead = totals[0], []
     for total in totals[1:]:
         ahead.append(np.where(edge, best - total, -np.inf))

@@ -1,11 +1,11 @@
 """Correlations of many metrics with the ratings on many resamples of the same items, without sorting each resample.
 
-A resample is a row of counts w, how often it holds each item: (B, n) for B of them. N = Σ w.
+A resample is a row of counts w, how often it has each item: (B, n) for B resamples. N = Σ w.
 
 - Pearson: the five sums of h, x, h², x², h x, each one matrix product for all metrics.
 - Spearman: items are sorted once; in a resample the mid-rank of a run of equal scores is a running sum of w up to it,
-  less half its own t = Σ w; and V = (N³ - Σ t³)/12 is the variance of the ranks (times N), ties and all. Doubled
-  ranks are whole numbers, so their sums and products are exact. The ranks of a metric are reused for all qualities.
+  less half of the run's t = Σ w; and V = (N³ - Σ t³)/12 is N times the variance of the ranks with ties. Doubled
+  ranks are integers, so their sums and products are exact. The ranks of a metric are reused for all qualities.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from harness.statistics.panel import Array, Codes, Vector, alike
+from harness.statistics.panel import Array, Codes, Vector, by_known_rows
 from harness.statistics.ranks import standardised
 
 EXACT = 150_000
-"""Up to this number of items sums of products of ranks are below 2^53, exact in floats."""
+"""Up to this number of items, sums of products of ranks are below 2^53 and thus exact in floats."""
 
 Counts: TypeAlias = npt.NDArray[np.int32]
 Correlate: TypeAlias = Callable[[Array], Array]
@@ -30,10 +30,10 @@ Correlate: TypeAlias = Callable[[Array], Array]
 def correlator(human: Array, scores: Array, statistic: str) -> Correlate:
     """Return a function that correlates scores (metrics, n) with ratings (qualities, n) on resamples."""
     if statistic not in QUICK:
-        raise ValueError(f"statistic {statistic!r}: one of {', '.join(QUICK)}")
+        raise ValueError(f"unknown statistic {statistic!r} for resamples; known: {', '.join(QUICK)}")
     parts = [(qualities[:, None], metrics, rows, QUICK[statistic](human[qualities][:, rows], scores[metrics][:, rows]))
-             for rated, qualities in alike(np.isfinite(human)) for rows, metrics in alike(np.isfinite(scores) & rated)
-             if rows.sum() >= 3]
+             for rated, qualities in by_known_rows(np.isfinite(human))
+             for rows, metrics in by_known_rows(np.isfinite(scores) & rated) if rows.sum() >= 3]
 
     def correlate(counts: Array) -> Array:
         values = np.full((len(counts), len(human), len(scores)), np.nan)
@@ -65,16 +65,16 @@ def _spearman(human: Array, scores: Array) -> Correlate:
     ratings, metrics = [_Sorted(row) for row in human], [_Sorted(row) for row in scores]
 
     def correlate(counts: Array) -> Array:
-        kind = np.float64 if counts.shape[1] <= EXACT else np.int64
-        whole, total = counts.astype(np.int32), counts.sum(axis=1)[:, None]
-        untied = _cubes(whole)
-        rated = [row.ranks(whole, untied) for row in ratings]
-        weighted = np.stack([counts * (doubled - total) for doubled, _ in rated], axis=1).astype(kind)
+        dtype = np.float64 if counts.shape[1] <= EXACT else np.int64
+        integers, total = counts.astype(np.int32), counts.sum(axis=1)[:, None]
+        untied = _cubes(integers)
+        rated = [row.ranks(integers, untied) for row in ratings]
+        weighted = np.stack([counts * (doubled - total) for doubled, _ in rated], axis=1).astype(dtype)
         spreads = np.stack([spread for _, spread in rated], axis=1)
         values = np.empty((len(counts), len(ratings), len(metrics)))
         for index, metric in enumerate(metrics):
-            doubled, spread = metric.ranks(whole, untied)
-            top = (weighted @ doubled.astype(kind)[:, :, None])[:, :, 0] / 4
+            doubled, spread = metric.ranks(integers, untied)
+            top = (weighted @ doubled.astype(dtype)[:, :, None])[:, :, 0] / 4
             values[:, :, index] = top / np.sqrt(_above(spreads * spread[:, None]))
         return values
 
@@ -82,7 +82,7 @@ def _spearman(human: Array, scores: Array) -> Correlate:
 
 
 class _Sorted:
-    """The order of values, the end of each run of equal ones in it, and the run of each value."""
+    """The order of values, the end of each run of equal values in it, and the run of each value."""
 
     def __init__(self, values: Vector) -> None:
         self.order = np.argsort(values, kind="stable")
@@ -103,9 +103,9 @@ class _Sorted:
 
 
 def _cubes(sizes: Counts) -> Codes:
-    """Return the sum of the cubes of each resample."""
-    whole = sizes.astype(np.int64)
-    cubes: Codes = np.einsum("ij,ij,ij->i", whole, whole, whole)
+    """Return the sum of the cubes of each row."""
+    wide = sizes.astype(np.int64)
+    cubes: Codes = np.einsum("ij,ij,ij->i", wide, wide, wide)
     return cubes
 
 

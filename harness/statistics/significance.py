@@ -1,6 +1,6 @@
 """Multiple comparisons: adjusted p-values, clusters of metrics, and letters.
 
-With p(1) <= ... <= p(k) the p-values that exist (a NaN remains and does not count):
+With p(1) <= ... <= p(k) the p-values that exist (NaN stays NaN and does not count):
 
     Holm (1979)                     max over j <= i of min(1, (k - j + 1) p(j)); bounds the chance of any false finding
     Benjamini & Hochberg (1995)     min over j >= i of min(1, k p(j) / j); bounds the share of false findings
@@ -53,7 +53,7 @@ def over_pairs(p: Array, adjust: Callable[[Array], Array] = holm) -> Array:
 
 
 def clusters(values: Vector, better: Better, rule: str = "every") -> tuple[tuple[int, ...], ...]:
-    """Return the indices of metrics, best cluster first, by rule every or wmt; metrics without a value are left out."""
+    """Return the metrics of each cluster, best first, by rule `every` or `wmt`; those without a value are left out."""
     order = _ranking(values)
     parts: list[tuple[int, ...]] = []
     start = 0
@@ -83,15 +83,15 @@ def letters(values: Vector, better: Better) -> tuple[str, ...]:
         while (missing := np.flatnonzero(similar[row, row:] & ~covered[row, row:])).size:
             groups.append(_clique(row, row + int(missing[0]), similar))
             covered[np.ix_(groups[-1], groups[-1])] = True
-    texts = [""] * len(values)
+    labels = [""] * len(values)
     for number, group in enumerate(groups):
         for member in group:
-            texts[order[member]] += ascii_letters[number % 52] + "'" * (number // 52)
-    return tuple(texts)
+            labels[order[member]] += ascii_letters[number % 52] + "'" * (number // 52)
+    return tuple(labels)
 
 
 def _clique(row: int, other: int, similar: Better) -> npt.NDArray[np.int64]:
-    """Grow two metrics, from the best on, by every metric that is similar to all members."""
+    """Extend two metrics to a clique: from the best on, add each metric that is similar to all members."""
     members, possible = {row, other}, similar[row] & similar[other]
     for metric in np.flatnonzero(possible):
         if possible[metric]:

@@ -1,11 +1,11 @@
-"""Tests of two dependent correlations by formula: does one metric correlate better with people than another?
+"""Analytic tests of two dependent correlations: does one metric correlate better with people than another?
 
 With 1 the human rating, 2 and 3 the metrics, K = 1 - r12² - r13² - r23² + 2 r12 r13 r23 (the determinant of the three
 correlations) and n rows, Williams' test (1959; Graham & Baldwin 2014; Sai et al. 2020 use it for DEB) is
 
     t = (r12 - r13) √( (n-1)(1+r23) / (2K (n-1)/(n-3) + (r12+r13)²/4 · (1-r23)³) ),    n-3 degrees of freedom.
 
-Two more tests are of Fisher's z = atanh r, normal under the null hypothesis: Steiger (1980, equation 14) with the
+Two more tests use Fisher's z = atanh r, normal under the null hypothesis: Steiger (1980, equation 14) with the
 pooled r̄ = (r12+r13)/2, and Meng, Rosenthal & Rubin (1992, equation 1) with r̄² the mean of the squares. All three assume
 Pearson's r of normal data; on ranks they are approximations.
 """
@@ -21,18 +21,18 @@ import numpy.typing as npt
 import scipy
 
 from harness.statistics.influence import INFLUENCE
-from harness.statistics.panel import Array, Codes, Mask, Pairs, Vector, alike
+from harness.statistics.panel import Array, Codes, Mask, Pairs, Vector, by_known_rows
 from harness.statistics.ranks import ranks, standardised
 
 Formula: TypeAlias = Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike, npt.ArrayLike], tuple[Array, Array]]
 
 SAME = 1e-12
-"""Metrics whose correlation is within this of 1 are identical."""
+"""Metrics whose correlation is this close to 1 count as identical."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairTests:
-    """A test of every two metrics, [i, j] being i against j; NaN where a correlation does not exist.
+    """A test of each pair of metrics, [i, j] being i against j; NaN where a correlation does not exist.
 
     `delta` is the difference of their correlations with people, `value` the statistic of the test or NaN, `r` the
     correlation of the two metrics where the test uses it, `n` the number of shared rows, `least` the smallest possible
@@ -53,7 +53,7 @@ class PairTests:
 
     def put(self, pairs: Pairs, delta: Vector, p: Array, n: int, value: Vector | float = np.nan,
             least: Vector | float = 0.0) -> None:
-        """Enter results of pairs (k, 2) on n rows; p is (k,), or (2, k) for each direction."""
+        """Set the results of pairs (k, 2) on n rows; p is (k,), or (2, k) for the two directions."""
         for (first, second), sign, tail in zip((pairs.T, pairs.T[::-1]), (1, -1), np.broadcast_to(p, (2, len(pairs))),
                                                strict=True):
             self.delta[first, second], self.value[first, second] = sign * delta, sign * np.asarray(value)
@@ -65,11 +65,11 @@ def williams(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.
     a, b, c, rows = _floats(r12, r13, r23, n)
     rows = np.where(rows > 3, rows, np.nan)
     determinant = np.maximum(1 - (a**2 + b**2) - c**2 + 2 * (a * b) * c, 0)  # the same for (b, a)
-    below = 2 * determinant * (rows - 1) / (rows - 3) + (a + b) ** 2 / 4 * (1 - c) ** 3
+    denominator = 2 * determinant * (rows - 1) / (rows - 3) + (a + b) ** 2 / 4 * (1 - c) ** 3
     with np.errstate(invalid="ignore", divide="ignore"):
-        t = (a - b) * np.sqrt((rows - 1) * (1 + c) / below)
-        mirrored = a * np.sqrt((rows - 3) / (1 - a**2))
-    t = np.where(1 + c <= SAME, mirrored, t)  # limit for opposite metrics: a test of r12 = 0
+        t = (a - b) * np.sqrt((rows - 1) * (1 + c) / denominator)
+        opposite = a * np.sqrt((rows - 3) / (1 - a**2))
+    t = np.where(1 + c <= SAME, opposite, t)  # the limit for opposite metrics: a test of r12 = 0
     return _tied(t, c, lambda x: scipy.special.stdtr(rows - 3, x))
 
 
@@ -102,16 +102,16 @@ FORMULAS: dict[str, Formula] = {"williams": williams, "steiger": steiger, "meng"
 
 def all_pairs_by_formula(human: Vector, scores: Array, statistic: str = "pearson",
                        formula: Formula = williams) -> PairTests:
-    """Test every pair of metrics, scores (metrics, items), each on the rows with a rating and both scores.
+    """Test each pair of metrics, scores (metrics, items), on the rows with a rating and both scores.
 
     `statistic` is pearson, spearman or kendall.
     """
     tests = PairTests.empty(len(scores))
     for rows, pairs in shared_rows(human, scores):
-        used, places = numbered(pairs)
+        used, positions = numbered(pairs)
         r = correlation_matrix(np.vstack([human[rows], scores[used][:, rows]]), statistic)
-        ahead = (r[0, places[:, 0] + 1] >= r[0, places[:, 1] + 1])[:, None]
-        pairs, (i, j) = np.where(ahead, pairs, pairs[:, ::-1]), np.where(ahead, places, places[:, ::-1]).T + 1
+        ahead = (r[0, positions[:, 0] + 1] >= r[0, positions[:, 1] + 1])[:, None]
+        pairs, (i, j) = np.where(ahead, pairs, pairs[:, ::-1]), np.where(ahead, positions, positions[:, ::-1]).T + 1
         value, p = formula(r[0, i], r[0, j], r[i, j], n := int(rows.sum()))
         tests.put(pairs, r[0, i] - r[0, j], p, n, value)
         tests.r[tuple(pairs.T)] = tests.r[tuple(pairs.T[::-1])] = r[i, j]
@@ -128,11 +128,11 @@ def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic
     for rows, pairs in shared_rows(human, scores):
         if rows.sum() < 3:
             continue
-        used, places = numbered(pairs)
+        used, positions = numbered(pairs)
         r, influence = INFLUENCE[statistic](scores[used][:, rows]).of(human[rows])
         units = np.unique(context[rows], return_inverse=True)[1].ravel()
         sums = np.stack([np.bincount(units, weights=parts) for parts in influence])  # (metrics, contexts)
-        first, second = places.T
+        first, second = positions.T
         m = sums.shape[1]
         square = np.stack([np.square(sums[a] - sums[b]).sum() for a, b in zip(first, second, strict=True)])
         delta = r[first] - r[second]
@@ -145,7 +145,7 @@ def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic
 
 def shared_rows(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs]]:
     """Yield groups of pairs of metrics (k, 2) with the rows on which they have a rating and both scores."""
-    kinds = alike(np.isfinite(scores) & np.isfinite(human))
+    kinds = by_known_rows(np.isfinite(scores) & np.isfinite(human))
     kind, numbers = np.empty(len(scores), dtype=np.int64), dict[bytes, int]()
     for number, (_, metrics) in enumerate(kinds):
         kind[metrics] = number
@@ -166,7 +166,7 @@ def numbered(pairs: Pairs) -> tuple[Pairs, Pairs]:
 
 
 def correlation_matrix(values: Array, statistic: str) -> Array:
-    """Return the correlation of every two rows of `values`; NaN for a row that is constant or shorter than three."""
+    """Return the correlation of each pair of rows; NaN for constant rows, or fewer than three values per row."""
     size, n = values.shape
     if n < 3:
         return np.full((size, size), np.nan)
@@ -178,7 +178,7 @@ def correlation_matrix(values: Array, statistic: str) -> Array:
         z = standardised(ranks(values) if statistic == "spearman" else values)
         matrix = np.clip(z @ z.T / n, -1, 1)
     else:
-        raise ValueError(f"statistic {statistic!r}: one of pearson, spearman, kendall")
+        raise ValueError(f"unknown statistic {statistic!r}; known: pearson, spearman, kendall")
     constant = np.ptp(values, axis=1) == 0
     matrix[constant], matrix[:, constant] = np.nan, np.nan
     return matrix

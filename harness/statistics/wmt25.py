@@ -7,8 +7,8 @@
 
 Metrics form clusters by one-sided p below 5 %, unadjusted (significance.py, `wmt`). In a draw each context swaps the
 two standardised metrics with probability 1/2, in all tasks of its dataset, and the differences of the tasks add up.
-Tie thresholds are not calibrated again, and p(i, j) is approximated by Phi(-z), z = sum d / sqrt(sum d^2) over the
-differences d of two systems in shared contexts, else their difference of means over its standard error.
+Tie thresholds are not recalibrated, and p(i, j) is approximated by Phi(-z), z = sum d / sqrt(sum d^2) over the
+differences d of two systems in shared contexts; if they share none, their difference of means over its standard error.
 
 Departures from mt-metrics-eval, which the task uses: it swaps single responses, or pairs of them; it tries a sample of
 thresholds; it stops its draws early; its p(i, j) in a draw has no approximation.
@@ -25,18 +25,18 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.statistics import pairwise
-from harness.statistics.panel import Array, Codes, Panel, Vector, alike
+from harness.statistics.panel import Array, Codes, Panel, Vector, by_known_rows
 
 ALPHA = 0.05
 TOLERANCE = 1e-6
-"""Differences in single precision that are closer are equal."""
+"""Differences in single precision that are this close count as equal."""
 KINDS = SOFT, TIES = "soft", "ties"
 Table = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """The accuracy of each metric on a target, and the draws of the difference of two metrics, first the observed."""
+    """The accuracy of each metric on a target, and the difference of two metrics: the observed one, then its draws."""
 
     kind: str
     values: Vector
@@ -44,38 +44,38 @@ class Task:
 
 
 def tasks(panel: Panel, scores: Array, draws: int, rng: np.random.Generator) -> list[Task]:
-    """Return the tasks of a target for scores (metrics, rows), NaN where missing; of equal generators, equal draws."""
+    """Return the tasks of a target for scores (metrics, rows), NaN if missing; equal generators give equal draws."""
     unit, size = panel.units, int(panel.units.max()) + 1
     kept = np.vstack([np.ones((1, size)), rng.integers(2, size=(draws, size))]).astype(np.float32)
     soft, ties = np.full((2, len(scores)), math.nan)
     sums = np.zeros((len(scores), size))
-    for rows, metrics in alike(np.isfinite(scores) & np.isfinite(panel.human)):
+    for rows, metrics in by_known_rows(np.isfinite(scores) & np.isfinite(panel.human)):
         part, table = panel.take(rows), scores[metrics][:, rows]
         if not pairwise.why_not_soft(part):
             soft[metrics] = pairwise.soft_pairwise_accuracies(part, table)
         if part.n > len(np.unique(part.context)):
             ties[metrics], sums[metrics] = _with_ties(part, table, unit[rows], size)
-    made = []
+    result = []
     if np.isfinite(soft).any():
-        made.append(Task(SOFT, soft, _soft_draws(panel, scores, unit, kept)))
+        result.append(Task(SOFT, soft, _soft_draws(panel, scores, unit, kept)))
     if np.isfinite(ties).any():
         chance = sums @ (2.0 * kept.T - 1)
-        made.append(Task(TIES, ties, lambda first, second: chance[first] - chance[second]))
-    return made
+        result.append(Task(TIES, ties, lambda first, second: chance[first] - chance[second]))
+    return result
 
 
-def mean(every: Sequence[Task], kind: str = "") -> Vector:
+def mean(all_tasks: Sequence[Task], kind: str = "") -> Vector:
     """Return the mean of each metric over the tasks, or over those of a kind; NaN if there are none."""
-    values = [task.values for task in every if kind in ("", task.kind)]
-    return np.asarray(np.mean(values, axis=0) if values else np.full(len(every[0].values), math.nan))
+    values = [task.values for task in all_tasks if kind in ("", task.kind)]
+    return np.asarray(np.mean(values, axis=0) if values else np.full(len(all_tasks[0].values), math.nan))
 
 
-def clusters(every: Sequence[Task], metrics: Sequence[int]) -> list[int]:
-    """Return the cluster of each metric, 1 the best; 0 except for the named ones, which lack no value."""
-    values, numbers, members, last = mean(every), np.zeros(len(every[0].values), np.int64), list[int](), 1
+def clusters(all_tasks: Sequence[Task], metrics: Sequence[int]) -> list[int]:
+    """Return the cluster of each metric, 1 the best; 0 for all but `metrics`, which must have values on all tasks."""
+    values, numbers, members, last = mean(all_tasks), np.zeros(len(all_tasks[0].values), np.int64), list[int](), 1
 
     def worse(metric: int, better: int) -> bool:
-        drawn = np.mean([task.differences(better, metric) for task in every], axis=0)
+        drawn = np.mean([task.differences(better, metric) for task in all_tasks], axis=0)
         return float(np.mean(drawn >= drawn[0] - TOLERANCE)) < ALPHA
 
     for metric in sorted(metrics, key=lambda metric: -values[metric]):
@@ -114,14 +114,14 @@ def _soft_draws(panel: Panel, scores: Array, unit: Codes, kept: Table) -> Callab
     spread = np.sqrt((centred**2).mean(axis=1, keepdims=True))
     values = np.vstack([panel.human[rated], centred / np.where(spread > 0, spread, 1)])
     features = _features(panel.take(rated), values, unit[rated], kept.shape[1])
-    whole = features.sum(axis=1)  # (1 + metrics, 2, pairs of systems)
-    people = _p(whole[0])
+    totals = features.sum(axis=1)  # (1 + metrics, 2, pairs of systems)
+    people = _p(totals[0])
     drawn = functools.cache(lambda metric: np.tensordot(kept, features[1 + metric], 1))
 
     def differences(first: int, second: int) -> Vector:
         moved = drawn(first) - drawn(second)
-        errors = [np.abs(people - _p(sums)).mean(axis=-1) for sums in (whole[1 + second] + moved,
-                                                                       whole[1 + first] - moved)]
+        errors = [np.abs(people - _p(sums)).mean(axis=-1) for sums in (totals[1 + second] + moved,
+                                                                       totals[1 + first] - moved)]
         return np.asarray(errors[1] - errors[0], dtype=np.float64)
 
     return differences
@@ -146,6 +146,6 @@ def _features(panel: Panel, values: Array, unit: Codes, units: int) -> Table:
 
 
 def _p(features: Table) -> Table:
-    """Return Phi(-z) of the two sums (..., 2, pairs of systems), to 3e-4; 1/2 without variance."""
+    """Return Phi(-z) of the two sums (..., 2, pairs of systems), accurate to 3e-4; 1/2 without variance."""
     z = features[..., 0, :] / np.sqrt(np.maximum(features[..., 1, :], TOLERANCE))
     return np.asarray(0.5 - np.tanh(z * (0.797885 + 0.035677 * z * z)) / 2)

@@ -2,7 +2,7 @@
 
 Prediction-powered inference (Angelopoulos et al. 2023), with the weight tuned as in PPI++ (Angelopoulos, Duchi & Zrnic
 2023), estimates a system's mean rating from rated items and many more scores. With plentiful scores f, weight l and
-ratings y, its variance is that of y - l f over the rated items of the system:
+ratings y, the variance of the estimate is that of y - l f over the rated items of the system:
 
     worth = sum (y - mean y)^2 / sum (y - mean y - l (f - mean f))^2,   means by system
 
@@ -32,7 +32,7 @@ class Worth:
 
 
 def worth(human: Vector, scores: Array, system: Codes, units: Codes, fold: Codes) -> Worth:
-    """Return the worth of scores (columns, items) beside mean ratings; `units` are contexts, `fold` their folds."""
+    """Return the worth of scores (columns, items) with mean ratings; `units` are contexts, `fold` their folds."""
     ratings, scores = centred(human[None], system)[0], centred(scores, system)
     residuals = np.repeat(ratings[None], len(scores), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
