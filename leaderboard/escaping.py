@@ -1,9 +1,9 @@
-"""Invisible characters in text from outside, written out as ⟨U+202E⟩.
+"""Write out invisible characters in untrusted text, for example as ⟨U+202E⟩.
 
-Templates escape markup. Control characters and characters that change the direction of a line (UAX #9) remain: a name
-could use them to pass for another or to reorder the rest of its row. Line breaks, tabs and the joiners of scripts and
-emoji stay. Pages, their attributes and their script data show names this way, so scripts can match them; CSV and JSON
-files keep every name unchanged.
+Templates escape markup, but not control characters or characters that change the direction of a line (UAX #9), with
+which a name could imitate another or reorder the rest of its row. Line breaks, tabs and the joiners of scripts and
+emoji are kept. Pages, their attributes and their script data use this form, so that scripts can match names; CSV and
+JSON files keep every name unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ HIDDEN = re.compile(
 
 
 def visible(text: str) -> str:
-    """Replace invisible characters that affect others by their code points."""
+    """Replace invisible characters that affect others with their code points."""
     if text.isascii() and text.isprintable():
         return text
     normalised = text.replace("\r\n", "\n").replace("\r", "\n")

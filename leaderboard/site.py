@@ -1,4 +1,4 @@
-"""The static site of results: every page built and rendered, and the same tables as files.
+"""Build the static site of results: all pages, and the same tables as files.
 
     page.build(results) -> pages of tables          render(pages) -> files
 
@@ -21,7 +21,7 @@ from harness.results.rows import Results
 from leaderboard import pages as modules
 from leaderboard.blocks.tables import Cell, Facts, Page, Section, Table
 from leaderboard.model.eras import parts
-from leaderboard.model.index import plural, real_alone, scored_part
+from leaderboard.model.index import drop_sample, plural, scored_part
 from leaderboard.model.numbers import numbers, worst
 from leaderboard.pages import changes
 from leaderboard.render import rows, templates
@@ -29,9 +29,9 @@ from leaderboard.render import rows, templates
 MARKDOWN, CHANGES, STYLE = "LEADERBOARD.md", "changes.csv", "style.css"
 ENTRY, DOWNLOADS = "index.html", "methods.html"
 GENERAL = (ENTRY, "submit.html")
-"""Pages that a challenge replaces by its own."""
+"""Pages that a challenge replaces with its own."""
 LARGE = 1_000_000
-"""Files of more bytes are compressed."""
+"""Larger files (in bytes) are compressed."""
 SCRIPTS = ("tables.js",)
 BOARD_SCRIPTS = ("ranking.js", "compare.js", "tables.js", "board.js")
 """The scripts of a page with a board that is re-ranked, in this order, after its numbers."""
@@ -42,9 +42,9 @@ DATASETS = ("methods.html#datasets", "Datasets")
 def site(results: Results, before: Results | None = None, bundle: str = "") -> dict[str, bytes]:
     """Draw the site and return the content of each file by path.
 
-    With earlier results, the site has a page of changes. With a link to a bundle, it replaces the large tables.
+    With earlier results, the site has a page of changes. If `bundle` links a bundle, that replaces the large tables.
     """
-    results, before = real_alone(results), before and real_alone(before)
+    results, before = drop_sample(results), before and drop_sample(before)
     files = dict(_tables(results, before, bundle))
     challenge = "challenge" in results.run.options
     pages = [page for page in _built(results) if not challenge or page.path not in GENERAL]
@@ -74,14 +74,14 @@ def site(results: Results, before: Results | None = None, bundle: str = "") -> d
 
 
 def list_of_phases(title: str, phases: Sequence[str]) -> dict[str, bytes]:
-    """Draw the page that links the phases of a challenge, with the files that it needs."""
+    """Draw the index of a challenge's phases, with the files that it needs."""
     links = Facts.of(*((name, Cell("results", link=f"{name}/challenge.html")) for name in phases))
     page = Page(ENTRY, title, title, (Section("phases", "Phases", (links,)),))
     return {ENTRY: templates.html(page, (), ()), STYLE: _style(), "theme.js": _static(".js")["theme.js"]}
 
 
 def _built(results: Results) -> Iterator[Page]:
-    """Build all pages by the modules of leaderboard/pages/, by name."""
+    """Build the pages of every module in leaderboard/pages/, in order of the modules' names."""
     for name in sorted(entry.name for entry in pkgutil.iter_modules(modules.__path__)):
         module = importlib.import_module(f"{modules.__name__}.{name}")
         if hasattr(module, "build"):
@@ -89,7 +89,7 @@ def _built(results: Results) -> Iterator[Page]:
 
 
 def _tables(results: Results, before: Results | None, bundle: str) -> Iterator[tuple[str, bytes]]:
-    """Write the tables as files, large ones compressed reproducibly."""
+    """Yield the tables as files, large ones compressed reproducibly."""
     writers = {path: table for path, (table, _) in rows.FILES.items() if not bundle or path in rows.SMALL}
     if before is not None:
         writers[CHANGES] = functools.partial(rows.changes, before)
@@ -115,7 +115,7 @@ def _list_of(studies: Sequence[Page]) -> Page:
 
 
 def _footer(results: Results) -> tuple[tuple[str, str], ...]:
-    """Return the texts and links of the footer: date, version, data, citation, downloads."""
+    """Return the labels and links of the footer: date, version, data, citation, downloads."""
     days = sorted({row.day for row in results.timings} - {""})
     scored = f"scored {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}" if days else "about the run"
     items = sum(entry.items for entry in results.datasets)
@@ -133,6 +133,6 @@ def _style() -> bytes:
 
 
 def _static(suffix: str) -> dict[str, bytes]:
-    """Read the static files with a suffix by name."""
+    """Return the static files with a suffix by name."""
     entries = sorted((resources.files("leaderboard") / "static").iterdir(), key=lambda entry: entry.name)
     return {entry.name: entry.read_bytes() for entry in entries if entry.name.endswith(suffix)}

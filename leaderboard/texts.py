@@ -1,4 +1,4 @@
-"""The longer explanations on the pages, by page and name, from texts.toml."""
+"""The longer explanations on the pages by page and name, read from texts.toml."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from harness.results.rows import Target as Target
 from harness.results.rows import fitted as fitted_on
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number, p_value
-from leaderboard.model.sentences import above_zero, reach
+from leaderboard.model.sentences import above_zero, half_width
 from leaderboard.render.text import shortened, wrapped
 
 ALPHA = 0.05
@@ -125,7 +125,7 @@ def pooled(chosen: Selection) -> Iterator[tuple[str, str]]:
 def _low(results: Results, board: BoardId, origin: str, rule: str, targets: Sequence[Target], column: ColumnKey,
          ) -> float:
     """Return the lower end of the interval of a column on a board or a target; NaN on other selections."""
-    on_board = (row.value - reach(row) for row in results.ranking if row.targets == len(targets) and (
+    on_board = (row.value - half_width(row) for row in results.ranking if row.targets == len(targets) and (
         row.board, row.origin, row.rule, row.statistic, row.metric, row.column) == (
         str(board), origin, rule, STATISTIC, *column))
     on_target = (row.low for row in results.correlations if not targets[1:] and (

@@ -138,10 +138,10 @@ def _decided(chosen: Selection, args: argparse.Namespace) -> None:
 
 
 def _latex(results: Results, board: str) -> None:
-    from leaderboard.model.index import real_alone
+    from leaderboard.model.index import drop_sample
     from leaderboard.render import latex
 
-    boards = latex.boards(real_alone(results))
+    boards = latex.boards(drop_sample(results))
     if not boards:
         raise BadConfig("the results have no board; try `harness run --all`")
     name = board.removesuffix(".tex") or next(iter(boards))

@@ -1,8 +1,9 @@
 """Boards as tables with a row per column of a metric, ranked rows first.
 
 The board of the front page has rank and score for the question, the mean on each quality, cost and size. An overall
-board has rank and averages, and the mean on every dataset. The board of a dataset has a cell per quality and is ranked
-by their mean; a row that lacks a value has no mean and no rank, and an unrated quality is shown but not counted.
+board has rank and averages, and the mean on every dataset. The board of a dataset has a column per quality and is
+ranked by their mean; a row with a missing value has no mean and no rank, and an unrated quality is shown but not
+counted.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ CONTROL = "length"
 """The control that every metric should beat: the number of words of the response."""
 BELOW = ("▽", "no better than counting words")
 QUALITIES = 8
-"""The most qualities with a column on the front page."""
-FITTED = "over the targets on whose ratings it was not fitted, among the columns that lack none"
+"""Maximum number of qualities with a column on the front page."""
+FITTED = "those on whose ratings it was not fitted, among the columns without missing values"
 UNRANKED = "Not ranked: a value is missing"
 ExtraColumn: TypeAlias = tuple[Heading, Mapping[Column, Cell]]
 
 
 def ranked_table(index: Index, question: Question, qualities: Sequence[Question], columns: Sequence[Column],
                  rows: Mapping[str, Sequence[Column]]) -> Table:
-    """Draw the board of the front page: groups of rows by title; `columns` are the rows of the script data."""
+    """Draw the board of the front page: groups of rows by title; `columns` are those of the script data, in order."""
     control = control_value(question)
     best = {shown.name: cells.leaders(row.value for row in shown.ranked.values()) for shown in (question, *qualities)}
 
@@ -53,7 +54,7 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
         name = _name(index, column, row, control)._replace(
             model="; ".join(filter(None, about)), key=columns.index(column))
         score = value(question, column)._replace(shade="")
-        score = score._replace(small=sentences.error(row).strip()) if row else score
+        score = score._replace(small=sentences.plus_minus(row).strip()) if row else score
         cost = cost_of(index, column)
         return (_rank(row), name, score, *(value(shown, column) for shown in qualities), cost_cell(cost),
                 Cell(sentences.size(cost.size)))
@@ -69,13 +70,13 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
                    small=plural(shown.datasets, "dataset")) for shown in qualities),
          Heading("Cost", "number", small="s per 1,000", key="cost", title="Seconds per 1,000 items on "
                  f"{index.results.run.device}, running alone, models loaded, inputs included"),
-         Heading("Size", "number", small="parameters", key="size", title="Parameters of all its networks")),
+         Heading("Size", "number", small="parameters", key="size", title="Parameters of all networks")),
         {title: tuple(map(line, listed)) for title, listed in rows.items() if listed}, board=True,
         data="Ranks count all columns, including those fitted on ratings, which are listed below")
 
 
 def board_table(index: Index, board: Board, extra: Sequence[ExtraColumn], data: str) -> Table:
-    """Draw a board: rank and name, then the given columns; unranked rows in a group below."""
+    """Draw a board: rank and name, then the given columns; unranked rows are in a group below."""
     control = control_value(board)
 
     def lines(columns: Iterable[Column]) -> tuple[Row, ...]:
@@ -93,7 +94,7 @@ def board_table(index: Index, board: Board, extra: Sequence[ExtraColumn], data: 
 
 
 def overall_board(index: Index, board: Board) -> Table:
-    """Draw an overall board with the mean on every dataset, for LaTeX."""
+    """Draw an overall board with the mean on every dataset, for export to LaTeX."""
     means: list[ExtraColumn] = []
     any_fitted = False
     for entry in index.on(board.name):
@@ -109,7 +110,7 @@ def overall_board(index: Index, board: Board) -> Table:
 
 
 def dataset_board(index: Index, entry: DatasetEntry, statistic: str) -> Table:
-    """Draw every column, including declared but missing ones, on every quality of a dataset."""
+    """Draw every column, including declared ones without values, on every quality of a dataset."""
     columns = sorted({(metric.name, column) for metric in index.results.metrics for column in metric.columns}
                      | index.columns.get(entry.name, set()))
     fitted = {column for column in columns if index.is_fitted(column, entry.name)}
@@ -131,11 +132,11 @@ def dataset_board(index: Index, entry: DatasetEntry, statistic: str) -> Table:
         extra.append((Heading(quality.name, "number", small=small), shown))
     return replace(board_table(index, board, extra, cells.marked(index.data(), bool(fitted))),
                    anchor=f"correlation-{slug(statistic.replace(' ', '-'))}",
-                   caption=f"{entry.name}: {statistic_title(statistic)}, 95 % intervals by formula")
+                   caption=f"{entry.name}: {statistic_title(statistic)}, analytic 95 % intervals")
 
 
 def _dataset_ranking(index: Index, entry: DatasetEntry, statistic: str, columns: Sequence[Column]) -> Board:
-    """Rank columns by their mean over the rated qualities of a dataset; fitted ones have none."""
+    """Rank columns by their mean over the rated qualities of a dataset; columns fitted on it have no mean."""
     rated = {column: [math.nan] if index.is_fitted(column, entry.name) else _rated(index, entry, column, statistic)
              for column in columns}
     means = {column: _mean(values) for column, values in rated.items()}
@@ -146,28 +147,28 @@ def _dataset_ranking(index: Index, entry: DatasetEntry, statistic: str, columns:
 
 
 def averages(board: Board) -> list[ExtraColumn]:
-    """Return the average under each rule of a board."""
+    """Return a column with the averages under each rule of a board."""
     return [(Heading(RULES.get(rule, rule), "number", key=rule), average_cells(board, rule)) for rule in board.ranking]
 
 
 def average_cells(board: Board, rule: str) -> dict[Column, Cell]:
-    """Return the average of each column under a rule; all but the first rule of the board show their ranks."""
+    """Return the average of each column under a rule, with its rank unless it is the board's first rule."""
     best = cells.leaders(row.value for row in board.ranking[rule].values() if row.complete)
     return {column: _incomplete(row) if not row.complete else cells.number_cell(row.value, best)._replace(
         small="" if rule == board.rule else f"rank {row.rank}") for column, row in board.ranking[rule].items()}
 
 
 def _incomplete(row: RankingRow) -> Cell:
-    """Show a rank over the targets that a metric was not fitted on; else explain why there is none."""
-    over = f"{row.covered} of {plural(row.targets, 'target')}"
+    """Show the average over the targets that a metric was not fitted on; if there is none, explain why."""
+    coverage = f"{row.covered} of {plural(row.targets, 'target')}"
     if row.rank is None:
-        return Cell(cells.MISSING, title="no average because a value is missing", small=over)
+        return Cell(cells.MISSING, title="no average because a value is missing", small=coverage)
     return cells.number_cell(row.value)._replace(small=f"over {row.covered}/{row.targets}",
-                                                 title=f"rank {row.rank} over {over}: {FITTED}")
+                                                 title=f"rank {row.rank} over {coverage}: {FITTED}")
 
 
 def letters(board: Board) -> list[ExtraColumn]:
-    """Return the letters of the ranks, if known; columns that share one do not differ significantly."""
+    """Return a column with the letters, if known; columns that share a letter do not differ significantly."""
     if not any(row.letters for row in board.ranked.values()):
         return []
     return [(Heading("Group", "words"), {
@@ -177,7 +178,7 @@ def letters(board: Board) -> list[ExtraColumn]:
 def cost_cell(cost: Cost) -> Cell:
     """Show the cost of 1,000 items, inputs included."""
     if not (shown := sentences.seconds(cost)):
-        return Cell(cells.MISSING, title="no timings of this metric or one of its inputs")
+        return Cell(cells.MISSING, title="this metric or one of its inputs has no timings")
     return Cell(shown, title=f"including {', '.join(cost.inputs)}" if cost.inputs else "")
 
 
@@ -197,7 +198,7 @@ def _name(index: Index, column: Column, row: RankingRow | None, control: float) 
 
 
 def _rated(index: Index, entry: DatasetEntry, column: Column, statistic: str) -> list[float]:
-    """Return the correlations on the rated qualities of a dataset, NaN where there is none."""
+    """Return the correlations on the rated qualities of a dataset, NaN where missing."""
     rows = (index.correlation((entry.name, quality.name), column, statistic) for quality in entry.qualities
             if quality.rated)
     return [row.value if row else math.nan for row in rows]

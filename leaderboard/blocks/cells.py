@@ -1,4 +1,4 @@
-"""Values as table cells: three decimals, a shade, marks for the best two, a dash with its reason if missing."""
+"""Values as table cells: three decimals, a shade, marks for the best two, or a dash with the reason if missing."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ FITTED_MEANS = f"{FITTED}: fitted on ratings of this dataset, not ranked"
 WEAK = 0.05
 STEPS = (0.05, 0.15, 0.30, 0.45, 0.60)
 NO_LEADERS = (math.nan, math.nan)
-"""For columns that mix datasets, where no value is marked as best."""
+"""For columns that mix datasets, in which no value is marked as best."""
 
 
 def number(value: float, decimals: int = 3) -> str:
-    """Format with a true minus sign; '–' if missing."""
+    """Format a number with a true minus sign; '–' if missing."""
     return exhibits.number(value, decimals)
 
 
@@ -52,13 +52,13 @@ def correlation_cell(row: Correlation, leaders: tuple[float, float] = NO_LEADERS
 
 
 def fitted_cell(cell: Cell) -> Cell:
-    """Mark a value whose weights were fitted on the same ratings and remove its marks as best."""
+    """Mark a value of a metric fitted on the same ratings, and remove its marks as best."""
     return cell._replace(text=f"{cell.text} {FITTED}", title=", ".join(filter(None, (cell.title, FITTED_MEANS))),
                          marks=tuple(mark for mark in cell.marks if mark == "weak"))
 
 
 def column_cell(index: Index, column: Column) -> Cell:
-    """Name a column, with its full name on hover and a link to the page of its metric."""
+    """Name a column, with its full name as tooltip and a link to the page of its metric."""
     title, name = (shown.get(column, column[1]) for shown in (index.labels, index.names))
     return Cell(title, title=name if name != title else "", link=index.metric_paths.get(column[0], ""))
 
@@ -90,7 +90,7 @@ def shade(value: float) -> str:
 
 
 def leaders(values: Iterable[float], above: float = 0.0) -> tuple[float, float]:
-    """Find the best and second-best rounded values, NaN if there is none above a limit; equal values count once."""
+    """Return the best and second-best distinct rounded values above a limit, NaN if there is none."""
     rounded = sorted({rounded for value in values if math.isfinite(value) and (rounded := round(value, 3)) > above},
                      reverse=True)
     best, second, *_ = (*rounded, math.nan, math.nan)

@@ -1,4 +1,4 @@
-"""The table of decisions: may a column replace a rater, and how many ratings is one with it worth?"""
+"""The table of decisions: whether a column may replace a rater, and how many ratings one rating with it replaces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXPLAINED: str = TEXTS["decisions"]["explained"]
 
 
 def by_target(index: Index, rows: Iterable[Decision]) -> dict[Target, list[Decision]]:
-    """Return decisions by target, the columns with the highest correlation first."""
+    """Group decisions by target, the columns with the highest correlation first."""
     def order(row: Decision) -> tuple[float, str, str]:
         correlation = index.correlation((row.dataset, row.quality), (row.metric, row.column))
         return descending(correlation.value if correlation else math.nan), row.metric, row.column
@@ -53,7 +53,7 @@ def decision_table(index: Index, shown: Sequence[Decision], data: str) -> Table:
 
 
 def limits(shown: Iterable[Decision]) -> Iterator[str]:
-    """Return the limits of decisions in words, each with its qualities, and with its columns if others lack it."""
+    """Yield the limitations of decisions with their qualities, and with their columns if they do not concern all."""
     columns: dict[str, list[str]] = defaultdict(list)
     notes: dict[str, dict[str, list[str]]] = {}
     for row in shown:

@@ -1,4 +1,4 @@
-"""Pictures as SVG: correlation against cost with its Pareto front, and the positions of an item from 0 to 1."""
+"""SVG pictures: correlation against cost with its Pareto front, power, votes, and the positions of an item."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from leaderboard.model.index import Column, Index
 from leaderboard.model.questions import Question
 
 RATERS = {"rater": "one rater against the others", "limit": "limit from rater noise"}
-"""Marks of dots, and their meanings."""
+"""Bands of a dot plot and their meanings."""
 INTERVALS = "Spearman correlation with 95 % intervals, which treat items as independent."
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, FLOOR = 720, 300, 44, 620, 14, 262
 NEAR = (90, 13)
-"""Names closer than this, across and up, would overlap and are only in the caption."""
+"""Names closer than this (horizontally, vertically) would overlap and are only in the caption."""
 CHEAPEST = 0.01
-"""Smaller costs are drawn here."""
+"""Smaller costs are drawn at this value."""
 STRIP, EDGE, LOW = 400, 12, 140
 
 
 def cost_picture(index: Index, question: Question, columns: Sequence[Column]) -> Picture | None:
-    """Draw the columns with a known cost, a dot each on a log axis; None if there are fewer than three."""
+    """Draw a dot for each column with a known cost, on a log axis; return None if there are fewer than three."""
     points = sorted((max(seconds, CHEAPEST), -question.ranked[column].value, column) for column in columns
                     if column in question.ranked and math.isfinite(seconds := cost_of(index, column).seconds))
     if len(points) < 3:
@@ -59,7 +59,10 @@ def cost_picture(index: Index, question: Question, columns: Sequence[Column]) ->
 
 
 def power_picture(rows: Sequence[Power]) -> Picture:
-    """Draw the difference found with 80 % power against contexts, a line for the fewest, the data's and most raters."""
+    """Draw the difference detectable with 80 % power against the number of contexts.
+
+    There is a line each for the fewest raters, those of the data, and the most.
+    """
     data, known = rows[0], sorted({row.raters for row in rows if row.detectable < 1})
     lines = {raters: sorted((row for row in rows if row.raters == raters and row.detectable < 1),
                             key=lambda row: row.contexts)
@@ -75,7 +78,7 @@ def power_picture(rows: Sequence[Power]) -> Picture:
     paths = (f'<path class="strokes" fill="none" d="M{"L".join(map(at, line))}"/>' for line in lines.values())
     marker = f'<path class="people-mark" d="M{at(data)}m-4-4h8v8h-8z"/>' if data in shown else ""
     listed = ", ".join(f"{raters:.3g}" for raters in lines)
-    text = (f"Difference of correlations that is found with 80 % power, by the number of contexts: {data.quality}, "
+    text = (f"Difference of correlations detectable with 80 % power, by the number of contexts: {data.quality}, "
             f"{data.detectable:.2f} with the {data.contexts} contexts of the data (square). Raters per item, from the "
             f"highest line to the lowest: {listed}")
     axes = plane.axes([row.contexts for row in lines.get(data.raters, ())])
@@ -84,7 +87,7 @@ def power_picture(rows: Sequence[Power]) -> Picture:
 
 
 class Plane(NamedTuple):
-    """A logarithmic axis from `left` to `right`, which ends at pixel `edge`, and a linear one with a tick per tenth."""
+    """A logarithmic horizontal axis from `left` to `right`, ending at pixel `edge`, and a linear vertical axis."""
 
     left: float
     right: float
@@ -101,7 +104,7 @@ class Plane(NamedTuple):
         return round(self.floor - (self.floor - TOP) * (value - self.bottom) / (self.top - self.bottom), 1)
 
     def axes(self, ticks: Iterable[float]) -> str:
-        """Draw both axes, the one across with the given ticks."""
+        """Draw both axes, the horizontal one with the given ticks, the vertical one with a tick per tenth."""
         numbers = [f'<text x="{self.across(tick)}" y="{self.floor + 15}" class="m">{tick:g}</text>' for tick in ticks]
         numbers += [f'<text x="{LEFT - 6}" y="{self.up(step / 10) + 3:.1f}" class="e">{step / 10:g}</text>'
                     for step in range(round(self.bottom * 10), round(self.top * 10) + 1)]
@@ -113,31 +116,31 @@ def _svg(kind: str, attributes: str, text: str, parts: Iterable[str]) -> str:
 
 
 def vote_picture(counts: Sequence[VoteCount], label: str) -> Picture:
-    """Draw a bar for each fifth of the scores, divided by the shares of the votes, the lowest rating at the bottom."""
+    """Draw a bar for each fifth of the scores, stacked by the shares of the votes, the lowest rating at the bottom."""
     fifths, ratings = (sorted({getattr(row, name) for row in counts}) for name in ("fifth", "rating"))
-    wide, gap, tall, parts, words = 56, 14, 120, "", []
+    bar, gap, height, parts, words = 56, 14, 120, "", []
     for position, fifth in enumerate(fifths):
         rows = sorted((row for row in counts if row.fifth == fifth), key=lambda row: row.rating)
-        total, x, top = sum(row.votes for row in rows), EDGE + position * (wide + gap), float(TOP + tall)
+        total, x, top = sum(row.votes for row in rows), EDGE + position * (bar + gap), float(TOP + height)
         between = f"{rows[0].low:.3g}–{rows[0].high:.3g}"
         for row in rows:
             share = row.votes / max(total, 1)
             opacity = (ratings.index(row.rating) + 1) / len(ratings)
-            top -= share * tall
-            parts += (f'<rect class="own" x="{x}" y="{top:.1f}" width="{wide}" height="{share * tall:.1f}" '
+            top -= share * height
+            parts += (f'<rect class="own" x="{x}" y="{top:.1f}" width="{bar}" height="{share * height:.1f}" '
                       f'fill-opacity="{opacity:.2f}"/>')
-        parts += f'<text x="{x + wide // 2}" y="{TOP + tall + 14}" class="m">{between}</text>'
+        parts += f'<text x="{x + bar // 2}" y="{TOP + height + 14}" class="m">{between}</text>'
         mean = sum(row.rating * row.votes for row in rows) / max(total, 1)
         words.append(f"{between}: mean {mean:.2f}")
     caption = f"votes on {counts[0].quality} by fifths of the scores of {label}"
     text = f"The {caption}: {'; '.join(words)}"
     scale = ", ".join(f"{rating:g}" for rating in ratings)
-    return Picture(_svg("plot places", f'viewBox="0 0 {STRIP} {TOP + tall + 20}"', text, parts), text,
+    return Picture(_svg("plot places", f'viewBox="0 0 {STRIP} {TOP + height + 20}"', text, parts), text,
                    f"Shares of the {caption}, from pale to dark: {scale}.")
 
 
 def example_blocks(row: Example) -> tuple[Block, ...]:
-    """Show an item with the position of its metric, else the median of all and the closest metrics."""
+    """Show an item with the position given by its metric, else the median of all metrics and the closest ones."""
     kind = "Context" if row.response else "Utterance"  # the item is a whole dialogue
     closest = "".join(f"; {column} {position:.2f}" for column, position in row.columns)
     metrics = f"position {row.metrics:.2f}" if row.metric else f"median position {row.metrics:.2f}{closest}"
@@ -151,7 +154,7 @@ def example_blocks(row: Example) -> tuple[Block, ...]:
 
 
 def _strip(row: Example, description: str) -> str:
-    """Draw positions from 0 to 1: a square for people, a dot for the metrics, a stroke for each column."""
+    """Draw positions from 0 to 1: a square for people, a dot for the metrics, a stroke for each named column."""
     def across(position: float) -> float:
         return round(EDGE + (STRIP - 2 * EDGE) * min(max(position, 0.0), 1.0), 1)
 

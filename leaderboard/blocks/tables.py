@@ -1,7 +1,7 @@
-"""Pages made of sections of tables, facts and prose, without markup: pages/ builds them, render/ writes them.
+"""The parts of pages, without markup: pages/ builds them, render/ writes them.
 
-A page states the meaning of a value (best of its column, missing and why); a renderer decides how that looks. Links are
-relative to the root of the site.
+A page states the meaning of a value (best of its column, or why it is missing); a renderer decides how that looks.
+Links are relative to the root of the site.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ Mark: TypeAlias = Literal["best", "second", "weak"]
 """Weak: not significantly different from no correlation (p >= 0.05)."""
 
 Kind: TypeAlias = Literal["rank", "stub", "number", "text", "words", "code"]
-"""The content of a column; `stub` is the heading of a row, `words` are short texts in a table of numbers."""
+"""The content of a column; `stub` is the heading of a row, `words` are short strings in a table of numbers."""
 
 
 class Cell(NamedTuple):
     """A cell: the text shown, its style, and the reason why a value is missing.
 
     In the cell that names a row, `model` names the models behind the scores, `sign` is a warning sign with its meaning,
-    and `key` is the row in the data of the scripts. A named tuple, because a site has 100,000 cells and frozen
-    dataclasses take three times as long.
+    and `key` is the position of the row in the scripts' data. A named tuple, because a site has 100,000 cells and
+    frozen dataclasses take three times as long to create.
     """
 
     text: str
@@ -46,7 +46,7 @@ Row: TypeAlias = tuple[Cell, ...]
 
 
 def cell(value: object) -> Cell:
-    """Show a cell, text or count as it is, and three decimals of a number; NaN is an empty cell."""
+    """Return a cell for a value: floats have three decimals, and NaN is empty; a cell is returned unchanged."""
     if isinstance(value, float):
         return Cell(number(value, 3)) if math.isfinite(value) else Cell("", title="unknown")
     return value if isinstance(value, Cell) else Cell(str(value))
@@ -64,13 +64,16 @@ class Heading:
 
 
 def numeric(*texts: str) -> tuple[Heading, ...]:
-    """Return headings of columns of numbers."""
     return tuple(Heading(text, "number") for text in texts)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Groups of rows by title, based on `data`; hidden behind the text `folded`, if any; scripts re-rank a `board`."""
+    """Groups of rows by title.
+
+    `data` describes the underlying data. If `folded` is given, the table is collapsed under that label. Scripts re-rank
+    a `board`.
+    """
 
     anchor: str
     caption: str
@@ -83,7 +86,7 @@ class Table:
     @classmethod
     def of(cls, anchor: str, caption: str, headings: Iterable[object], rows: Iterable[Iterable[object]], data: str = "",
            folded: str = "") -> Table:
-        """Make a table with a single group of rows; values determine the kind of a heading that is only a text."""
+        """Make a table with a single group of rows; the kind of a heading given as a string follows from the values."""
         listed = [tuple(row) for row in rows]
         shown = (heading if isinstance(heading, Heading) else Heading(
             str(heading), "stub" if column == 0 else "number" if any(
@@ -104,19 +107,19 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A list of terms with a cell each."""
+    """A list of terms and their values."""
 
     pairs: tuple[tuple[str, Cell], ...]
 
     @classmethod
     def of(cls, *pairs: tuple[str, object]) -> Facts:
-        """Make a list of facts, without the empty ones."""
+        """Make a list of facts, omitting empty values."""
         return cls(tuple((term, shown) for term, value in pairs if (shown := cell(value)).text))
 
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A paragraph, which may be code or a link as a whole."""
+    """A paragraph, which may be a block of code or a link."""
 
     text: str
     code: bool = False
@@ -136,9 +139,9 @@ class Picture:
 
 
 class Dot(NamedTuple):
-    """A line of a picture of dots: a value and another one, with their intervals, NaN if unknown.
+    """A line of a dot plot: a value and optionally a second one, with their intervals; NaN if unknown.
 
-    `kind` is the class of the value: a dot, or the square of a printed value, which is not from this run.
+    `kind` is the CSS class of the value: `dot`, or `printed` for a published value, which is not from this run.
     """
 
     name: Cell
@@ -153,7 +156,7 @@ class Dot(NamedTuple):
 
 @dataclass(frozen=True)
 class Dots:
-    """Correlations as dots on one axis, over marks from a low to a high end; `keys` are the meanings of classes."""
+    """A dot plot of correlations over bands (`marks`, each from low to high); `keys` is the legend by CSS class."""
 
     lines: Sequence[Dot]
     caption: str
@@ -162,7 +165,7 @@ class Dots:
 
     @cached_property
     def start(self) -> float:
-        """Return the value at the left end of the axis."""
+        """The value at the left end of the axis."""
         ends = (value for line in self.lines for value in (line.value, line.low, line.other, line.other_low))
         return -0.5 if any(value < -0.1 for value in ends) else -0.1
 
@@ -176,7 +179,7 @@ class Dots:
 
     @property
     def text(self) -> str:
-        """Describe the picture: the values, the other ones in parentheses."""
+        """A description of the plot, with the second values in parentheses."""
         words = "; ".join(f"{line.name.text} {number(line.value)}"
                           + (f" ({number(line.other)})" if math.isfinite(line.other) else "") for line in self.lines)
         return f"{self.caption} {words}" + (f". In parentheses: {self.keys['other']}" if "other" in self.keys else "")
@@ -184,7 +187,7 @@ class Dots:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """The question of the front page and its answer; scripts add the choices and a picture of the best."""
+    """The question of the front page and its answer; scripts add the controls and a plot of the best columns."""
 
     question: str
     best: Cell
@@ -198,7 +201,7 @@ Block: TypeAlias = Table | Facts | Prose | Picture | Dots | Ask
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part of a page, left out if it has no blocks; `level` is that of its heading, `boxed` draws a frame."""
+    """A titled part of a page, omitted if it has no blocks; `level` is that of its heading, `boxed` draws a frame."""
 
     anchor: str
     title: str
@@ -209,10 +212,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page; `group` is the label of the entry of the menu that leads to it, if it has none of its own.
+    """A page; if it has no menu entry, `group` is the label of the entry that leads to it.
 
-    `choices` are links to the front pages of all eras. `numbers` is the script with the data of a board that is
-    re-ranked, if the page has one.
+    `choices` are links to the front pages of all eras. If the page has a board that is re-ranked, `numbers` is the
+    script with its data.
     """
 
     path: str
@@ -229,10 +232,10 @@ class Page:
 
     @property
     def anchor(self) -> str:
-        """Return the page's fragment: dataset-fed-turn for dataset/fed-turn.html."""
+        """The page's fragment identifier: dataset-fed-turn for dataset/fed-turn.html."""
         return self.path.removesuffix(".html").replace("/", "-")
 
     @property
     def root(self) -> str:
-        """Return the relative path from this page to the root of the site."""
+        """The relative path from this page to the root of the site."""
         return "../" * self.path.count("/")

@@ -1,6 +1,6 @@
 """The ranking as boards: one per split or dimension and statistic, with an average under each rule.
 
-A column without a value on some target has no average and no rank.
+A column with a missing value has no average and no rank.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from leaderboard.model.index import Column, once, ordered, split_order
 
 SPLITS = {"dev": "Development", "test": "Test", "recent": "Recent", "own": "Your own", "more": "Further"}
 RULES = {"dev": "Mean of datasets", "test": "Mean of qualities"}
-"""The mean over the qualities of each dataset and then over datasets; the mean over all qualities of all datasets."""
+"""dev: mean over the qualities of each dataset, then over datasets; test: mean over all qualities of all datasets."""
 
 
 @dataclass(frozen=True)
 class Board:
-    """The ranking of one split or dimension and statistic by rule; the first rule ranks the columns."""
+    """The ranking of one split or dimension and one statistic, by rule; the first rule ranks the columns."""
 
     name: str
     statistic: str
@@ -41,19 +41,19 @@ class Board:
 
     @cached_property
     def columns(self) -> list[Column]:
-        """Return the ranked columns by rank, then the others from the most complete."""
+        """The ranked columns by rank, then the others, the most complete first."""
         rows = self.ranking[self.rule]
         return sorted(rows, key=lambda column: (
             rows[column].rank or math.inf if rows[column].complete else math.inf, -rows[column].covered, column))
 
     @cached_property
     def ranked(self) -> dict[Column, RankingRow]:
-        """Return the complete rows by column, the best first."""
+        """The complete rows by column, the best first."""
         return {column: row for column in self.columns if (row := self.ranking[self.rule][column]).complete}
 
 
 def title(board: str) -> str:
-    """Return the title of a board of all qualities, else its name."""
+    """Return the title of a board; for a board of one dimension, its name."""
     name = BoardId.parse(board)
     if name.dimension or name.split not in SPLITS:
         return board
@@ -63,7 +63,7 @@ def title(board: str) -> str:
 
 @once
 def all_boards(results: Results) -> tuple[Board, ...]:
-    """Collect all boards by name, those of single dimensions included, Spearman first."""
+    """Collect all boards by name, including those of single dimensions, Spearman first."""
     rows: dict[tuple[str, str], list[RankingRow]] = defaultdict(list)
     for row in results.ranking:
         rows[row.board, row.statistic].append(row)
@@ -71,7 +71,7 @@ def all_boards(results: Results) -> tuple[Board, ...]:
     boards = []
     for name, statistic in sorted(rows, key=lambda key: (key[0], statistics.index(key[1]))):
         ranking: dict[str, dict[Column, RankingRow]] = {}
-        split = BoardId.parse(name).split  # the rule named like the split ranks the columns
+        split = BoardId.parse(name).split  # the rule with the name of the split ranks the columns
         for row in sorted(rows[name, statistic], key=lambda row: (row.rule != split, row.rule)):
             ranking.setdefault(row.rule, {})[row.metric, row.column] = row
         boards.append(Board(name, statistic, ranking))
@@ -79,7 +79,7 @@ def all_boards(results: Results) -> tuple[Board, ...]:
 
 
 def overall_boards(results: Results) -> dict[str, list[Board]]:
-    """Return the boards of all qualities by name, development first; each name has a board per statistic."""
+    """Return the boards of all qualities by name, development first, each with a board per statistic."""
     boards: dict[str, list[Board]] = defaultdict(list)
     for board in sorted(all_boards(results), key=lambda board: split_order(board.name)):
         if not board.id.dimension:

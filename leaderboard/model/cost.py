@@ -1,4 +1,4 @@
-"""The cost of a metric: seconds including its inputs, the size of its models, and fitting on ratings."""
+"""The cost of a metric: seconds including its inputs, size of its models, and whether it was fitted on ratings."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from dataclasses import dataclass
 from harness.results.rows import Results
 from leaderboard.model.index import Column, Index, once
 
-"""The metric of an input in the signature of a composition."""
-
 
 @dataclass(frozen=True, slots=True)
 class Cost:
     """The cost of a metric.
 
-    `seconds` per 1,000 items are NaN if not measured and include the `inputs`, the metrics whose scores it combines.
-    They are measured alone with models loaded; results of earlier versions have those of the run. `size` is the number
-    of parameters of its networks, infinity if unknown. `fitted` is True if weights were fitted on human ratings.
+    `seconds` per 1,000 items include the `inputs`, the metrics whose scores it combines; NaN if not measured. They are
+    measured with the metric running alone and its models loaded; results of earlier versions have the times of the run.
+    `size` is the number of parameters of its networks, infinity if unknown. `fitted` is True if weights were fitted on
+    human ratings.
     """
 
     seconds: float = math.nan
@@ -30,21 +29,21 @@ class Cost:
 @once
 def costs(results: Results) -> dict[str, Cost]:
     """Return the cost of each metric by its name."""
-    spent: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    timed_items: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for row in results.timings:
         if row.items > 0:
-            spent[row.metric].append((row.items, row.cost))
+            timed_items[row.metric].append((row.items, row.cost))
     seconds = {name: 1000 * math.fsum(part for _, part in rows) / sum(items for items, _ in rows)
-               for name, rows in spent.items()}
+               for name, rows in timed_items.items()}
     without_inputs = {row.metric for row in results.timings if row.alone is None}
-    described = {}
+    costs = {}
     for entry in results.metrics:
         timed = (entry.name, *entry.inputs) if entry.name in without_inputs else (entry.name,)
-        described[entry.name] = Cost(
+        costs[entry.name] = Cost(
             math.fsum(seconds.get(name, math.nan) for name in timed),
             math.inf if entry.models and not entry.parameters else entry.parameters, entry.inputs,
             entry.fitted_on == "ratings")
-    return described
+    return costs
 
 
 def cost_of(index: Index, column: Column) -> Cost:

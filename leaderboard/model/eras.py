@@ -1,6 +1,6 @@
-"""Eras of datasets, by the systems that people rated: nothing is averaged over two of them.
+"""Eras of datasets, by the rated systems; nothing is averaged over two eras.
 
-Each era has a front page, a board and costs of its own, drawn from the part of the results with its datasets.
+Each era has its own front page, board and costs, drawn from the part of the results with its datasets.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Era:
 
     @property
     def systems(self) -> str:
-        """Return the title for use inside a sentence."""
+        """The title for use within a sentence."""
         return self.title[:1].lower() + self.title[1:]
 
 
@@ -32,7 +32,7 @@ ERAS = (CHALLENGE, RECENT, Era("own", ("own",), "Your own data"), Era("more", ("
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The results of an era; `suffix` is part of the names of its files."""
+    """The results of an era; the names of its files contain `suffix`."""
 
     era: Era
     results: Results
@@ -40,7 +40,7 @@ class Part:
 
     @property
     def path(self) -> str:
-        """Return the path of its front page."""
+        """The path of its front page."""
         return f"index{self.suffix}.html"
 
 
@@ -50,7 +50,7 @@ def era_of(split: str) -> Era:
 
 @once
 def parts(results: Results) -> tuple[Part, ...]:
-    """Return the part of each era that has datasets; the first has the entry page."""
+    """Return the parts of the eras that have datasets; the front page of the first is the entry page."""
     splits = sorted({entry.split for entry in results.datasets}, key=split_order)
     present = list(dict.fromkeys(map(era_of, splits))) or [CHALLENGE]
     return tuple(Part(era, results if len(present) == 1 else only(results, {

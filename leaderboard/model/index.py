@@ -28,10 +28,10 @@ STATISTIC = "spearman"
 STATISTICS = (STATISTIC, "pearson", "kendall")
 SPLITS = tuple(f"{split}{part}" for split in ("dev", "test", "recent", "own", "more")
                for part in ("", "-references"))
-LAST = 5
-"""Results with cached values: those of a run and of each era in it."""
+CACHE_SIZE = 5
+"""Number of results whose values are cached: those of a run and of each era in it."""
 ONE_RATER, KNOWN_RATERS = "leave-one-out", "leave-one-rater-out"
-"""The reliability of one rater against the mean of the others: of a random vote of each item, and of known raters."""
+"""Methods for the correlation of one rater with the mean of the others: one random vote per item, or known raters."""
 
 
 class Index:
@@ -76,16 +76,16 @@ class Index:
         return self.correlations.get((*target, *column, statistic))
 
     def value(self, target: Target, column: Column) -> float:
-        """Return the Spearman correlation; NaN if there is none or the weights were fitted on the same dataset."""
+        """Return the Spearman correlation; NaN if there is none or the weights were fitted on the dataset."""
         row = self.correlation(target, column)
         return math.nan if row is None or self.is_fitted(column, target[0]) else row.value
 
     def best_first(self, target: Target, columns: Iterable[Column]) -> list[Column]:
-        """Sort columns by their values on a target, the highest first and missing ones last."""
+        """Sort columns by their values on a target, the highest first and missing values last."""
         return sorted(columns, key=lambda column: (descending(self.value(target, column)), column))
 
     def rater_agreement(self, target: Target, method: str) -> float:
-        """Return the reliability by a method; one rater is the mean of the known raters if there are any."""
+        """Return the reliability by a method; for ONE_RATER, averaged over raters if they are known."""
         known = self.reliability.get((*target, KNOWN_RATERS), math.nan) if method == ONE_RATER else math.nan
         return known if math.isfinite(known) else self.reliability.get((*target, method), math.nan)
 
@@ -94,17 +94,17 @@ class Index:
         return (column[0], dataset) in self.fitted
 
     def why(self, target: Target, column: Column, statistic: str = STATISTIC) -> str:
-        """Explain why there is no value."""
+        """Explain why a value is missing."""
         row = self.correlation(target, column, statistic)
         if row is not None:
-            return row.note or "no value, and no reason given"
+            return row.note or "no value; the reason is unknown"
         if target in self.unrated:
             return "nobody rated this quality"
         problems = self._problems.get((target[0], column[0]))
         return "; ".join(sorted(problems)) if problems else "not scored in this run"
 
     def on(self, board: str = "") -> tuple[DatasetEntry, ...]:
-        """List the datasets of a board, by default all."""
+        """Return the datasets of a board, by default all."""
         return tuple(entry for entry in self.datasets if entry.on(board))
 
     def split(self, name: str) -> str:
@@ -128,22 +128,22 @@ class Index:
 
 
 def scored_part(results: Results) -> str:
-    """Describe the selection of items; "" if all were scored."""
+    """Describe which items were scored; "" if all were."""
     limit, sample = map(results.run.options.get, ("limit", "sample"))
     return (f"only the first {limit} items of each dataset" if limit else
             f"only a sample of each dataset: at most {sample} items in whole contexts" if sample else "")
 
 
 def once(work: Callable[[Results], Value]) -> Callable[[Results], Value]:
-    """Cache the values for the last results and their parts, by identity, since several pages need them."""
-    last: deque[tuple[Results, Value]] = deque(maxlen=LAST)
+    """Cache the values of a function for the last results and their parts, by identity; several pages need them."""
+    cache: deque[tuple[Results, Value]] = deque(maxlen=CACHE_SIZE)
 
     @functools.wraps(work)
     def cached(results: Results) -> Value:
-        for known, value in last:
+        for known, value in cache:
             if known is results:
                 return value
-        last.append((results, value := work(results)))
+        cache.append((results, value := work(results)))
         return value
 
     return cached
@@ -152,14 +152,14 @@ def once(work: Callable[[Results], Value]) -> Callable[[Results], Value]:
 make_index = once(Index)
 
 
-def real_alone(results: Results) -> Results:
-    """Drop the sample if there is real data, so that simulated ratings never appear next to real ones."""
+def drop_sample(results: Results) -> Results:
+    """Drop the sample if there is real data, so that simulated ratings never appear beside real ones."""
     real = {entry.name for entry in results.datasets if entry.kind == "real"}
     return only(results, real) if 0 < len(real) < len(results.datasets) else results
 
 
 def only(results: Results, datasets: Collection[str]) -> Results:
-    """Select datasets, with the boards of their splits; problems of datasets that were not loaded stay."""
+    """Select datasets, with the boards of their splits; problems of datasets that were not loaded are kept."""
     dropped = {entry.name for entry in results.datasets} - set(datasets)
     shown = tuple(entry for entry in results.datasets if entry.name not in dropped)
     boards = {(entry.split, entry.kind) for entry in shown}
@@ -189,7 +189,7 @@ def has_value(row: Correlation | None) -> bool:
 
 
 def ordered(statistics: Iterable[str]) -> tuple[str, ...]:
-    """Sort statistics: Spearman, Pearson, Kendall, then the others by name."""
+    """Sort statistics: Spearman, Pearson, Kendall, then others by name."""
     return tuple(sorted(set(statistics), key=lambda name: (
         STATISTICS.index(name) if name in STATISTICS else len(STATISTICS), name)))
 

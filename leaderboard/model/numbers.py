@@ -1,22 +1,23 @@
-"""The data of the board of an era for its scripts: numbers.js, which contains `const Numbers = {...}`.
+"""The data of an era's board for the scripts: numbers.js, which contains `const Numbers = {...}`.
 
     statistics   their names
-    columns      label, path, metric, badge, family; fitted: on ratings; parameters of its networks (null: unknown);
-                 control; equals: the columns that are equal everywhere
+    columns      label, name, path, metric, badge, family; fitted: on ratings; parameters of its networks (null:
+                 unknown); control; equals: other columns with the same scores everywhere
     datasets     their names
-    targets      dataset, quality, rated items, limit: root of the reliability (null below questions.LEAST)
+    targets      dataset, quality, items: number rated; limit: square root of the reliability (null below
+                 questions.MIN_RELIABILITY)
     values       by statistic: for each column the correlation on each target, or null
-    fitted       [column, dataset] where weights were fitted on the same ratings, so the value is not ranked
+    fitted       [column, dataset] if weights were fitted on the same ratings, so that the value is not ranked
     initial      the board of the question that is answered first
     sizes        limits on the size of models: [key, label, words in the question]
     questions    board, title, subject, targets, rule; ranks: [rank, low, high, value, 1.96 standard errors] of each
-                 column or null; answers by choice: column, verdict, about, evidence; people: a sentence; marks of the
-                 picture: [value, half its interval] of length, random, rater and limit, or null
+                 column or null; answers by choice: column, verdict, about, evidence; people: a sentence on the raters;
+                 marks: [value, half-width of its interval] of length, random, rater and limit, or null
     tests        by name and target: a digit for each pair of columns, see _tests
     worst        the script with `const Worst = {METRIC: {...}}`, if any: dataset, position for people and for the
-                 metric, turns of the context and the reply
+                 metric, last turns of the context, and the reply
 
-Columns, targets and datasets are named by their positions; names are written as on the pages.
+Columns, targets and datasets are referred to by their indices; names are written as on the pages.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from leaderboard.escaping import visible
 from leaderboard.model import questions as asking
 from leaderboard.model.cost import cost_of, costs
 from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index
-from leaderboard.model.sentences import about, evidence, is_control, people, reach, verdict
+from leaderboard.model.sentences import about, evidence, half_width, is_control, rater_agreement, verdict
 
 TURNS = 2
 """Context turns shown with a reply."""
@@ -44,12 +45,12 @@ NOT_TESTED, NO_DIFFERENCE, BETTER, WORSE = range(4)
 
 
 def columns_of(results: Results) -> tuple[Column, ...]:
-    """List the rows of the board: every column on some board."""
+    """Return the columns that are on at least one board, in the order of the script data."""
     return tuple(sorted({column for question in asking.questions(results) for column in question.columns}))
 
 
 def numbers(results: Results, worst: str = "worst.js") -> bytes:
-    """Write numbers.js, with the name of the script that `worst` writes."""
+    """Write numbers.js; `worst` is the file name of the script that the function `worst` writes."""
     index, columns, questions = make_index(results), columns_of(results), asking.questions(results)
     targets = sorted({target for question in questions for target in question.targets})
     datasets = list(dict.fromkeys(dataset for dataset, _ in targets))
@@ -62,7 +63,7 @@ def numbers(results: Results, worst: str = "worst.js") -> bytes:
 
     def limit(target: Target) -> float | None:
         reliability = index.rater_agreement(target, asking.LIMIT)
-        return round(math.sqrt(reliability), 4) if reliability >= asking.LEAST else None
+        return round(math.sqrt(reliability), 4) if reliability >= asking.MIN_RELIABILITY else None
 
     return _script("Numbers", {
         "statistics": list(index.statistics), "columns": [_column(index, column, columns) for column in columns],
@@ -105,12 +106,12 @@ def _known(value: float, decimals: int) -> float | None:
 
 
 def _column(index: Index, column: Column, columns: Sequence[Column]) -> dict[str, Any]:
-    entry, alike = index.metrics.get(column[0]), asking.equals(index.results).get(column, ())
+    entry, equal = index.metrics.get(column[0]), asking.equals(index.results).get(column, ())
     cost = cost_of(index, column)
     return {"label": index.labels[column], "name": index.names[column], "path": index.metric_paths.get(column[0], ""),
             "metric": column[0], "badge": entry.badge if entry else "", "family": entry.family if entry else "",
             "fitted": cost.fitted, "parameters": _known(cost.size, 0), "control": is_control(index, column),
-            "equals": [row for row, other in enumerate(columns) if other in alike]}
+            "equals": [row for row, other in enumerate(columns) if other in equal]}
 
 
 def _question(index: Index, question: asking.Question, columns: Sequence[Column], targets: Sequence[Target],
@@ -125,8 +126,8 @@ def _question(index: Index, question: asking.Question, columns: Sequence[Column]
             "column": columns.index(answer.best), "verdict": verdict(index, question, answer.best),
             "about": about(index, answer.best), "evidence": evidence(index, question, answer)}
             for (board, (ratings, size)), answer in asking.answers(index.results).items() if board == question.name},
-        "people": people(question),
-        "marks": {**{name: [round(row.value, 4), round(reach(row), 4)] if row else None
+        "people": rater_agreement(question),
+        "marks": {**{name: [round(row.value, 4), round(half_width(row), 4)] if row else None
                      for name, row in controls.items()},
                   **{name: [round(value, 4), 0.0] if math.isfinite(value) else None
                      for name, value in (("rater", question.one_rater[0]), ("limit", question.limit[0]))}}}
@@ -137,7 +138,7 @@ def _size_key(size: float) -> str:
 
 
 def _sizes(index: Index) -> list[list[str]]:
-    """Return the limits on the size of models that make a difference here: key, label, words in the question."""
+    """Return the limits on the size of models that exclude some model here: key, label, words in the question."""
     known = [cost.size for cost in costs(index.results).values()]
     above = [math.inf, *asking.SIZES]
     return [[_size_key(size), *words] for (size, words), larger in zip(asking.SIZES.items(), above, strict=False)
@@ -147,11 +148,11 @@ def _sizes(index: Index) -> list[list[str]]:
 def _rank(row: RankingRow | None) -> list[float | int | None] | None:
     if row is None:
         return None
-    return [row.rank, _known(row.low, 0), _known(row.high, 0), round(row.value, 6), round(reach(row), 4)]
+    return [row.rank, _known(row.low, 0), _known(row.high, 0), round(row.value, 6), round(half_width(row), 4)]
 
 
 def _tests(index: Index, targets: Sequence[Target], columns: Sequence[Column]) -> dict[str, list[str]]:
-    """Return the codes of the pairs (0, 1), (0, 2) ... (1, 2) ... of columns by test and target; "" if not tested."""
+    """Return, by test and target, the codes of the pairs (0, 1), (0, 2) ... (1, 2) ... of columns; "" if not tested."""
     upper = np.triu_indices(len(columns), 1)
     tests: dict[str, list[str]] = {}
     for rows in index.results.comparisons:

@@ -1,7 +1,7 @@
 """The questions of the front page and their answers: the column with the highest correlation, and the evidence for it.
 
-A question is a board: all qualities of the datasets of a split, or one of them. Its answer depends on what a metric may
-use: ratings to fit its weights on, and models of a size. The lead over the best column of another metric is tested by
+A question is a board: all qualities of the datasets of a split, or one quality. Its answer depends on whether a metric
+may be fitted on ratings, and how large its models may be. The lead over the best column of another metric is tested by
 PERM-BOTH over all targets at once, adjusted over all pairs of columns of the board (harness/statistics/pooled.py).
 """
 
@@ -21,28 +21,28 @@ from leaderboard.model.eras import era_of
 from leaderboard.model.index import ONE_RATER, STATISTIC, Column, Index, Target, make_index, once, split_order
 
 LIMIT = "split-half"
-"""The reliability whose square root limits the correlation of an errorless metric."""
-LEAST = 0.3
+"""Method of the reliability whose square root is the limit from rater noise."""
+MIN_RELIABILITY = 0.3
 """Correlations are not corrected for a lower reliability, whose square root is too noisy to divide by."""
 ALL = "all qualities"
 SPLITS = {"": "", "dev": "", "test": ", test datasets", "recent": "", "own": "", "more": ""}
 Choice = tuple[bool, float]
-"""Constraints on a metric: True if weights may be fitted on ratings, and the maximum number of model parameters."""
+"""Constraints on a metric: whether weights may be fitted on ratings, and the maximum number of model parameters."""
 SIZES: Mapping[float, tuple[str, str]] = {
     math.inf: ("any size", ""), 150e6: ("up to 150 M parameters", "with models up to 150 M parameters"),
     30e6: ("up to 30 M parameters", "with models up to 30 M parameters"), 0.0: ("no model", "without models")}
-"""The labels of limits on the size of models, and their words in the question."""
+"""Limits on the size of models, with their labels and their words in the question."""
 CHOICES: tuple[Choice, ...] = tuple(product((False, True), SIZES))
-PLAIN: Choice = (False, math.inf)
-"""The first choice shown: no ratings, any model."""
+DEFAULT_CHOICE: Choice = (False, math.inf)
+"""The first choice shown: not fitted on ratings, any model."""
 
 
 @dataclass(frozen=True)
 class Question(Board):
-    """A board by Spearman with the targets averaged on it; `dimension` is "" for all qualities.
+    """A Spearman board with the targets that it averages; `dimension` is "" for all qualities.
 
     `systems` names the rated systems, "" for the sample and challenges. `one_rater` is the correlation of one rater
-    with the mean of the others, averaged like the board; `limit` is the limit from rater noise. Both are with the
+    with the mean of the others, averaged like the board; `limit` is the limit from rater noise. Both come with the
     number of datasets on which they are known.
     """
 
@@ -59,16 +59,16 @@ class Question(Board):
 
     @property
     def subject(self) -> str:
-        """Return the systems and the quality that the question is about."""
+        """The systems and the quality that the question is about."""
         quality = self.title.replace("overall", "overall quality") if self.dimension == "overall" else self.title
         return f"{self.systems}, {quality}" if self.systems else quality
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The best column that a choice allows, the best one of another metric, and its lead (None: not tested).
+    """The best column that a choice allows, the best column of another metric, and the lead (None if not tested).
 
-    `without` maps each dataset to the column that leads without it; empty if there is only one.
+    `without` maps each dataset to the column that leads without it; it is empty if there is only one dataset.
     """
 
     best: Column
@@ -79,7 +79,7 @@ class Answer:
 
 @once
 def questions(results: Results) -> tuple[Question, ...]:
-    """List the questions: all qualities of a split, then each quality, the most widespread first."""
+    """Return the questions: for each split all qualities, then single ones, those with the most datasets first."""
     listed = (_question(make_index(results), board) for board in all_boards(results) if board.statistic == STATISTIC)
     return tuple(sorted((question for question in listed if question.targets), key=lambda question: (
         split_order(question.id.group), bool(question.dimension), -question.datasets, question.dimension)))
@@ -100,14 +100,14 @@ def allowed(index: Index, column: Column, choice: Choice) -> bool:
 
 @once
 def answers(results: Results) -> Mapping[tuple[str, Choice], Answer]:
-    """Answer every question for every choice, by the name of the board; unanswerable ones are left out."""
+    """Answer every question for every choice, by the name of the board; unanswerable questions are omitted."""
     index, pool = make_index(results), Pool.of(results)
     return {(question.name, choice): answer for question in questions(results)
             for choice, answer in answered(index, pool, question, CHOICES).items()}
 
 
 def answered(index: Index, pool: Pool, question: Question, choices: Sequence[Choice]) -> dict[Choice, Answer]:
-    """Answer a question for the choices that allow a column."""
+    """Answer a question for those choices that allow at least one column."""
     leaders = {choice: columns[:2] for choice in choices if (columns := best_of_each(index, question, choice))}
     pairs = [(columns[0], columns[1]) for columns in leaders.values() if columns[1:]]
     datasets = {dataset for dataset, _ in question.targets}
@@ -132,7 +132,7 @@ def best_of_each(index: Index, question: Question, choice: Choice) -> list[Colum
 
 
 def first_of_each(index: Index, columns: Iterable[Column]) -> list[Column]:
-    """Return the first column of each metric; of columns that are equal everywhere, the first."""
+    """Return the first column of each metric; among columns with identical scores, only the first."""
     shown: dict[str, Column] = {}
     for column in columns:
         if not equals(index.results).get(column, frozenset()) & set(shown.values()):
@@ -142,13 +142,13 @@ def first_of_each(index: Index, columns: Iterable[Column]) -> list[Column]:
 
 @once
 def equals(results: Results) -> Mapping[Column, frozenset[Column]]:
-    """Map columns to those of other metrics with the same scores of every item."""
-    pool, alike = Pool.of(results), dict[str, list[Column]]()
+    """Map each column to the columns of other metrics with the same score for every item, if any."""
+    pool, by_digest = Pool.of(results), dict[str, list[Column]]()
     targets = pool.targets()
     columns = sorted(column for column, values in pool.columns.items() if values.keys() & set(targets))
-    for column, scores in zip(columns, pool.digests(targets, columns), strict=True):
-        alike.setdefault(scores, []).append(column)
-    return {column: others for group in alike.values() if len(group) > 1 for column in group
+    for column, digest in zip(columns, pool.digests(targets, columns), strict=True):
+        by_digest.setdefault(digest, []).append(column)
+    return {column: others for group in by_digest.values() if len(group) > 1 for column in group
             if (others := frozenset(other for other in group if other[0] != column[0]))}
 
 
@@ -166,7 +166,7 @@ def _question(index: Index, board: Board) -> Question:
 
 
 def _mean(index: Index, targets: tuple[Target, ...], board: Board, method: str) -> tuple[float, int]:
-    """Average a reliability (for the limit, its square root) over the targets that have one; count their datasets."""
+    """Average a reliability (for LIMIT, its square root) over the targets where it is known; count their datasets."""
     known = {target: value for target in targets if math.isfinite(value := index.rater_agreement(target, method))}
     values = [rater_limit(value) if method == LIMIT else value for value in known.values()]
     datasets = [dataset for dataset, _ in known]
@@ -174,5 +174,5 @@ def _mean(index: Index, targets: tuple[Target, ...], board: Board, method: str) 
 
 
 def rater_limit(reliability: float) -> float:
-    """Return the limit from rater noise: the square root of a reliability, 0 if it is negative."""
+    """Return the limit from rater noise: the square root of a reliability; 0 if negative, NaN if unknown."""
     return math.sqrt(max(reliability, 0.0)) if math.isfinite(reliability) else math.nan

@@ -1,4 +1,4 @@
-"""Answers and gaps in words: the best column, the evidence for its lead, its cost, and why values are missing."""
+"""Sentences about results: the best column, the evidence for its lead, its cost, and why values are missing."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from harness.statistics.pooled import weights
 from harness.statistics.power import shows
 from leaderboard.model.cost import Cost, cost_of
 from leaderboard.model.index import STATISTIC, Column, Index, plural
-from leaderboard.model.questions import PLAIN, SIZES, Answer, Choice, Question, answered
+from leaderboard.model.questions import DEFAULT_CHOICE, SIZES, Answer, Choice, Question, answered
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
            "another method": "our own small substitute for {}, not the paper's method", "baseline": "a baseline",
            "control": "a control, which does not judge quality"}
 TIED = 5
-"""The most tied columns that a sentence names."""
+"""Maximum number of tied columns that a sentence names."""
 NORMAL = 1.959964
 """Standard errors on each side of a 95 % interval."""
 
 
 def is_control(index: Index, column: Column) -> bool:
-    """Return True for a control and for a lexical metric that reads only the reply."""
+    """Return True for a control and for a lexical metric that uses only the reply."""
     entry = index.metrics.get(column[0])
     return entry is not None and (entry.family == "control" or (entry.family == "lexical" and not entry.needs))
 
 
 def verdict(index: Index, question: Question, best: Column) -> str:
-    """Qualify the best column of a question: "" if its score is clearly above 0 and it judges quality."""
+    """Return the words before the best column's name; "" if its score is clearly above 0 and it judges quality."""
     if not agrees(question, best):
         return f"{no_metric(question)} agrees with people; the best is"
     return f"{no_metric(question)} beats" if is_control(index, best) else ""
@@ -41,109 +41,110 @@ def verdict(index: Index, question: Question, best: Column) -> str:
 
 def agrees(question: Question, column: Column) -> bool:
     row = question.ranked[column]
-    return above_zero(row.value, row.value - reach(row))
+    return above_zero(row.value, row.value - half_width(row))
 
 
 def above_zero(value: float, low: float) -> bool:
-    """Return True if the 95 % interval of a score, or the score itself where `low` is NaN, is above 0."""
+    """Return True if the 95 % interval of a score, or the score itself if `low` is NaN, is above 0."""
     return (value if math.isnan(low) else low) > 0
 
 
 def no_metric(question: Question) -> str:
-    """Return "no metric"; if some columns have a value only on some targets, of those with all values."""
-    lacking = len(question.columns) - len(question.ranked)
-    return f"no metric with values on all {len(question.targets)} targets" if lacking else "no metric"
+    """Return "no metric", restricted to metrics with values on all targets if some columns lack values."""
+    incomplete = len(question.columns) - len(question.ranked)
+    return f"no metric with values on all {len(question.targets)} targets" if incomplete else "no metric"
 
 
 def question_text(question: Question, choice: Choice, verdict: str = "") -> str:
-    """State the question, and how to read the name of the best column that follows."""
+    """State the question and the verdict; the name of the best column follows."""
     ratings, size = choice
     limits = ", ".join(filter(None, ("" if ratings else "without fitting on ratings", SIZES[size][1])))
     return f"For {question.subject}, {limits or 'with no restrictions'}:{f' {verdict}' if verdict else ''}"
 
 
 def recommendation(index: Index, question: Question) -> str:
-    """Answer a question with the best column, its lead, the agreement of the raters and the power of the data."""
+    """State the best column, its lead, the agreement of the raters, and the power of the data."""
     pool = Pool.of(index.results)
-    answer = answered(index, pool, question, [PLAIN]).get(PLAIN)
+    answer = answered(index, pool, question, [DEFAULT_CHOICE]).get(DEFAULT_CHOICE)
     if answer is None:
-        return f"{question_text(question, PLAIN)} every metric has a missing value."
-    asked = question_text(question, PLAIN, verdict(index, question, answer.best))
+        return f"{question_text(question, DEFAULT_CHOICE)} every metric has a missing value."
+    asked = question_text(question, DEFAULT_CHOICE, verdict(index, question, answer.best))
     powers = sorted((rows[0] for target in question.targets if target[0] in pool.points
                      and (rows := power.shown(index.results, target, pool))), key=lambda row: row.detectable)
     sizes = sorted((quality.rated, min(entry.contexts, quality.rated) or quality.rated) for entry in index.datasets
                    for quality in entry.qualities if (entry.name, quality.name) in question.targets)
-    known = [*map(str, powers)] or [shows(*size) for size in sizes]  # a single column has no spread
-    typical = f"On a typical one of its {len(known)} targets, " if known[1:] else ""
-    return (f"{asked} {index.labels[answer.best]}. {led(index, question, answer)}. {people(question)}"
-            f" {typical}{known[len(known) // 2]}.")
+    known = [*map(str, powers)] or [shows(*size) for size in sizes]  # a single column has no standard deviation
+    typical = f"On a typical target (the median of {len(known)}), " if known[1:] else ""
+    return (f"{asked} {index.labels[answer.best]}. {score_and_lead(index, question, answer)}. "
+            f"{rater_agreement(question)} {typical}{known[len(known) // 2]}.")
 
 
 def about(index: Index, column: Column) -> str:
-    """Describe the relation of a column's metric to the system of its paper, and its size."""
+    """Describe a column's metric: its relation to the system of its paper, its size, and fitting on ratings."""
     entry = index.metrics.get(column[0])
     if entry is None:
         return ""
     system = "a combination of other metrics" if entry.family == "composite" else entry.system
     system = SYSTEMS.get("control" if is_control(index, column) else entry.system, system)
-    no_model = "no model" if entry.family in ("lexical", "control") else ""  # elsewhere a size of 0 means unknown
+    no_model = "no model" if entry.family in ("lexical", "control") else ""  # in other families, 0 means unknown
     return ", ".join(filter(None, (
         system.format(entry.title or entry.name),
         f"{size(entry.parameters)} parameters" if entry.parameters else no_model,
         "fitted on ratings" if entry.fitted_on == "ratings" else "")))
 
 
-def firm(index: Index, question: Question, answer: Answer, among: str = "unfitted") -> Sequence[Firmness]:
-    """Return the firmness of an answer without ratings, or among all; empty if it is not known."""
-    return [place for place in index.firmness[question.name, question.rule, among]
-            if (place.metric, place.column) == answer.best]
+def firmness_of(index: Index, question: Question, answer: Answer, among: str = "unfitted") -> Sequence[Firmness]:
+    """Return the firmness of an answer among metrics not fitted on ratings, or among "all"; empty if unknown."""
+    return [row for row in index.firmness[question.name, question.rule, among]
+            if (row.metric, row.column) == answer.best]
 
 
 def evidence(index: Index, question: Question, answer: Answer) -> str:
-    """State the correlation, the test of the lead, its dependence on single datasets, and the cost."""
+    """State the score, the lead and its firmness, equal votes, what the column can replace, and its cost."""
     first, second = (seconds(cost_of(index, column)) if column else "" for column in (answer.best, answer.following))
     compared = f" ({index.labels[answer.following]}: {second} s)" if answer.following and second else ""
     where = "on a GPU" if index.results.run.device.startswith("cuda") else "without a GPU"
-    firm_lead = (f"{_without(index, answer)} {firmness(firm(index, question, answer))}".rstrip()
+    firm_lead = (f"{_without(index, answer)} {firmness(firmness_of(index, question, answer))}".rstrip()
                  if agrees(question, answer.best) else "")
     cost = f" Cost: {first} s per 1,000 items {where}{compared}." if first else ""
     constant = len(index.warnings.keys() & set(question.targets))
-    warning = (f" Nearly all votes are equal on {constant} of {plural(len(question.targets), 'quality', 'qualities')} "
-               "behind this." if 2 * constant >= len(question.targets) else "")
-    decided = _decided(index, question, answer.best)
-    return f"{led(index, question, answer)}.{firm_lead}{warning}{decided}{cost}"
+    warning = (f" On {constant} of the {plural(len(question.targets), 'quality', 'qualities')} behind this answer, "
+               "nearly all votes are equal." if 2 * constant >= len(question.targets) else "")
+    replaces = _replacement(index, question, answer.best)
+    return f"{score_and_lead(index, question, answer)}.{firm_lead}{warning}{replaces}{cost}"
 
 
-def led(index: Index, question: Question, answer: Answer) -> str:
+def score_and_lead(index: Index, question: Question, answer: Answer) -> str:
     """State the score and the test of the lead; only the score if no metric agrees with people."""
     tested = f"; {_lead(index, answer)}" if agrees(question, answer.best) else ""
     return f"{score(question, answer.best)}{tested}"
 
 
-def _decided(index: Index, question: Question, column: Column) -> str:
-    """State where a column may replace a rater, and how many ratings one with it is worth; "" if neither is known."""
+def _replacement(index: Index, question: Question, column: Column) -> str:
+    """State where a column may replace a rater, and the worth of a rating with its scores; "" if neither is known."""
     rows = [row for target in question.targets if (row := index.decisions.get((*target, *column)))
             and not index.is_fitted(column, target[0])]
     text = ""
     if tested := [row for row in rows if math.isfinite(row.rho)]:
-        yes = sum(row.replaces for row in tested)
-        where = "the one quality" if len(tested) == 1 else f"{yes or 'any'} of {len(tested)} qualities"
-        passes = "may replace" if yes else "does not pass as a replacement for"
-        text = f" It {passes} a rater on {where} with several votes (ε = {tested[0].epsilon:g})."
+        passed = sum(row.replaces for row in tested)
+        where = "the one quality" if len(tested) == 1 else f"{passed or 'any'} of {len(tested)} qualities"
+        verb = "may replace" if passed else "does not pass as a replacement for"
+        text = f" It {verb} a rater on {where} with several votes (ε = {tested[0].epsilon:g})."
     if known := [row for row in rows if math.isfinite(row.worth)]:
         worth = float(weights([row.dataset for row in known], question.rule) @ [row.worth for row in known])
-        text += (f" A rating with it is worth {worth:.2f} ratings; to halve the ratings takes a metric of r = 0.71.")
+        text += (f" One rating together with its scores is worth {worth:.2f} ratings; halving the number of ratings "
+                 "would take a metric with r = 0.71.")
     return text
 
 
 def score(question: Question, column: Column) -> str:
     """State the score and the number of datasets behind it."""
     row = question.ranked[column]
-    interval = f"{error(row)} (95 %, by contexts)" if error(row) else ""
+    interval = f"{plus_minus(row)} (95 %, by contexts)" if plus_minus(row) else ""
     return f"Spearman {number(row.value)}{interval} over {plural(question.datasets, 'dataset')}"
 
 
-def people(question: Question) -> str:
+def rater_agreement(question: Question) -> str:
     """State the correlation of one rater with the others and the limit from rater noise."""
     def value(name: str, mean: float, datasets: int, remark: str = "") -> str:
         part = f" on {datasets} of {plural(question.datasets, 'dataset')}" if datasets < question.datasets else ""
@@ -155,18 +156,18 @@ def people(question: Question) -> str:
     return f"{'; '.join(known)}." if known else "The agreement of the raters is unknown."
 
 
-def reach(row: RankingRow) -> float:
-    """Return half of the 95 % interval of a value; 0 if its standard error is unknown."""
+def half_width(row: RankingRow) -> float:
+    """Return the half-width of a value's 95 % interval; 0 if its standard error is unknown."""
     return NORMAL * row.error if math.isfinite(row.error) else 0.0
 
 
-def error(row: RankingRow) -> str:
-    """Format half of the 95 % interval of a value; "" if it is unknown, or 0 because there is one context."""
-    return f" ± {reach(row):.2f}" if row.error > 1e-9 else ""
+def plus_minus(row: RankingRow) -> str:
+    """Format the half-width of a value's 95 % interval; "" if unknown, or 0 because there is only one context."""
+    return f" ± {half_width(row):.2f}" if row.error > 1e-9 else ""
 
 
 def size(parameters: float) -> str:
-    """Format a number of parameters, in millions from half a million on; "" for 0 or an unknown number."""
+    """Format a number of parameters in thousands, or from half a million in millions; "" if 0 or unknown."""
     if not parameters or math.isinf(parameters):
         return ""
     return f"{parameters / 1e6:.0f} M" if parameters >= 500_000 else f"{parameters / 1e3:.0f} k"
@@ -194,22 +195,22 @@ def _without(index: Index, answer: Answer) -> str:
     return f" Leaving out one dataset at a time: {'; '.join(filter(None, parts))}."
 
 
-def firmness(places: Sequence[Firmness]) -> str:
+def firmness(rows: Sequence[Firmness]) -> str:
     """State how little must be removed before another metric leads a board, and the columns tied with the first."""
-    removed = [place for place in places if place.removed]
-    if not places:
+    removed = [row for row in rows if row.removed]
+    if not rows:
         return ""
-    parts = ", ".join(f"{place.removed:,} of {place.of:,} {place.unit}" for place in removed)
+    parts = ", ".join(f"{row.removed:,} of {row.of:,} {row.unit}" for row in removed)
     listed = " or ".join(parts.rsplit(", ", 1))
-    bounds = " or ".join(place.unit for place in removed if place.unit != "datasets" and place.removed != 1)
+    bounds = " or ".join(row.unit for row in removed if row.unit != "datasets" and row.removed != 1)
     lead = (f"Another metric would lead without {listed}{f'; fewer {bounds} may be enough' if bounds else ''}."
-            if removed else "No removal tried puts another metric first.")
-    tied = places[0].tied
-    return f"{lead} Tied with it: {some(tied)}." if tied else f"{lead} No column is tied with it."
+            if removed else "None of the removals tried puts another metric first.")
+    tied = rows[0].tied
+    return f"{lead} Tied with it: {abbreviated(tied)}." if tied else f"{lead} No column is tied with it."
 
 
-def some(columns: Sequence[str]) -> str:
-    """Name the first columns, and count the others."""
+def abbreviated(columns: Sequence[str]) -> str:
+    """List the first columns, and count the others."""
     return ", ".join(columns[:TIED]) + (f" and {len(columns) - TIED} more" if len(columns) > TIED else "")
 
 
@@ -220,7 +221,7 @@ def _lead(index: Index, answer: Answer) -> str:
     if lead is None or not math.isfinite(lead.p):
         return f"its lead over {name}, the next metric, {'is not' if lead is None else 'cannot be'} tested"
     if lead.none:
-        return f"{name}, the next metric, orders the items alike"
+        return f"{name}, the next metric, ranks the items identically"
     p = "adjusted p < 0.001" if lead.p < 0.001 else f"adjusted p = {lead.p:.3f}"
     interval = f"95 % interval {number(lead.low, 3)} to {number(lead.high, 3)}, " if math.isfinite(lead.low) else ""
     return (f"its lead of {lead.value:.3f} over {name} is {'' if lead.established else 'not '}established "
@@ -228,7 +229,7 @@ def _lead(index: Index, answer: Answer) -> str:
 
 
 def without_value(results: Results) -> list[tuple[str, list[Skip]]]:
-    """Group by reason the columns that have no value on any quality of a dataset."""
+    """Group the columns without a value on any quality of a dataset, by reason."""
     notes: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row in results.correlations:
         if row.statistic == STATISTIC:
@@ -246,7 +247,7 @@ def by_reason(skipped: Iterable[Skip]) -> list[tuple[str, list[Skip]]]:
 
 
 def pairs(skipped: Iterable[Skip]) -> str:
-    """List metrics with the datasets they were skipped on; metrics with the same datasets are named together."""
+    """List metrics with the datasets they were skipped on; metrics with the same datasets are listed together."""
     datasets: dict[str, list[str]] = defaultdict(list)
     for skip in skipped:
         datasets[skip.metric].append(skip.dataset)
@@ -260,7 +261,7 @@ def why_no_board(results: Results) -> str:
     """Explain why nothing is ranked."""
     if (results.skips or results.failures) and not results.timings:
         return ("No board: nothing could be scored on the data shown. The reasons are listed below; results on the "
-                "bundled sample are not shown beside real or own data.")
+                "bundled sample are not shown beside real data or your own.")
     rated = (f"{entry.name} has {max((quality.rated for quality in entry.qualities), default=0)} of "
              f"{entry.items} items rated" for entry in results.datasets)
     return "No board: a quality needs at least three rated items with different ratings. " + "; ".join(rated) + "."

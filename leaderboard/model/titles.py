@@ -1,4 +1,4 @@
-"""Short unique titles of columns, for people; files and commands use the full names.
+"""Short unique titles of columns for display; files and commands use the full names.
 
     rank-average[inputs=deb+judge:relevance[lm=qwen2.5]]     rank-average (deb + judge:relevance)
     cosine[encoder=all-mpnet-base-v2]                        cosine (all-mpnet-base-v2)
@@ -14,14 +14,14 @@ from collections.abc import Iterable, Mapping
 from harness.results.rows import ColumnKey, MetricEntry, Results
 
 OBVIOUS = ("encoder", "lm", "model", "inputs", "url")
-"""Options whose values do not need their names."""
+"""Options whose values are shown without the option's name."""
 LONGEST = 40
 INPUTS = 3
-"""The most inputs that a title lists; of more it names the first ones."""
+"""Maximum number of inputs that a title lists in full."""
 
 
 def names(results: Results) -> dict[ColumnKey, str]:
-    """Return the full name of each column, with the metric before it unless it identifies the metric.
+    """Return the full name of each column, preceded by its metric unless the column identifies it.
 
     Options appear once: `judge:relevance[lm=NAME]`, `deep-am-fm[lm=NAME] / am`.
     """
@@ -42,7 +42,7 @@ def _name(metric: str, name: str, *, unique: bool) -> str:
 
 
 def titles(names: Mapping[ColumnKey, str], metrics: Iterable[MetricEntry]) -> dict[ColumnKey, str]:
-    """Return a title for each column: that of its metric in the run, else the shortest that no other column has."""
+    """Return a title for each column: the one its metric was given in the run, else the shortest unique one."""
     named = {(entry.name, column): entry.named + f" / {column.partition('[')[0]}" * bool(number)
              for entry in metrics if entry.named for number, column in enumerate(entry.columns)}
     shown = {column: named.get(column) or cut(short(name), LONGEST) for column, name in names.items()}
@@ -61,7 +61,7 @@ def short(name: str) -> str:
 
 
 def _value(option: str, value: str) -> str:
-    """Return the value of an option without its own options, of a model without its folder, of an address the host."""
+    """Shorten the value of an option: without nested options, folders of models, or URLs except for the host."""
     plain = re.sub(r"\[[^\[\]]*\]", "", re.sub(r"https?://([^/]*).*", r"\1", value))
     if option == "inputs":
         inputs = plain.split("+")
@@ -73,6 +73,6 @@ def _value(option: str, value: str) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """Shorten a long text in the middle, since names of columns differ at both ends."""
+    """Shorten a string in the middle, since names of columns differ at both ends."""
     left, right = (width - 1) - (width - 1) // 2, (width - 1) // 2
     return text if len(text) <= width else f"{text[:left]}…{text[len(text) - right:]}"

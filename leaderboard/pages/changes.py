@@ -1,6 +1,6 @@
 """The page of changes: Spearman correlations that differ from an earlier run, and why.
 
-The sample and real data of the same name count as two datasets, so simulated numbers are never compared with people's.
+The sample and real data of the same name count as two datasets, so simulated and real results are never compared.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from leaderboard.model.index import STATISTIC, Index, descending, has_value, mak
 UNEXPLAINED = "unexplained: same inputs, different number"
 ROWS = 400
 VISIBLE = 0.0005
-"""Smaller differences do not show in three decimals."""
+"""Smaller differences are not visible in three decimals."""
 
 
 class Key(NamedTuple):
-    """A column on a quality of real data or of the sample."""
+    """A column on one quality of a dataset, which is real data or the sample (`origin`)."""
 
     origin: str
     dataset: str
@@ -33,7 +33,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A correlation that differs; `old` is None if it was added, `new` is None if it was removed."""
+    """A changed correlation; `old` is None if it was added, `new` is None if it was removed."""
 
     key: Key
     old: Correlation | None
@@ -42,7 +42,7 @@ class Change:
 
     @property
     def difference(self) -> float:
-        """Return the new value minus the old one; NaN unless both results have one."""
+        """The new value minus the old one; NaN unless both exist."""
         return self.new.value - self.old.value if self.old and self.new else math.nan
 
 
@@ -55,13 +55,13 @@ def compare(before: Results, results: Results) -> Page:
         first = f"; the first {ROWS} are listed" if len(listed) > ROWS else ""
         headings = ("Metric", Heading("Dataset", "words"), Heading("Quality", "words"),
                     *numeric("Earlier", "Now", "Difference"), "Why")
-        blocks = (Prose(f"{plural(len(listed), 'correlation')} differ, are new or are gone{first}. changes.csv lists "
-                        "all of them, including differences beyond the third decimal.", link="changes.csv"),
+        blocks = (Prose(f"Changed, new or missing: {plural(len(listed), 'correlation')}{first}. changes.csv lists all "
+                        "of them, including differences beyond the third decimal.", link="changes.csv"),
                   Table.of("changes-table", "Spearman, earlier and now", headings,
                            (_row(index, change) for change in listed[:ROWS]), index.data()))
     commit = f"commit {before.run.commit[:12]}" if before.run.commit else "unknown commit"
     return Page(path="changes.html", title="Changes since an earlier run", label="Changes",
-                lead=f"This run compared with an earlier one (version {before.run.version}, {commit}).",
+                lead=f"A comparison of this run with an earlier one (version {before.run.version}, {commit}).",
                 sections=(Section("changed", "", blocks),), order=7, markdown=False)
 
 
@@ -96,14 +96,14 @@ def _why(key: Key, differences: Causes) -> str:
     """Name the causes of a change; options of the whole run, such as the seed, cannot change a correlation."""
     if specific := summary(differences.specific(key.dataset, key.metric)):
         return specific
-    whole = summary(cause for cause in differences.run if cause.kind != "options")
-    if whole:
-        return f"the whole run: {whole}"
+    of_run = summary(cause for cause in differences.run if cause.kind != "options")
+    if of_run:
+        return f"the whole run: {of_run}"
     return "perhaps code: uncommitted changes" if differences.unsure else UNEXPLAINED
 
 
 def _why_missing(index: Index, key: Key) -> str:
-    """Explain why results have no value."""
+    """Explain why a value is missing from results."""
     entry = next((entry for entry in index.datasets if entry.name == key.dataset), None)
     if entry is None:
         return "dataset not in the run"

@@ -1,4 +1,4 @@
-"""A page per dataset: facts, agreement of its raters, leading metrics, systems, and items in dispute."""
+"""A page per dataset: facts, agreement of its raters, leading metrics, systems, and disputed items."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from leaderboard.model.questions import LIMIT, first_of_each, rater_limit
 from leaderboard.texts import TEXTS
 
 TEXT = TEXTS["dataset"]
-TWO = "2 only: a metric that merely tells the two apart may still correlate with people"
+TWO = "only 2: a metric that merely distinguishes the two may still correlate with people"
 BEST, ROWS = 12, 20
-"""Drawn and listed columns; the downloads have all of them."""
+"""Maximum number of columns in the plot and in the board; the downloads have all of them."""
 
 DISPUTED = 8
-"""Columns listed by the raters' agreement."""
+"""Maximum number of columns in the table of the raters' agreement."""
 
 
 def build(results: Results) -> tuple[Page, ...]:
@@ -57,14 +57,14 @@ def _page(index: Index, entry: DatasetEntry, points: ItemScores | None, pool: Po
             Section("decisions", "Replacing raters, saving ratings", _decisions(index, entry)),
             Section("systems", "Mean rating of each system", _systems(index, entry, main, points) if points else ()),
             Section("disagreement", "Where raters disagree", _disagreement(index, target)),
-            Section("examples", "Items in dispute", (Prose(TEXT["explained"]),) if examples else ()),
+            Section("examples", "Disputed items", (Prose(TEXT["explained"]),) if examples else ()),
             Section("underrated", "Rated high by people, low by the metrics", underrated, level=3),
             Section("overrated", "Rated high by the metrics, low by people", overrated, level=3)),
         group="Datasets", order=1)
 
 
 def _best(index: Index, target: Target) -> tuple[Block, ...]:
-    """Draw the best column of each metric on the main quality, between raters and the length of the reply."""
+    """Draw the best column of each metric on the main quality, with bands for raters and the length of the reply."""
     columns = first_of_each(index, index.best_first(target, (
         column for column in index.columns[target[0]] if math.isfinite(index.value(target, column)))))
     rows = {column: row for column in columns if (row := index.correlation(target, column))}
@@ -105,7 +105,7 @@ def _qualities(index: Index, entry: DatasetEntry) -> Table:
 
 
 def _leading(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
-    """List the first columns of the board, and the length control wherever it stands."""
+    """Show the first rows of the board, and always the length control."""
     board = dataset_board(index, entry, index.statistics[0]) if index.statistics else None
     if board is None or not board.rows:
         return (Prose("Nothing was scored here."),)
@@ -118,7 +118,7 @@ def _leading(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
 
 
 def _decisions(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
-    """Show for the best columns of each quality if they may replace a rater, and how many ratings they are worth."""
+    """Show whether the best columns of each quality may replace a rater, and how many ratings they are worth."""
     decisions = best(by_target(index, (row for row in index.results.decisions if row.dataset == entry.name)))
     return (decision_table(index, decisions, index.data()), *map(Prose, limits(decisions)), Prose(DECISIONS)
             ) if decisions else ()
@@ -150,7 +150,7 @@ def _mean(ratings: npt.NDArray[np.floating]) -> float:
 
 
 def _disagreement(index: Index, target: Target) -> tuple[Block, ...]:
-    """Show the main quality's best columns by the spread of the votes, and the votes by score of the best of all."""
+    """Show the best columns on the main quality by the raters' agreement, and the votes by the best column's scores."""
     rows = {(row.metric, row.column): row for row in index.results.disagreement if (row.dataset, row.quality) == target}
     ranked = index.best_first(target, (column for column in rows if not index.is_fitted(column, target[0])))[:DISPUTED]
     counts = [row for row in index.results.vote_counts if (row.dataset, row.quality) == target]

@@ -17,9 +17,9 @@ NUMBER = re.compile(r"[−-]?\d+(\.\d+)?(e[−-]?\d+)?")
 """The number at the beginning of a cell: 0.31 ± 0.02, 88.3 %, 12 of 54."""
 SAMPLE, REAL = re.compile(r"\bsample\b"), re.compile(r"\breal\b")
 
-BESIDE_PRINT = ("metric or team", "whose")
-THIS_RUN, PRINTED = "this run", "challenge, as printed"
-"""The first columns of tables that mix this run with printed numbers, and the two kinds of rows."""
+MIXED_HEAD = ("metric or team", "whose")
+THIS_RUN, PUBLISHED = "this run", "challenge, as printed"
+"""The first headings of tables that mix this run with published numbers, and the two kinds of rows."""
 
 LONG = 60
 """Longer tables are folded."""
@@ -45,7 +45,7 @@ def build(results: Results) -> tuple[Page, ...]:
 
 
 def sections(exhibit: Exhibit, index: Index) -> tuple[Section, ...]:
-    """Lay out an exhibit: the official table if any, a picture, the other tables, remarks, the command."""
+    """Lay out an exhibit: the official table if any, heat maps, the other tables, remarks, the command."""
     official = any(grid.name == "official" for grid in exhibit.grids)
     tables = [Section(f"table-{number}", grid.caption, (*_picture(grid, index), _table(grid, f"grid-{number}", index)))
               for number, grid in enumerate(exhibit.grids)]
@@ -59,11 +59,11 @@ def sections(exhibit: Exhibit, index: Index) -> tuple[Section, ...]:
 
 
 def _picture(grid: Grid, index: Index) -> Iterator[Dots]:
-    """Draw the means of printed teams and of this run on one axis."""
-    if grid.head[:2] == BESIDE_PRINT:
+    """Plot the means of published teams and of this run on one axis."""
+    if grid.head[:2] == MIXED_HEAD:
         lines = [Dot(_name(grid, row, index), float(row[2].replace("−", "-")),
                      kind="dot" if row[1] == THIS_RUN else "printed") for row in grid.rows]
-        yield Dots(lines, f"Spearman correlation, {grid.head[2]}.", {"dot": THIS_RUN, "printed": PRINTED})
+        yield Dots(lines, f"Spearman correlation, {grid.head[2]}.", {"dot": THIS_RUN, "printed": PUBLISHED})
 
 
 def _table(grid: Grid, anchor: str, index: Index) -> Table:
@@ -76,11 +76,11 @@ def _table(grid: Grid, anchor: str, index: Index) -> Table:
 
 
 def _name(grid: Grid, row: Sequence[str], index: Index) -> Cell:
-    """Name a row; beside printed numbers, columns of this run have their titles, and teams are marked."""
-    if grid.head[:2] != BESIDE_PRINT:
+    """Name a row; in tables with published numbers, columns of this run have their titles, and teams are marked."""
+    if grid.head[:2] != MIXED_HEAD:
         return Cell(row[0])
     column = next((column for column in index.labels if row[:2] == (column[1], THIS_RUN)), None)
-    return column_cell(index, column) if column else Cell(row[0], sign=("■", PRINTED))
+    return column_cell(index, column) if column else Cell(row[0], sign=("■", PUBLISHED))
 
 
 def _numeric(column: Iterable[str]) -> bool:

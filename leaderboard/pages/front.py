@@ -1,4 +1,4 @@
-"""The front page: the recommended metric in a sentence and a picture, the board, and the answers to all questions."""
+"""The front page: the recommended metric in a sentence and a plot, the board, and the answers to all questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leaderboard.model import sentences
 from leaderboard.model.eras import Part, parts
 from leaderboard.model.index import Column, Index, make_index, plural
 from leaderboard.model.numbers import columns_of
-from leaderboard.model.questions import PLAIN, Choice, Question, answers, best_of_each, default, questions
+from leaderboard.model.questions import DEFAULT_CHOICE, Choice, Question, answers, best_of_each, default, questions
 from leaderboard.texts import TEXTS
 
 TEXT = TEXTS["front"]
@@ -25,8 +25,8 @@ OTHERS = "Other columns: not the best of their metric, fitted on ratings, or wit
 def build(results: Results) -> tuple[Page, ...]:
     """Build a front page for each era."""
     eras = parts(results)
-    asked = tuple(_choice(part) for part in eras) if len(eras) > 1 else ()
-    return tuple(_page(part, asked) for part in eras)
+    choices = tuple(_choice(part) for part in eras) if len(eras) > 1 else ()
+    return tuple(_page(part, choices) for part in eras)
 
 
 def _page(part: Part, choices: tuple[Cell, ...]) -> Page:
@@ -34,7 +34,7 @@ def _page(part: Part, choices: tuple[Cell, ...]) -> Page:
     first = default(all_questions)
     sections = [Section("nothing", "No ranking", (Prose(sentences.why_no_board(part.results)),))]
     if first is not None:
-        shown = best_of_each(index, first, PLAIN)
+        shown = best_of_each(index, first, DEFAULT_CHOICE)
         sections = [Section("answer", "", (_answer(index, first),), boxed=True),
                     Section("metrics", "Board", (_board(index, all_questions, first, shown), Prose(TEXT["read"]))),
                     Section("answers", "All answers", (_answers(index, all_questions),))]
@@ -47,9 +47,9 @@ def _page(part: Part, choices: tuple[Cell, ...]) -> Page:
 
 
 def _choice(part: Part) -> Cell:
-    """Link an era, with its answer in a few words."""
+    """Link to an era's front page, with its answer in a few words."""
     index, first = make_index(part.results), default(questions(part.results))
-    if first is None or (answer := answers(part.results).get((first.name, PLAIN))) is None:
+    if first is None or (answer := answers(part.results).get((first.name, DEFAULT_CHOICE))) is None:
         return Cell(part.era.title, link=part.path)
     label = index.labels[answer.best]
     short = (f"{sentences.no_metric(first)} agrees with people" if not sentences.agrees(first, answer.best) else
@@ -59,13 +59,13 @@ def _choice(part: Part) -> Cell:
 
 
 def _answer(index: Index, first: Question) -> Ask:
-    answer = answers(index.results).get((first.name, PLAIN))
+    answer = answers(index.results).get((first.name, DEFAULT_CHOICE))
     if answer is None:
-        return Ask(sentences.question_text(first, PLAIN), Cell("every metric has a missing value"), "", "",
-                   sentences.people(first))
-    return Ask(sentences.question_text(first, PLAIN, sentences.verdict(index, first, answer.best)),
+        return Ask(sentences.question_text(first, DEFAULT_CHOICE), Cell("every metric has a missing value"), "", "",
+                   sentences.rater_agreement(first))
+    return Ask(sentences.question_text(first, DEFAULT_CHOICE, sentences.verdict(index, first, answer.best)),
                column_cell(index, answer.best), sentences.about(index, answer.best),
-               sentences.evidence(index, first, answer), sentences.people(first))
+               sentences.evidence(index, first, answer), sentences.rater_agreement(first))
 
 
 def _board(index: Index, all_questions: Sequence[Question], first: Question, shown: Sequence[Column]) -> Table:
@@ -77,27 +77,27 @@ def _board(index: Index, all_questions: Sequence[Question], first: Question, sho
 
 
 def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
-    """Answer every question, without and with ratings."""
+    """Answer every question, with and without fitting on ratings."""
     all_answers = answers(index.results)
 
     def cells(question: Question, choice: Choice) -> tuple[object, ...]:
         if (answer := all_answers.get((question.name, choice))) is None:
             return "none", "", ""
         row = question.ranked[answer.best]
-        score = number_cell(row.value)._replace(small=sentences.error(row).strip())
+        score = number_cell(row.value)._replace(small=sentences.plus_minus(row).strip())
         if not sentences.agrees(question, answer.best):
             highest = f"highest: {index.labels[answer.best]}"
             return Cell("none", small=f"{sentences.no_metric(question)} agrees with people; {highest}"), score, ""
-        tied = next((place.tied for place in sentences.firm(
+        tied = next((row.tied for row in sentences.firmness_of(
             index, question, answer, "all" if choice[0] else "unfitted")), ())
         lead = "not tested" if answer.lead is None or answer.following is None else (
             f"{answer.lead.state} over {index.labels[answer.following]}")
         control = sentences.is_control(index, answer.best)
         remark = f"{sentences.no_metric(question)} beats this control" if control else ""
         return (column_cell(index, answer.best)._replace(small=remark), score,
-                Cell(lead, small=f"tied with {sentences.some(tied)}" if tied else "", title=", ".join(tied)))
+                Cell(lead, small=f"tied with {sentences.abbreviated(tied)}" if tied else "", title=", ".join(tied)))
 
-    rows = [(question.title, question.datasets, *cells(question, PLAIN), *cells(question, (True, math.inf)))
+    rows = [(question.title, question.datasets, *cells(question, DEFAULT_CHOICE), *cells(question, (True, math.inf)))
             for question in all_questions]
     headings = ("Quality", "Datasets", *(
         heading for words in ("Without ratings", "With ratings")

@@ -1,8 +1,8 @@
-"""The page of the mean of each metric on ratings of chatbots up to 2021 and of today's models, by source.
+"""The page that compares each metric on ratings of chatbots up to 2021 and of today's models, by source.
 
-A source is all datasets of one citation. A column is averaged over the qualities of each dataset, then over the
+A source is all datasets with the same citation. A column is averaged over the qualities of each dataset, then over the
 datasets of each source, then over the sources; targets on which it has no value, or was fitted, do not count. The 95 %
-interval is Student's t over the sources, so it is about other sources, and there is none for a single source.
+interval is Student's t over the sources, so it generalises to other sources; a single source has none.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from leaderboard.model.sentences import is_control
 from leaderboard.texts import TEXTS
 
 MEANS = 12
-"""Columns drawn: the best of each era, and the controls."""
-CAPTION = "Mean Spearman correlation, with its 95 % interval over sources; a mark without one is of a single source."
+"""Number of columns drawn per era, the best ones; the controls are always drawn."""
+CAPTION = "Mean Spearman correlation, with its 95 % interval over sources; a value from one source has no interval."
 PATH, FILE = "holds-up.html", "holds-up.csv"
 
 
@@ -40,7 +40,7 @@ class Mean:
 
     @property
     def positive(self) -> bool:
-        """Return True if the interval lies above 0."""
+        """True if the interval lies above 0."""
         return self.low > 0
 
 
@@ -84,7 +84,7 @@ def build(results: Results) -> tuple[Page, ...]:
 
 @once
 def means(results: Results) -> dict[Column, tuple[Mean, Mean]]:
-    """Return the means until 2021 and from 2022 on, the best until 2021 first; empty without real data of both."""
+    """Return the means until 2021 and from 2022 on, the best until 2021 first; empty unless both have real data."""
     by_era = {part.era: part for part in parts(results)}
     real = any(entry.kind == "real" for entry in results.datasets)
     if not real or not {CHALLENGE, RECENT} <= by_era.keys():
@@ -96,7 +96,7 @@ def means(results: Results) -> dict[Column, tuple[Mean, Mean]]:
 
 
 def _sources(part: Part) -> dict[str, list[DatasetEntry]]:
-    """Group the datasets of an era by source, named by the words that the names of its datasets share."""
+    """Group the datasets of an era by source; a source is named after the words that its datasets' names share."""
     by_citation: dict[str, list[DatasetEntry]] = defaultdict(list)
     for entry in sorted(part.results.datasets, key=lambda entry: entry.name):
         by_citation[entry.citation or entry.name].append(entry)
@@ -117,8 +117,8 @@ def _means(part: Part) -> dict[Column, Mean]:
                       value for quality in entry.qualities
                       if math.isfinite(value := index.value((entry.name, quality.name), column))])])}
         if values:
-            mean, count, reach = fmean(values.values()), len(values), math.nan
+            mean, count, half = fmean(values.values()), len(values), math.nan
             if count > 1:
-                reach = float(scipy.special.stdtrit(count - 1, 0.975)) * stdev(values.values()) / math.sqrt(count)
-            means[column] = Mean(mean, mean - reach, mean + reach, values)
+                half = float(scipy.special.stdtrit(count - 1, 0.975)) * stdev(values.values()) / math.sqrt(count)
+            means[column] = Mean(mean, mean - half, mean + half, values)
     return means

@@ -1,4 +1,4 @@
-"""The page of methods: what the numbers mean, the data, how to cite and repeat the run, and what is missing."""
+"""The page of methods: what the numbers mean, the data, how to cite and reproduce the run, and what is missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leaderboard.model import sentences
 from leaderboard.model.cost import costs
 from leaderboard.model.eras import parts
 from leaderboard.model.index import Index, make_index, plural
-from leaderboard.model.questions import LEAST
+from leaderboard.model.questions import MIN_RELIABILITY
 from leaderboard.texts import TEXTS
 
 TEXT = TEXTS["methods"]
@@ -24,13 +24,13 @@ def build(results: Results) -> tuple[Page, ...]:
     failed = sorted((row.metric, row.dataset, row.error) for row in results.failures)
     sections = (
         Section("statistics", "What the numbers mean", (Facts.of(
-            *((term, text.format(least=LEAST)) for term, text in TEXTS["statistics"].items()
+            *((term, text.format(min_reliability=MIN_RELIABILITY)) for term, text in TEXTS["statistics"].items()
               if term != "Score" or "challenge" not in run.options)),)),  # the options state its rule
         Section("datasets", "Datasets", (_datasets(index),)),
         Section("metrics", "Metrics", (Prose(TEXT["signatures"]), _metrics(index))),
         Section("cite", "How to cite", (Prose(TEXT["cite"]),)),
         Section("run", "The run", (_run(run), _options(run))),
-        Section("repeat", "How to repeat it", _repeat(results)),
+        Section("repeat", "How to reproduce it", _repeat(results)),
         Section("packages", "Packages", (Facts.of(*sorted(run.packages.items())),), level=3),
         Section("skips", "Skipped", _skips(results)),
         Section("failures", "Failed", (Table.of(

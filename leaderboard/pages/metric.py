@@ -1,4 +1,4 @@
-"""A page per metric: what it is, how it differs from its paper, its correlations with people, its largest errors."""
+"""A page per metric: what it is, how it differs from its paper, its correlations with people and largest errors."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ from leaderboard.model.boards import rank_interval
 from leaderboard.model.cost import costs
 from leaderboard.model.eras import parts
 from leaderboard.model.index import ONE_RATER, Column, Index, Target, has_value, main_quality, make_index, once
-from leaderboard.model.questions import LEAST, LIMIT, Question, default, questions
+from leaderboard.model.questions import LIMIT, MIN_RELIABILITY, Question, default, questions
 from leaderboard.texts import TEXTS
 
 TEXT = TEXTS["metric"]
 SCOPES = {"item": "item: the score of an item depends on that item only",
           "dataset": "dataset: the score of an item depends on the other items of its dataset"}
 SCORE_FILE = "submission"
-"""The family of score files, whose making is unknown and which cannot be run."""
+"""The family of score files, whose origin is unknown and which cannot be run."""
 DOTS = 24
-"""Targets that are all drawn; of more, only the main quality of each dataset."""
+"""Maximum number of targets drawn; if there are more, only the main quality of each dataset is."""
 ITEMS, QUESTIONS = 5, 8
-"""Items shown on each side; questions on which the columns are compared."""
-
+"""Number of items shown on each side, and of questions on which the columns are compared."""
 
 
 def build(results: Results) -> tuple[Page, ...]:
@@ -71,13 +70,13 @@ def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) ->
 
 
 def _card(index: Index, entry: MetricEntry, firsts: Sequence[tuple[Question, RankingRow]]) -> tuple[Block, ...]:
-    """Describe the metric: its rank in each era, differences from the paper, needs, cost, and the command to run it."""
+    """Describe the metric: rank in each era, differences from the paper, needs, cost, and the command that runs it."""
     warnings = (f"For {first.subject} it is no better than counting words: {cells.number(row.value)} against "
                 f"{cells.number(control_value(first))}." for first, row in firsts
                 if row.value <= control_value(first) and row.metric != CONTROL)
     ranks = (("Rank", (f"{f'{index.labels[row.metric, row.column]}: ' if len(entry.columns) > 1 else ''}{row.rank} of "
                        f"{len(first.ranked)} ({rank_interval(row) or 'no interval'}) for {first.subject}: Spearman "
-                       f"{row.value:.3f}{sentences.error(row)}")) for first, row in firsts)
+                       f"{row.value:.3f}{sentences.plus_minus(row)}")) for first, row in firsts)
     external = "code" in entry.signature  # from a file or another package: repeat the command of the run
     command = index.results.run.command if external else f"harness run --metric {shlex.quote(entry.name)} --all"
     return (*map(Prose, warnings),
@@ -101,7 +100,7 @@ def _facts(index: Index, entry: MetricEntry) -> Iterator[tuple[str, Cell | str]]
         items = f"items ({part.era.systems})" if len(eras) > 1 else "items"
         if seconds := sentences.seconds(costs(part.results)[entry.name]):
             yield "Cost", f"{seconds} s per 1,000 {items}, running alone, models loaded, inputs included"
-    yield "Fitted on", f"ratings of {fitted}: its values there are shown but not ranked" if fitted else ""
+    yield "Fitted on", f"ratings of {fitted}; its values there are shown but not ranked" if fitted else ""
     yield "Scope", SCOPES.get(entry.scope, entry.scope)
     yield "Signature", Cell(entry.signed, code=True)
 
@@ -138,7 +137,7 @@ def _columns(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
 
 
 def _picture(index: Index, column: Column) -> tuple[Block, ...]:
-    """Draw the correlations of a column beside the medians of all metrics: every target, or one of each dataset."""
+    """Draw the correlations of a column and the medians of all metrics, on every target or one per dataset."""
     rated = [(entry, quality) for entry in index.datasets for quality in entry.qualities if quality.rated]
     if len(rated) > DOTS:
         rated = [(entry, quality) for entry, quality in rated if quality == main_quality(entry)]
@@ -146,12 +145,12 @@ def _picture(index: Index, column: Column) -> tuple[Block, ...]:
     lines = [Dot(Cell(", ".join(target), link=index.dataset_paths[target[0]]), row.value, row.low, row.high,
                  typical.get(target, math.nan)) for target in ((entry.name, quality.name) for entry, quality in rated)
              if (row := index.correlation(target, column)) and has_value(row)]
-    return (Dots(lines, INTERVALS, {"other": "median of all metrics, of each its best column"}),) if lines else ()
+    return (Dots(lines, INTERVALS, {"other": "median of all metrics, each by its best column"}),) if lines else ()
 
 
 @once
 def medians(results: Results) -> Mapping[Target, float]:
-    """Return the median over metrics of the correlation of their best column on each target, without controls."""
+    """Return, for each target, the median over metrics, without controls, of their best column's correlation."""
     index = make_index(results)
     best: dict[Target, dict[str, float]] = {}
     for target in index.valued:
@@ -164,7 +163,7 @@ def medians(results: Results) -> Mapping[Target, float]:
 
 
 def _targets(index: Index, column: Column) -> tuple[Block, ...]:
-    """Show every rated target, with the agreement of people there."""
+    """Show the correlation on every rated target, with the agreement of its raters."""
     headings = (Heading("Dataset", "stub"), Heading("Quality"), Heading("Spearman", "number", small="95 % interval"),
                 Heading("p", "number"), Heading("Corrected", "number", small="for rater noise"),
                 Heading("One rater", "number", small="against the others"), Heading("Items", "number"))
@@ -185,8 +184,8 @@ def _target(index: Index, column: Column, dataset: str, quality: str) -> Row:
     if row is None or not has_value(row):
         return (*names, cells.missing(index.why(target, column)), *(Cell(""),) * 4)
     value, corrected = cells.correlation_cell(row), cells.cell(row.corrected)
-    if index.rater_agreement(target, LIMIT) < LEAST:
-        corrected = Cell(cells.MISSING, title=f"the reliability of the raters is below {LEAST}")
+    if index.rater_agreement(target, LIMIT) < MIN_RELIABILITY:
+        corrected = Cell(cells.MISSING, title=f"the reliability of the raters is below {MIN_RELIABILITY}")
     return (*names, cells.fitted_cell(value) if index.is_fitted(column, dataset) else value,
             Cell(cells.p_value(row.p)), corrected, cells.cell(index.rater_agreement(target, ONE_RATER)),
             Cell(str(row.n)))
@@ -204,7 +203,7 @@ def _items(index: Index, entry: MetricEntry) -> tuple[Block, ...]:
 
 
 def _lengths(index: Index, points: Mapping[str, ItemScores], column: Column) -> tuple[Block, ...]:
-    """Show how far scores and ratings correlate with length on each dataset."""
+    """Show how strongly scores and ratings correlate with length on each dataset."""
     rows = []
     for entry in index.datasets:
         quality = main_quality(entry)
@@ -220,9 +219,9 @@ def _lengths(index: Index, points: Mapping[str, ItemScores], column: Column) -> 
 
 
 def length_profile(points: ItemScores, quality: QualityEntry, column: Column) -> tuple[float, ...]:
-    """Return Spearman's rho of scores and length, ratings and length, scores and ratings, and the last at equal length.
+    """Return Spearman's rho of scores and length, ratings and length, and scores and ratings, also at equal length.
 
-    NaN for fewer than three items or constant values; empty if the column or quality is missing.
+    Values are NaN for fewer than three items or constant values; empty if the column or quality is missing.
     """
     if column not in points.scores or quality.name not in points.human:
         return ()
@@ -236,8 +235,8 @@ def length_profile(points: ItemScores, quality: QualityEntry, column: Column) ->
 
 def _training(entry: TrainingEntry) -> Facts:
     losses = [point.held_out for point in entry.curve]
-    least = min((point.held_out for point in entry.curve if point.step == entry.kept), default=min(losses, default=0))
-    loss = f"{len(losses)} evaluations; lowest validation loss {least:.4f} at step {entry.kept}" if losses else ""
+    lowest = min((point.held_out for point in entry.curve if point.step == entry.kept), default=min(losses, default=0))
+    loss = f"{len(losses)} evaluations; lowest validation loss {lowest:.4f} at step {entry.kept}" if losses else ""
     return Facts.of(
         ("Encoder", entry.encoder or "none"), ("Corpora", ", ".join(entry.corpora)), ("Seed", entry.seed),
         ("Steps", f"{entry.steps}; the weights are from step {entry.kept}"), ("Loss", loss),

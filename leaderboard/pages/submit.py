@@ -1,4 +1,4 @@
-"""The page that explains how to add a metric, a dataset or scores to the board."""
+"""The page that explains how to add a metric, scores, a dataset or results to a board."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 r"""Boards as LaTeX tables with booktabs: best bold, second underlined, insignificant values in italics.
 
-A wide board is split into `table` environments of twelve columns that repeat rank and metric, a long one after fifty
-rows; many headings are rotated. A table needs `\usepackage{amssymb,booktabs,graphicx}`.
+A wide board is split into `table` environments of at most twelve columns that repeat rank and metric, a long board
+after fifty rows. Headings are rotated if there are many. A table needs `\usepackage{amssymb,booktabs,graphicx}`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ CHARACTERS = {
     "|": r"\textbar{}", "\"": r"\textquotedbl{}", "→": r"$\rightarrow$", "ρ": r"$\rho$", "τ": r"$\tau$",
     "⟨": r"$\langle$", "⟩": r"$\rangle$", **{char: f"\\{char}" for char in "&%$#_{}"}}
 NATIVE = "–—…†“”‘’"
-"""Characters beyond Latin that LaTeX reads in UTF-8."""
+"""Characters beyond Latin that LaTeX accepts in UTF-8."""
 
 
 def boards(results: Results) -> dict[str, Table]:
     """Return every board by name: dev-spearman, dataset-fed-turn-correlation-pearson."""
     index = make_index(results)
-    whole = [overall_board(index, board) for listed in overall_boards(results).values() for board in listed]
-    return {table.anchor: table for table in whole} | {
+    overall = [overall_board(index, board) for listed in overall_boards(results).values() for board in listed]
+    return {table.anchor: table for table in overall} | {
         f"dataset-{slug(entry.name)}-{table.anchor}": table for entry in index.datasets
         for table in (dataset_board(index, entry, statistic) for statistic in index.statistics)}
 
@@ -56,7 +56,7 @@ def write(table: Table, name: str) -> str:
 
 
 def text(value: str) -> str:
-    """Escape text for LaTeX in UTF-8 and T1; a character without a command is written as its code point."""
+    """Escape text for LaTeX with UTF-8 input and T1 fonts; other characters are written as code points."""
     plain = " ".join(visible(value).split())
     short = plain if len(plain) <= LONGEST else plain[:LONGEST] + "…"
     return "".join(CHARACTERS.get(char) or (char if char < LATIN_END or char in NATIVE else f"[U+{ord(char):04X}]")
@@ -64,7 +64,7 @@ def text(value: str) -> str:
 
 
 def _columns(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
-    """Distribute the columns evenly over parts that all begin with rank and metric."""
+    """Distribute the columns evenly over parts, each beginning with rank and metric."""
     lead = tuple(column for column, heading in enumerate(headings) if heading.kind in ("rank", "stub"))
     others = [column for column, _ in enumerate(headings) if column not in lead]
     count = max(1, -(-len(others) // (COLUMNS - len(lead))))

@@ -1,4 +1,4 @@
-"""Results for machines: CSV files, and leaderboard.json with everything but the comparisons.
+"""Machine-readable results: CSV files, and leaderboard.json with everything except the comparisons.
 
 Values have full precision, except in comparisons.csv; a missing value is empty, in JSON null. The fields are described
 in harness/results/rows.py.
@@ -30,7 +30,7 @@ BOARD = ("board", "origin", "rule", "statistic")
 
 
 def ranking(results: Results) -> bytes:
-    """List the ranking; an incomplete row has neither value nor rank."""
+    """Write the ranking; an incomplete row has neither value nor rank."""
     index = make_index(results)
     return _csv("board origin rule statistic metric column models system value rank covered targets low high letters "
                 "error", ((index.board(row.board), *_fields(row, "origin rule statistic metric column"),
@@ -40,7 +40,7 @@ def ranking(results: Results) -> bytes:
 
 
 def correlations(results: Results) -> bytes:
-    """List the correlations with the properties of their datasets."""
+    """Write the correlations with the properties of their datasets."""
     index, entries = make_index(results), {entry.name: entry for entry in results.datasets}
     dimensions = {(entry.name, quality.name): quality.dimension
                   for entry in results.datasets for quality in entry.qualities}
@@ -62,9 +62,9 @@ def _system(entry: MetricEntry | None) -> tuple[str, str]:
 
 
 def comparisons(results: Results) -> bytes:
-    """List the comparisons of every two columns by Spearman, rounded; report/ has all of them in full."""
-    def rounded(value: float, form: str = "%.2g") -> str:
-        return form % value if math.isfinite(value) else ""
+    """Write the comparisons of all pairs of columns by Spearman, rounded; report/ has full precision."""
+    def rounded(value: float, template: str = "%.2g") -> str:
+        return template % value if math.isfinite(value) else ""
 
     names = "dataset quality statistic test better worse n"
     return _csv(f"{names} delta p holm bh", (
@@ -73,13 +73,13 @@ def comparisons(results: Results) -> bytes:
 
 
 def reliability(results: Results) -> bytes:
-    """List how far people agree among themselves."""
+    """Write the agreement among the raters."""
     names = "dataset quality method value items note"
     return _csv(names, (_fields(row, names) for row in results.reliability))
 
 
 def holds_up(results: Results) -> bytes:
-    """List the means of each column by era and source, with the mean over the sources and its interval."""
+    """Write the means of each column by era and source, with the mean over the sources and its interval."""
     lines = [(*column, era, source, *values) for column, pair in means(results).items()
              for era, mean in zip(("until 2021", "from 2022 on"), pair, strict=True) if mean.sources
              for source, *values in (("", mean.value, mean.low, mean.high),
@@ -88,7 +88,7 @@ def holds_up(results: Results) -> bytes:
 
 
 def changes(before: Results, results: Results) -> bytes:
-    """List every correlation that differs from earlier results, however little, with its cause."""
+    """Write every correlation that differs from earlier results, however little, with its cause."""
     return _csv("origin dataset quality metric column statistic old new difference old_low old_high why", (
         (*change.key, STATISTIC, change.old and change.old.value, change.new and change.new.value, change.difference,
          change.old and change.old.low, change.old and change.old.high, change.why)
@@ -96,7 +96,7 @@ def changes(before: Results, results: Results) -> bytes:
 
 
 def leaderboard(results: Results) -> bytes:
-    """Write the results as JSON, an entry per line."""
+    """Write the results as JSON, one entry per line."""
     def lines(name: str) -> Iterable[str]:
         if name == "boards":
             return map(_json, _boards(results))
@@ -121,11 +121,11 @@ FILES: Mapping[str, tuple[Callable[[Results], bytes], str]] = {
     "leaderboard.json": (leaderboard, "everything except the comparisons")}
 """Writers and descriptions of the files by name."""
 SMALL = ("ranking.csv", "reliability.csv", "holds-up.csv")
-"""Files that stay on a site with a bundle; the bundle holds the numbers of the others."""
+"""Files that a site with a bundle keeps; the bundle contains the numbers of the others."""
 
 
 def _csv(names: str, rows: Iterable[Iterable[object]]) -> bytes:
-    """Write rows under names, sorted by their texts; carriage returns, which csv does not quote, become spaces."""
+    """Write a heading and rows, sorted as strings; carriage returns, which csv does not quote, become spaces."""
     def text(value: object) -> str:
         if isinstance(value, float):
             return repr(value) if math.isfinite(value) else ""
@@ -137,7 +137,7 @@ def _csv(names: str, rows: Iterable[Iterable[object]]) -> bytes:
 
 
 def _boards(results: Results) -> Iterator[dict[str, Any]]:
-    """Collect the boards: development first, real before sample, Spearman first; the best column first."""
+    """Yield the boards: development first, real before sample, Spearman first, each with the best column first."""
     index, boards = make_index(results), defaultdict[tuple[str, ...], list[dict[str, Any]]](list)
     for row in sorted(results.ranking, key=lambda row: (row.rank or math.inf, -row.covered, row.metric, row.column)):
         fields = dataclasses.asdict(row)

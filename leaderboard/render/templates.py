@@ -1,6 +1,6 @@
-"""Pages by the templates, as HTML each and as one document in GitHub Markdown; untrusted text is escaped.
+"""Render pages from templates, each as HTML and all as one GitHub Markdown document; untrusted text is escaped.
 
-The document holds the boards, the challenge and the run. The tables of each dataset are folded in it; pages with
+The document contains the boards, the challenge and the run, and each dataset in a collapsed section; pages with
 `markdown=False` are only on the site.
 """
 
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 BANNER = "Demo data, not a result: a script made the texts and simulated the raters."
 POLICY = ("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; "
           "form-action 'none'")
-"""Content-Security-Policy that allows only the site's own style sheet and scripts."""
+"""Content-Security-Policy that allows only the site's own style sheets and scripts."""
 BREAKS = re.compile(r"[_\[+:,=]")
 """Characters after which a name may break."""
 LONGEST = 2000
-"""Longer texts are truncated in Markdown."""
+"""Longer strings are truncated in Markdown."""
 SPECIAL = re.compile(r"([\\`*\[\]|~$#])|(?<![^\W_])(_)|(_)(?![^\W_])")
 
 
 def html(page: Page, menu: Sequence[tuple[str, str]], scripts: Sequence[str], note: str = "",
          foot: Sequence[tuple[str, str]] = ()) -> bytes:
-    """Render a page with the menu, its scripts, a note at the top, and texts with links in the footer."""
+    """Render a page with the menu, its scripts, a note at the top, and labelled links in the footer."""
     template = templates().get_template("page.html")
     return template.render(page=page, menu=menu, scripts=scripts, policy=POLICY, banner=note, foot=foot).encode()
 
 
 def markdown(pages: Sequence[Page], note: str = "") -> bytes:
-    """Write the pages as one document, without their folded tables."""
+    """Render the pages as one document, without their folded tables."""
     contents: dict[str, list[Page]] = {}
     for page in pages:
         contents.setdefault(page.group or page.path, []).append(page)

@@ -1,7 +1,7 @@
-"""Results as plain text for a terminal: the overall boards, then skipped and failed pairs by reason.
+"""Results as plain text for a terminal: answers, the overall boards, then skipped and failed pairs by reason.
 
-If known, the averages are followed by the letters of a rank (`Group`: columns that share a letter do not differ
-significantly) and the seconds per 1,000 items.
+If known, the averages are followed by the letters (`Group`; columns that share a letter do not differ significantly)
+and the seconds per 1,000 items.
 """
 
 from __future__ import annotations
@@ -21,34 +21,34 @@ from leaderboard.model import sentences, titles
 from leaderboard.model.boards import Board, overall_boards
 from leaderboard.model.cost import cost_of
 from leaderboard.model.eras import parts
-from leaderboard.model.index import Index, make_index, plural, real_alone
+from leaderboard.model.index import Index, drop_sample, make_index, plural
 from leaderboard.model.questions import default, questions
 from leaderboard.model.sentences import by_reason, pairs, why_no_board, without_value
 from leaderboard.render.templates import BANNER
 
 WIDTH = 110
-"""Columns, unless the terminal has fewer."""
+"""Number of columns, unless the terminal has fewer."""
 NARROWEST = 60
 ROWS = 20
-"""Rows of a table that are printed."""
+"""Maximum number of rows printed per table."""
 STATISTICS = 3  # as many as fit on a line
 SHORT = {"dev": "by dataset", "test": "by quality"}
 """Short headings of the averages."""
 
-HIDDEN = ("Not shown: {} of the bundled sample, which never stands beside real or own data; "
-          "`harness run --all --data sample --out DIR` shows it alone.")
+HIDDEN = ("Not shown: {} of the bundled sample, which is never shown beside real data or your own; "
+          "`harness run --all --data sample --out DIR` shows it by itself.")
 MOST_LETTERS = 12
 SHORTEST = 24
-"""Width below which no name is cut; columns continue on another line instead."""
+"""Names are not shortened below this width; columns continue on another line instead."""
 INDENT = 4
 """Indentation of continued rows."""
 FEW_DATASETS, FEW_QUALITIES = 3, 5  # smaller results are printed in full
 
 
 def summary(results: Results) -> str:
-    """Format results as plain text as wide as the terminal; the sample only if there is no real data."""
+    """Format results for the width of the terminal; the sample is shown only if there is no real data."""
     sampled = [entry for entry in results.datasets if entry.kind == "sample"]
-    results = real_alone(results)
+    results = drop_sample(results)
     index = make_index(results)
     eras = [part.results for part in parts(results)]
     answers = [wrapped(sentences.recommendation(make_index(era), first)) for era in eras
@@ -71,26 +71,26 @@ def summary(results: Results) -> str:
 
 
 def _boards(results: Results) -> list[str]:
-    """Format the boards of an era."""
+    """Format each board of an era with the firmness of its first place."""
     index, shown = make_index(results), STATISTICS if width() == WIDTH else 1
     return [_first_rows(_board_table(index, boards[:shown])) + _first_places(index, boards[0])
             for boards in overall_boards(results).values()]
 
 
 def width(widest: int = WIDTH) -> int:
-    """Return the number of columns of the terminal, at most `widest`; `widest` for files and pipes."""
+    """Return the width of the terminal, at most `widest`; for files and pipes, `widest`."""
     return min(widest, max(NARROWEST, shutil.get_terminal_size((widest, 24)).columns))
 
 
 def _first_rows(table: Table) -> str:
-    """Render the first rows of a table, and count the others."""
+    """Render the first rows of a table, and state how many more there are."""
     more = len(table.rows) - ROWS
     return text(replace(table, groups={"": table.rows[:ROWS]})) + (
         wrapped(f"{plural(more, 'more row')} on the page and in `harness report --json`.") if more > 0 else "")
 
 
 def text(table: Table, widest: int = WIDTH) -> str:
-    """Render a table for the terminal: names are shortened in the middle, columns that do not fit continue below."""
+    """Render a table for the terminal; names are shortened in the middle, columns that do not fit continue below."""
     rows = [tuple(Cell(heading.text) for heading in table.headings), *table.rows]
     texts = [list(map(_text, row)) for row in rows]
     sizes = [max(map(_width, column)) for column in zip(*texts, strict=True)]
@@ -106,7 +106,7 @@ def text(table: Table, widest: int = WIDTH) -> str:
 
 
 def _folds(sizes: Sequence[int], widest: int) -> list[slice]:
-    """Distribute columns over lines; all lines but the first are indented."""
+    """Distribute columns over lines, of which all but the first are indented."""
     starts, end = [0], 0
     for position, size in enumerate(sizes):
         end += size + 2
@@ -117,7 +117,7 @@ def _folds(sizes: Sequence[int], widest: int) -> list[slice]:
 
 
 def plain(value: str) -> str:
-    """Keep printable characters on one line, with an ASCII minus."""
+    """Return text on one line, without unprintable characters and with an ASCII minus sign."""
     printable = value if value.isprintable() else "".join(char if char.isprintable() else " " for char in value)
     return " ".join(printable.replace("−", "-").split())
 
@@ -130,7 +130,7 @@ def wrapped(value: str, widest: int = WIDTH, indent: str = "  ") -> str:
 def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
     """Show the averages of the first statistic under all rules, and those of the others under the first rule.
 
-    A narrow terminal gets only the average by which columns are ranked.
+    In a narrow terminal, only the average by which columns are ranked is shown.
     """
     first, others = statistics[0], statistics[1:]
     more = averages(first)[:None if width() == WIDTH else 1]
@@ -149,13 +149,13 @@ def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
 
 
 def _first_places(index: Index, board: Board) -> str:
-    """State the firmness of the first place, and of the first among metrics not fitted on ratings if it differs."""
+    """State the firmness of the first place; also among metrics not fitted on ratings, if another column is first."""
     lines = []
     for among, of_metrics in (("all", ""), ("unfitted", " of the metrics not fitted on ratings")):
-        places = index.firmness[board.name, board.rule, among]
-        if places and (among == "all" or (places[0].metric, places[0].column) != board.columns[0]):
-            name = index.labels[places[0].metric, places[0].column]
-            lines.append(wrapped(f"First{of_metrics}: {name}. {sentences.firmness(places)}"))
+        rows = index.firmness[board.name, board.rule, among]
+        if rows and (among == "all" or (rows[0].metric, rows[0].column) != board.columns[0]):
+            name = index.labels[rows[0].metric, rows[0].column]
+            lines.append(wrapped(f"First{of_metrics}: {name}. {sentences.firmness(rows)}"))
     return "".join(lines)
 
 
@@ -170,21 +170,21 @@ def _width(value: str) -> int:
 
 
 def _cut(value: str, width: int) -> str:
-    """Cut a text that is wider, and mark the cut."""
+    """Truncate text that is wider, with an ellipsis."""
     if _width(value) <= width:
         return value
     return next(value[:size] + "…" for size in range(len(value), -1, -1) if _width(value[:size]) < width)
 
 
 def _text(cell: Cell) -> str:
-    """Format a cell on one line: its text, the models in parentheses, the small text."""
+    """Format a cell on one line: its text, the models in parentheses, and the small text."""
     model = f"({cell.model})" if cell.model else ""
     return plain(" ".join(filter(None, (cell.text, model, cell.small))))
 
 
 def _lines(row: Row, texts: list[str], sizes: Sequence[int], headings: Sequence[Heading], stub: int,
            widest: int) -> Iterator[str]:
-    """Format a row, with models that do not fit beside its name on a line below."""
+    """Format a row; models that do not fit beside its name are on a line below."""
     name, below = row[stub], list[str]()
     if name.model and _width(texts[stub]) > sizes[stub]:
         space = " " * (sum(sizes[:stub]) + 2 * stub + 2)

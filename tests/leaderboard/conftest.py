@@ -13,7 +13,7 @@ from harness.results import rows
 from harness.results.rows import Correlation, Results
 from harness.run import rank
 from leaderboard.blocks.tables import Cell, Page, Table
-from leaderboard.model.index import real_alone
+from leaderboard.model.index import drop_sample
 from leaderboard.model.numbers import numbers
 from leaderboard.site import site as draw
 from tests.leaderboard import hostile
@@ -144,7 +144,7 @@ def mixed() -> Results:
 @pytest.fixture(scope="session")
 def results(mixed: Results) -> Results:
     """The part of them that is shown."""
-    return real_alone(mixed)
+    return drop_sample(mixed)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from harness.results.rows import Reliability, Results
 from leaderboard.blocks.decisions import ROWS
 from leaderboard.blocks.tables import Dots, Picture
 from leaderboard.model.index import make_index
-from leaderboard.model.questions import PLAIN, answers, default, questions
+from leaderboard.model.questions import DEFAULT_CHOICE, answers, default, questions
 from leaderboard.model.sentences import evidence
 from leaderboard.pages import dataset
 from tests.leaderboard.conftest import CELLS, SCRIPT, table
@@ -47,7 +47,7 @@ def test_one_rater_is_the_mean_of_the_known_ones(results: Results) -> None:
 def test_the_answer_says_where_a_rater_is_replaced_and_the_worth(results: Results) -> None:
     question = default(questions(results))
     assert question is not None
-    answer = answers(results)[question.name, PLAIN]
+    answer = answers(results)[question.name, DEFAULT_CHOICE]
     assert "worth" not in evidence(make_index(results), question, answer)
     metric, column = answer.best
     made = replace(results, decisions=[

@@ -19,7 +19,7 @@ from leaderboard.blocks.tables import Ask
 from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import make_index, only
 from leaderboard.model.numbers import BETTER, NO_DIFFERENCE, WORSE, worst
-from leaderboard.model.questions import PLAIN, answers, best_of_each, default, equals, questions
+from leaderboard.model.questions import DEFAULT_CHOICE, answers, best_of_each, default, equals, questions
 from leaderboard.model.sentences import agrees, evidence
 from leaderboard.pages import front
 from leaderboard.render.text import summary
@@ -40,7 +40,7 @@ def test_answer_names_leaders_without_each_dataset(results: Results) -> None:
     """The mean of 0.1, 0.5, 0.55 is below that of 0.3, 0.4, 0.5, but not without the first."""
     made = with_values(results, {("fed-turn", SCRIPT, "Overall"): 0.1, ("fed-dial", SCRIPT, "Overall"): 0.55,
                                  ("topical-usr", SCRIPT, "Overall quality"): 0.5})
-    texts = {question.title: evidence(make_index(made), question, answers(made)[question.name, PLAIN])
+    texts = {question.title: evidence(make_index(made), question, answers(made)[question.name, DEFAULT_CHOICE])
              for question in questions(made)}
     assert ("Leaving out one dataset at a time: still first without 2 of 3; without fed-turn, "
             f"{SCRIPT} / x|y leads. Cost") in texts["overall"]
@@ -51,7 +51,7 @@ def test_page_and_terminal_say_how_firm_a_first_place_is(results: Results) -> No
     question = default(questions(results))
     assert question is not None
     removals = {"datasets": None, "contexts": 12, "votes": 1400}
-    best = answers(results)[question.name, PLAIN].best
+    best = answers(results)[question.name, DEFAULT_CHOICE].best
     places = [Firmness(board, "real", question.rule, "spearman", among, *best, unit, removed, 9000, "x", (), ("y",))
               for board in (question.name, question.id.group) for among in ("all", "unfitted")
               for unit, removed in removals.items()]
@@ -86,7 +86,7 @@ def test_best_column_near_zero_is_not_recommended(results: Results, value: float
     made = with_values(results, {("fed-turn", name, "Interesting"): value for name in ("bleu", SCRIPT, "length")})
     made = replace(made, ranking=tuple(replace(row, error=error) for row in made.ranking))
     question = next(question for question in questions(made) if question.title == "interesting")
-    answer = answers(made)[question.name, PLAIN]
+    answer = answers(made)[question.name, DEFAULT_CHOICE]
     assert not agrees(question, answer.best)
     assert "lead" not in evidence(make_index(made), question, answer)
 
@@ -131,7 +131,7 @@ def test_ties_are_shown(results: Results) -> None:
                                  if row.column == "bleu1" and row.statistic == "spearman"})
     first = default(questions(tied))
     assert first is not None
-    assert {name for name, _ in best_of_each(make_index(tied), first, PLAIN)[:2]} == {"bleu", SCRIPT}
+    assert {name for name, _ in best_of_each(make_index(tied), first, DEFAULT_CHOICE)[:2]} == {"bleu", SCRIPT}
 
 
 @pytest.mark.parametrize(("change", "same"), [(1e-9, True), (1.0, False)])
@@ -181,7 +181,7 @@ def test_cost_includes_inputs(results: Results) -> None:
 def test_cost_picture_draws_the_pareto_front(full: Results) -> None:
     index, first = make_index(full), default(questions(full))
     assert first is not None
-    shown = best_of_each(index, first, PLAIN)
+    shown = best_of_each(index, first, DEFAULT_CHOICE)
     picture = cost_picture(index, first, shown)
     assert picture is not None
     points = {index.labels[column]: (costs(full)[column[0]].seconds, first.ranked[column].value) for column in shown}
