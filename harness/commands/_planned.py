@@ -22,6 +22,21 @@ from metrics.external.libraries.judge import Judge
 from metrics.judges.spending import Estimate
 from metrics.registry import Chosen
 
+LONG = 60.0
+"""Expected seconds above which a metric is slow."""
+
+
+def soon(plan: Plan, work: Workspace) -> list[Chosen]:
+    """Return the metrics of a plan that are not expected to be slow, and whose inputs are not."""
+    expected: dict[str, float] = defaultdict(float)
+    for card in plan.cards:
+        with contextlib.suppress(BadStore):
+            if dataset := load(card, work.home, plan.selection):
+                for pair in to_score(plan, work, dataset):
+                    expected[pair.label] += pair.cost * len(pair.items) if pair.known else math.inf
+    return [chosen for chosen in plan.chosen
+            if all(expected[part.label] <= LONG for part in composites.parts([chosen]))]
+
 
 def lines(plan: Plan, work: Workspace) -> Iterator[str]:
     """Describe the plan, dataset by dataset, and its total time."""

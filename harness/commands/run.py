@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from benchmarks.formats.scorefile import listed
 from harness.commands import _planned
@@ -33,6 +33,7 @@ from leaderboard import site
 from leaderboard.render.text import summary
 from metrics.composition import Composite
 from metrics.metric import checkpoints
+from metrics.registry import Chosen
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +84,12 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     for line in _planned.requests(plan, work):
         print(line, file=sys.stderr)
     if not (requested.out / "site" / "index.html").exists():
-        _first_board(plan, work, requested)
+        quick = [chosen for chosen in plan.chosen if not (
+            isinstance(chosen.metric, Composite) or pairs.shared(chosen.metric, work.models)
+            or checkpoints(chosen.metric))]
+        _early_board(plan, work, requested, quick, "first board")
+        if requested.executor == "local" and len(quick) < len(soon := _planned.soon(plan, work)):
+            _early_board(plan, work, requested, soon, "board without the slow metrics")
     results = run_plan(plan, work)
     if not results.correlations and not results.failures:  # keep an earlier board
         return results
@@ -99,21 +105,18 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     return results
 
 
-def _first_board(plan: Plan, work: Workspace, requested: Settings) -> None:
-    """Draw a first board of the metrics without models, which take seconds."""
-    quick = tuple(chosen for chosen in plan.chosen
-                  if not (isinstance(chosen.metric, Composite) or pairs.shared(chosen.metric, work.models)
-                          or checkpoints(chosen.metric)))
-    if not quick or len(quick) == len(plan.chosen):
+def _early_board(plan: Plan, work: Workspace, requested: Settings, some: Sequence[Chosen], name: str) -> None:
+    """Draw a board of some of the metrics before the others are scored."""
+    if not some or len(some) == len(plan.chosen):
         return
     draws = dataclasses.replace(plan.draws, ranks=0, quick=True)
     in_process = open_workspace(plan, work.home, requested.out, choice=choice(requested),
                                 requested=dataclasses.replace(requested, executor="local"))
     in_process.progress.others = math.inf
-    results = run_plan(dataclasses.replace(plan, chosen=quick, draws=draws, examples=0), in_process)
+    results = run_plan(dataclasses.replace(plan, chosen=tuple(some), draws=draws, examples=0), in_process)
     if not results.correlations:
         return
-    note = f"first board, {len(quick)} of {len(plan.chosen)} metrics"
+    note = f"{name}, {len(some)} of {len(plan.chosen)} metrics"
     run = dataclasses.replace(results.run, options={**results.run.options, "first": note})
     write_site(site.site(dataclasses.replace(results, run=run)), requested.out / "site")
     work.progress.say(note)
