@@ -16,7 +16,7 @@ from harness.commands import run as command
 from harness.errors import BadConfig
 from harness.results import files
 from harness.results.rows import Results
-from harness.run.prepare import UNSAID, prepare
+from harness.run.prepare import OMITTED, prepare
 from harness.run.settings import Settings, settings
 from harness.verification.bundles import Recomputed
 from metrics import paths
@@ -44,7 +44,7 @@ def _settings(folder: Path, before: Results, args: argparse.Namespace) -> Settin
     if words[:2] != ["harness", "run"]:
         raise BadConfig(f"{folder}: made by `{before.run.command}`, not by `harness run`; it cannot be verified")
     repeated = cli.parser("run").parse_args(words[1:])
-    if strange := sorted(name for name in (*UNSAID, "config") if getattr(repeated, name, None) is not None):
+    if strange := sorted(name for name in (*OMITTED, "config") if getattr(repeated, name, None) is not None):
         raise BadConfig(f"{folder}: the recorded command has --{strange[0].replace('_', '-')}, which `harness run` "
                         "never records; refusing to run it")
     digest = before.run.options.get(DIGEST)

@@ -23,7 +23,7 @@ from harness.results.rows import Results
 from harness.run import unchanged
 from harness.run.entries import untrained
 from harness.run.plan import Plan
-from harness.run.prepare import UNSAID, choice, prepare
+from harness.run.prepare import OMITTED, choice, prepare
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, settings
 from harness.run.workspace import Workspace, open_workspace
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join([*_planned.lines(plan, work), *_planned.requests(plan, work)]))
         return 0
     affecting = {field.name: getattr(requested, field.name) for field in dataclasses.fields(requested)
-                 if field.name not in UNSAID - {"store"}}
+                 if field.name not in OMITTED - {"store"}}
     state = unchanged.inputs(plan, work, affecting, requested.out)
     repeated = not requested.rescore and unchanged.holds(requested.out, state)
     if repeated:
@@ -146,7 +146,7 @@ def _page(requested: Settings) -> str:
 def _counts(results: Results, scored: int) -> str:
     sources = {entry.name for entry in results.metrics if entry.source}
     reused = sum(len({metric for metric, _ in points.scores} & sources) for points in results.points)
-    return (f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} kept from before, "
+    return (f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} already stored, "
             f"{f'{reused} from a bundle, ' if reused else ''}{len(results.skips)} skipped, "
             f"{len(results.failures)} crashed"
             f"{'; `harness check METRIC` names the items' if results.failures else ''}")

@@ -155,7 +155,7 @@ def fitted(metrics: Iterable[MetricEntry], datasets: Iterable[DatasetEntry]) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class EvalPoint:
     """An evaluation during training: the mean training loss since the last one, and the validation loss."""
 
     step: int
@@ -180,7 +180,7 @@ class TrainingEntry:
     seconds: float
     command: str
     commit: str | None
-    curve: tuple[Look, ...]
+    curve: tuple[EvalPoint, ...]
 
 
 @dataclass(frozen=True, slots=True)

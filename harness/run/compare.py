@@ -15,7 +15,7 @@ from harness.run import correlate
 from harness.run.correlate import TargetData
 from harness.run.plan import Draws
 from harness.statistics import pooled
-from harness.statistics import reliability as among_people
+from harness.statistics import reliability as rater_agreement
 from harness.statistics.coefficients import spearmans
 from harness.statistics.permutation import below_draws
 from harness.statistics.pooled import ALPHA, Swapped, all_pairs, swapped, weights
@@ -26,7 +26,7 @@ from harness.statistics.williams import PairTests
 
 def contributions(target: TargetData, seed: int, draws: int, fitted: Collection[str] = (), statistic: str = "spearman",
                   ) -> Swapped:
-    """Return the contributions of contexts to each correlation; NaN for metrics that were fitted on the ratings."""
+    """Return the contribution of each context to each correlation; NaN for metrics fitted on the ratings."""
     known = np.array([metric not in fitted for metric, _ in target.names])
     scored = replace(target.scored(), scores=np.where(known[:, None], target.scores, np.nan))
     return swapped(scored, seed, draws, statistic)
@@ -34,14 +34,14 @@ def contributions(target: TargetData, seed: int, draws: int, fitted: Collection[
 
 def comparisons(target: TargetData, parts: Swapped, statistic: str = "spearman", *, one_sided: bool = False,
                 ) -> Comparisons:
-    """Test every pair of columns by PERM-BOTH on ranks, for Pearson on standardised values."""
+    """Test every pair of columns by PERM-BOTH on ranks, or on standardised values for Pearson."""
     known = np.isfinite(target.scores) & np.isfinite(target.judged.means)
     tests = replace(all_pairs([parts], np.ones(1), one_sided=one_sided), n=known.astype(np.int64) @ known.T)
     return compared(*target.key, labels(target.names), statistic, "perm-both", tests, parts.drawn.shape[1])
 
 
 def tied_first(target: TargetData, parts: Swapped, tests: Comparisons) -> set[ColumnKey]:
-    """Return the column with the highest correlation, and those whose correlation is not significantly lower."""
+    """Return the column with the highest correlation and all columns that are not significantly below it."""
     if np.isnan(parts.values).all():
         return set()
     below = tests.worse[(tests.better == np.nanargmax(parts.values)) & (tests.bh < ALPHA)]
@@ -49,43 +49,43 @@ def tied_first(target: TargetData, parts: Swapped, tests: Comparisons) -> set[Co
 
 
 class Verdicts:
-    """The contributions of contexts on all targets, from which all columns of a board are compared once per rule."""
+    """Pairwise tests of the columns of a board, cached per ranking rule."""
 
     def __init__(self, targets: Sequence[TargetData], parts: Mapping[Target, Swapped]) -> None:
         self._targets, self._parts = {target.key: target for target in targets}, parts
         self.better = functools.cache(self._better)
 
     def _better(self, keys: tuple[Target, ...], columns: tuple[ColumnKey, ...], rule: str) -> Better:
-        """Return which column has a significantly higher mean over the targets than which."""
+        """Return better[i, j]: whether column i has a significantly higher mean over the targets than column j."""
         parts = [self._parts[key].take([self._targets[key].names.index(column) for column in columns]) for key in keys]
         return pooled.better(parts, weights([dataset for dataset, _ in keys], rule))
 
 
 def reliability(target: TargetData, draws: Draws, cache: Cache, source: str = "") -> tuple[Reliability, ...]:
-    """Return the agreement of the raters: one against the others, half against half, and Krippendorff's alpha.
+    """Return the agreement of the raters: leave-one-out, split-half and Krippendorff's alpha.
 
-    Draws depend on the seed and the `source` of the votes, by default the name of the dataset.
+    Random draws are seeded by the seed, the quality and the `source` of the votes, by default the dataset's name.
     """
-    drawn_for = source or target.dataset, target.quality
-    votes, rated = among_people.shared(target.judged.votes), target.judged.by_rater
+    origin = source or target.dataset, target.quality
+    votes, rated = rater_agreement.shared(target.judged.votes), target.judged.by_rater
 
-    def drawn() -> list[list[object]]:
+    def compute() -> list[list[object]]:
         by_method = {
-            "leave-one-out": among_people.leave_one_out(votes, spearmans, generator(draws.seed, *drawn_for)),
-            **({"leave-one-rater-out": among_people.leave_one_rater_out(rated, spearmans)} if rated.size else {}),
-            correlate.RELIABILITY: among_people.split_half(votes, spearmans, generator(draws.seed, *drawn_for)),
-            "alpha-ordinal": among_people.alpha(votes, "ordinal"),
-            "alpha-interval": among_people.alpha(votes, "interval"),
+            "leave-one-out": rater_agreement.leave_one_out(votes, spearmans, generator(draws.seed, *origin)),
+            **({"leave-one-rater-out": rater_agreement.leave_one_rater_out(rated, spearmans)} if rated.size else {}),
+            correlate.RELIABILITY: rater_agreement.split_half(votes, spearmans, generator(draws.seed, *origin)),
+            "alpha-ordinal": rater_agreement.alpha(votes, "ordinal"),
+            "alpha-interval": rater_agreement.alpha(votes, "interval"),
         }
         return [[method, agreement.value, agreement.items, agreement.note] for method, agreement in by_method.items()]
 
-    key = [*drawn_for, draws.seed, votes.shape, rated.shape, digest(votes, rated)]
-    return tuple(Reliability(*target.key, *row) for row in cache.get("reliability", key, drawn))
+    key = [*origin, draws.seed, votes.shape, rated.shape, digest(votes, rated)]
+    return tuple(Reliability(*target.key, *row) for row in cache.get("reliability", key, compute))
 
 
 def compared(dataset: str, quality: str, names: Sequence[str], statistic: str, test: str,
              tests: PairTests, permutations: int = 0) -> Comparisons:
-    """Return the tests of all pairs of columns with p adjusted over the pairs; a pair without p is left out."""
+    """Return the tests of all pairs of columns, with p adjusted over the pairs; pairs without p are left out."""
     first, second = np.triu_indices(len(names), 1)
     tested = np.isfinite(tests.p[first, second])
     first, second = first[tested], second[tested]

@@ -32,14 +32,14 @@ from metrics.text.words import words
 DEFAULT = tuple((name, estimates.ITEMS) for name in estimates.DEFAULT)
 """The statistics of every run, each with its level."""
 RELIABILITY = "split-half"
-"""The reliability that corrects a correlation for attenuation: of the mean of all votes, as the panels are."""
+"""The reliability used to correct for attenuation: that of the mean of all votes, since panels hold such means."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A quality of a dataset with its votes (items, votes) and their mean per item, in the order of the items.
 
-    Missing is NaN. `raters` has the raters of each item's votes where the source tells, else nothing.
+    Missing values are NaN. `raters` names the raters of each item's votes; it is empty if they are unknown.
     """
 
     quality: Quality
@@ -54,7 +54,7 @@ class Judged:
 
     @property
     def by_rater(self) -> Array:
-        """Votes (raters, items), NaN if missing; empty where raters are unknown or there is only one."""
+        """Votes (raters, items), NaN if missing; empty if raters are unknown or there is only one."""
         names = sorted({name for raters in self.raters for name in raters})
         table = np.full((len(names) if len(names) > 1 else 0, len(self.means)), math.nan)
         if table.size:
@@ -71,7 +71,7 @@ class Judged:
 
 
 def judged(dataset: Dataset, wanted: Iterable[Quality]) -> tuple[Judged, ...]:
-    """Return the mean ratings of each quality, joined to the items by id."""
+    """Return the votes and mean ratings of each quality, joined to the items by id."""
     ratings = {(rating.item, rating.quality): rating for rating in dataset.ratings}
 
     def of_quality(quality: Quality) -> Judged:
@@ -85,7 +85,7 @@ def judged(dataset: Dataset, wanted: Iterable[Quality]) -> tuple[Judged, ...]:
 
 
 def rated(points: ItemScores, entry: DatasetEntry) -> tuple[Judged, ...]:
-    """Return the mean ratings of a dataset from its results, which keep no votes."""
+    """Return the mean ratings of a dataset from its results, which contain no votes."""
     known = {quality.name: quality for quality in entry.qualities}
     return tuple(Judged(Quality(name, known[name].low, known[name].high, known[name].dimension),
                         np.empty((len(means), 0)), means) for name, means in points.human.items())
@@ -93,10 +93,10 @@ def rated(points: ItemScores, entry: DatasetEntry) -> tuple[Judged, ...]:
 
 @dataclass(frozen=True, slots=True)
 class TargetData:
-    """A quality of a dataset with the scores (columns, items) of every column: all that statistics need.
+    """A target with the scores (columns, items) of every column: everything that statistics need.
 
-    A partial correlation holds `words` per item constant; `conversation` numbers the conversation of each item if
-    some contexts are of the same one.
+    Partial correlations control for `words`, the length of each item. `conversation` numbers the conversation of each
+    item if several contexts belong to the same one.
     """
 
     dataset: str
@@ -118,11 +118,11 @@ class TargetData:
 
     @property
     def units(self) -> Codes:
-        """Groups of items that are swapped and drawn together: contexts, or conversations."""
+        """Groups of items that are swapped and resampled together: contexts, or conversations."""
         return self.context if self.conversation is None else self.conversation
 
     def values(self, statistic: str, level: str) -> Vector | None:
-        """Return the statistic of every column if it can be computed for all at once; NaN if a column has none."""
+        """Return the statistic of every column, NaN if undefined; None if it cannot be computed for all at once."""
         of_rows = estimates.STATISTICS[statistic].of_rows
         if of_rows is None or level != estimates.ITEMS:
             return None
@@ -132,7 +132,7 @@ class TargetData:
         return values
 
     def scored(self, rows: Sequence[int] | None = None) -> TargetScores:
-        """Return the ratings with the scores of some columns, by default of all."""
+        """Return the ratings with the scores of the given columns, by default all."""
         return TargetScores(self.dataset, self.judged.means, self.scores if rows is None else self.scores[[*rows]],
                             self.units)
 
@@ -149,11 +149,11 @@ class TargetData:
 def item_scores(dataset: Dataset, qualities: Collection[Judged], scored: Mapping[tuple[str, str], Scores],
                 aggregations: Iterable[str] = ("mean",)) -> ItemScores:
     """Return the ratings and every selected column of a dataset, from scores by metric label and column suffix."""
-    ways, scores = frozenset(aggregations), dict[ColumnKey, Vector]()
+    selected, scores = frozenset(aggregations), dict[ColumnKey, Vector]()
     for (label, suffix), metric_scores in scored.items():
         aligned = _aligned(dataset, metric_scores)
         for name in aligned:
-            if _wanted(name, aligned, ways):
+            if _wanted(name, aligned, selected):
                 scores[label, name + suffix] = aligned[name]
                 for dimension in (judged.quality.dimension for judged in qualities):
                     if (other := of_quality(name, dimension)) in aligned:
@@ -168,7 +168,7 @@ def item_scores(dataset: Dataset, qualities: Collection[Judged], scored: Mapping
 
 
 def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetData]:
-    """Return one target per quality, with the scores of every column for it."""
+    """Yield one target per quality, with the scores of every column."""
     names = tuple(plain(points.scores))
     system, words = codes(points.systems), points.words.astype(np.float64)
 
@@ -176,7 +176,7 @@ def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetD
         scores = [on_quality(points.scores, name, dimension) for name in names]
         return np.array(scores, dtype=np.float64).reshape(len(names), len(points.items))
 
-    shared = table("") if len(names) == len(points.scores) else None  # if no column is for one quality
+    shared = table("") if len(names) == len(points.scores) else None  # no column is for one quality
     for judged in qualities:
         scores = table(judged.quality.dimension) if shared is None else shared
         yield TargetData(points.dataset, judged, names, scores, system, points.contexts, words, points.conversations)
@@ -184,14 +184,15 @@ def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetD
 
 def correlations(target: TargetData, statistics: Sequence[tuple[str, str]] = DEFAULT,
                  reliability: Iterable[Reliability] = (), cache: Cache | None = None) -> Iterator[Correlation]:
-    """Return every statistic at its level for every column, corrected for rater unreliability if that is known."""
+    """Yield every statistic at its level for every column, corrected for rater unreliability if that is known."""
     ceiling = next((row.value for row in reliability if row.method == RELIABILITY), math.nan)
-    make = functools.partial(_estimates, target, statistics)
+    compute = functools.partial(_estimates, target, statistics)
     if cache:
-        judged = digest(target.judged.means, target.system, target.context, target.words, target.conversation)
-        rows = cache.rows("correlations", [*target.key, *statistics, judged], list(map(digest, target.scores)), make)
+        ratings = digest(target.judged.means, target.system, target.context, target.words, target.conversation)
+        key = [*target.key, *statistics, ratings]
+        rows = cache.rows("correlations", key, list(map(digest, target.scores)), compute)
     else:
-        rows = make(range(len(target.names)))
+        rows = compute(range(len(target.names)))
     for row, (metric, column) in enumerate(target.names):
         for (statistic, level), numbers in zip(statistics, rows[row].reshape(-1, 6).tolist(), strict=True):
             n, value, p, low, high, epsilon = numbers
@@ -201,15 +202,15 @@ def correlations(target: TargetData, statistics: Sequence[tuple[str, str]] = DEF
 
 
 def _estimates(target: TargetData, statistics: Sequence[tuple[str, str]], columns: Sequence[int]) -> Array:
-    """Return n, value, p, interval and threshold of each statistic, one after the other, for some columns."""
+    """Return n, value, p, interval and tie threshold of each statistic: (columns, 6 x statistics)."""
     chosen = replace(target, names=tuple(target.names[column] for column in columns), scores=target.scores[[*columns]])
     values = {statistic: chosen.values(*statistic) for statistic in statistics}
     table = []
     for row in range(len(columns)):
         items = chosen.panel(row)
-        made = (estimates.estimate(items, *statistic, None if known is None else float(known[row]))
-                for statistic, known in values.items())
-        table.append([number for estimate in made for number in (
+        row_estimates = (estimates.estimate(items, *statistic, None if known is None else float(known[row]))
+                         for statistic, known in values.items())
+        table.append([number for estimate in row_estimates for number in (
             estimate.n, estimate.value, estimate.p, estimate.low, estimate.high, estimate.epsilon)])
     return np.array(table, dtype=np.float64)
 
@@ -223,41 +224,41 @@ def _aligned(dataset: Dataset, scores: Scores) -> dict[str, Vector]:
     return {name: column[order] for name, column in scores.columns.items()}
 
 
-def _wanted(column: str, columns: Collection[str], ways: frozenset[str]) -> bool:
-    """Return True for a column of a selected aggregation, or of no turns; columns for one quality follow the plain."""
+def _wanted(column: str, columns: Collection[str], selected: frozenset[str]) -> bool:
+    """Return True if a column is not aggregated or its aggregation is selected; False for COLUMN@QUALITY."""
     if split_quality(column, columns)[1]:
         return False
-    plain, way = split_aggregate(column, columns)
-    if plain != column and way in AGGREGATIONS:  # a column of another library may hold a colon itself
-        return way in ways
-    return "mean" in ways or of_aggregate(column, "sum") not in columns
+    plain, aggregation = split_aggregate(column, columns)
+    if plain != column and aggregation in AGGREGATIONS:  # column names of other libraries may contain a colon
+        return aggregation in selected
+    return "mean" in selected or of_aggregate(column, "sum") not in columns
 
 
 def conversations(items: Sequence[Item]) -> Codes:
-    """Return the conversation of each item: a context that extends another context and its response continues it.
+    """Number the conversation of each item: a context that begins with another context and its response continues it.
 
-    An opening such as "Hi!" that goes on in several ways begins several conversations.
+    An opening such as "Hi!" with several continuations begins several conversations.
     """
     contexts = [tuple(turn.text for turn in item.context) for item in items]
     answered = {(*context, item.response.text) for context, item in zip(contexts, items, strict=True) if item.response}
     continued = {context: next((start for size in range(len(context), 0, -1) if (start := context[:size]) in answered),
                                ()) for context in sorted(set(contexts), key=len)}  # an earlier context and response
-    ways = Counter(answer[:-1] for answer in set(continued.values()) if answer)
+    continuations = Counter(answer[:-1] for answer in set(continued.values()) if answer)
     first = dict[tuple[str, ...], tuple[str, ...]]()  # the context with which each conversation begins
     for context, answer in continued.items():
-        first[context] = first[answer[:-1]] if answer and ways[answer[:-1]] == 1 else answer or context
+        first[context] = first[answer[:-1]] if answer and continuations[answer[:-1]] == 1 else answer or context
     return codes(first[context] for context in contexts)
 
 
 def shown_by(dataset: Dataset) -> str:
-    """Say what difference of correlations the rated items of a dataset can show, or all its items if none is rated."""
+    """State the difference of correlations that the rated items of a dataset can show; all items if none is rated."""
     rated = {rating.item for rating in dataset.ratings if rating.votes}
     items = [item for item in dataset.items if not rated or item.id in rated]
     return shows(len(items), len(set(conversations(items).tolist())))
 
 
 def lengths(items: Sequence[Item]) -> Codes:
-    """Return the words of each response, as the metric `length` counts them, or of the whole dialogue."""
+    """Count the words of each response, or of each whole dialogue, like the metric `length`."""
     turns = (item.context if item.response is None else (item.response,) for item in items)
-    return np.array([sum(len(words(turn.text, item.language)) for turn in read)
-                     for item, read in zip(items, turns, strict=True)], dtype=np.int64)
+    return np.array([sum(len(words(turn.text, item.language)) for turn in counted)
+                     for item, counted in zip(items, turns, strict=True)], dtype=np.int64)

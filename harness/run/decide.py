@@ -1,4 +1,4 @@
-"""From votes and scores to decisions: may a column replace a rater, what is it worth, does it share the first place?"""
+"""Decisions from votes and scores: may a column replace a rater, what is it worth, does it share the first place?"""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from harness.statistics.reliability import SINGLE
 from harness.statistics.replacement import LEAST, HeldOut, on_scale, replacement
 from harness.statistics.worth import worth
 
-FEW = 30
-"""Contexts below which a t test is rough."""
-VOTES = 1 << 20
+MIN_CONTEXTS = 30
+"""Minimum number of contexts for an accurate t test."""
+BATCH = 1 << 20
 """Columns times votes that are tested at once."""
 
 
 def decisions(target: TargetData, epsilon: float, seed: int, cache: Cache,
               tied: Collection[ColumnKey] = ()) -> Iterator[Decision]:
-    """Return the decision for every column, of which some are `tied` with the first."""
+    """Yield the decision on every column; `tied` are the columns that share the first place."""
     if not target.names:
         return
     votes, exchangeable = _votes(target)
@@ -43,7 +43,7 @@ def decisions(target: TargetData, epsilon: float, seed: int, cache: Cache,
 
 
 def _votes(target: TargetData) -> tuple[Array, bool]:
-    """Return the votes (raters, items), NaN if missing, and True if they must be taken as exchangeable."""
+    """Return the votes (raters, items), NaN if missing, and whether they must be treated as exchangeable."""
     table = target.judged.by_rater
     known = np.isfinite(table)
     if ((known & (known.sum(axis=0) > 1)).sum(axis=1) >= LEAST).sum() > 1:
@@ -53,14 +53,14 @@ def _votes(target: TargetData) -> tuple[Array, bool]:
 
 def _numbers(target: TargetData, votes: Array, fold: Codes, epsilon: float, columns: Sequence[int], *,
              exchangeable: bool) -> Array:
-    """Return the numbers of some columns: six of the replacement test, items and raters, and three of the worth."""
+    """Return 11 numbers per column: the eight fields of `Replacement`, and the worth with its interval."""
     scores, human = target.scores[[*columns]], target.judged.means
     numbers = np.full((len(columns), 11), np.nan)
     numbers[:, 4:8] = 0
     for rows, group in by_known_rows(np.isfinite(scores) & np.isfinite(human)):
         units = target.units[rows]
         held_out = HeldOut.of(votes[:, rows], units, exchangeable=exchangeable)
-        size = max(1, VOTES // max(1, len(held_out.item)))
+        size = max(1, BATCH // max(1, len(held_out.item)))
         for part in np.split(group, range(size, len(group), size)) if rows.sum() > 2 else ():
             if len(held_out.item):
                 values = on_scale(held_out, scores[part][:, rows], fold[rows])
@@ -72,7 +72,7 @@ def _numbers(target: TargetData, votes: Array, fold: Codes, epsilon: float, colu
 
 
 def _note(target: TargetData, row: int, votes: Array, *, exchangeable: bool) -> str:
-    """Return limits of a decision, and reasons for a missing number."""
+    """Return the caveats of a decision and the reasons for missing numbers."""
     shared = np.isfinite(votes).sum(axis=0) > 1
     contexts = len(np.unique(target.units[shared]))
     few = f"with fewer than {LEAST} items in common with others"
@@ -84,5 +84,5 @@ def _note(target: TargetData, row: int, votes: Array, *, exchangeable: bool) -> 
              f"raters {few if target.judged.raters else 'unknown'}, votes taken as exchangeable":
                  exchangeable and shared.any(),
              "2 raters: each is compared with only one other": len(votes) == 2 and shared.any(),
-             f"{contexts} contexts: the test is rough below {FEW}": 0 < contexts < FEW}
-    return "; ".join(note for note, holds in notes.items() if note and holds)
+             f"{contexts} contexts: the test is rough below {MIN_CONTEXTS}": 0 < contexts < MIN_CONTEXTS}
+    return "; ".join(note for note, applies in notes.items() if note and applies)

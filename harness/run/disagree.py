@@ -1,4 +1,4 @@
-"""Rows on where raters of a target disagree, and on the votes behind the scores of its best column."""
+"""Rows on the items where the raters of a target disagree, and on the votes behind the scores of its best column."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from harness.run.correlate import TargetData
 from harness.run.intervals import STATISTIC
 from harness.statistics.disagreement import by_third, divergences, parts, spread
 
-FIFTHS, VALUES = 5, 7
-"""Parts of the scores, and the most values of votes that are not put into ranges."""
+FIFTHS, MAX_VALUES = 5, 7
+"""Number of score bins, and the maximum number of distinct votes that are not binned."""
 
 
 def disagreement(target: TargetData) -> Iterator[Disagreement]:
-    """Yield each column on thirds of the raters' spread, with its divergence from the votes; none without either."""
+    """Yield each column's correlation by third of rater spread, and its divergence from the votes, if either exists."""
     votes = target.judged.votes.T
     spreads = spread(votes)
-    apart = divergences(votes, target.scores).tolist()
-    if not np.isfinite([*spreads, *apart]).any():
+    of_columns = divergences(votes, target.scores).tolist()
+    if not np.isfinite([*spreads, *of_columns]).any():
         return
     items = np.bincount(parts(spreads, 3)[np.isfinite(spreads)], minlength=3).tolist()
     thirds = by_third(target.judged.means, target.scores, spreads).tolist()
-    for name, values, divergence in zip(target.names, thirds, apart, strict=True):
+    for name, values, divergence in zip(target.names, thirds, of_columns, strict=True):
         yield Disagreement(*target.key, *name, *values, *items, divergence)  # type: ignore[call-arg]  # lists of three
 
 
 def vote_counts(target: TargetData, fitted: Collection[tuple[str, str]]) -> Iterator[VoteCount]:
-    """Yield the votes by fifth of the scores of the column with the highest correlation that was not fitted on them."""
+    """Count the votes by fifth of the scores, for the best column that was not fitted on these ratings."""
     values = target.values(STATISTIC, "items")
     unseen = [index for index, (metric, _) in enumerate(target.names) if (metric, target.dataset) not in fitted]
     if values is None or not np.isfinite(values[unseen]).any():
@@ -38,7 +38,7 @@ def vote_counts(target: TargetData, fitted: Collection[tuple[str, str]]) -> Iter
     scores, votes = target.scores[best], target.judged.votes.T
     known = np.isfinite(votes)
     ratings = votes[known]
-    if len(np.unique(ratings)) > VALUES:  # middles of equal ranges
+    if len(np.unique(ratings)) > MAX_VALUES:  # replace votes with the midpoints of equal-width bins
         edges = np.linspace(ratings.min(), ratings.max(), FIFTHS + 1)
         ratings = ((edges[1:] + edges[:-1]) / 2)[np.searchsorted(edges[1:-1], ratings, side="right")]
     fifth = parts(np.where(np.isfinite(target.judged.means), scores, np.nan), FIFTHS)

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.dataset import Dataset
 from benchmarks.storage.store import ratings_fingerprint
-from harness.results.rows import DatasetEntry, Look, MetricEntry, QualityEntry, TrainingEntry
+from harness.results.rows import DatasetEntry, EvalPoint, MetricEntry, QualityEntry, TrainingEntry
 from harness.run.correlate import Judged, conversations
 from harness.scoring import composites, score
 from metrics.composition import Composite
@@ -25,10 +25,10 @@ from metrics.models.weights import parameters
 from metrics.registry import Chosen
 
 NEARLY_CONSTANT = 0.9
-"""Share of equal votes for a warning. With one vote per item, ties then leave 27 % of the variance of ranks."""
+"""Share of equal votes that triggers a warning: with one vote per item, ties leave 27 % of the variance of ranks."""
 
 if TYPE_CHECKING:
-    from harness.run.plan import Plan  # imports the stores, and `show` needs only entries
+    from harness.run.plan import Plan  # would import the stores, which `show` does not need
 
 
 def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...]) -> DatasetEntry:
@@ -46,7 +46,7 @@ def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...]) -> DatasetEnt
 
 
 def warning(judged: Judged) -> str:
-    """State the accuracy of a constant if it is high, and how many items a correlation depends on; else ""."""
+    """Return a warning if nearly all votes are equal, else ""."""
     values, counts = np.unique(judged.votes[known := np.isfinite(judged.votes)], return_counts=True)
     if not judged.usable or counts.max(initial=0) < NEARLY_CONSTANT * max(counts.sum(), 1):
         return ""
@@ -74,7 +74,7 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
 
 
 def metric_entries(plan: Plan, models: Models) -> list[MetricEntry]:
-    """Return the metrics of a run and of the bundle that it reuses, by name."""
+    """Return the metrics of a run and of the bundle that it reuses, sorted by name."""
     reused, named = plan.reused.metrics, {chosen.label: chosen.title for chosen in plan.chosen}
     scored = [metric_entry(chosen, models) for chosen in plan.chosen if chosen.label not in reused]
     bundled = [dataclasses.replace(entry, named=named.get(name) or entry.named) for name, entry in reused.items()]
@@ -82,7 +82,7 @@ def metric_entries(plan: Plan, models: Models) -> list[MetricEntry]:
 
 
 def judges(plan: Plan, fitted: Collection[str]) -> set[str]:
-    """Return the metrics that choose examples: no controls, none `fitted` on the ratings of the dataset."""
+    """Return the metrics that select examples: all but controls and those `fitted` on the ratings of the dataset."""
     families = {pick.label: pick.metric.card.family for pick in plan.chosen}
     families |= {name: entry.family for name, entry in plan.reused.metrics.items()}
     return {name for name, family in families.items() if family != "control"} - set(fitted)
@@ -97,15 +97,15 @@ def fitted_on(plan: Plan, models: Models, dataset: str) -> set[str]:
 
 
 def training_entries(chosen: Sequence[Chosen], models: Models) -> tuple[TrainingEntry, ...]:
-    """Return the trained weights on this machine that the metrics of a run read, by name."""
-    read = [(weights, pick.label) for pick in chosen for weights in _weights(pick.metric, models)]
-    used = {weights.identity: weights for weights, _ in read}
-    return tuple(training_entry(used[identity], tuple(label for weights, label in read if weights.identity == identity))
+    """Return the installed trained weights that the metrics of a run use, sorted by identity."""
+    uses = [(weights, pick.label) for pick in chosen for weights in _weights(pick.metric, models)]
+    used = {weights.identity: weights for weights, _ in uses}
+    return tuple(training_entry(used[identity], tuple(label for weights, label in uses if weights.identity == identity))
                  for identity in sorted(used))
 
 
 def untrained(chosen: Sequence[Chosen], models: Models) -> tuple[str, ...]:
-    """Return the metrics, or inputs, that lack weights for the encoder of the run; empty if it is missing itself."""
+    """Return the metrics that lack weights for the run's encoder; empty if the encoder itself is missing."""
     try:
         models.encoder()
     except MissingResource:
@@ -115,32 +115,32 @@ def untrained(chosen: Sequence[Chosen], models: Models) -> tuple[str, ...]:
 
 
 def _weights(metric: Metric, models: Models) -> Iterator[Checkpoint]:
-    """Return the trained weights on this machine that a metric reads."""
+    """Yield the installed trained weights that a metric uses."""
     for name in checkpoints(metric):
         with contextlib.suppress(MissingResource):
             yield models.checkpoint(name, getattr(metric, "encoder", ""))
 
 
-def training_entry(weights: Checkpoint, readers: tuple[str, ...] = ()) -> TrainingEntry:
-    """Return how weights were trained, from their card."""
+def training_entry(weights: Checkpoint, metrics: tuple[str, ...] = ()) -> TrainingEntry:
+    """Describe from their card how weights were trained."""
     card = weights.card
-    looks = (Look(int(step), float(loss), float(held_out)) for step, loss, held_out in card.get("curve", ()))
+    curve = (EvalPoint(int(step), float(loss), float(held_out)) for step, loss, held_out in card.get("curve", ()))
     return TrainingEntry(
-        name=weights.name, metrics=readers, encoder=weights.encoder, digest=weights.digest,
+        name=weights.name, metrics=metrics, encoder=weights.encoder, digest=weights.digest,
         corpora=tuple(f"{corpus['name']} ({corpus['licence']})" for corpus in card.get("corpora", ())),
         seed=card.get("seed", 0), steps=card.get("steps", 0), kept=card.get("best_step", 0),
         device=card.get("device", ""), seconds=card.get("seconds", 0.0), command=card.get("command", ""),
         commit=card.get("commit"),
-        curve=tuple(look for look in looks if math.isfinite(look.loss) and math.isfinite(look.held_out)),
+        curve=tuple(point for point in curve if math.isfinite(point.loss) and math.isfinite(point.held_out)),
     )
 
 
 def _trained_on(metric: Metric, models: Models) -> str:
-    """Return the training corpora of a metric, and for a composition the datasets it was fitted on."""
+    """Return the training corpora of a metric, and for a composite the datasets on whose ratings it was fitted."""
     sources = [part.card.trained_on for part in (metric, *score.inputs(metric))]
     if isinstance(metric, Composite) and metric.learns and (names := ", ".join(composites.sources(metric, models))):
-        each = "" if metric.in_sample else ", for each of these on the others"
-        sources.append(f"weights on ratings of {names}{each}")
+        held_out = "" if metric.in_sample else ", excluding the scored dataset"
+        sources.append(f"weights fitted on ratings of {names}{held_out}")
     return "; ".join(dict.fromkeys(filter(None, sources)))
 
 
@@ -161,7 +161,7 @@ def _parameters(metric: Metric, models: Models) -> int:
 
 
 def _models(metric: Metric, models: Models) -> tuple[str, ...]:
-    """Return the display names of the models on this machine that a metric reads."""
+    """Return the display names of the installed models that a metric uses."""
     shown = (models.display_name(kind, options(part).get(kind, "")) for part in score.inputs(metric)
              for kind in part.card.models)
     return tuple(dict.fromkeys(filter(None, shown)))

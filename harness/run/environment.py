@@ -1,4 +1,4 @@
-"""The environment of a run: enough to repeat it, and equal for equal runs."""
+"""The environment of a run: everything needed to repeat it, identical for identical runs."""
 
 from __future__ import annotations
 

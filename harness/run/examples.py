@@ -1,9 +1,9 @@
 """Examples: the items of a dataset on which people and metrics disagree most.
 
-Items are compared by rank among the rated items, scaled from 0 to 1, ties sharing their mean; the rank by metrics is
-the median over the first column of each. Half of the examples rank higher with people than with metrics, the largest
-differences first, then half the reverse; a response is shown once. Then follow, for each metric, the items that it
-ranks furthest below and above people.
+Items are compared by their rank among the rated items, scaled from 0 to 1, where ties share their mean rank. The rank
+by metrics is the median over the first column of each metric. Half of the examples are ranked higher by people than by
+metrics, half the reverse, the largest differences first, and no response is shown twice. For each metric, the items
+that it ranks furthest below and above people follow.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from harness.results.rows import ColumnKey, Correlation, Example, ItemScores
 from harness.run.correlate import Judged
 from harness.statistics.ranks import ranks
 
-EVERY = "all qualities"
+ALL_QUALITIES = "all qualities"
 OVERALL = "overall"
-UTTERANCES, SIGNS, COLUMNS = 4, 400, 6
+UTTERANCES, CHARACTERS, COLUMNS = 4, 400, 6
 """Limits of an example: last utterances of the context, characters of a text, columns that agree best with people."""
 
 Ranks = npt.NDArray[np.float64]
@@ -54,20 +54,20 @@ def find(dataset: Dataset, qualities: Iterable[Judged], points: ItemScores, corr
     median, scored = np.full(table.shape[1], math.nan), np.isfinite(table).any(axis=0)
     median[scored] = np.nanmedian(table[:, scored], axis=0)
     columns = _shown(points, people, list(judges), correlations)
-    together = (_example(dataset.items[row], points.dataset, people, row, float(median[row]),
-                         [(name, float(judges[key][row])) for key, name in columns])
-                for ahead, count in ((people.ranks - median, number - number // 2),
+    by_median = (_example(dataset.items[row], points.dataset, people, row, float(median[row]),
+                          [(name, float(judges[key][row])) for key, name in columns])
+                 for gaps, count in ((people.ranks - median, number - number // 2),
                                      (median - people.ranks, number // 2))
-                for row in _distinct(dataset.items, ahead, count))
+                 for row in _distinct(dataset.items, gaps, count))
     by_metric = (replace(_example(dataset.items[row], points.dataset, people, row, float(ranked[row]), ()),
                          metric=metric)
-                 for (metric, _), ranked in judges.items() for ahead in (people.ranks - ranked, ranked - people.ranks)
-                 for row in _distinct(dataset.items, ahead, 1))
-    return (*together, *by_metric)
+                 for (metric, _), ranked in judges.items() for gaps in (people.ranks - ranked, ranked - people.ranks)
+                 for row in _distinct(dataset.items, gaps, 1))
+    return (*by_median, *by_metric)
 
 
 def _people(usable: Sequence[Judged]) -> People:
-    """Return the quality of dimension `overall`, the only one, or the mean over all."""
+    """Return the ratings of the quality of dimension `overall`, else of the only quality, else the mean over all."""
     overall = [judged for judged in usable if judged.quality.dimension == OVERALL]
     if overall or len(usable) == 1:
         chosen = (overall or usable)[0]
@@ -76,11 +76,11 @@ def _people(usable: Sequence[Judged]) -> People:
     ratings = _mean([judged.means for judged in usable])
     if len(scales) > 1 or None in scales.pop():
         ratings = np.full_like(ratings, math.nan)
-    return People(EVERY, "", ratings, _mean([scaled_ranks(judged.means) for judged in usable]))
+    return People(ALL_QUALITIES, "", ratings, _mean([scaled_ranks(judged.means) for judged in usable]))
 
 
 def scaled_ranks(values: npt.NDArray[np.floating]) -> Ranks:
-    """Return the rank of each value from 0 to 1, NaN if it is missing or no two differ."""
+    """Return the rank of each value, scaled from 0 to 1; NaN for missing values and if all are equal."""
     table = np.full(len(values), np.nan)
     present = np.isfinite(values)
     if present.sum() > 1 and np.ptp(values[present]) > 0:
@@ -100,10 +100,10 @@ def _judges(points: ItemScores, people: People, metrics: Collection[str]) -> dic
 
 def _shown(points: ItemScores, people: People, judges: Sequence[ColumnKey],
            correlations: Iterable[Correlation]) -> list[tuple[ColumnKey, str]]:
-    """Return the columns with the highest Spearman on the quality, or mean over all, with their labels."""
+    """Return the columns with the highest Spearman correlation on the quality, or mean over all, with their labels."""
     values: dict[ColumnKey, list[float]] = defaultdict(list)
     for row in correlations:
-        if row.statistic == "spearman" and people.quality in {row.quality, EVERY}:
+        if row.statistic == "spearman" and people.quality in {row.quality, ALL_QUALITIES}:
             values[row.metric, row.column].append(row.value if math.isfinite(row.value) else -1.0)
     means = {key: sum(values[key]) / len(values[key]) for key in judges if key in values}
     best = sorted(means, key=lambda key: (-means[key], key))[:COLUMNS]
@@ -111,17 +111,17 @@ def _shown(points: ItemScores, people: People, judges: Sequence[ColumnKey],
     return [(key, names[key]) for key in best]
 
 
-def _distinct(items: Sequence[Item], ahead: Ranks, number: int) -> Iterator[int]:
-    """Yield items where one side is ahead, the furthest first and ties by id; no text twice."""
-    taken: set[Utterance | tuple[Utterance, ...]] = set()
-    rows = np.flatnonzero(ahead > 0)
-    if number == 1:  # for every metric: sort the furthest only
-        rows = rows[ahead[rows] >= ahead[rows].max(initial=0) - 1e-8]
-    order = [(-round(float(ahead[row]), 9), items[row].id, row) for row in rows.tolist()]
+def _distinct(items: Sequence[Item], gaps: Ranks, number: int) -> Iterator[int]:
+    """Yield the rows of items with a positive gap, the largest first and ties by id; no text twice."""
+    seen: set[Utterance | tuple[Utterance, ...]] = set()
+    rows = np.flatnonzero(gaps > 0)
+    if number == 1:  # called for every metric, so sort only the largest gaps
+        rows = rows[gaps[rows] >= gaps[rows].max(initial=0) - 1e-8]
+    order = [(-round(float(gaps[row]), 9), items[row].id, row) for row in rows.tolist()]
     for _, _, row in sorted(order):
         text = items[row].response or items[row].context
-        if len(taken) < number and text not in taken:
-            taken.add(text)
+        if len(seen) < number and text not in seen:
+            seen.add(text)
             yield row
 
 
@@ -136,7 +136,7 @@ def _example(item: Item, dataset: str, people: People, row: int, metrics: float,
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= SIGNS else f"{text[:SIGNS - 1].rstrip()}…"
+    return text if len(text) <= CHARACTERS else f"{text[:CHARACTERS - 1].rstrip()}…"
 
 
 def _mean(rows: Sequence[npt.NDArray[np.float64]]) -> Ranks:

@@ -1,4 +1,4 @@
-"""Firmness of the first places of a board: the columns tied with the first, and how little decides who is first."""
+"""Firmness of the lead on a board: the columns tied with the leader, and how few removals change the leader."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNITS = ("datasets", "contexts", "votes")
 
 
 class FirstPlaces:
-    """All targets, from which the first places of many boards are judged."""
+    """Measures the firmness of the lead on any board over the given targets."""
 
     def __init__(self, targets: Sequence[TargetData], fitted: Collection[str], verdicts: Verdicts, cache: Cache,
                  ) -> None:
@@ -36,7 +36,7 @@ class FirstPlaces:
 
     def firmness(self, board: BoardId, origin: str, cells: Collection[Target], ranked: Sequence[RankingRow],
                  ) -> Iterator[Firmness]:
-        """Judge the first column among all, and among those of metrics that were not fitted on ratings."""
+        """Yield the firmness of the first column, among all and among those of metrics not fitted on ratings."""
         targets = [key for key in self._targets if key in cells]
         rows = [row for row in ranked if row.statistic == STATISTIC and row.complete]
         for rule in dict.fromkeys(row.rule for row in rows):
@@ -51,13 +51,13 @@ class FirstPlaces:
                     tied = tuple(name for name, column in zip(labels(columns), columns, strict=True)
                                  if column != columns[0] and not below[family.index(column)])
                     key = [rule, columns, *((target, self._digests[target]) for target in targets)]
-                    judged = functools.partial(self._judged, targets, columns, rule)
-                    for row in self._cache.get("firmness", key, judged):
+                    compute = functools.partial(self._removals, targets, columns, rule)
+                    for row in self._cache.get("firmness", key, compute):
                         yield Firmness(str(board), origin, rule, STATISTIC, among, *columns[0],
                                        *(*row[:4], tuple(row[4]), tied))
 
-    def _judged(self, keys: Sequence[Target], columns: Sequence[ColumnKey], rule: str) -> list[list[object]]:
-        """Return the fields of each unit's row, from `unit` on."""
+    def _removals(self, keys: Sequence[Target], columns: Sequence[ColumnKey], rule: str) -> list[list[object]]:
+        """Return for each unit the fields `unit` to `names` of its row."""
         by_target, names = [self._contributions(key) for key in keys], labels(columns)
         rows = [[self._targets[key].names.index(column) for column in columns] for key in keys]
         targets = [self._targets[key].scored(row) for key, row in zip(keys, rows, strict=True)]
@@ -69,18 +69,18 @@ class FirstPlaces:
         sums = [sum(w * table[row] for w, (_, table), row, target in zip(weight, by_target, rows, targets, strict=True)
                     if target.dataset == name) for name in datasets]
         rivals = [index for index, column in enumerate(columns) if column[0] != columns[0][0]]
-        every = [self._targets[key].judged.votes for key in keys]
-        of = [len(datasets), sum(table.shape[1] for table in sums),
-              int(sum(np.isfinite(table).sum() for table in every))]
+        votes = [self._targets[key].judged.votes for key in keys]
+        totals = [len(datasets), sum(table.shape[1] for table in sums),
+                  int(sum(np.isfinite(table).sum() for table in votes))]
         removals: list[firmness.Removal | None] = [None, None, None]
         if rivals:
             board = firmness.Board(targets, values, weight, rivals)
             removals[0] = firmness.datasets(parts, rivals)
             removals[1], closest = firmness.contexts(board, sums)
-            removals[2] = firmness.votes(board, every, closest)
+            removals[2] = firmness.votes(board, votes, closest)
         return [[unit, removal and len(removal.units), number, names[removal.successor] if removal else "",
                  [datasets[index] for index in removal.units] if removal and unit == "datasets" else []]
-                for unit, removal, number in zip(UNITS, removals, of, strict=True)]
+                for unit, removal, number in zip(UNITS, removals, totals, strict=True)]
 
     def _contributed(self, key: Target) -> tuple[Vector, Array]:
         """Return the correlation of every column of a target, and the contribution of each context to it."""

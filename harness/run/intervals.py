@@ -20,8 +20,8 @@ from harness.statistics.rank_intervals import Drawn, rank
 from harness.statistics.rank_intervals import resampled as resampled_scores
 
 STATISTIC = "spearman"
-FEWEST = 6
-"""Minimum of contexts for letters: swapped whole, fewer allow no p below 5 %."""
+MIN_CONTEXTS = 6
+"""Minimum number of contexts for letters: swapping fewer whole contexts cannot give p below 5 %."""
 
 
 def resampled(targets: Sequence[TargetData], draws: Draws, cache: Cache) -> dict[tuple[str, str], Array]:
@@ -40,7 +40,7 @@ def resampled(targets: Sequence[TargetData], draws: Draws, cache: Cache) -> dict
 
 
 def _resampled(targets: Sequence[TargetData], draws: Draws, columns: Sequence[int]) -> Array:
-    """Return the correlations of some columns of a dataset: (columns, draws x targets)."""
+    """Return the correlations of the given columns of a dataset: (columns, draws x targets)."""
     scores = [target.scored(columns) for target in targets]
     values = resampled_scores(scores, draws.ranks, STATISTIC, generator(draws.seed, targets[0].dataset, ""))
     return values.transpose(2, 0, 1).reshape(len(columns), -1)
@@ -49,7 +49,7 @@ def _resampled(targets: Sequence[TargetData], draws: Draws, columns: Sequence[in
 def with_intervals(rows: Sequence[RankingRow], targets: Sequence[TargetData],
                    resamples: Mapping[tuple[str, str], Array], seed: int, verdicts: Verdicts | None,
                    ) -> Iterator[RankingRow]:
-    """Add interval, letters and error to the ranked rows by Spearman of a board with these targets."""
+    """Add interval, letters and error to the ranked Spearman rows of a board with these targets."""
     ranked = [row for row in rows if row.statistic == STATISTIC and row.complete]
     columns = sorted({(row.metric, row.column) for row in ranked})
     if not resamples or len(columns) < 2:
@@ -60,7 +60,7 @@ def with_intervals(rows: Sequence[RankingRow], targets: Sequence[TargetData],
     groups = [list(group) for _, group in groupby(targets, key=lambda target: target.dataset)]
     drawn = Drawn.jointly([np.stack([tables[target.key] for target in group], axis=1) for group in groups],
                           np.random.default_rng(seed))
-    lettered = verdicts and sum(len(np.unique(group[0].units)) for group in groups) >= FEWEST
+    lettered = verdicts and sum(len(np.unique(group[0].units)) for group in groups) >= MIN_CONTEXTS
     intervals: dict[tuple[str, str, str], dict[str, object]] = {}
     for rule in dict.fromkeys(row.rule for row in ranked):
         weight = weights([target.dataset for target in targets], rule)

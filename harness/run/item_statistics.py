@@ -24,17 +24,17 @@ from harness.statistics.permutation import all_pairs_by_permutation
 from harness.statistics.resampled import QUICK
 from harness.statistics.williams import FORMULAS, all_pairs_by_context, all_pairs_by_formula
 
-BY_FORMULA = ("spearman", "pearson", "kendall")
-"""Statistics whose differences have a test by formula."""
+ANALYTIC = ("spearman", "pearson", "kendall")
+"""Statistics whose differences have an analytic test."""
 RANDOM = 5
 CHANCE: Sequence[ColumnKey] = (("chance", "constant"), *[("chance", "random numbers")] * RANDOM)
-"""Columns that know nothing of the items, beside every accuracy."""
+"""Columns at chance level, shown with every accuracy."""
 ACCURACIES = ("pairwise-accuracy", "soft-pairwise-accuracy")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A statistic at a level, and the resamples of contexts for an interval or test; `one_sided` is for PERM-BOTH."""
+    """A statistic at a level, with the number of draws for an interval or test; `one_sided` applies to PERM-BOTH."""
 
     statistic: str = "spearman"
     level: str = "items"
@@ -48,14 +48,14 @@ class Request:
 
     @property
     def resampled(self) -> str | Statistic:
-        """The statistic as the bootstrap takes it, by name if it is computed for all columns at once."""
-        quick = self.statistic in QUICK and self.level == "items"
-        return self.statistic if quick else at_level(self.statistic, self.level)
+        """The statistic as the bootstrap expects it: its name if it is computed for all columns at once."""
+        vectorised = self.statistic in QUICK and self.level == "items"
+        return self.statistic if vectorised else at_level(self.statistic, self.level)
 
 
 def correlations(
         target: TargetData, request: Request, reliability: Iterable[Reliability] = ()) -> Iterator[Correlation]:
-    """Return every column of a target by the requested statistic, with draws its bootstrap interval."""
+    """Yield the requested statistic of every column of a target, with a bootstrap interval if the request has draws."""
     agreement = [row for row in reliability if (row.dataset, row.quality) == target.key]
     for number, row in enumerate(correlate.correlations(target, [(request.statistic, request.level)], agreement)):
         if request.draws and not row.note:
@@ -66,9 +66,9 @@ def correlations(
 
 
 def comparisons(target: TargetData, request: Request, test: str, fitted_here: Collection[str] = ()) -> Comparisons:
-    """Compare every two columns of a target by the requested statistic and test.
+    """Compare every pair of columns of a target by the requested statistic and test.
 
-    PERM-BOTH leaves out metrics that were fitted on the ratings.
+    PERM-BOTH of a statistic in QUICK leaves out metrics that were fitted on the ratings.
     """
     human, scores = target.judged.means, target.scores
     rng, permutations = generator(request.seed, *target.key), 0
@@ -89,14 +89,14 @@ def comparisons(target: TargetData, request: Request, test: str, fitted_here: Co
 
 
 def restated(results: Results, request: Request, test: str, wanted: Callable[[str, str], bool]) -> Results:
-    """Return results with the requested statistic only, and with its comparisons if a test is named."""
-    by_formula = BY_FORMULA[:2] if test == "williams-contexts" else BY_FORMULA
-    if test in ("williams-contexts", *FORMULAS) and (request.level != "items" or request.statistic not in by_formula):
-        raise BadConfig(f"--test {test} is for {', '.join(by_formula)} over items; --test bootstrap compares by "
+    """Return the results with the requested statistic only, and its comparisons if a test is named."""
+    analytic = ANALYTIC[:2] if test == "williams-contexts" else ANALYTIC
+    if test in ("williams-contexts", *FORMULAS) and (request.level != "items" or request.statistic not in analytic):
+        raise BadConfig(f"--test {test} supports only {', '.join(analytic)} over items; use --test bootstrap for "
                         f"{request.name}")
     chosen = list(_targets(results, wanted))
     if not chosen:
-        raise BadConfig("the results hold no item scores of these datasets; `harness run` writes them into points/")
+        raise BadConfig("the results contain no item scores of these datasets; `harness run` writes them to points/")
     intervals = request if not test else replace(request, draws=0)
     seen = fitted(results.metrics, results.datasets)
     rows = [row for target in chosen for row in correlations(target, intervals, results.reliability)]
@@ -112,8 +112,8 @@ def by_wmt25(results: Results, wanted: Callable[[str, str], bool], draws: int,
              ) -> Iterator[tuple[str, str, list[ColumnKey], list[wmt25.Task], list[int]]]:
     """Rank the columns of each split and kind of data by WMT25's rule.
 
-    Yield split, kind, columns, tasks and clusters. After the columns, tasks have those of CHANCE. Scores count as
-    missing on the datasets on which a metric was fitted.
+    Yield split, kind, columns, tasks and clusters; in the tasks, the columns of CHANCE follow. Scores count as missing
+    on the datasets on which a metric was fitted.
     """
     entries, seen = {entry.name: entry for entry in results.datasets}, fitted(results.metrics, results.datasets)
     boards: dict[tuple[str, str], list[TargetData]] = {}

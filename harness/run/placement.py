@@ -1,7 +1,7 @@
 """The rank of a metric among those of an earlier run, and its significant differences from neighbours.
 
-Boards are those of the earlier report, restricted to the targets that the metric has. Neighbours are compared by the
-item scores of both reports, joined by item id.
+The boards are those of the earlier report, restricted to the targets on which the metric has a correlation. Neighbours
+are compared using the item scores of both reports, joined by item id.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ STATISTIC = "spearman"
 EACH_SIDE = 5
 TOP = 3
 CONTROL = "length"
-"""The metric that everything is compared with: the number of words of a response."""
+"""The control that is always shown: the number of words of a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A row of the board, with the targets on which the metric is significantly better or worse than it.
+    """A row of the board, with the number of targets on which the metric is significantly better or worse.
 
-    `gap` is True if rows of the board are left out above it.
+    `own` marks the columns of the metric; `gap` is True if rows of the board are omitted above this one.
     """
 
     rank: int
@@ -92,28 +92,28 @@ def around(earlier: Results, results: Results) -> Iterator[Around]:
     names, pool = {entry.name for entry in results.datasets}, Pool.of(earlier)
     boards = sorted({(entry.split, entry.kind) for entry in earlier.datasets if entry.name in names})
     for metric, (split, kind) in itertools.product(sorted(metrics), boards):
-        whole = pool.targets(split, kind)
+        on_board = pool.targets(split, kind)
         covered = {(row.dataset, row.quality) for row in rows if row.metric == metric and math.isfinite(row.value)}
-        if cells := sorted(covered & set(whole)):
+        if cells := sorted(covered & set(on_board)):
             rule = split if split in RULES else "dev"
             ranked = [row for row in ranking(BoardId(split), kind, cells, rows)
                       if row.rule == rule and row.rank is not None]
             if best := next((row for row in ranked if row.metric == metric), None):
-                yield _around([targets[cell] for cell in cells], len(whole), best, ranked, rows, seen, earlier.run.seed,
-                              pool.draws)
+                yield _around([targets[cell] for cell in cells], len(on_board), best, ranked, rows, seen,
+                              earlier.run.seed, pool.draws)
 
 
 def _targets(earlier: Results, results: Results, metrics: Collection[str]) -> Iterator[TargetData]:
-    """Yield every target with the scores of all columns, for the items scored now; refuse other items or ratings."""
+    """Yield every target with the scores of all columns, for the items scored now; reject other items or ratings."""
     before, points_before = ({entry.name: entry for entry in earlier.datasets},
                              {points.dataset: points for points in earlier.points})
     entries = {entry.name: entry for entry in results.datasets}
     for name, entry in entries.items():
         other = before[name]
         if entry.fingerprint != other.fingerprint:
-            raise BadReport(f"{name}: the items here are not those of the report; run `harness run` again")
+            raise BadReport(f"{name}: the items differ from those of the report; run `harness run` again")
         if other.ratings_fingerprint not in ("", entry.ratings_fingerprint):
-            raise BadReport(f"{name}: the report was made with other ratings; name them by --ratings, or run "
+            raise BadReport(f"{name}: the report was made with other ratings; pass them with --ratings, or run "
                             "`harness run` again")
     for points in results.points:
         old = points_before[points.dataset]

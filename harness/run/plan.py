@@ -25,10 +25,10 @@ from metrics.registry import Chosen
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Selected datasets, qualities and metrics; empty means all. `beside` are additional metrics.
+    """Selected datasets, qualities and metrics; empty means all. `beside` lists additional metrics.
 
-    The language "all" selects the split more, unless datasets or a split are named. `limit` takes the first items of
-    each dataset, `sample` draws about as many by `sampled`.
+    The language "all" selects the split more, unless datasets or a split are named. `limit` keeps the first items of
+    each dataset, `sample` is the number of items to draw with `sampled`.
     """
 
     metrics: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Selection:
     data: str = "auto"
 
     def requested(self) -> dict[str, Any]:
-        """Return the selection as the results keep it, without the seed and without folders of this machine."""
+        """Return the selection as recorded in the results, without the seed and local folders."""
         values = {name: list(value) if isinstance(value, tuple) else value
                   for name, value in dataclasses.asdict(self).items()}
         values |= {name: [metrics.without_folders(metric) for metric in getattr(self, name)]
@@ -56,8 +56,8 @@ class Selection:
 class Draws:
     """Number of random draws for rank intervals (0: none) and for PERM-BOTH.
 
-    `quick` computes correlations only: no comparisons, no reliability, no decisions. `statistics` are additional, each
-    with a level. `epsilon` is the share of items that a metric may win less than the rater that it replaces.
+    `quick` computes correlations only: no comparisons, no reliability, no decisions. `statistics` are additional ones,
+    each with a level. `epsilon` is the share of items by which a metric may fall short of the rater that it replaces.
     """
 
     seed: int = 0
@@ -70,11 +70,11 @@ class Draws:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The request of a run: every metric on every dataset, and the statistics of their scores.
+    """What to run: every metric on every dataset, and the statistics of their scores.
 
-    `broken` are plug-ins that were not named in the selection and cannot be loaded, with the reason. `examples` is the
-    number of items of a dataset to keep with their texts, `ratings` a file of private ratings, `command` repeats the
-    run, `reused` are scores from a bundle.
+    `broken` lists plug-ins that cannot be loaded and were not named in the selection, with the reason. `examples` is
+    the number of items per dataset to keep with their texts, `ratings` a file of private ratings, `command` the command
+    that repeats the run, `reused` scores from a bundle.
     """
 
     selection: Selection
@@ -110,17 +110,17 @@ class Plan:
 
 def make(selection: Selection, draws: Draws | None = None, *, examples: int = 0, rescore: bool = False,
          ratings: Path | None = None, command: str = "") -> Plan:
-    """Turn a selection into a plan; BadConfig for unknown names, with the nearest known one."""
+    """Turn a selection into a plan; raise BadConfig for an unknown name, suggesting the nearest known one."""
     requested = {datasets.card(name.casefold()).name for name in selection.datasets or datasets.names()}
     cards = [card for card in datasets.cards().values()
              if card.name in requested and selection.split in (None, card.split)]
     if not cards:
-        raise BadConfig(f"nothing to run: none of {', '.join(selection.datasets)} is of the split {selection.split}")
+        raise BadConfig(f"nothing to run: none of {', '.join(selection.datasets)} is in the split {selection.split}")
     cards = [card for card in cards if _in(card, selection)]
     if not cards:
-        spoken = sorted({card.language for card in datasets.cards().values()})
-        raise BadConfig(f"no dataset here is in the language {' or '.join(selection.languages)}; there are "
-                        f"{', '.join(spoken)} (`harness import` takes translations)")
+        available = sorted({card.language for card in datasets.cards().values()})
+        raise BadConfig(f"no dataset is in the language {' or '.join(selection.languages)}; available languages: "
+                        f"{', '.join(available)} (`harness import` accepts translations)")
     known = sorted({name for card in cards for quality in card.qualities
                     for name in (quality.name.casefold(), quality.dimension)})
     for name in selection.qualities:
@@ -140,7 +140,7 @@ def _in(card: DatasetCard, selection: Selection) -> bool:
 
 def choose(names: Sequence[str], beside: Sequence[str], seed: int,
            ) -> tuple[tuple[Chosen, ...], tuple[tuple[str, str], ...]]:
-    """Return the named metrics, else all, and the plug-ins that cannot be loaded with the reason."""
+    """Return the named metrics, by default all, and the plug-ins that cannot be loaded, with reasons."""
     chosen: dict[str, Chosen] = {}
     sources: dict[str, str] = {}
     broken = []
@@ -155,24 +155,24 @@ def choose(names: Sequence[str], beside: Sequence[str], seed: int,
         metric, source = pick.metric.card.name, metrics.split(metrics.titled(name)[1])[0]
         source = str(Path(source).expanduser().resolve()) if metrics.is_path(source) else source
         if sources.setdefault(metric, source) != source:
-            raise BadConfig(f"two different metrics are named {metric!r}, {name} is one of them; rename one of them")
+            raise BadConfig(f"two different metrics are named {metric!r} (one is {name}); rename one of them")
         if chosen.setdefault(pick.label, pick).metric != pick.metric:
-            raise BadConfig(f"{name}: another metric of this run is called {pick.label!r} as well; rename the "
-                            "folder or file that it reads")
+            raise BadConfig(f"{name}: another metric of this run is also called {pick.label!r}; rename the folder "
+                            "or file that it reads")
         if pick.title:
             chosen[pick.label] = pick
-    taken = Counter(title for pick in chosen.values() for title in {pick.title, pick.label})
-    if clash := next((pick for pick in chosen.values() if pick.title and taken[pick.title] > 1), None):
+    titles = Counter(title for pick in chosen.values() for title in {pick.title, pick.label})
+    if clash := next((pick for pick in chosen.values() if pick.title and titles[pick.title] > 1), None):
         raise BadConfig(f"{clash.title}={clash.label}: another metric of this run is called {clash.title!r}; choose "
                         "another title")
     return tuple(chosen[label] for label in sorted(chosen)), tuple(broken)
 
 
 def load(card: DatasetCard, home: Path, selection: Selection) -> Dataset | None:
-    """Load the dataset of a card, cut or sampled; None if it has no data of the selected kind."""
+    """Load the selected items of a dataset; None if it has no data of the selected kind."""
     try:
         dataset = datasets.sample(card) if selection.data == "sample" else datasets.load(card.name, home)
-    except UnknownDataset:  # a dataset of the user that is not imported
+    except UnknownDataset:  # a user's dataset that has not been imported
         return None
     if selection.data == "real" and dataset.origin == "sample":
         return None
@@ -186,7 +186,7 @@ def load(card: DatasetCard, home: Path, selection: Selection) -> Dataset | None:
 
 
 def private_ratings(plan: Plan, home: Path) -> Mapping[str, tuple[Rating, ...]]:
-    """Read the file of private ratings, by dataset."""
+    """Read the private ratings, by dataset."""
     if plan.ratings is None:
         return {}
     owners = private.Owners()
@@ -198,7 +198,7 @@ def private_ratings(plan: Plan, home: Path) -> Mapping[str, tuple[Rating, ...]]:
 
 
 def with_ratings(dataset: Dataset, ratings: Sequence[Rating]) -> tuple[Dataset, str]:
-    """Join private ratings to a dataset; return it with a note, empty if there are none, that its card then holds."""
+    """Join private ratings to a dataset; return it with the note that was added to its card, empty if none joined."""
     dataset, joined = private.join(dataset, ratings)
     if not joined:
         return dataset, ""
@@ -215,15 +215,15 @@ def load_named(name: str, home: Path, selection: Selection) -> Dataset | None:
 
 
 def sampled(items: Sequence[Item], size: int, seed: str) -> tuple[Item, ...]:
-    """Draw whole contexts at random, at least one and at most `size` items, in their order.
+    """Draw whole contexts at random, at least one, up to `size` items; return the items in their original order.
 
-    The next context is always one of the system with the fewest items so far. A smaller sample is part of a larger.
+    The next context always belongs to the system with the fewest items so far. Smaller samples are subsets of larger.
     """
     contexts: dict[object, list[int]] = defaultdict(list)
     for index, item in enumerate(items):
         contexts[item.context].append(index)
     shuffled = list(contexts.values())
-    random.Random(seed).shuffle(shuffled)  # noqa: S311 - nothing secret
+    random.Random(seed).shuffle(shuffled)  # noqa: S311 - not for security
     waiting: dict[str, list[list[int]]] = defaultdict(list)
     for context in shuffled:
         for system in {items[index].system or "" for index in context}:

@@ -1,4 +1,4 @@
-"""From settings to a plan and a workspace."""
+"""Make the plan and the workspace of a run from its settings."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from metrics.external.libraries.evaluate import EvaluateModule
 from metrics.judges import spending
 from metrics.models.service import Choice
 
-UNSAID = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "gpus", "store", "timeout",
+OMITTED = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "gpus", "store", "timeout",
           "memory", "price", "max_cost", "max_requests"}
-"""Settings that change no number; the command in the results omits them."""
+"""Settings that do not affect any number; the command in the results omits them."""
 
 
 def prepare(requested: Settings) -> tuple[Plan, Workspace]:
@@ -35,60 +35,60 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
                        epsilon=requested.epsilon)
     home = home_folder(requested.home)
     datasets.know(home)
-    plan.choose(requested.metric, requested.with_, requested.seed)  # refuses wrong names before a table is stored
+    plan.choose(requested.metric, requested.with_, requested.seed)  # reject unknown names before importing a table
     requested = dataclasses.replace(requested, dataset=tuple(sorted(
         own.import_paths(requested.dataset, home, own.Reading(requested.columns, requested.scale)))))
     selection = Selection(
         metrics=requested.metric, beside=requested.with_, datasets=requested.dataset, split=requested.split,
         languages=requested.language, qualities=requested.quality, limit=requested.limit, sample=requested.sample,
         seed=requested.seed, aggregations=requested.aggregate or ("mean",), data=requested.data)
-    made = plan.make(selection, draws, examples=requested.examples, rescore=requested.rescore,
+    prepared = plan.make(selection, draws, examples=requested.examples, rescore=requested.rescore,
                      ratings=requested.ratings, command=command(requested))
     if not (requested.dataset or requested.split):  # the bundled sample has no recent datasets
-        made = dataclasses.replace(made, cards=tuple(
-            card for card in made.cards if card.split != "recent" or store.note(home, card.name)))
-    for pick in made.chosen:
+        prepared = dataclasses.replace(prepared, cards=tuple(
+            card for card in prepared.cards if card.split != "recent" or store.note(home, card.name)))
+    for pick in prepared.chosen:
         if isinstance(pick.metric, EvaluateModule) and not requested.dry_run:
             pick.metric.check_field()
-    work = open_workspace(made, home, requested.out, choice=choice(requested), requested=requested)
+    work = open_workspace(prepared, home, requested.out, choice=choice(requested), requested=requested)
     if requested.reuse:
-        reused = reuse.take(requested.reuse, made.chosen, selection.aggregations, work.models)
-        made = dataclasses.replace(made, reused=reused)
-    return made, work
+        reused = reuse.take(requested.reuse, prepared.chosen, selection.aggregations, work.models)
+        prepared = dataclasses.replace(prepared, reused=reused)
+    return prepared, work
 
 
 def check(requested: Settings) -> None:
-    """Raise BadConfig for a run of nothing and for contradictory flags."""
+    """Raise BadConfig if nothing is selected, or for invalid or contradictory flags."""
     selections = (requested.all, requested.metric, requested.with_, requested.dataset, requested.quality,
                   requested.split, requested.language)
     ray = requested.executor.partition(":")[0] == "ray"
     for wrong, message in (
             (not any(selections),
-             "say what to run: --all, or a selection by --metric, --dataset, --split, --language or --quality"),
+             "nothing to run: use --all, or select by --metric, --dataset, --split, --language or --quality"),
             (requested.limit is not None and requested.limit < 1,
-             f"--limit should be 1 or more, not {requested.limit}"),
+             f"--limit must be 1 or more, not {requested.limit}"),
             (requested.sample is not None and (requested.sample < 1 or requested.limit is not None),
-             "--sample should be 1 or more, and excludes --limit"),
+             "--sample must be 1 or more, and cannot be combined with --limit"),
             (requested.draws < 0 or requested.permutations < 1,
-             "--draws should be 0 or more, --permutations 1 or more"),
-            (not 0 <= requested.epsilon < 1, f"--epsilon should be 0 or more and below 1, not {requested.epsilon:g}"),
-            (requested.examples < 0, f"--examples should be 0 or more, not {requested.examples}"),
+             "--draws must be 0 or more, --permutations 1 or more"),
+            (not 0 <= requested.epsilon < 1, f"--epsilon must be 0 or more and below 1, not {requested.epsilon:g}"),
+            (requested.examples < 0, f"--examples must be 0 or more, not {requested.examples}"),
             (requested.out.parts[:1] and requested.out.parts[0].endswith(":"),
-             f"--out {requested.out.parts[0]}//...: should be a folder; --store URL keeps the scores elsewhere"),
-            (requested.out.is_file(), f"--out {requested.out}: is a file; name a folder"),
-            (not 0 <= requested.timeout < math.inf, "--timeout should be 0 or more; 0 is for no limit"),
+             f"--out {requested.out.parts[0]}//...: must be a folder; use --store URL to keep the scores elsewhere"),
+            (requested.out.is_file(), f"--out {requested.out} is a file; name a folder"),
+            (not 0 <= requested.timeout < math.inf, "--timeout must be 0 or more; 0 means no limit"),
             (not 0 <= requested.gpus < math.inf or (requested.gpus and not ray),
-             f"--gpus {requested.gpus:g}: should be 0 or more, and is for --executor ray"),
+             f"--gpus {requested.gpus:g}: must be 0 or more, and requires --executor ray"),
             (requested.address and not ray,
-             f"--address {requested.address}: is the address of a Ray cluster, and is for --executor ray"),
+             f"--address {requested.address}: the address of a Ray cluster requires --executor ray"),
             ((requested.timeout or requested.memory) and not ray,
-             "--timeout and --memory are for --executor ray: one process cannot stop what it is scoring"),
-            (requested.max_cost < 0 or requested.max_requests < 0, "--max-cost and --max-requests should be 0 or more"),
-            (requested.max_cost and not requested.price, "--max-cost needs a price of tokens: --price 0.15,0.6"),
+             "--timeout and --memory require --executor ray: a single process cannot interrupt its scoring"),
+            (requested.max_cost < 0 or requested.max_requests < 0, "--max-cost and --max-requests must be 0 or more"),
+            (requested.max_cost and not requested.price, "--max-cost needs the price of tokens: --price 0.15,0.6"),
             ((requested.max_cost or requested.max_requests) and ray,
-             "--max-cost and --max-requests are for one process: workers of --executor ray do not share a count"),
+             "--max-cost and --max-requests do not work with --executor ray: its workers do not share a count"),
             (not re.fullmatch(r"local|ray(:([1-9]\d{0,2}|10[01]\d|102[0-4]))?", requested.executor),
-             f"--executor {requested.executor!r:.40}: should be local, ray, or ray:N for N workers (at most 1024)")):
+             f"--executor {requested.executor!r:.40}: must be local, ray, or ray:N for N workers (at most 1024)")):
         if wrong:
             raise BadConfig(message)
     bytes_of(requested.memory)
@@ -104,8 +104,8 @@ def choice(requested: Settings) -> Choice:
 
 
 def command(requested: Settings) -> str:
-    """Return the command line that repeats the run, without folders of this machine."""
-    said = {field.name: getattr(requested, field.name) for field in dataclasses.fields(requested)
-            if field.name not in UNSAID and getattr(requested, field.name) != field.default}
-    said |= {name: tuple(map(registry.without_folders, said[name])) for name in ("metric", "with_") if name in said}
-    return command_line("run", flags={name.rstrip("_").replace("_", "-"): value for name, value in said.items()})
+    """Return the command line that repeats the run, without local folders."""
+    given = {field.name: getattr(requested, field.name) for field in dataclasses.fields(requested)
+             if field.name not in OMITTED and getattr(requested, field.name) != field.default}
+    given |= {name: tuple(map(registry.without_folders, given[name])) for name in ("metric", "with_") if name in given}
+    return command_line("run", flags={name.rstrip("_").replace("_", "-"): value for name, value in given.items()})

@@ -5,9 +5,9 @@
     Borda          competitors beaten, summed over the targets; a tie counts half
 
 The challenge ranked its development sets by the first and its test sets by the second. Both are applied to both splits,
-because the winner depends on the rule. A competitor that lacks a target of the board has no value and no rank. Only a
-metric that was fitted on the ratings of some of the datasets is ranked on the others, among the competitors that lack
-none; the ranks of these do not count it.
+because the winner depends on the rule. A competitor that lacks a target of the board has no value and no rank. The
+exception is a metric that was fitted on the ratings of some of the datasets: it is ranked on the others, among the
+competitors that lack no target, whose own ranks ignore it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def counted_mean(counts: Mapping[str, int]) -> Rule:
-    """Return a rule for published averages of datasets, which weights each by its dataset's number of targets."""
+    """Return a rule for published averages of datasets: their mean, weighted by the number of targets of each."""
     return lambda values: _mean([value for (dataset, _), value in sorted(values.items())
                                  for _ in range(counts[dataset])])
 
@@ -65,7 +65,7 @@ def over(rule: Rule, values: Mapping[Target, float], cells: Collection[Target]) 
 def borda(rows: Mapping[str, Mapping[Target, float]], cells: Collection[Target]) -> dict[str, float]:
     """Count the competitors that each beats, summed over the cells; a tie counts half.
 
-    A competitor that lacks a cell has no points, and beating it earns none.
+    A competitor that lacks a cell gets NaN, and beating it earns no points.
     """
     complete = {name: row for name, row in rows.items() if math.isfinite(over(target_mean, row, cells))}
     points = dict.fromkeys(rows, math.nan)
@@ -114,10 +114,10 @@ def boards(split: str, targets: frozenset[Target], datasets: Iterable[DatasetEnt
 
 def ranking(board: BoardId, origin: str, targets: Collection[Target], correlations: Iterable[Correlation],
             seen: Collection[tuple[str, str]] = ()) -> Iterator[RankingRow]:
-    """Rank every column on a board under each rule and for each statistic, the best first.
+    """Rank every column on a board under each rule and for each statistic, best first.
 
-    A board of one dimension is ranked by the rule dev only. `seen` has metrics with datasets on which they were fitted;
-    each is ranked on the other targets, among the columns that lack none, and covers fewer targets.
+    A board of one dimension is ranked by the rule dev only. `seen` pairs metrics with datasets on which they were
+    fitted; such a metric is ranked on the other targets, among the columns that lack no target.
     """
     values = by_column(row for row in correlations if (row.dataset, row.quality) in targets)
     for statistic in dict.fromkeys(statistic for statistic, _, _ in values):

@@ -1,8 +1,7 @@
-"""Scores of a bundle in place of scoring: `harness run --reuse BUNDLE`.
+"""Reuse the scores of a bundle instead of scoring: `harness run --reuse BUNDLE`.
 
-They are used for datasets with the items of the bundle, by fingerprint, and for metrics of the run with the same
-signature or with a missing resource; metrics of the bundle alone join the boards. The entry of a metric names the
-bundle.
+Scores are reused on datasets whose items have the same fingerprint, for metrics of the run that have the same signature
+or lack a resource. Metrics that only the bundle has join the boards. The entry of a reused metric names the bundle.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from metrics.registry import Chosen
 class Reused:
     """Metrics of a bundle by label, and their scores by the fingerprint of the items.
 
-    `signatures` covers all its metrics; `reasons` says why a metric has no scores, by fingerprint and label.
+    `signatures` covers all metrics of the bundle; `reasons` explains missing scores, by fingerprint and label.
     """
 
     name: str = ""
@@ -43,7 +42,7 @@ class Reused:
         return {label: scores for label, scores in self._all(dataset).items() if label in self.metrics}
 
     def inputs(self, dataset: Dataset) -> dict[str, Scores]:
-        """Return the scores of a dataset by signature, with columns as a composition reads them."""
+        """Return the scores of a dataset by signature, with columns named as a composite expects them."""
         inputs = {}
         for label, scores in self._all(dataset).items():
             options = label[len(label.partition("[")[0]):]
@@ -52,7 +51,7 @@ class Reused:
         return inputs
 
     def reason(self, dataset: Dataset, label: str) -> str:
-        """Say why the bundle has no scores of a dataset."""
+        """Return why the bundle has no scores of a metric on a dataset."""
         return self.reasons.get((dataset.fingerprint, label), f"the bundle {self.name} has no scores of these items")
 
     def _all(self, dataset: Dataset) -> dict[str, Scores]:
@@ -67,16 +66,17 @@ class Reused:
 def take(path: Path, chosen: Iterable[Chosen], aggregations: Iterable[str], models: Models) -> Reused:
     """Read the scores of a bundle that a run of these metrics can reuse."""
     name, bundle = (packed := reading.read(path)).name, packed.results
-    if sorted(ways := bundle.run.options.get("aggregations", ["mean"])) != sorted(aggregations):
-        raise BadBundle(f"{path}: turns are aggregated by {', '.join(ways)} in it, not as in this run; "
-                        f"add {' '.join(f'--aggregate {way}' for way in ways)}")
-    here = {pick.label: signed(pick.metric, models) for pick in chosen}
+    if sorted(aggregated := bundle.run.options.get("aggregations", ["mean"])) != sorted(aggregations):
+        raise BadBundle(f"{path}: its turns are aggregated by {', '.join(aggregated)}, unlike in this run; "
+                        f"add {' '.join(f'--aggregate {way}' for way in aggregated)}")
+    signatures = {pick.label: signed(pick.metric, models) for pick in chosen}
     metrics = {entry.name: replace(entry, source=name) for entry in bundle.metrics
-               if here.get(entry.name, "") in ("", entry.signed)}
-    prints = {entry.name: entry.fingerprint for entry in bundle.datasets}
-    reasons = {(prints[row.dataset], row.metric): row.reason for row in bundle.skips if row.dataset in prints}
-    reasons |= {(prints[row.dataset], row.metric): f"failed in the run of the bundle: {row.error}"
-                for row in bundle.failures if row.dataset in prints}
+               if signatures.get(entry.name, "") in ("", entry.signed)}
+    fingerprints = {entry.name: entry.fingerprint for entry in bundle.datasets}
+    reasons = {(fingerprints[row.dataset], row.metric): row.reason
+               for row in bundle.skips if row.dataset in fingerprints}
+    reasons |= {(fingerprints[row.dataset], row.metric): f"failed in the run of the bundle: {row.error}"
+                for row in bundle.failures if row.dataset in fingerprints}
     return Reused(name, hashlib.sha256(path.read_bytes()).hexdigest(), metrics,
                   {entry.name: entry.signed for entry in bundle.metrics},
-                  {prints[table.dataset]: table for table in bundle.points}, reasons)
+                  {fingerprints[table.dataset]: table for table in bundle.points}, reasons)

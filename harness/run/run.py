@@ -24,13 +24,13 @@ from harness.run.workspace import Workspace
 from harness.scoring.lease import exclusive
 from harness.statistics.pooled import Swapped
 
-EVERY = "every metric"
-"""Stands for the metric where a whole dataset was skipped or failed."""
+EVERY_METRIC = "every metric"
+"""The name of the metric in a row for a whole dataset that was skipped or failed."""
 
 
 @dataclass(slots=True)
 class Collected:
-    """The rows so far, and the targets of each split and kind of data with scores, ratings and contributions."""
+    """The rows so far; the targets of each split and kind of data; scores, ratings and contributions of targets."""
 
     tables: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in TABLES})
     counted: defaultdict[tuple[str, str], set[Target]] = field(default_factory=lambda: defaultdict(set))
@@ -43,19 +43,19 @@ def run(plan: Plan, work: Workspace) -> Results:
 
 
 def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetData, ...]]:
-    """Carry out a plan; return the results, and scores and mean ratings of every target."""
+    """Run a plan; return the results, and the scores and ratings of every target."""
     ratings, scoring, collected = plans.private_ratings(plan, work.home), Scoring(plan, work), Collected()
     work.progress.began(plan.command)
     with (exclusive(work.store.files, work.progress.say),
           contextlib.closing(work.executor) if work.executor else contextlib.nullcontext()):
-        scoring.ahead()
+        scoring.score_ahead()
         for number, card in enumerate(plan.cards, 1):
             work.progress.position = f" ({number} of {len(plan.cards)})"
             if dataset := _load(plan, work, card, ratings.get(card.name, ()), collected):
                 scores = scoring.scores(dataset, collected.tables)
                 with work.progress.stage("correlating", card.name):
                     _correlate_and_compare(plan, work, dataset, scores, collected)
-            del dataset  # before the next is loaded
+            del dataset  # free memory before the next one is loaded
     with work.progress.stage("ranking"):
         tables = collected.tables
         tables["metrics"] += entries.metric_entries(plan, work.models)
@@ -70,18 +70,18 @@ def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetDat
 
 def _load(plan: Plan, work: Workspace, card: DatasetCard, ratings: Sequence[Rating], collected: Collected,
           ) -> Dataset | None:
-    """Load a dataset and join private ratings; None with a row of the reason."""
+    """Load a dataset and join private ratings; if there is none, record the reason and return None."""
     try:
         with work.progress.stage("loading", card.name):
             dataset = plans.load(card, work.home, plan.selection)
-    except BadStore as error:  # its targets still count, so that no average leaves them out
-        collected.tables["failures"].append(Failure(card.name, EVERY, str(error)))
+    except BadStore as error:  # its targets still count, so that no average omits them
+        collected.tables["failures"].append(Failure(card.name, EVERY_METRIC, str(error)))
         collected.counted[card.split, "real"] |= {(card.name, quality.name) for quality in plan.qualities(card)}
         return None
     if dataset is None:
         reason = ("real data not installed" if plan.selection.data == "real" else
-                  "it was not imported, and the bundled sample has no such dataset")
-        collected.tables["skips"].append(Skip(card.name, EVERY, reason))
+                  "not imported, and not in the bundled sample")
+        collected.tables["skips"].append(Skip(card.name, EVERY_METRIC, reason))
         return None
     dataset, note = plans.with_ratings(dataset, ratings)
     if note:
@@ -91,7 +91,7 @@ def _load(plan: Plan, work: Workspace, card: DatasetCard, ratings: Sequence[Rati
 
 def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores: Scored, collected: Collected,
                            ) -> None:
-    """Correlate every column with every quality, compare the columns, and keep ratings and scores."""
+    """Correlate every column with every quality, compare the columns, and collect ratings and scores."""
     tables, draws, cache = collected.tables, plan.draws, None if plan.draws.quick else work.cache
     qualities = correlate.judged(dataset, plan.qualities(dataset.card))
     points = correlate.item_scores(dataset, qualities, scores, plan.selection.aggregations)
@@ -123,7 +123,7 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
 
 
 def _rank(plan: Plan, work: Workspace, collected: Collected) -> None:
-    """Rank every board, without correlations on ratings that a metric was fitted on, and add what needs all votes."""
+    """Rank every board, ignoring correlations on ratings that a metric was fitted on, and add the rows on raters."""
     tables = collected.tables
     correlations = unseen(tables["correlations"], tables["metrics"], tables["datasets"])
     seen = fitted(tables["metrics"], tables["datasets"])
@@ -133,13 +133,13 @@ def _rank(plan: Plan, work: Workspace, collected: Collected) -> None:
             data = [target for target in collected.data if target.key in targets]
             resamples = intervals.resampled(data, plan.draws, work.cache)
             verdicts = None if plan.draws.quick else compare.Verdicts(data, collected.parts)
-            places = verdicts and firmness.FirstPlaces(data, on_ratings, verdicts, work.cache)
+            first_places = verdicts and firmness.FirstPlaces(data, on_ratings, verdicts, work.cache)
             for board, cells in boards(split, frozenset(targets), tables["datasets"]):
                 ranked = tuple(ranking(board, kind, cells, correlations, seen))
                 tables["ranking"] += intervals.with_intervals(
                     ranked, [target for target in data if target.key in cells], resamples, plan.draws.seed, verdicts)
-                if places:
-                    tables["firmness"] += places.firmness(board, kind, cells, ranked)
+                if first_places:
+                    tables["firmness"] += first_places.firmness(board, kind, cells, ranked)
     for target in () if plan.draws.quick else collected.data:
         tables["disagreement"] += disagree.disagreement(target)
         tables["vote_counts"] += disagree.vote_counts(target, seen)

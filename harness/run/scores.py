@@ -1,4 +1,4 @@
-"""The first step of a run: the scores of every metric on a dataset, stored, from a bundle, or new."""
+"""The first step of a run: the scores of every metric on a dataset, from the store or a bundle, or newly computed."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ Scored = Mapping[tuple[str, str], Scores]
 
 @dataclass(slots=True)
 class Scoring:
-    """The pairs of metric and dataset that were scored in this run, and the exceptions of others."""
+    """The pairs of metric and dataset that were scored in this run, and the exceptions of the others."""
 
     plan: Plan
     work: Workspace
     scored: set[Key] = field(default_factory=set)
     errors: dict[Key, Exception] = field(default_factory=dict)
 
-    def ahead(self) -> None:
-        """Score all datasets with the workers of a cluster; in one process only estimate the work."""
+    def score_ahead(self) -> None:
+        """Score all datasets with the workers of a cluster; without one, only estimate the work."""
         work = self.work
         if work.executor is None and len(self.plan.cards) == 1:
             return
@@ -78,14 +78,14 @@ class Scoring:
         work.progress.scored += fresh
         work.progress.terminal.line(
             f"{name:<18} {dataset.kind:<6} {len(dataset.items):>6} items  metrics: {fresh} scored, "
-            f"{len(scored) - len(reused) - fresh} kept from before"
+            f"{len(scored) - len(reused) - fresh} already stored"
             f"{f', {len(reused)} from {plan.reused.name}' if reused else ''}")
         return dict(sorted(scored.items()))
 
     def _planned(self, card: DatasetCard) -> list[Pair]:
         try:
             dataset = plans.load(card, self.work.home, self.plan.selection)
-        except BadStore:  # reported when the run comes to it
+        except BadStore:  # reported when the run reaches the dataset
             return []
         return to_score(self.plan, self.work, dataset) if dataset else []
 
@@ -95,12 +95,12 @@ class Scoring:
         self.scored |= {pair.key for pair in planned} - errors.keys()
 
     def _attempt(self, scorer: Scorer, chosen: Chosen, tables: Mapping[str, list[Any]]) -> Scores | None:
-        """Return the scores of a metric with a row of its time, or None with a row of the reason."""
+        """Return the scores of a metric and record its time, or record why it has none and return None."""
         progress, name, scores = self.work.progress, scorer.dataset.card.name, scorer.attempt(chosen.metric)
         if isinstance(scores, ScoringFailed | NoAnswer):
             tables["failures"].append(Failure(name, chosen.label, self._reason(scores)))
             state, stack = ("crashed", scores.stack) if isinstance(scores, ScoringFailed) else ("failed", "")
-            where = f"; the reason is in {progress.log}" if progress.log else ""
+            where = f"; see {progress.log}" if progress.log else ""
             progress.say(f"{name}: {chosen.label} {state}{where}", "\n".join(filter(None, (str(scores), stack))))
             return None
         if isinstance(scores, Exception):

@@ -1,4 +1,4 @@
-"""The settings of a run: defaults, a config file above them, flags above both."""
+"""The settings of a run: flags override the config file, which overrides the defaults."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from metrics import paths
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of `harness run`, named as its flags; `with_` is --with."""
+    """The settings of `harness run`, named like its flags; `with_` is --with."""
 
     all: bool = False
     metric: tuple[str, ...] = ()
@@ -71,17 +71,17 @@ class Settings:
 
 
 def settings(args: argparse.Namespace) -> Settings:
-    """Merge flags with the config file that they name, and use its titles of metrics; names are sorted."""
+    """Merge the flags with the config file, apply its titles of metrics, and sort names."""
     values, titles = _from_file(args.config) if getattr(args, "config", None) else ({}, {})
     for field in dataclasses.fields(Settings):
         value = getattr(args, field.name, None)
         if value is not None:
             values[field.name] = tuple(value) if isinstance(value, list) else value
-    called = {metric: f"{title}={metric}" for title, metric in titles.items()}
-    called |= {title: called[metric] for title, metric in titles.items()}
+    titled = {metric: f"{title}={metric}" for title, metric in titles.items()}
+    titled |= {title: titled[metric] for title, metric in titles.items()}
     for name, value in values.items():
         if name in ("metric", "with_"):
-            value = tuple(called.get(metric, metric) for metric in value)
+            value = tuple(titled.get(metric, metric) for metric in value)
         values[name] = tuple(sorted(set(value))) if isinstance(value, tuple) else value
     return Settings(**values)
 
@@ -90,7 +90,7 @@ def additional_statistics(statistics: Sequence[str], levels: Sequence[str]) -> t
     """Return every named statistic at every named level, except those that every run computes."""
     for names, known in ((statistics, (*STATISTIC_NAMES, "kendall-b")), (levels, LEVEL_NAMES)):
         if unknown := next((name for name in names if name not in known), None):
-            raise BadConfig(f"no statistic or level {unknown!r}; {nearest(unknown, known)}")
+            raise BadConfig(f"unknown statistic or level {unknown!r}; {nearest(unknown, known)}")
     named = dict.fromkeys(map(plain_name, statistics or (["spearman"] if levels else [])))
     return tuple((statistic, level) for statistic in named for level in levels or ("items",)
                  if level != "items" or statistic not in ("spearman", "pearson", "kendall"))
@@ -118,12 +118,12 @@ def home_folder(home: Path | None) -> Path:
 def _from_file(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the settings in the table [run] of a config file and the metrics by title in its table [names].
 
-    Paths are relative to the file; a list may be one text.
+    Paths are relative to the file; a list with one entry may be a string.
     """
     with records.refused_as(BadConfig):
         table = records.toml(str(path), path.read_bytes())
         if table.keys() - {"run", "names"}:
-            raise BadConfig(f"{path}: settings should be in the table [run], titles of metrics in [names]")
+            raise BadConfig(f"{path}: settings must be in the table [run], titles of metrics in [names]")
         titles = records.value_of(dict[str, str], table.get("names", {}), f"{path}: [names]")
         run = records.mapping(f"{path}: [run]", table.get("run", {}))
         values = {"with_" if name == "with" else name.replace("-", "_"): value for name, value in run.items()}
@@ -135,7 +135,7 @@ def _from_file(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def command_line(*words: str, flags: Mapping[str, object]) -> str:
-    """Build a command line that can be repeated elsewhere: of a path only its last part."""
+    """Build a command line that can be repeated on another machine: paths are reduced to their last part."""
     line = ["harness", *words]
     for flag, value in flags.items():
         for entry in value if isinstance(value, list | tuple) else (value,):

@@ -21,23 +21,23 @@ from harness.statistics.pooled import ALPHA
 from harness.statistics.prediction import means
 
 ALL = "all"
-"""Stands for the system where a dataset is estimated as a whole."""
+"""The name of the system in the estimate of a whole dataset."""
 
 UNNAMED = "not named"
-NONE = "no interval"
-FEWEST = 3
-"""Contexts with ratings from which on intervals were measured to cover 95 %."""
+NO_INTERVAL = "no interval"
+MIN_CONTEXTS = 3
+"""Minimum number of contexts with ratings; from there on, intervals were measured to cover 95 %."""
 
 By = Literal["system", "all"]
 
 
 @dataclass(frozen=True, slots=True)
 class SystemMean:
-    """The mean rating of a system with its 95 % interval, by ratings and scores and by ratings alone.
+    """The mean rating of a system with its 95 % interval, from ratings and scores and from ratings alone.
 
-    NaN where `note` gives the reason. `worth` is the number of ratings that one rating with the scores replaces,
-    `better_than` the systems with a significantly lower mean, adjusted by Holm over all pairs; `origin` is sample or
-    real.
+    Numbers are NaN where `note` gives the reason. `worth` is the number of ratings that one rating with the scores
+    replaces, `better_than` lists the systems with a significantly lower mean, adjusted by Holm over all pairs; `origin`
+    is sample or real.
     """
 
     dataset: str
@@ -62,7 +62,7 @@ class SystemMean:
 def system_means(plan: Plan, work: Workspace, column: str = "", by: By = "system") -> list[SystemMean]:
     """Score the datasets of a plan with its metric, and estimate the mean ratings on each quality."""
     if len(plan.chosen) != 1:
-        raise BadConfig("an estimate takes the scores of one metric; name it with --metric NAME")
+        raise BadConfig("an estimate uses the scores of exactly one metric; name it with --metric NAME")
     draws = dataclasses.replace(plan.draws, ranks=0, quick=True)
     results, targets = run_with_data(dataclasses.replace(plan, draws=draws, examples=0), work)
     for reason in (*(failure.error for failure in results.failures), *(skip.reason for skip in results.skips)):
@@ -74,7 +74,7 @@ def system_means(plan: Plan, work: Workspace, column: str = "", by: By = "system
 
 
 def of_target(target: TargetData, systems: Sequence[str], column: str = "", by: By = "system") -> Iterator[SystemMean]:
-    """Estimate the mean rating of each system, or of all items, by a column; by the first if none is named."""
+    """Estimate the mean rating of each system, or of all items, from a column, by default the first."""
     metric, columns = target.names[0][0], [name for _, name in target.names]
     if column and column not in columns:
         raise BadConfig(f"{metric} has no column {column!r}; {nearest(column, columns)}")
@@ -83,35 +83,35 @@ def of_target(target: TargetData, systems: Sequence[str], column: str = "", by: 
     labels = [name or UNNAMED for name in systems] if by == "system" and any(systems) else [ALL] * len(systems)
     system = codes(labels)
     scale = None if quality.low is None or quality.high is None else (quality.low, quality.high)
-    predicted, alone = (means(human, values, system, target.units, scale) for values in (scores, None))
-    (low, high), (ratings_low, ratings_high), p = predicted.intervals, alone.intervals, predicted.pairs()
+    predicted, baseline = (means(human, values, system, target.units, scale) for values in (scores, None))
+    (low, high), (ratings_low, ratings_high), p = predicted.intervals, baseline.intervals, predicted.pairs()
     with np.errstate(invalid="ignore", divide="ignore"):
-        times = ((ratings_high - ratings_low) / (high - low)) ** 2
+        worth = ((ratings_high - ratings_low) / (high - low)) ** 2
     names = list(dict.fromkeys(labels))
     notes = [_note(human[system == index], scores[system == index], target.units[system == index])
              for index in range(len(names))]
     for index, (name, note) in enumerate(zip(names, notes, strict=True)):
         rated = int(np.isfinite(human[system == index]).sum())
-        ends = [math.nan if note.startswith(NONE) else float(vector[index])
-                for vector in (low, high, ratings_low, ratings_high, times)]
-        better = tuple(other for place, other in enumerate(names)
-                       if p[index, place] < ALPHA and predicted.values[index] > predicted.values[place]
-                       and not (note.startswith(NONE) or notes[place].startswith(NONE)))
+        ends = [math.nan if note.startswith(NO_INTERVAL) else float(vector[index])
+                for vector in (low, high, ratings_low, ratings_high, worth)]
+        better = tuple(other for rival, other in enumerate(names)
+                       if p[index, rival] < ALPHA and predicted.values[index] > predicted.values[rival]
+                       and not (note.startswith(NO_INTERVAL) or notes[rival].startswith(NO_INTERVAL)))
         yield SystemMean(target.dataset, quality.name, metric, column or columns[0], name, labels.count(name), rated,
-                         float(predicted.values[index]), ends[0], ends[1], float(alone.values[index]), ends[2], ends[3],
-                         ends[4], better, note)
+                         float(predicted.values[index]), ends[0], ends[1], float(baseline.values[index]), ends[2],
+                         ends[3], ends[4], better, note)
 
 
 def _note(human: Vector, scores: Vector, units: Codes) -> str:
     """Return why a system has no interval, or why its estimate is that of its ratings alone."""
     ratings, contexts = human[np.isfinite(human)], len(np.unique(units[np.isfinite(human)]))
     if not ratings.size:
-        return f"{NONE}: no item has a rating"
+        return f"{NO_INTERVAL}: no item has a rating"
     if np.ptp(ratings) == 0:
         which = f"each of {ratings.size} ratings" if ratings.size > 1 else "its only rating"
-        return f"{NONE}: {which} is {ratings[0]:g}"
-    if contexts < FEWEST:
-        return f"{NONE}: ratings in {plural(contexts, 'context')}, {FEWEST} are needed"
+        return f"{NO_INTERVAL}: {which} is {ratings[0]:g}"
+    if contexts < MIN_CONTEXTS:
+        return f"{NO_INTERVAL}: ratings in {plural(contexts, 'context')}, {MIN_CONTEXTS} are needed"
     if lacking := int(np.isnan(scores).sum()):
         return f"{plural(lacking, 'item')} without a score left out"
     if ratings.size == human.size:

@@ -36,7 +36,7 @@ TEMPORARY = {".pyc", ".part"}
 
 
 def inputs(plan: Plan, work: Workspace, options: Mapping[str, Any], out: Path) -> str:
-    """Return the digest of everything that decides the results of a plan."""
+    """Return the digest of everything that determines the results of a plan."""
     parts = {
         "code": _digests(Path(__file__).resolve().parents[2], *PACKAGES),
         "datasets": {card.name: _dataset(work.home, card.name) for card in plan.cards},
@@ -50,7 +50,7 @@ def inputs(plan: Plan, work: Workspace, options: Mapping[str, Any], out: Path) -
 
 
 def holds(out: Path, state: str) -> bool:
-    """Return True if the results in a folder are those of the same inputs, and no file has changed."""
+    """Return True if the results in a folder are from the same inputs and no file has changed."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         recorded = json.loads((out / FILE).read_bytes())
         outputs = _digests(out, *OUTPUTS)  # other runs may have added files to the same store
@@ -70,13 +70,13 @@ def forget(out: Path) -> None:
 
 
 def _digests(root: Path, *folders: str) -> dict[str, str]:
-    """Return the digests of the files below some folders, by path."""
+    """Return the digests of the files in folders, by path."""
     return {str(path.relative_to(root)): resources.sha256(path) for folder in folders
             for path in (root / folder).rglob("*") if path.suffix not in TEMPORARY and path.is_file()}
 
 
 def _dataset(home: Path, name: str) -> object:
-    """Return the record of a dataset in the home with its files; empty for the bundled sample, which is code."""
+    """Return the record of an installed dataset and its files; empty for the bundled sample, which counts as code."""
     try:
         stored = datasets.note(home, name)
     except BadStore as error:

@@ -36,7 +36,7 @@ class Workspace:
 
 def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None = None,
                    requested: Settings | None = None) -> Workspace:
-    """Open the workspace of a plan with its stores under `out`; BadConfig for a missing device.
+    """Open the workspace of a plan with its stores under `out`; raise BadConfig for a missing device.
 
     The settings choose executor, store and log; without settings, this process scores and writes no log.
     """
@@ -50,14 +50,13 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None =
     earlier = costs.read(home, plan.chosen, models, shipped=not settings.dry_run)
     others = earlier.get(costs.OTHERS, (math.nan,))[0] * len(plan.chosen) * plan.targets
     log = out / LOG if requested else None
-    progress = RunProgress(log, earlier=earlier, others=others)  # its clock starts before the cluster's
+    progress = RunProgress(log, earlier=earlier, others=others)  # before the cluster, so that its start is timed
     executor: Cluster | None = None
     if settings.executor != "local" and not settings.dry_run:
         if settings.store.startswith("memory://"):
             raise BadConfig(f"--store {settings.store}: other processes cannot see it; use --executor local")
         if machine.kind != "cpu" and not settings.gpus:
-            raise BadConfig("--executor ray: give the GPUs per worker, --gpus 1 or a share such as 0.25, or "
-                            "--device cpu")
+            raise BadConfig("--executor ray needs the GPUs per worker, such as --gpus 1 or 0.25, or --device cpu")
         setup = Setup(functools.partial(load_named, home=home.absolute(), selection=plan.selection), home.absolute(),
                       store.files.address, choice, machine.precision, plan.selection.seed, bytes_of(settings.memory))
         count = int(settings.executor.partition(":")[2] or 0)  # 0: as many as the cluster has room for
@@ -66,9 +65,9 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None =
 
 
 def bytes_of(size: str) -> int:
-    """Parse a size such as 4GiB; BadConfig if it is invalid, 0 if it is empty."""
+    """Parse a size such as 4GiB; return 0 if it is empty, and raise BadConfig if it is invalid."""
     matched = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)", size.strip())
     number = float(matched[1]) * SIZES.get(matched[2].upper(), 0) if matched else 0.0
     if size and not 1 <= number < math.inf:
-        raise BadConfig(f"--memory {size!r:.40}: should be a size with its unit, such as 4GiB or 800MiB")
+        raise BadConfig(f"--memory {size!r:.40}: must be a size with a unit, such as 4GiB or 800MiB")
     return int(number)

@@ -68,7 +68,7 @@ def test_damaged_scores_and_statistics_are_made_again(out: Path, undisturbed: Re
                 damage(path)
         printed, errors = invoke("run", *ARGV, *QUICK, "--out", out)
         assert f"damaged, moved aside and scored again: {scores}" in errors
-        assert "1 scored, 2 kept from before" in printed
+        assert "1 scored, 2 already stored" in printed
         assert report(out) == undisturbed(*ARGV)
 
 

@@ -145,6 +145,6 @@ def test_a_run_with_its_scores_behind_a_url(tmp_path: Path, invoke: Invoke) -> N
     reports = [{path.name: path.read_bytes() for path in (tmp_path / out / "report").rglob("*.parquet")}
                for out in ("a", "b")]
     assert reports[0] == reports[1]
-    assert "1 kept from before" in invoke(*argv, "--out", tmp_path / "c").out
+    assert "1 already stored" in invoke(*argv, "--out", tmp_path / "c").out
     assert "memory://scores: other processes cannot see it" in (
         invoke(*argv, "--out", tmp_path / "d", "--executor", "ray:2", status=2).err)

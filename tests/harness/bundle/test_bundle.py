@@ -153,7 +153,7 @@ def test_run_reuses_scores_of_a_bundle(packed: Path, suite_run: SuiteRun, tmp_pa
     write(packed, content)
     printed = invoke("run", "--metric", "bleu", "--metric", "length", "--dataset", "persona-usr", "--dataset", "dstc7",
                      "--reuse", packed, "--out", tmp_path / "out").out
-    assert "4 scored, 0 kept from before, 1 from a bundle, 1 skipped" in printed
+    assert "4 scored, 0 already stored, 1 from a bundle, 1 skipped" in printed
     results = files.read(tmp_path / "out")
     assert {entry.name: entry.source for entry in results.metrics} == {
         "bleu": "", "length": "", COMPOSITE: "two metrics"}

@@ -55,7 +55,7 @@ def test_each_language_has_a_board_and_all_share_one(tmp_path: Path, home: Path,
     assert "no difference" in invoke("verify", packed).out
     invoke(*run, "--language", "zh")
     assert [entry.name for entry in files.read(out / "report").datasets] == ["cha"]
-    assert "no dataset here is in the language tlh; there are en, mul, zh" in (
+    assert "no dataset is in the language tlh; available languages: en, mul, zh" in (
         invoke(*run, "--language", "tlh", status=2).err)
 
 

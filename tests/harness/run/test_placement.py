@@ -103,5 +103,5 @@ def test_other_items_or_names_are_refused(out: Path, invoke: Invoke) -> None:
         assert words in invoke("leaderboard", "--out", out, "--with", *line.split(), status=2).err
     others = tuple(dataclasses.replace(entry, fingerprint="0" * 64) for entry in report.datasets)
     files.write(dataclasses.replace(report, datasets=others), out / "report")
-    assert "the items here are not those of the report" in (
+    assert "the items differ from those of the report" in (
         invoke("leaderboard", "--out", out, "--with", "repetition", status=2).err)

@@ -47,7 +47,7 @@ def test_a_second_run_scores_nothing_and_changes_no_byte(tmp_path: Path, invoke:
     assert "every pair was skipped" in (
         invoke("run", "--dataset", "ncm", "--metric", "bleu", "--out", tmp_path, status=1).err)
     assert before.items() <= tree(tmp_path, "log.jsonl").items(), "no empty board replaces the results"
-    assert "dataset: 4 scored, 0 kept" in invoke(*argv, "--rescore").out
+    assert "dataset: 4 scored, 0 already stored" in invoke(*argv, "--rescore").out
     assert len(list(tmp_path.glob("scores/*/*.parquet"))) == 4, "the old scores are replaced"
 
 
@@ -129,7 +129,7 @@ def test_a_dataset_that_is_not_imported_is_skipped(tmp_path: Path, monkeypatch: 
     results = run(tmp_path / "out", "--all", "--metric", "length", "--draws", "0")
     assert {row.dataset for row in results.correlations} == set(known)
     assert [(skip.dataset, skip.reason) for skip in results.skips] == [
-        ("own", "it was not imported, and the bundled sample has no such dataset")]
+        ("own", "not imported, and not in the bundled sample")]
 
 
 def test_private_ratings_are_joined_to_real_data_only(tmp_path: Path, home: Path) -> None:
@@ -156,7 +156,7 @@ def test_an_exception_fails_only_this_metric_on_this_dataset(suite_run: SuiteRun
     assert [(row.dataset, row.metric, row.error) for row in results.failures] == [
         ("fed-turn", "crashing", "ValueError: odd <b>reply</b> in line 24 of crashing.py")]
     log = (suite_run.out / "log.jsonl").read_text()
-    assert "crashing crashed; the reason is in" in log
+    assert "crashing crashed; see " in log
     assert "ValueError: odd" in log
     assert "Traceback" in log, "the terminal shows only its last line"
     pairs = {(row.dataset, row.metric) for row in (*results.correlations, *results.skips, *results.failures)}
@@ -170,7 +170,7 @@ def test_a_reason_is_printed_once(tmp_path: Path, invoke: Invoke) -> None:
     out = tmp_path / "out"
     printed = invoke("run", "--dataset", "esl", "--limit", "20", "--draws", "0", "--metric", "length", "--metric",
                      metric(tmp_path, "crashing", "raise ValueError('odd reply')"), "--out", out, status=1)
-    assert f"esl: crashing crashed; the reason is in {out / 'log.jsonl'}\n" in printed.err
+    assert f"esl: crashing crashed; see {out / 'log.jsonl'}\n" in printed.err
     assert "odd reply" not in printed.err
     assert printed.out.count("odd reply") == 1
 
@@ -236,7 +236,7 @@ def test_nothing_is_done_again_if_nothing_has_changed(again: Callable[..., str],
     assert UNCHANGED not in first
     times = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")}
     monkeypatch.setattr("harness.commands.run.run_plan", None)
-    assert again() == first.replace("2 scored, 0 kept", "0 scored, 2 kept") + UNCHANGED + "\n"
+    assert again() == first.replace("2 scored, 0 already", "0 scored, 2 already") + UNCHANGED + "\n"
     assert [json.loads(line)["metric"] for line in again("--json").splitlines()].count("signs") == 3
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")} == times
 
