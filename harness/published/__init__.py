@@ -1,6 +1,6 @@
-"""Correlations with human ratings as papers print them; README.md lists the sources.
+"""Correlations with human ratings that papers report; README.md lists the sources.
 
-The tables of the challenge are boards too, ranked by their printed averages and under every rule.
+The tables of the challenge are boards too, ranked by their published averages and under every rule.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from harness.statistics.rank_intervals import Rank, rank
 
 NAMES = ("dstc10", "mmecrs", "dynaeval", "deb", "yeh2021", "finedeval", "dstc11", "dstc12")
 AVERAGED = {"jsalt": 1, "esl": 1, "ncm": 1, "dstc10-topical": 4, "dstc10-persona": 4}
-"""Targets behind each average of Table 2: eleven in all."""
+"""The number of targets behind each average of Table 2, eleven in all."""
 
 PRINTED = "printed"
-"""Name of the ranking by the printed averages, next to the rankings under the rules."""
+"""Name of the ranking by the published averages, next to the rankings under the rules."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrintedNumber:
-    """A printed number with all its digits; percentages are divided by 100.
+    """A published number with all its digits; percentages are divided by 100.
 
-    A note with the word "uncertain" marks a cell whose place in the table was not read with certainty.
+    A note with the word "uncertain" marks a cell whose position in the table could not be read with certainty.
     """
 
     source: str
@@ -48,7 +48,7 @@ class PrintedNumber:
 
 @dataclass(frozen=True, slots=True)
 class DatasetSize:
-    """The size of a dataset as a paper prints it; `annotations` may be rounded."""
+    """The size of a dataset as a paper reports it; `annotations` may be rounded."""
 
     source: str
     table: str
@@ -61,7 +61,7 @@ class DatasetSize:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Rows of a paper in the order of print."""
+    """Rows of a paper's tables, in the order of the paper."""
 
     rows: tuple[PrintedNumber, ...]
 
@@ -73,7 +73,7 @@ class Tables:
             for line in _lines(name)))
 
     def where(self, **fields: str | None) -> Tables:
-        """Select rows by fields; a note need only contain the text."""
+        """Select rows by fields; `note` matches any note that contains it."""
         return Tables(tuple(row for row in self.rows if all(
             str(value) in row.note if name == "note" else getattr(row, name) == value
             for name, value in fields.items())))
@@ -103,7 +103,7 @@ def _lines(name: str) -> Iterator[dict[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class PrintedTable:
-    """A printed table; `rule` gives its averages, `counts` the number of targets in each average if it is printed."""
+    """A published table; `rule` gives its averages, `counts` the number of targets in cells that are averages."""
 
     name: str
     source: str
@@ -120,7 +120,7 @@ class PrintedTable:
         return Tables.of(self.source).where(table=self.table).rows
 
     def ranks(self) -> dict[str, dict[str, Rank]]:
-        """Return the ranks of the competitors under each rule, as printed, and by Borda's count."""
+        """Return the ranks of the competitors by the published averages, under each rule, and by Borda's count."""
         averages = {row.metric: float(row.value) for row in self._rows if row.dataset == "all"}
         rows: dict[str, dict[Target, float]] = {row.metric: {} for row in self._rows}
         for row in self.numbers:
@@ -137,7 +137,7 @@ def ranks_of(rows: Mapping[str, Mapping[Target, float]], counts: Mapping[str, in
 
 
 class Winner(NamedTuple):
-    """The first (several if tied) and the next of the competitors with all targets."""
+    """The winner (several if tied) and the runner-up, among the competitors with all targets."""
 
     first: tuple[str, ...]
     value: float

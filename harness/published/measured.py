@@ -1,10 +1,10 @@
-"""Mean Spearman of this run within each of the ten datasets whose judgements are public, beside print.
+"""Mean Spearman of this run on each of the ten datasets whose judgements are public, next to published numbers.
 
-A mean is over the qualities of a dataset, then over the turn-level datasets, nine in a whole run. Runs of a part of a
-dataset are left out, since print is of the whole. The organisers of the challenge (`dstc10`, Table 3) print the mean
-over the qualities of a dataset, as measured here. The assessment of 23 metrics (`yeh2021`) prints one figure per
-dataset without naming the quality: ROUGE-L on topical-usr (0.286, printed 0.287) shows that it is the overall quality
-without the original replies, which its code leaves out of the USR sets.
+A mean is over the qualities of a dataset, then over the turn-level datasets, nine in a whole run. Runs on part of a
+dataset are left out, since published numbers are of whole datasets. The organisers of the challenge (`dstc10`, Table 3)
+report the mean over the qualities of a dataset, as measured here. The assessment of 23 metrics (`yeh2021`) reports one
+number per dataset without naming the quality: ROUGE-L on topical-usr (0.286, published 0.287) shows that it is the
+overall quality without the original replies, which its code leaves out of the USR sets.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ TURNS = ("convai2-grade", "dailydialog-grade", "empathetic-grade", "dailydialog-
          "persona-zhao", "persona-usr", "topical-usr", "fed-turn")
 DIALOGUES = ("fed-dial",)
 CONTROLS = ("length", "cosine")
-"""Columns that a metric must beat to be worth having."""
+"""Columns that any useful metric must beat."""
 PARTIAL = {"limit": "--limit", "sample": "--sample", "qualities": "--quality", "ratings sha256": "--ratings"}
-"""Flags of runs whose means are not those of the datasets as published, by option."""
+"""Flags, by option, that make the means of a run differ from those of the datasets as published."""
 
 LEVELS = ("turn", "dialogue")
 ALIASES = {"bertscoref": "bertscore", "holisticcoherence": "holisticeval", "predictiveengagement": "predictiveengage"}
-"""Printed names of columns that differ in more than spelling."""
+"""Columns by published names that differ in more than spelling."""
 QUALITIES = {"interesting": "interestingness", "likability": "likeability", "topic depth": "depth",
              "understandable": "understandability", "natural": "naturalness", "overall quality": "overall",
              "semantically appropriateness": "semantic appropriateness"}
-"""Names of the datasets' qualities by their printed names."""
+"""Names of the datasets' qualities by their published names."""
 WITH_ORIGINALS = ("persona-usr", "topical-usr")
-"""Datasets of which `yeh2021` leaves out the original replies, by people."""
+"""Datasets whose original replies, written by people, `yeh2021` leaves out."""
 TEAMS = {"Team 5": "MME-CRS"}
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnMeans:
-    """The means of a column or printed system by dataset, and over the turn-level datasets; NaN if one is missing."""
+    """The means of a column or published system by dataset, and over turn-level datasets; NaN if one is missing."""
 
     column: str
     mean: float
@@ -54,7 +54,7 @@ class ColumnMeans:
 
 @dataclass(frozen=True, slots=True)
 class PublishedComparison:
-    """The datasets of the challenge that a run has, the turn-level ones and all, and the columns of the run on them."""
+    """The challenge's turn-level datasets in a run, all of its datasets there, and the run's columns on them."""
 
     turns: tuple[str, ...]
     datasets: tuple[str, ...]
@@ -62,7 +62,7 @@ class PublishedComparison:
 
 
 def partial(report: Results) -> str:
-    """Return the flag by which a run was of a part of its datasets; "" if it was not."""
+    """Return the flag that limited a run to part of its datasets, or an empty string."""
     return next((flag for option, flag in PARTIAL.items() if option in report.run.options), "")
 
 
@@ -99,9 +99,9 @@ def challenge(turns: Collection[str]) -> tuple[ColumnMeans, ...]:
 
 
 def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float, str]]:
-    """Yield a column, a printed number of it on a dataset of this run, our value, and the qualities that ours is of.
+    """Yield a column, a published number of it on a dataset of this run, our value, and the qualities that it covers.
 
-    A printed quality is matched by name or dimension. A quality that is not stated is compared with the overall
+    A published quality is matched by name or dimension. A quality that is not stated is compared with the overall
     quality; an average, or without an overall quality, with the mean over the qualities.
     """
     entries = {entry.name: entry for entry in report.datasets if entry.kind == "real"}
@@ -117,14 +117,14 @@ def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float,
         same = [quality.name for quality in (entries[printed.dataset].qualities if qualities else ())
                 if name in (quality.name.casefold(), quality.dimension)]
         if same and same[0] in qualities:
-            whole = printed.source == "yeh2021" and printed.dataset in WITH_ORIGINALS
-            yield column, printed, qualities[same[0]], f"{same[0]}, original replies too" if whole else same[0]
+            with_originals = printed.source == "yeh2021" and printed.dataset in WITH_ORIGINALS
+            yield column, printed, qualities[same[0]], same[0] + ", original replies too" * with_originals
         elif qualities and printed.quality in ("average", "not stated"):
             names = next(iter(qualities)) if len(qualities) == 1 else "mean of its qualities"
             yield column, printed, fmean(qualities.values()), names
 
 
 def plain(column: str) -> str:
-    """Return a name without options, signs and capitals, as papers and columns share it."""
+    """Return a name in lower case without options and punctuation, in which papers and columns agree."""
     bare = re.sub(r"[^a-z0-9]", "", column.partition("[")[0].casefold())
     return ALIASES.get(bare, bare)

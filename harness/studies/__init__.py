@@ -1,9 +1,9 @@
-"""Studies of how metrics are compared, on the data of this machine.
+"""Studies of how metrics are compared, on the data at hand.
 
 A study is one module or package of this folder, found by its name, with
 
     TITLE                               its subject, in a line
-    FLAGS                               the flags it takes of --metric, --dataset, --quality, --split and --from
+    FLAGS                               the flags it accepts of --metric, --dataset, --quality, --split and --from
     study(request) -> Findings          the first paragraph of its docstring leads its page
 """
 
@@ -47,7 +47,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class StudyRequest:
-    """The command line of a study, and the data and models of a run on first use; `folder` is the value of --from."""
+    """The command line of a study, with data and models loaded on first use; `folder` is the value of --from."""
 
     selection: Selection
     home: Path
@@ -66,7 +66,7 @@ class StudyRequest:
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """The plug-ins that cannot be loaded, with the reason."""
+        """The plug-ins that cannot be loaded, with reasons."""
         return tuple(f"{name}: {reason}" for name, reason in self.plan.broken)
 
     def datasets(self) -> list[Dataset]:
@@ -74,7 +74,7 @@ class StudyRequest:
         return [dataset for dataset in loaded if dataset is not None]
 
     def scored(self, study: str) -> tuple[Results, list[TargetData], tuple[str, ...]]:
-        """Score what has no score yet, as a run does; return results, targets whose ratings differ, and failures."""
+        """Compute missing scores, as a run does; return results, targets with non-constant ratings, and failures."""
         results, targets = run_with_data(dataclasses.replace(self.plan, command=f"harness study {study}"),
                                          self.workspace)
         failures = tuple(f"{failure.metric} on {failure.dataset}: {failure.error}" for failure in results.failures)
@@ -96,14 +96,14 @@ def names() -> tuple[str, ...]:
 
 def load(name: str) -> Study:
     if name not in names():
-        raise BadConfig(f"no study {name!r}; {nearest(name, names())}")
+        raise BadConfig(f"unknown study {name!r}; {nearest(name, names())}")
     return cast("Study", importlib.import_module(f"{__name__}.{name.replace('-', '_')}"))
 
 
 def files(name: str, command: str, findings: Findings) -> dict[str, bytes]:
     """Return the files of a study: page, a CSV file for each kind of object, picture, and exhibit for the site."""
     study = load(name)
-    failed = tuple(f"Failed, and not in the study: {line}." for line in findings.failures)
+    failed = tuple(f"Failed and left out: {line}." for line in findings.failures)
     exhibit = Exhibit(name, "study", study.TITLE, " ".join((study.__doc__ or "").partition("\n\n")[0].split()), command,
                       findings.tables, findings.maps, (*findings.remarks, *failed))
     tables = {f"{kind}.csv": exhibits.csv_of([entries[0], *(map(_cell, entry.values()) for entry in entries)])
@@ -113,7 +113,7 @@ def files(name: str, command: str, findings: Findings) -> dict[str, bytes]:
 
 
 def _cell(value: object) -> object:
-    """Format numbers to nine figures, missing ones as None and lists as JSON."""
+    """Round numbers to nine significant digits; return missing ones as None and lists as JSON."""
     if isinstance(value, list | tuple):
         return json.dumps(list(map(_cell, value)), ensure_ascii=False)
     if not isinstance(value, float | Decimal):

@@ -1,7 +1,7 @@
-"""The printed tables of MME-CRS on the datasets here: its submissions, the gain of each sub-metric, and MME-Avg.
+"""The tables of the MME-CRS paper on the available datasets: its submissions, ablations of sub-metrics, and MME-Avg.
 
-The paper measures on the challenge's five test sets, one score per item for all qualities. A development dataset has
-the weights learned on the others, a test set those of all development datasets, as in the paper.
+The paper evaluates on the challenge's five test sets, with one score per item for all qualities. As in the paper,
+weights are learned on the other development datasets for a development dataset, on all of them for a test set.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.run.correlate import TargetData
 from harness.statistics.estimates import estimate
 from harness.studies import Findings, StudyRequest
 
-TITLE = "The tables of MME-CRS, on the datasets that are here"
+TITLE = "The tables of MME-CRS on the available datasets"
 FLAGS = ("dataset", "quality", "split")
 ABLATIONS = ("fm", "rm", "tcm", "em", "sm", "rm+tcm")
 TABLES: Mapping[str, Mapping[str, str]] = {
@@ -30,13 +30,13 @@ TABLES: Mapping[str, Mapping[str, str]] = {
                                                 for name in ABLATIONS}},
     "Table 6": {"MME-CRS": "mme-crs-single", "MME-Avg": "mme-avg"},
 }
-"""The column of each row of a printed table; submission 5 uses another encoder (`--encoder`)."""
-DATA = {"real": "real data", "sample": "the bundled sample (made by a script, simulated raters)"}
+"""The column of each row of a published table; submission 5 uses another encoder (`--encoder`)."""
+DATA = {"real": "real data", "sample": "the bundled sample (generated, with simulated raters)"}
 COLUMNS = tuple(dict.fromkeys(column for systems in TABLES.values() for column in systems.values()))
 
 
 def study(request: StudyRequest) -> Findings:
-    """Score every system of the tables on the chosen turn-level datasets."""
+    """Score each system of the tables on the chosen turn-level datasets."""
     turns = tuple(card.name for card in request.plan.cards if card.level == "turn")
     metrics = tuple(column.replace("-single", "") for column in COLUMNS)
     selection = dataclasses.replace(request.selection, metrics=metrics, datasets=turns)
@@ -48,22 +48,22 @@ def study(request: StudyRequest) -> Findings:
         for kind, title in DATA.items():
             rows += measured(title, [target for target in targets if kinds[target.dataset] == kind])
     if not rows:
-        nothing = "nothing to study: no turn-level dataset that all its systems can score"
-        raise BadConfig("; ".join((nothing, *failures)))
+        reason = "nothing to study: no turn-level dataset that all systems of the tables can score"
+        raise BadConfig("; ".join((reason, *failures)))
     rows.sort(key=lambda row: (row["data"], -row["printed"]))
     return Findings(
         tables=tuple(Grid(table.lower().replace(" ", "-"), f"{table} of the paper",
-                          ("system", "column", "data", "targets", "here", "print"), tuple(
+                          ("system", "column", "data", "targets", "here", "paper"), tuple(
                               (row["system"], row["column"], row["data"], str(row["targets"]), number(row["here"], 3),
                                number(row["printed"], 3)) for row in rows if row["table"] == table))
                      for table in TABLES),
-        remarks=(("Spearman, mean over the qualities of all datasets. Print is of five test sets; where these are not "
-                  "imported, only the order within a column can be compared with it."),),
+        remarks=(("Spearman, mean over the qualities of all datasets. The paper's values are of five test sets; unless "
+                  "these are imported, only the order of systems can be compared."),),
         objects={"table": rows}, failures=failures)
 
 
 def measured(data: str, targets: Sequence[TargetData]) -> Iterator[dict[str, Any]]:
-    """Yield every system's mean over the targets that all systems can score, with the printed one."""
+    """Yield each system's mean over the targets that all systems can score, with the published mean."""
     rows = [(target, {column: row for row, (_, column) in enumerate(target.names) if column in COLUMNS})
             for target in targets]
     complete = [(target, columns) for target, columns in rows if len(columns) == len(COLUMNS)]

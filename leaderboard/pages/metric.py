@@ -114,7 +114,8 @@ def _published(index: Index, columns: Sequence[Column]) -> tuple[str, tuple[Bloc
     if grid is None or not rows:
         return "", ()
     headings = (grid.head[1].capitalize(), *(
-        Heading(text.capitalize(), "number" if text in ("printed", "this run") else "words") for text in grid.head[2:]))
+        Heading(text.capitalize(), "number" if text in ("published", "printed", "this run") else "words")
+        for text in grid.head[2:]))
     return ", ".join(dict.fromkeys(row[0] for row in rows)), (
         Table.of("paper-table", "Spearman, published and in this run", headings,
                  ((cells.dataset_cell(index, row[1]), *row[2:]) for row in rows), index.data()),)

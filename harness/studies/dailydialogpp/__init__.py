@@ -2,7 +2,7 @@
 
 The study of Sai et al. (2020), which introduced the data and DEB, for any metric: accuracy and point-biserial
 correlation with one reference and with several, confusion matrices, tests between metrics, replies changed so that
-they should lose their relevance or keep it, and conicity of embeddings, next to the numbers in print. The modules of
+they should lose their relevance or keep it, and conicity of embeddings, next to published numbers. The modules of
 this package describe each method and its departures.
 """
 
@@ -30,7 +30,7 @@ FLAGS = ("metric", "folder")
 
 
 def study(request: StudyRequest) -> Findings:
-    """Score what has no score yet, judge, compare."""
+    """Compute missing scores, classify the replies, and compare the metrics."""
     source, seed = _source(request), request.selection.seed
     space, limit = request.workspace, request.selection.limit
     contexts = {part: data.read(source, part, limit) for part in data.PARTS}
@@ -44,7 +44,7 @@ def study(request: StudyRequest) -> Findings:
 
 
 def compare(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Findings:
-    """Judge metrics on the replies, and compare them."""
+    """Score the replies with each metric, and compare the metrics."""
     rows: list[ScoredColumn] = []
     for chosen in metrics:
         start = time.monotonic()
@@ -62,10 +62,9 @@ def _source(request: StudyRequest) -> Path:
     if request.folder is not None:
         if data.holds(request.folder):
             return request.folder
-        raise BadConfig(f"{request.folder} holds no dev.json and test.json of DailyDialog++ ({data.URL}, folder "
-                        "dataset)")
+        raise BadConfig(f"{request.folder} has no dev.json and test.json of DailyDialog++ ({data.URL}, folder dataset)")
     source = next(filter(data.holds, data.sources(request.home)), None)
     if source is None:
-        raise BadConfig(f"DailyDialog++ is not here: `harness fetch --corpora {data.CORPUS}`, or name the folder of "
-                        f"its dev.json and test.json ({data.URL}, folder dataset) by --from")
+        raise BadConfig(f"DailyDialog++ was not found; run `harness fetch --corpora {data.CORPUS}`, or name the folder "
+                        f"of its dev.json and test.json ({data.URL}, folder dataset) with --from")
     return source

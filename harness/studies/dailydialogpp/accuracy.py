@@ -1,9 +1,9 @@
 """Accuracy of scores in telling relevant replies from irrelevant ones: threshold, confusion matrix, and tests.
 
 A reply counts as relevant if its score reaches the threshold: 0.5 for a trained metric; for any other, the first of 0,
-0.01, ..., 1 with the fewest errors on the development part, relevant against random replies. If the scores there leave
-0..1, their quantiles 0, 0.01, ..., 1 are tried instead, so that the steps are equally fine on any scale. The same
-threshold is used for all kinds of irrelevant replies.
+0.01, ..., 1 with the fewest errors on the development part, relevant against random replies. If scores there are
+outside 0 to 1, their quantiles 0, 0.01, ..., 1 are tried instead, so that the steps are equally fine on any scale. The
+same threshold is used for all kinds of irrelevant replies.
 """
 
 from __future__ import annotations

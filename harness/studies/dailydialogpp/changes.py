@@ -5,7 +5,7 @@ an empty reply. Synonyms are in their base form. The paper names neither its sto
 are the function words of English with their contractions, and there is no tagger.
 
 Parts of speech and synonyms come from the file of senses in NLTK's `wordnet.zip` (senseidx(5WN)). A line of
-`index.sense` reads `lemma%type:...  synset  number  count`: the type is the part of speech, the number orders the
+`index.sense` is `lemma%type:...  synset  number  count`: the type is the part of speech, the number orders the
 senses of a lemma by frequency, the count is that of a sense in tagged texts. A word is looked up as it is and in its
 base forms (wndb(5WN), morphy(7WN)). Its part of speech is the most frequent one, regardless of the sentence. Function
 words are removed first, because WordNet lists "I" as iodine and "a" as a unit of length.
@@ -53,13 +53,13 @@ class Lexicon:
     irregular: dict[Word, list[str]] = field(default_factory=dict)
 
     def part_of_speech(self, word: str) -> str:
-        """Return the most frequent part of speech of a word; empty if unknown."""
+        """Return the most frequent part of speech of a word, or an empty string if it is unknown."""
         counts = {part: sum(count for form in forms for _, _, count in self.senses[part, form])
                for part in ENDINGS if (forms := self._forms(part, word.lower()))}
         return max(counts, key=lambda part: counts[part]) if counts else ""
 
     def synonym(self, word: str) -> str:
-        """Return a synonym of the word's most common sense that has any, in its part of speech; else empty."""
+        """Return a synonym of the word's most common sense that has one in its part of speech, else an empty string."""
         part, lowered = self.part_of_speech(word), word.lower()
         for form in self._forms(part, lowered) if part else ():
             for _, synset, _ in sorted(self.senses[part, form]):
@@ -93,7 +93,7 @@ def lexicon(path: Path) -> Lexicon:
                     word, *forms = line.split()
                     words.irregular[part, word] = forms
     except (BadZipFile, KeyError, ValueError) as error:
-        raise MissingResource(f"{path} is not the whole of WordNet ({error}): `harness fetch wordnet`") from error
+        raise MissingResource(f"{path} is not a complete WordNet ({error}); run `harness fetch wordnet`") from error
     return words
 
 
@@ -103,7 +103,7 @@ def is_stop(word: str) -> bool:
 
 
 def changes(seed: int, lexicon: Lexicon | None) -> dict[str, Change]:
-    """Return the changes by name, without a lexicon only those that do not need WordNet."""
+    """Return the changes by name; without a lexicon, only those that do not need WordNet."""
 
     def jumble(text: str) -> str:
         digest = int.from_bytes(hashlib.sha256(text.encode(errors="replace")).digest()[:8])

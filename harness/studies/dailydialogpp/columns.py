@@ -1,8 +1,8 @@
 """Columns of metrics on DailyDialog++, scored with each use of references, with their thresholds and accuracies.
 
 A metric without references is scored once. A metric with references is scored with a single one, and with several by
-the maximum, the mean, and the standard of its paper; the standard is not repeated if it equals another way,
-and a column that ignores references is listed once. An exception fails only this metric.
+the maximum, the mean, and the standard way of its paper; the latter is not repeated if it equals another way. A column
+that ignores references is listed once. If a metric raises an exception, only that metric fails.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OPTION: dict[Way, str] = {"max": "max", "avg": "mean", "standard": "standard"}
 
 NEGATIVES: tuple[Kind, ...] = ("random", "adversarial")
 WEIGHTED = ("delta-bleu",)
-"""Metrics that read the weights of references: only they get irrelevant ones."""
+"""Metrics that use the weights of references; only these get irrelevant references."""
 BLENDS = {"ruber", "bert-ruber"}
 """Columns of trained metrics that mix a learnt probability with a cosine."""
 
@@ -52,9 +52,9 @@ class ReferenceUse(NamedTuple):
 class ScoredColumn:
     """A column with one use of references.
 
-    `at_best` is the accuracy at the best threshold on the development part, for trained metrics as well. `shares` are
-    the parts of changed relevant replies that still count as relevant, of main columns only: those of the use that
-    stands for the metric. `training` is the metric's option `negatives`: the irrelevant replies of its training.
+    `at_best` is the accuracy at the best threshold on the development part, for trained metrics as well. `main` marks
+    the use that represents the metric; only such columns have `shares`, the shares of changed relevant replies that
+    still count as relevant. `training` is the metric's option `negatives`, the irrelevant replies of its training.
     """
 
     label: str
@@ -94,7 +94,7 @@ class ReplyScores:
         return self._made[key]
 
     def scores(self, label: str, metric: Metric, replies: Replies) -> Mapping[str, Vector]:
-        """Return the columns of a metric in the order of the replies; none, with the reason noted, if it has none."""
+        """Return the columns of a metric in the order of the replies; none, with the reason recorded, if it fails."""
         if self.lacks(label):
             return {}
         self.progress.show(f"{replies.dataset.card.name} {label}")
@@ -113,7 +113,7 @@ class ReplyScores:
 
 
 def columns(chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
-    """Return every column of a metric with every use of references; none if it cannot be scored."""
+    """Return each column of a metric with each use of references; none if it cannot be scored."""
     *others, main = uses(chosen)
     rows = [row for use in others for row in _scored(use, chosen, scores)]
     rows += (scored := _scored(main, chosen, scores))
@@ -146,10 +146,10 @@ def uses(chosen: Chosen) -> Iterator[ReferenceUse]:
 
 
 def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
-    """Score both parts, set thresholds on the first, and judge the second."""
+    """Score both parts, set thresholds on the development part, and classify the test part."""
     card = use.metric.card
-    whole = card.scope == "dataset"  # then the other replies matter, and should be as in the test part
-    tuning = scores.replies("dev", use.references, KINDS if whole else ("positive", "random"))
+    whole_dataset = card.scope == "dataset"  # scores depend on all replies, which should be as in the test part
+    tuning = scores.replies("dev", use.references, KINDS if whole_dataset else ("positive", "random"))
     test = scores.replies("test", use.references)
     before, after = (scores.scores(chosen.label, use.metric, replies) for replies in (tuning, test))
     if scores.lacks(chosen.label):
@@ -170,7 +170,7 @@ def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[Scor
 
 def _shares(label: str, use: ReferenceUse, rows: Sequence[ScoredColumn], scores: ReplyScores,
             ) -> dict[str, dict[str, float]]:
-    """Return by column and change the share of scored replies that still count as relevant."""
+    """Return, by column and change, the share of scored replies that still count as relevant."""
     shares: dict[str, dict[str, float]] = {row.column: {} for row in rows}
     positive = scores.replies("test", use.references).kinds == "positive"
     for change in scores.changes:
@@ -183,7 +183,7 @@ def _shares(label: str, use: ReferenceUse, rows: Sequence[ScoredColumn], scores:
 
 
 def _distinct(rows: list[ScoredColumn], shares: Mapping[str, float]) -> list[ScoredColumn]:
-    """Drop the standard way if it equals another, which is then the main one.
+    """Drop the standard way if it equals another way, which then becomes the main one.
 
     A column with the same scores in every way uses no reference.
     """

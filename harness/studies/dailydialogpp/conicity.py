@@ -4,9 +4,8 @@
 
 It is 1 if all vectors point the same way, and lower the more they spread. V holds the relevant replies P to one
 context, alone or with the random (P+R) or adversarial ones (P+A); the result is the mean over contexts. The vectors are
-the inputs of
-a trained metric's last layer, if it has a method `hidden(items, models)`; and the encoder's sentence vectors of the
-replies, which do not depend on the context.
+the inputs of a trained metric's last layer, if it has a method `hidden(items, models)`, and the encoder's sentence
+vectors of the replies, which do not depend on the context.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ class Hidden(Protocol):
 
 
 def conicity(vectors: Vectors) -> float:
-    """Return the conicity, −1 to 1; a vector of zeros counts 0."""
-    wide = vectors.astype(np.float64)
-    middle = wide.mean(axis=0)
-    lengths = np.linalg.norm(wide, axis=1) * np.linalg.norm(middle)
-    return float(np.mean(wide @ middle / np.where(lengths == 0, 1, lengths)))
+    """Return the conicity, −1 to 1; the cosine of a zero vector is 0."""
+    vectors = vectors.astype(np.float64)
+    middle = vectors.mean(axis=0)
+    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(middle)
+    return float(np.mean(vectors @ middle / np.where(lengths == 0, 1, lengths)))
 
 
 def conicities(vectors: Vectors, replies: Replies) -> dict[str, float]:
@@ -53,7 +52,7 @@ def conicities(vectors: Vectors, replies: Replies) -> dict[str, float]:
 
 
 def spaces(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield the conicities in the encoder's space if a metric uses it, and in those of trained metrics' last layers."""
+    """Yield the conicities of the encoder's vectors if a metric uses it, and of trained metrics' last layers."""
     replies, models = scores.replies("test", "none"), scores.models
     items = replies.dataset.items
 

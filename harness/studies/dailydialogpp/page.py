@@ -65,7 +65,7 @@ def printed(row: ScoredColumn, negatives: Kind, statistic: str) -> Decimal | Non
 
 
 def printed_with(row: ScoredColumn, table: str, **fields: str) -> Decimal | None:
-    """Return a number from Table 4 or 5; None unless the metric is untrained or trained on random replies, as there."""
+    """Return a number from Table 4 or 5, which have only untrained metrics and those trained on random replies."""
     if row.training not in (None, "random"):
         return None
     return PAPER.value(table=table, metric=METRICS.get(key(row)), **fields)
@@ -122,7 +122,7 @@ def _confusion(main: Iterable[ScoredColumn]) -> Iterator[tuple[str, ...]]:
 
 
 def _best(main: Sequence[ScoredColumn], pairs: Pairs) -> Iterator[tuple[str, ...]]:
-    """Yield the tests of the most accurate column against each of the others."""
+    """Yield the tests of the most accurate column against each other column."""
     for kind, compared in pairs.items():
         accuracies = [row.matrices[kind].accuracy for row in main]
         best = int(np.argmax(np.nan_to_num(accuracies, nan=-1.0)))
@@ -186,7 +186,7 @@ def _text(value: Decimal | None) -> str:
 
 
 def _percent(value: Decimal | float | None) -> str:
-    """Format a share in per cent: None (not reported) as an empty text, NaN (not measured) as a dash."""
+    """Format a share in per cent: None (not reported) as an empty string, NaN (not measured) as a dash."""
     if value is None:
         return ""
     return f"{100 * float(value):.1f} %" if math.isfinite(value) else "–"

@@ -1,8 +1,9 @@
 """Every reply of DailyDialog++ as an item, with one reference, several, or none.
 
-The k-th reply of each kind is compared with the relevant replies but the k-th: a relevant one with the other four, and
-an irrelevant one with four as well, since the best of five would favour it. The reference of `single` is drawn among
-these, once for the k-th replies of all three kinds. ΔBLEU also gets the random replies but the k-th, with weight -1.
+The k-th reply of each kind is compared with all relevant replies except the k-th: a relevant one with the other four,
+and an irrelevant one with four as well, since the best of five would favour it. The reference of `single` is drawn
+from these, once for the k-th replies of all three kinds. ΔBLEU also gets all random replies except the k-th, with
+weight -1.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Replies:
 
 def make_replies(name: str, contexts: Sequence[Context], references: References, seed: int,
                  kinds: Sequence[Kind] = KINDS, change: Callable[[str], str] = str) -> Replies:
-    """Return every reply of these kinds, changed, one context after the other."""
+    """Return all replies of these kinds, changed, context by context."""
     rows = [(kind, number, Item(f"{context.name}_{kind}_{k}", context.utterances, Utterance(SYSTEM, change(text)),
                                 tuple(_references(context, k, references, seed))))
             for number, context in enumerate(contexts) for kind in kinds

@@ -2,7 +2,7 @@
 
 Zhang et al. (2022) correlate the eleven qualities of FED's dialogues with each other, group them (Table 1) and select
 three that a metric should have. The same is done here with every dataset of three qualities or more, without metrics,
-and compared with the printed numbers on fed-dial.
+and compared with the paper's numbers on fed-dial.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness.studies import Findings, StudyRequest
 from harness.studies.dimensions import relations as rules
 from harness.studies.dimensions.relations import Relations, relate
 
-TITLE = "How the qualities that people rate hang together"
+TITLE = "How the qualities that people rate are related"
 FLAGS = ("dataset", "quality", "split")
 SELECTION = ("quality", "ρ overall", "agreement", "no answer", "strong with", "in the group of", "selected", "paper")
 PRINTED = "fed-dial"
@@ -36,7 +36,7 @@ def study(request: StudyRequest) -> Findings:
     related = (relate(dataset, qualities, seed, request.draws) for dataset in request.datasets())
     relations = [row for row in related if row is not None]
     if not relations:
-        raise BadConfig(f"no requested dataset has {rules.FEWEST} qualities or more whose ratings differ; "
+        raise BadConfig(f"no requested dataset has {rules.FEWEST} qualities or more whose ratings are not constant; "
                         "fed-dial has eleven")
     return findings(relations, seed, request.draws)
 
@@ -48,7 +48,7 @@ def findings(relations: Sequence[Relations], seed: int, draws: int) -> Findings:
             ("Correlations are Spearman's ρ between the mean ratings of the items that have both qualities; intervals "
             f"in pair.csv are of {draws} bootstrap draws of items (95 %). Seed: {seed}."),
             (f"strong with: ρ of {rules.STRONG:.2f} or more. Groups join pairs of {rules.JOINED:.2f} or more; a group "
-             "is a representative with all it is joined to, and the representatives are the fewest that reach "
+             "is a representative with all qualities joined to it, and the representatives are the fewest that reach "
              "everything."),
             (f"selected: ρ with overall above {rules.OVERALL}, agreement {rules.AGREEMENT} or more, no answer at most "
              f"{100 * rules.ABSENT:.0f} %, in one group only, and its representative. agreement: Spearman's ρ of each "
@@ -69,7 +69,8 @@ def _tables(relations: Relations) -> Iterator[Grid]:
     yield Grid(f"{card.name}-selection", "Which qualities the rule selects", SELECTION,
                tuple(_selection(relations, in_print)), data)
     if in_print:
-        yield Grid(f"{card.name}-print", "Beside print", ("what", "here", "paper"), tuple(_printed(relations)), data)
+        yield Grid(f"{card.name}-print", "Compared with the paper", ("value", "here", "paper"),
+                   tuple(_printed(relations)), data)
 
 
 def _groups(relations: Relations, printed: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
@@ -95,7 +96,7 @@ def _printed(relations: Relations) -> Iterator[tuple[str, ...]]:
     for (first, second), value in printed_pairs().items():
         yield f"{first} and {second}", number(known.get(frozenset((first, second)), math.nan)), str(value)
     values = [value for value in known.values() if math.isfinite(value)] or [math.nan]
-    for words, function, note in (("least", min, "minimum"), ("largest", max, "maximum")):
+    for words, function, note in (("lowest", min, "minimum"), ("highest", max, "maximum")):
         yield f"{words} of all pairs", number(function(values)), str(PAPER.row(quality="all pairs", note=note).value)
     rows = {row.quality: row for row in relations.choices}
     votes = PAPER.where(statistic="interannotator-spearman")
@@ -103,7 +104,7 @@ def _printed(relations: Relations) -> Iterator[tuple[str, ...]]:
         yield ("agreement, consistency", number(rows["consistency"].agreement, 3),
                str(votes.row(quality="consistency").value))
         others = [row.agreement for name, row in rows.items() if name != "consistency" and math.isfinite(row.agreement)]
-        yield ("least agreement of the others", number(min(others, default=math.nan), 3),
+        yield ("lowest agreement of the others", number(min(others, default=math.nan), 3),
                f"above {votes.row(quality='all except consistency').value}")
     if "error recovery" in rows:
         yield ("no answer, error recovery", number(rows["error recovery"].absent),
@@ -117,7 +118,7 @@ def printed_groups() -> list[tuple[str, ...]]:
 
 
 def printed_pairs() -> dict[tuple[str, str], Decimal]:
-    """Return the correlations of two qualities in its Section 2.1."""
+    """Return the correlations of two qualities in FineD-Eval's Section 2.1."""
     pairs = {tuple(map(_renamed, row.quality.split(" ~ "))): row.value for row in PAPER.rows if " ~ " in row.quality}
     return {(first, second): value for (first, second), value in pairs.items()}
 
@@ -136,6 +137,6 @@ def _map(relations: Relations) -> HeatMap:
     title = f"{relations.dataset.card.name}, {relations.dataset.kind}"
     text = f"{title}: Spearman's rho between the mean ratings of {len(labels)} qualities"
     if known:
-        (low, *apart), (high, *near) = known[0], known[-1]
-        text += f", from {low:.2f} ({' and '.join(apart)}) to {high:.2f} ({' and '.join(near)})"
+        (low, *lowest), (high, *highest) = known[0], known[-1]
+        text += f", from {low:.2f} ({' and '.join(lowest)}) to {high:.2f} ({' and '.join(highest)})"
     return HeatMap.of(title, labels, values, f"{text}. The numbers are in pair.csv.")

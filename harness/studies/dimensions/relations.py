@@ -2,10 +2,10 @@
 
 A pair is strong from 0.75 on, as in FineD-Eval (Zhang et al. 2022). That threshold does not give the groups of its
 Table 1, where qualities with partners of 0.75 to 0.79 are separate; the four observations listed in the paper do, all
-pairs of 0.80 or more as printed. So pairs are joined from 0.80 on. A group is a representative and all it is joined to
-but other representatives. The representatives are the smallest set that reaches everything joined; of several such sets
-the one that correlates best with the overall quality. A quality can be in two groups, as in the paper, and is then not
-selected.
+of them pairs with 0.80 or more. So pairs are joined from 0.80 on. A group is a representative and all qualities joined
+to it except other representatives. The representatives are the smallest set that reaches all joined qualities; among
+several such sets, the one that correlates best with the overall quality. A quality can be in two groups, as in the
+paper, and is then not selected.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class QualityPair(NamedTuple):
 
     @property
     def printed(self) -> float:
-        """The value with two decimals, to which thresholds apply."""
+        """The value rounded to two decimals, to which thresholds apply."""
         return round(self.spearman, 2)
 
 
@@ -71,7 +71,7 @@ class Relations:
 
 
 def relate(dataset: Dataset, qualities: Sequence[str], seed: int, draws: int) -> Relations | None:
-    """Relate the named or all qualities of a dataset; None if fewer than three have ratings that differ."""
+    """Relate the named or all qualities of a dataset; None if fewer than three have ratings that are not constant."""
     wanted = {name.casefold() for name in qualities}
     rated = tuple(ratings for ratings in judged(dataset, dataset.card.qualities) if ratings.usable and (
         not wanted or {ratings.quality.name.casefold(), ratings.quality.dimension} & wanted))
@@ -101,7 +101,7 @@ def pair(first: Judged, second: Judged, rng: np.random.Generator, draws: int) ->
 
 
 def agreement(rated: Judged) -> float:
-    """Return Spearman's ρ of votes with the mean of the votes on their item; NaN without several votes that differ."""
+    """Return Spearman's ρ of votes with the mean of the votes on their item; NaN for too few or constant votes."""
     counts = np.isfinite(rated.votes).sum(axis=1)
     votes = shared(rated.votes)
     return float(spearmans(votes[np.isfinite(votes)], np.repeat(rated.means, np.where(counts > 1, counts, 0))[None])[0])
@@ -126,7 +126,7 @@ def groups(qualities: Sequence[str], pairs: Sequence[QualityPair], overall: Mapp
 
 
 def _representatives(joined: Mapping[str, set[str]], overall: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the smallest set that reaches all; of several the nearest to overall, then with the most partners."""
+    """Return the smallest set that reaches all; among several, by correlation with overall, then by partners."""
     single = tuple(name for name, others in joined.items() if not others)
     linked = [name for name in joined if name not in single]
     sets = ([names for names in itertools.combinations(linked, size)

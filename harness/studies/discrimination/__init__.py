@@ -2,7 +2,7 @@
 
 Utterance replacement (UR) replaces one utterance by a random one of another dialogue. Speaker-level shuffling (SS)
 reorders the utterances of one speaker. Each dialogue has twenty perturbed versions; systems that learn are trained on
-the corpus's training part with the same strategy, five times. `trainings` has the data and details.
+the corpus's training part with the same strategy, with five seeds. `trainings` has the data and details.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from harness.studies.discrimination import trainings
 from harness.studies.discrimination.trainings import KINDS, PARTS, STRATEGIES, Training
 from metrics.errors import MetricError
 
-TITLE = "Dialogues told from worse ones"
+TITLE = "Dialogues against perturbed versions"
 FLAGS = ("metric",)
 PRINTED = {"random": "Random", "cosim": "CoSim", "s-dicoh": "S-DiCoh", "dynaeval": "DynaEval"}
 
@@ -33,21 +33,21 @@ SET = {"cosim": ("pooling",), "s-dicoh": ("negatives",), "dynaeval": ("negatives
 
 
 Accuracies = Mapping[Training, Sequence[float]]
-"""The accuracy of each training with every seed."""
+"""The accuracies of each training run, by seed."""
 
 
 def study(request: StudyRequest) -> Findings:
-    """Train what was not trained before, and count."""
+    """Return the accuracies of all systems, from the cache or after training."""
     systems = [chosen for name in PRINTED for chosen in request.plan.chosen if chosen.metric.card.name == name]
     if not systems:
-        raise BadConfig(f"this study is of {', '.join(PRINTED)}; none of them was asked for")
+        raise BadConfig(f"this study compares {', '.join(PRINTED)}; select one or more with --metric")
     for chosen in systems:
         for option in SET.get(chosen.metric.card.name, ()):
             if getattr(chosen.metric, option) != getattr(type(chosen.metric)(), option):
                 raise BadConfig(f"{chosen.label}: this study sets {option} itself; leave it out")
     parts = [part for part in PARTS if corpora.path(part.corpus, request.home).is_file()]
     if not parts:
-        raise BadConfig(f"none of the corpora is here: `harness fetch --corpora {PARTS[0].corpus}` brings one of them")
+        raise BadConfig(f"none of the corpora is available; run `harness fetch --corpora {PARTS[0].corpus}` to get one")
     space, selection = request.workspace, request.selection
     progress, start = Progress(), time.monotonic()
     accuracies: dict[Training, list[float]] = {}
@@ -74,7 +74,7 @@ def findings(accuracies: Accuracies, absent: Sequence[str] = (), failures: tuple
 
 
 def spread(values: Sequence[float]) -> float:
-    """Return the standard deviation over the seeds, with n − 1."""
+    """Return the sample standard deviation over the seeds."""
     return float(np.std(values, ddof=1)) if len(set(values)) > 1 else 0.0
 
 
@@ -85,7 +85,7 @@ def paper(training: Training) -> Decimal | None:
 
 
 def _percent(values: Sequence[float]) -> str:
-    """Format the mean in per cent with its spread over the seeds."""
+    """Format the mean in per cent, with the standard deviation over the seeds."""
     return f"{100 * float(np.mean(values)):.2f}" + (f" ± {100 * spread(values):.2f}" if spread(values) else "")
 
 
@@ -96,16 +96,16 @@ def _table(accuracies: Accuracies) -> Grid:
         for training, values in accuracies.items()}
     rows = tuple((label, *(text for column in columns for text in texts.get((label, *column), ("", ""))))
                  for label in dict.fromkeys(training.label for training in accuracies))
-    return Grid("discrimination", "Dialogues scored above a worse one, in per cent",
+    return Grid("discrimination", "Dialogues scored above a perturbed version, in per cent",
                 ("system", *(text for part, kind in columns for text in (f"{part.title} {kind.upper()}", "paper"))),
                 rows, ", ".join(dict.fromkeys(f"{part.title} {part.split}" for part, _ in columns)))
 
 
 def _remarks(absent: Sequence[str]) -> Iterator[str]:
-    yield ("UR: one utterance is that of another dialogue; SS: one speaker's utterances are in another order. Twenty "
-           "worse dialogues of each, the same for all systems; a tie counts half. ± is the standard deviation over "
-           f"{trainings.SEEDS} seeds of the training, or of the draw.")
-    yield ("ConvAI2 is its validation part, as in the paper, and is trained on the dialogues in the file of "
-           "PersonaChat; the paper has 17,878 dialogues of it. Dialogues of an evaluation set are not trained on.")
+    yield ("UR: one utterance is replaced by one of another dialogue; SS: one speaker's utterances are reordered. "
+           "Twenty perturbed versions of each dialogue, the same for all systems; a tie counts half. ± is the standard "
+           f"deviation over {trainings.SEEDS} seeds of the training run, or of random scores.")
+    yield ("ConvAI2 is its validation part, as in the paper; systems for it are trained on the dialogues in the file "
+           "of PersonaChat, of which the paper has 17,878. Evaluation dialogues are not used for training.")
     if absent:
-        yield f"Not here, and left out: {', '.join(absent)} (`harness fetch --corpora`)."
+        yield f"Not available and left out: {', '.join(absent)} (`harness fetch --corpora`)."

@@ -1,6 +1,6 @@
-"""Trainings of the study of discrimination: a system on a corpus with a strategy, for several seeds.
+"""Training runs of the study of discrimination: a system on a corpus with a strategy, for several seeds.
 
-The accuracy with each seed is cached immediately, so that an interrupted study resumes with the remaining trainings.
+The accuracy with each seed is cached immediately, so that an interrupted study resumes with the remaining seeds.
 
 The parts are those of DynaEval's Table 2: the test parts of EmpatheticDialogues and DailyDialog, and ConvAI2's
 validation part. Each dialogue of 4 to 30 utterances is perturbed in twenty ways, the same for all systems and seeds;
@@ -35,14 +35,14 @@ STRATEGIES: dict[Negatives, str] = {"ur": "utterance replacement (ur)", "ss": "s
 KINDS = tuple(STRATEGIES)
 SEEDS = 5
 REVISION = 1
-"""To be raised when the perturbation changes; metrics have revisions of their own."""
+"""Increment this when the perturbation changes; metrics have their own revisions."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusPart:
     """A training corpus and the split on which systems are evaluated; `printed` is its name in the paper.
 
-    `steps` is the number of training steps in the study, fewer than for the shipped weights.
+    `steps` is the number of training steps in the study, fewer than for the bundled weights.
     """
 
     corpus: str
@@ -62,13 +62,13 @@ def dialogues(part: CorpusPart, home: Path, limit: int | None = None) -> list[Di
     """Return the first `limit` dialogues of the part that are neither too short nor too long."""
     file = corpora.path(part.corpus, home)
     if not file.is_file():
-        raise BenchmarkError(f"{part.corpus} is not in {home}; `harness fetch --corpora {part.corpus}`")
+        raise BenchmarkError(f"{part.corpus} is not in {home}; run `harness fetch --corpora {part.corpus}`")
     rows = (row for row in files.read(file).rows if row["split"] == part.split)
     read = (Dialogue(row["dialogue_id"], part.corpus, part.split,
                      tuple(Utterance(turn["speaker"], turn["text"]) for turn in row["utterances"])) for row in rows)
     fitting = [dialogue for dialogue in read if all(usable(dialogue, kind) for kind in KINDS)][:limit]
     if not fitting:
-        raise BenchmarkError(f"{file}: holds no dialogue of 4 to 30 utterances in the split {part.split}")
+        raise BenchmarkError(f"{file} has no dialogue of 4 to 30 utterances in the split {part.split}")
     return fitting
 
 
@@ -88,7 +88,7 @@ def adjacent(dialogues: Sequence[Turns], table: TextTable) -> Scores:
 
 @dataclass(eq=False)
 class Training:
-    """A system on a corpus with a strategy; data shared by all seeds are built on first use."""
+    """A system on a corpus with a strategy; data shared by all seeds are loaded on first use."""
 
     label: str
     metric: Any
@@ -105,7 +105,7 @@ class Training:
 
     @property
     def encoder(self) -> str | None:
-        """The name of the metric's encoder, or None for a system that reads no text."""
+        """The name of the metric's encoder, or None for a system that does not use texts."""
         return self.metric.encoder if "encoder" in self.metric.card.models else None
 
     @property
@@ -125,8 +125,8 @@ class Training:
         return dataclasses.replace(recipe, corpora=(self.part.corpus,), steps=steps, every=max(1, steps // 4))
 
     @cached_property
-    def read(self) -> PooledVectors:
-        """The vectors of texts by the encoder."""
+    def vectors(self) -> PooledVectors:
+        """The encoder's vectors of texts."""
         return PooledVectors(self.models.home / "training", self.models.encoder(self.encoder or ""))
 
     @cached_property
@@ -140,13 +140,13 @@ class Training:
         pool = [turn.text for dialogue in self.dialogues for turn in dialogue.utterances]
         perturbed = [Turns(worse(dialogue.utterances, self.kind, pool, rng), window) for dialogue in self.dialogues
                      for _ in range(PERTURBATIONS)]
-        return (TextTable(pool, self.read), [Turns(dialogue.utterances, window) for dialogue in self.dialogues],
+        return (TextTable(pool, self.vectors), [Turns(dialogue.utterances, window) for dialogue in self.dialogues],
                 perturbed)
 
     @cached_property
     def data(self) -> TrainingData:
         loaded = {self.part.corpus: corpora.load(self.part.corpus, self.models.home)}
-        return TrainingData(loaded, self.models, self.seed, self.encoder or "", self.read, recipe=self.recipe)
+        return TrainingData(loaded, self.models, self.seed, self.encoder or "", self.vectors, recipe=self.recipe)
 
     def accuracies(self) -> list[float]:
         """Return the accuracy with each seed, from the cache if known."""
@@ -168,7 +168,7 @@ class Training:
 
         options: dict[str, Any] = {"negatives": self.kind}
         if hasattr(self.metric, "window"):
-            options["window"] = self.part.window  # of the paper for this corpus
+            options["window"] = self.part.window  # the paper's for this corpus
         metric = dataclasses.replace(self.metric, **options)
         with randomness(seed, self.models.machine):
             objective = metric.objective(dataclasses.replace(self.data, seed=seed))

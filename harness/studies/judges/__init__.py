@@ -1,9 +1,9 @@
-"""An audit of judges: does a judge repeat itself, does anything but quality move its scores, do people agree with it?
+"""An audit of judges: is a judge consistent, are its scores biased, and do people agree with it?
 
-The judge is asked the same question about the same items under other conditions: again, with its options in the other
-order (or its scale reversed), in other words, about replies with a neutral sentence at the end, and about pairs of
-replies to one context in both orders. A correlation with people says little about any of this. The figures and their
-limits are those of harness/statistics/audit.py.
+The judge is asked about the same items under other conditions: a second time, with its options in the other order (or
+its scale reversed), in other words, with a neutral sentence at the end of each reply, and about pairs of replies to one
+context in both orders. A correlation with people says little about any of this. The checks and their limits are those
+of harness/statistics/audit.py.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ NEUTRAL = " That is what I wanted to say about this."
 REVERSED = "Here the scale is reversed: the lowest number is the best rating, the highest number the worst."
 WORDS = {"conversation": "dialogue", "conversations": "dialogues", "reply": "response", "replies": "responses",
          "judge": "assess", "judged": "assessed", "relevant": "related", "whole": "integer", "steps": "stages"}
-"""Other words for those of a prompt."""
+"""Replacements for words of a prompt."""
 
 SENTENCES = {
     "retest": ("asked again", "two answers to the same question correlate only {value}"),
     "options": ("options or scale reversed", "scores correlate only {value} with those of the usual order"),
-    "paraphrase": ("other words", "scores correlate only {value} with those of the shipped words"),
+    "paraphrase": ("other words", "scores correlate only {value} with those of the original words"),
     "verbosity": ("neutral sentence appended", "a neutral sentence moves scores by {value} standard deviations"),
     "length": ("length at equal ratings", "among equally rated replies, scores correlate {value} with length"),
     "position": ("first of two replies", "the share of pairs that the first reply wins lies {value} above one half"),
@@ -58,7 +58,7 @@ SENTENCES = {
     "unread": ("without a score", "a share of {value} of the questions was refused or got no readable answer"),
     "agreement": ("correlation with people", "a correlation with people ({value}) is not established"),
     "kappa": ("weighted kappa with votes", "agreement with votes beyond chance (kappa {value}) is not established"),
-    "offset": ("mean difference to people", "scores differ from ratings by {value} of the scale in the mean")}
+    "offset": ("mean difference to people", "scores differ from ratings by {value} of the scale on average")}
 """Title of each check, and its sentence where it is flagged."""
 SIGNS = {"at least": "≥ {}", "at most": "≤ {}", "within": "± {}", "proved above": "> {}, proved"}
 
@@ -67,7 +67,7 @@ Conditions: TypeAlias = dict[str, tuple[Any, list[Item]]]
 
 
 def study(request: StudyRequest) -> Findings:
-    """Audit every judge of `--metric` on every dataset."""
+    """Audit each judge of `--metric` on each dataset."""
     rows: list[dict[str, object]] = []
     grids, remarks, failures = [], [], []
     for chosen in request.plan.chosen:
@@ -88,7 +88,7 @@ def study(request: StudyRequest) -> Findings:
                         for check in checks if check.flagged]
             remarks.append(f"{chosen.label} on {dataset.card.name}: {remark}")
     if not rows and not failures:
-        raise BadConfig("nothing to audit: no requested dataset is here")
+        raise BadConfig("nothing to audit: no requested dataset is available")
     return Findings(tuple(grids), (*remarks, LIMITS), {"check": rows},
                     failures=tuple(failures))
 
@@ -117,7 +117,7 @@ def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest)
     contexts = np.unique([_text(item.context) for item in items], return_inverse=True)[1]
     conditions = _conditions(metric, items, _pairs(items, contexts, rng), dataset.card.language)
     if isinstance(metric, Judge):
-        others = (condition for name, condition in conditions.items() if name != "scores")  # "again" holds them
+        others = (condition for name, condition in conditions.items() if name != "scores")  # "again" includes them
         requests = sum((judge.estimate(asked, models) for judge, asked in others), Estimate())
         sys.stderr.write(f"{metric.card.name}: {requests.line(models.choice)}\n")
     start = time.monotonic()
@@ -131,7 +131,7 @@ def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest)
         words=np.array(words, dtype=float), contexts=contexts, family=related if related.any() else None,
         **_evidence(metric.prompt, answers))
     asked = sum(len(texts) for _, texts in conditions.values())
-    cost = spending.of_run(models).line() if isinstance(metric, Judge) else "a local judge gives the same answers again"
+    cost = spending.of_run(models).line() if isinstance(metric, Judge) else "a local judge's answers never change"
     return quality, audit.card(evidence, rng, request.draws), (
         f"{asked} questions in {seconds:.0f} s; {cost}. Weighted kappa of people's single votes with each other: "
         f"{number(audit.kappa_of_votes(votes))}.")
@@ -147,7 +147,7 @@ def _quality(prompt: Prompt, qualities: Sequence[Quality]) -> Quality:
 
 
 def _conditions(metric: Any, items: Sequence[Item], pairs: Sequence[tuple[Item, Item]], language: str) -> Conditions:
-    """Return the judge and the items of every condition that can be tried."""
+    """Return the judge and the items of each condition that can be tried."""
     prompt = metric.prompt
     conditions: Conditions = {"scores": (metric, list(items))}
     for name, changed in (("options", _swapped(prompt)), ("paraphrase", _reworded(prompt))):
@@ -173,7 +173,7 @@ def _asking(metric: Any, prompt: Prompt) -> Any:
 
 
 def _with_texts(prompt: Prompt, change: Callable[[str], str]) -> Prompt:
-    """Return a prompt with every text changed but its names."""
+    """Return a prompt with all its texts changed except names."""
     qualities = tuple(dataclasses.replace(quality, description=change(quality.description), steps=change(quality.steps))
                       for quality in prompt.qualities)
     return dataclasses.replace(prompt, qualities=qualities, system=change(prompt.system), turn=change(prompt.turn),
@@ -189,13 +189,13 @@ def _swapped(prompt: Prompt) -> Prompt:
 
 
 def _reworded(prompt: Prompt) -> Prompt:
-    """Return the prompt in other words; the names of fields are left alone."""
+    """Return the prompt in other words, with the names of fields unchanged."""
     return _with_texts(prompt, lambda text: re.sub(
         r"\{[a-z_]+\}|[A-Za-z]+", lambda word: WORDS.get(word[0], word[0]), text))
 
 
 def _pairs(items: Sequence[Item], contexts: Codes, rng: np.random.Generator) -> list[tuple[Item, Item]]:
-    """Return two different replies to each context that has them, in a drawn order."""
+    """Return two different replies to each context that has them, in random order."""
     pairs = []
     for context in np.unique(contexts):
         replies = {item.response.text.strip(): item for item, of in zip(items, contexts, strict=True)
@@ -207,20 +207,20 @@ def _pairs(items: Sequence[Item], contexts: Codes, rng: np.random.Generator) -> 
 
 
 def _both(first: Item, second: Item) -> Item:
-    """Return an item with two replies, for the question which one is better."""
+    """Return an item with two replies, for the question of which is better."""
     replies = tuple(Reference(item.response.text) for item in (first, second) if item.response)
     return dataclasses.replace(first, references=replies)
 
 
 def _answers(judge: Metric, items: Sequence[Item], quality: Quality, models: Models) -> Vector:
-    """Return the judge's column about a quality, on its own scale."""
+    """Return the judge's column for a quality, on the judge's scale."""
     columns = judge.score(items, models)
     name = next(iter(columns))
     return columns.get(of_quality(name, quality.dimension), columns[name])
 
 
 def _evidence(prompt: Prompt, answers: Mapping[str, Vector]) -> dict[str, Any]:
-    """Return the evidence in answers, on a scale of 0 to 1."""
+    """Return answers as fields of `Evidence`, on a scale of 0 to 1."""
     low, high = prompt.qualities[-1].low, prompt.qualities[-1].high
 
     def scaled(values: Vector) -> Vector:
@@ -231,9 +231,9 @@ def _evidence(prompt: Prompt, answers: Mapping[str, Vector]) -> dict[str, Any]:
     evidence = {name: scaled(values) for name, values in answers.items() if name not in {"again", "first", "second"}}
     if prompt.answer != "yes" and "options" in evidence:
         evidence["options"] = 1 - evidence["options"]
-    if "again" in answers:  # the mean of twice as many samples, of which half are those of the scores
+    if "again" in answers:  # the mean of twice as many samples, half of them those of the scores
         evidence["again"] = scaled(2 * answers["again"] - answers["scores"])
-    if "first" in answers:  # answers from 1, the first reply, to 2
+    if "first" in answers:  # from 1, the first reply is better, to 2
         orders = np.array([answers["first"], answers["second"]])
         choices = np.where(np.isfinite(orders), (orders < 1.5) + 0.5 * (orders == 1.5), np.nan)
         evidence |= {"first": choices.mean(axis=0), "pairs": np.arange(float(orders.shape[1]))}

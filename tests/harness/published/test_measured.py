@@ -172,7 +172,7 @@ def test_files_of_a_study(tmp_path: Path) -> None:
     assert "| \\<1\\> |" in written["dimensions.md"].decode()
     assert replace(exhibits.read(put(tmp_path, "dimensions", written[exhibits.FILE])), title="T", lead="L") == Exhibit(
         "dimensions", "study", "T", "L", "C", (table,), (heat_map,), (
-            "remark", "Failed, and not in the study: m: broke."))
+            "remark", "Failed and left out: m: broke."))
 
 
 def test_commands_of_studies_name_no_folders() -> None:

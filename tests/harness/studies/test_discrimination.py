@@ -107,7 +107,7 @@ def test_end_to_end(tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert [(entry["system"], entry["negatives"]) for entry in entries] == [
         (name, kind) for kind in ("ur", "ss") for name in SYSTEMS]
     assert all(0 <= float(entry["accuracy"]) <= 1 and len(json.loads(entry["accuracies"])) == 1 for entry in entries)
-    assert "Not here, and left out: EmpatheticDialogues, ConvAI2" in (folder / "discrimination.md").read_text()
+    assert "Not available and left out: EmpatheticDialogues, ConvAI2" in (folder / "discrimination.md").read_text()
     monkeypatch.setattr("metrics.training.loop.fit", None)  # nothing is trained again
     assert invoke(*command).out == printed
 
@@ -133,7 +133,7 @@ def test_options_and_the_encoder_of_a_system_are_used(with_corpus: Path, tiny_en
     named = job(f"s-dicoh[encoder={tiny_encoder}]", Choice())
     same, other = job("s-dicoh", run), job("s-dicoh", Choice())
     assert named.key[-1] == same.key[-1] != other.key[-1]
-    assert named.read(["tea"]).shape == same.read(["tea"]).shape
+    assert named.vectors(["tea"]).shape == same.vectors(["tea"]).shape
 
 
 @pytest.mark.usefixtures("short")
