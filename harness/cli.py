@@ -32,9 +32,9 @@ from harness.run.settings import home_folder
 from metrics.errors import MetricError
 
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-NUMBERS = {"whole": "0 or more", "counted": "1 or more", "minutes": "0 or more", "positive": "a number above 0",
-           "float": "a number"}
-"""The expected numbers by the type of a flag."""
+EXPECTED = {"integer": "0 or more", "positive_integer": "1 or more", "minutes": "0 or more",
+            "positive": "a number above 0", "float": "a number"}
+"""Expected values, in words, by the name of a flag's type."""
 CONTINUE = "finished work is kept; repeat the command to continue"
 
 
@@ -59,7 +59,7 @@ class Command(Protocol):
 
 
 def helps() -> dict[str, tuple[str, str]]:
-    """Return the help of every command by name, and examples, read from the files without importing them."""
+    """Return help and examples of every command, read from the files without importing them."""
     files = sorted(Path(__file__).with_name("commands").glob("[!_]*.py"))
     heads = {path.stem.rstrip("_"): path.read_text(encoding="utf-8").split('"""')[1] for path in files}
     parts = {name: head.partition("\n\n") for name, head in sorted(heads.items())}
@@ -68,7 +68,7 @@ def helps() -> dict[str, tuple[str, str]]:
 
 
 def load(name: str) -> Command:
-    """Import the module of a command; import_ and list_ are named after words of Python."""
+    """Import the module of a command; import_ and list_ avoid Python's own names."""
     suffix = "_" if name in ("import", "list") else ""
     return cast("Command", importlib.import_module(f"harness.commands.{name}{suffix}"))
 
@@ -98,7 +98,7 @@ class _CommandParser(argparse.ArgumentParser):
     """The parser of one command; an error is one line that suggests the nearest flag or value."""
 
     def parse_known_args(self, *args: Any, **kwargs: Any) -> Any:
-        """Parse; unknown flags, and files in place of folders, are errors of this command."""
+        """Parse; report unknown flags, and files given instead of folders, as errors of this command."""
         parsed, unknown = super().parse_known_args(*args, **kwargs)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -119,7 +119,7 @@ class _CommandParser(argparse.ArgumentParser):
             known = re.findall(r"[^', ]+", choice[2])
             message = f"unknown {choice[1]!r}; {nearest(choice[1], known)}"
         elif wrong := re.fullmatch(r"argument (.*): invalid (\w+) value: (.*)", message):
-            message = f"{wrong[1]} should be {NUMBERS.get(wrong[2], wrong[2])}, not {wrong[3]}"
+            message = f"{wrong[1]} should be {EXPECTED.get(wrong[2], wrong[2])}, not {wrong[3]}"
         elif lacking := re.fullmatch(r"argument (.*): expected (?:one|at least one) argument", message):
             message = f"{lacking[1]} needs a value"
         raise BadConfig(f"{self.prog.removeprefix('harness ')}: {message} (flags: `{self.prog} --help`)")

@@ -2,8 +2,8 @@
 
     HarnessError
     ├── BadConfig      a flag, a config file or a ratings file that cannot be used
-    ├── BadReport      a report that is not there, or does not read back
-    ├── BadBundle      a bundle of results that is refused, or cannot be made
+    ├── BadReport      a report that is missing or cannot be read
+    ├── BadBundle      a bundle of results that is invalid or cannot be made
     ├── StoreError     the score store cannot be read or written
     ├── BadScores      a metric broke its contract: wrong columns, wrong length, infinities
     └── ScoringFailed  a metric crashed on a dataset, or its workers died; the message is the error's own
@@ -13,11 +13,11 @@ from __future__ import annotations
 
 
 class HarnessError(Exception):
-    """Anything the user can mend."""
+    """Base class of errors that the user can fix."""
 
 
 class BadConfig(HarnessError):
-    """A flag, a config file or a ratings file that cannot be used, and every reason."""
+    """A flag, a config file or a ratings file that cannot be used; `problems` has all reasons."""
 
     def __init__(self, *problems: str) -> None:
         super().__init__("; ".join(problems))
@@ -25,11 +25,11 @@ class BadConfig(HarnessError):
 
 
 class BadReport(HarnessError):
-    """A report that is not there, or does not read back."""
+    """A report that is missing or cannot be read."""
 
 
 class BadBundle(HarnessError):
-    """A bundle of results that is refused, or cannot be made."""
+    """A bundle of results that is invalid or cannot be made."""
 
 
 class BadScores(HarnessError):
@@ -41,7 +41,7 @@ class StoreError(HarnessError):
 
 
 class ScoringFailed(HarnessError):
-    """A metric crashed in a worker, or its workers died; `stack` is where an unexpected exception came from."""
+    """A metric crashed in a worker, or its workers died; `stack` is the traceback of an unexpected exception."""
 
     def __init__(self, message: str, stack: str = "") -> None:
         super().__init__(message)

@@ -1,6 +1,6 @@
 """Datasets of your own: a card in TOML and, next to it, a file of items and ratings.
 
-    name = "tea-talk"              small letters, digits and hyphens
+    name = "tea-talk"              lower-case letters, digits and hyphens
     file = "tea.csv"               a table of ratings, or the organisers' JSON
     level = "turn"                 or "dialogue"
     language = "en"
@@ -8,7 +8,7 @@
     title = "Tea talk"
     licence = "CC BY 4.0"
     citation = "Who made it, and where it is described"
-    columns = {response = "text"}  columns of the table by role; those with usual names need no mention
+    columns = {response = "text"}  columns of the table by role; usual names can be omitted
     qualities = ["overall"]        or a [[quality]] table each, with name, low, high, columns (one for each rater),
                                    scale ("no < yes") and dimension (to share a board with other datasets)
 
@@ -84,11 +84,11 @@ class OwnDataset:
 
     @property
     def missing(self) -> str:
-        """The message that the file does not exist, with the columns that it should have."""
+        """Error message for a missing file, with the columns that it should have."""
         roles = ("item", "context", "response") if self.card.level == "turn" else ("item", "dialogue")
         columns = [self.columns.get(role, role) for role in (*roles, *self.columns)]
         columns += [column for quality in self.qualities.values() for column in quality.columns]
-        return (f"{self.file}: no such file; it should hold the items and ratings of {self.card.name!r}, in the "
+        return (f"{self.file}: no such file; it should have the items and ratings of {self.card.name!r}, in the "
                 f"columns {', '.join(dict.fromkeys(columns))}")
 
     def read(self) -> Dataset:
@@ -100,32 +100,32 @@ class OwnDataset:
         """Return the dataset with size and open scales inferred from the file, and remarks for the user to check."""
         from harness.contract import dataset as contract  # imports the scoring code, which reports do not need
 
-        dataset, places, remarks = self._content()
+        dataset, locations, remarks = self._content()
         qualities = tuple(self._scale(quality, dataset) for quality in self.card.qualities)
         dataset = replace(dataset, card=replace(self.card, size=len(dataset.items), qualities=qualities))
-        return dataset, (*remarks, *contract.remarks(dataset, places))
+        return dataset, (*remarks, *contract.remarks(dataset, locations))
 
     def _content(self) -> tuple[Dataset, Mapping[str, str], tuple[str, ...]]:
-        """Return the dataset in the file as it stands there, the location of each item, and remarks."""
+        """Return the dataset exactly as in the file, the location of each item, and remarks."""
         if not self.file.is_file():
             raise BadConfig(self.missing)
         if table_of(str(self.file)) is None:
             raise BadConfig(f"{self.file}: should end in {', '.join(sheet.ENDINGS)}")
         if self._is_official():
             dataset, remarks = self._official()
-            places: Mapping[str, str] = {}
+            locations: Mapping[str, str] = {}
         else:
             table = ratings.of_sheet(sheet.read(self.file), self.columns, (), self.qualities, self.card.language)
-            dataset, places = table.dataset, table.places
+            dataset, locations = table.dataset, table.places
             if (level := dataset.card.level) != self.card.level:
-                raise BadConfig(f"{self.file.name}: holds {'responses' if level == 'turn' else 'whole dialogues'}; the "
-                                f'card should say level = "{level}"')
+                raise BadConfig(f"{self.file.name}: contains {'responses' if level == 'turn' else 'whole dialogues'}; "
+                                f'set level = "{level}" in the card')
             remarks = (*(f"{column} is left out: {why}" for column, why in table.columns.left_out.items()),
                        *table.remarks)
         if self.card.size and len(dataset.items) != self.card.size:
             raise BadConfig(f"{self.file.name}: has {len(dataset.items)} items, but size = {self.card.size} in the "
                             "card")
-        return dataset, places, remarks
+        return dataset, locations, remarks
 
     def _is_official(self) -> bool:
         if self.file.suffix.casefold() != ".json" or self.columns:
@@ -135,7 +135,7 @@ class OwnDataset:
             isinstance(row, dict) and "dialogue_id" in row for row in objects[:1])
 
     def _official(self) -> tuple[Dataset, tuple[str, ...]]:
-        """Return the dataset in the organisers' JSON, and remarks; BadRecord for a vote off the card's scale."""
+        """Return the dataset in the organisers' JSON, and remarks; raise BadRecord for a vote off the scale."""
         from harness.contract.dataset import which
 
         items = list(official.records(self.file))
@@ -149,12 +149,12 @@ class OwnDataset:
         return dataset, (f"an empty turn between others is left out{which(empty)}",) if empty else ()
 
     def _scale(self, quality: Quality, dataset: Dataset) -> Quality:
-        """Infer the open ends of a scale from the file; BadConfig for a quality without votes."""
+        """Infer the open ends of a scale from the file; raise BadConfig for a quality without votes."""
         votes = [vote for rating in dataset.ratings if rating.quality == quality.name for vote in rating.votes]
         if not votes:
-            raise BadConfig(f"{self.file.name}: holds no vote on {quality.name!r}")
-        read = dataset.card.quality(quality.name) or quality
-        low, high = (min(votes) if read.low is None else read.low), (max(votes) if read.high is None else read.high)
+            raise BadConfig(f"{self.file.name}: has no votes on {quality.name!r}")
+        scale = dataset.card.quality(quality.name) or quality
+        low, high = min(votes) if scale.low is None else scale.low, max(votes) if scale.high is None else scale.high
         return replace(quality, low=low if quality.low is None else quality.low,
                        high=high if quality.high is None else quality.high)
 
@@ -188,21 +188,21 @@ def _inline(values: Mapping[str, Any]) -> str:
 
 
 def card_text(table: ratings.Table, name: str, file: str) -> str:
-    """Return a card under which a table is read as it was read without one."""
-    read = table.columns
+    """Return a card that makes a table be read as it was without a card."""
+    layout = table.columns
     card = replace(table.dataset.card, name=name, title=name.replace("-", " ").capitalize(), qualities=tuple(
         replace(quality, dimension=private_dimension(quality.name, name)) for quality in table.dataset.card.qualities))
-    columns = {{"context": "prompt" if read.single else "history"}.get(role, role): column
-               for role, column in read.roles.items()}
-    if ignored := [column for column, why in read.left_out.items() if why == STATED]:
+    columns = {{"context": "prompt" if layout.single else "history"}.get(role, role): column
+               for role, column in layout.roles.items()}
+    if ignored := [column for column, why in layout.left_out.items() if why == STATED]:
         columns["ignore"] = "+".join(ignored)
-    own = OwnDataset(card, Path(file), columns, {quality: StatedQuality(
-        (quality,) if read.long else tuple(vote.column for vote in read.votes if vote.quality == quality),
-        next(vote.scale for vote in read.votes if vote.quality == quality)) for quality in read.qualities})
+    dataset = OwnDataset(card, Path(file), columns, {quality: StatedQuality(
+        (quality,) if layout.long else tuple(vote.column for vote in layout.votes if vote.quality == quality),
+        next(vote.scale for vote in layout.votes if vote.quality == quality)) for quality in layout.qualities})
     head = {"name": name, "title": card.title, "level": card.level, "language": card.language, "file": file,
             "licence": card.licence, "citation": card.citation}
     return "\n".join((*(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()),
-                      f"columns = {_inline(columns)}", *own.lines(card), ""))
+                      f"columns = {_inline(columns)}", *dataset.lines(card), ""))
 
 
 def is_path(name: str) -> bool:
@@ -237,8 +237,8 @@ def name_of(name: str) -> str:
     if is_path(name) or name.casefold().endswith(sheet.ENDINGS):
         if not Path(name).expanduser().exists():
             raise BadConfig(f"{name}: no such file or folder")
-        raise BadConfig(f"{name}: is neither a table of ratings ({', '.join(sheet.ENDINGS)}), nor a card "
-                        "(CARD.toml), nor a folder with one")
+        raise BadConfig(f"{name}: is not a table of ratings ({', '.join(sheet.ENDINGS)}), a card (CARD.toml) "
+                        "or a folder with a card")
     return name
 
 
@@ -252,9 +252,9 @@ def read_card(path: Path) -> OwnDataset:
     dataset = of_table(terms.table(path, str(path)), path.parent, str(path), "own")
     name = dataset.card.name
     if not is_name(name):
-        raise BadConfig(f"{path}: name should be small letters, digits and hyphens, not {name!r:.60}")
+        raise BadConfig(f"{path}: name should be lower-case letters, digits and hyphens, not {name!r:.60}")
     if name in registry.built_in():
-        raise BadConfig(f"{path}: the project has a dataset {name!r}; choose another name")
+        raise BadConfig(f"{path}: {name!r} is a built-in dataset; choose another name")
     return dataset
 
 
@@ -267,7 +267,7 @@ def of_table(values: Mapping[str, Any], folder: Path, where: str, split: Split) 
         table: CardTable = records.value_of(CardTable, values, where)
     qualities = (*table.qualities, *table.quality)
     if not qualities:
-        raise BadConfig(f'{where}: needs its qualities, such as qualities = [{{name = "overall", low = 1, high = 5}}]')
+        raise BadConfig(f'{where}: needs qualities, such as qualities = [{{name = "overall", low = 1, high = 5}}]')
     if twice := [name for name, times in Counter(quality.name for quality in qualities).items() if times > 1]:
         raise BadConfig(f"{where}: the quality {twice[0]!r} is named twice")
     for quality in qualities:
@@ -291,7 +291,7 @@ def of_table(values: Mapping[str, Any], folder: Path, where: str, split: Split) 
 
 
 def private_dimension(quality: str, dataset: str) -> str:
-    """Return the dimension of a quality that has a board of its own."""
+    """Return the dimension of a quality with its own board."""
     return f"{quality} of {dataset}"
 
 
@@ -308,17 +308,17 @@ def import_card(path: Path, home: Path) -> tuple[Dataset, tuple[str, ...]]:
 
 
 def _store(dataset: Dataset, home: Path, source: str) -> None:
-    """Store a dataset in the home and register it; say if it replaces another, or if one has the same items."""
+    """Store and register a dataset; print whether it replaces another or has the same items as one."""
     name = dataset.card.name
-    alike = [card.name for card in store.own_cards(home) if card.name != name
+    duplicates = [card.name for card in store.own_cards(home) if card.name != name
              and (stored := store.note(home, card.name)) and stored.items == dataset.fingerprint]
     is_new = store.note(home, name) is None
     if store.save_own(dataset, home):
         sys.stderr.write(f"{name}: replaced in the home by the current content of {source}\n")
     elif is_new:
         sys.stderr.write(f"{name}: stored; `harness run --all` includes it until `harness import {name} --remove`\n")
-    if alike:
-        sys.stderr.write(f"{name}: has the same items as {', '.join(alike)}; boards of your own data average over "
+    if duplicates:
+        sys.stderr.write(f"{name}: has the same items as {', '.join(duplicates)}; boards of your own data average over "
                          f"all of them unless you name one by --dataset\n")
     registry.know(home)
 
@@ -335,7 +335,7 @@ class Reading:
         for pair in self.columns:
             role, equals, column = pair.partition("=")
             if not equals:
-                raise BadConfig(f"--columns {pair}: should be ROLE=COLUMN, such as response=answer")
+                raise BadConfig(f"--columns {pair}: expected ROLE=COLUMN, such as response=answer")
             stated[role] = f"{stated[role]}+{column}" if role in stated else column
         try:
             scales = tuple(map(parse_scale, self.scales))
@@ -345,22 +345,22 @@ class Reading:
 
 
 def import_table(source: sheet.Sheet, home: Path, reading: Reading) -> Dataset:
-    """Read a table without a card, say how it was read, and keep it in the home."""
+    """Read a table without a card, report how it was read, and store it in the home."""
     table = reading.table(source)
     name = table.dataset.card.name
     if name in registry.built_in():
-        raise BadConfig(f"{source.file}: the project has a dataset {name!r}; choose another name")
+        raise BadConfig(f"{source.file}: {name!r} is a built-in dataset; choose another name")
     sys.stderr.write("\n".join(table.report) + "\n")
     _store(table.dataset, home, source.file)
     return table.dataset
 
 
 def import_paths(names: Iterable[str], home: Path, reading: Reading | None = None) -> tuple[str, ...]:
-    """Return the names of datasets; those given as the path of a card or table are kept in the home first."""
+    """Return the names of datasets; cards and tables given by path are imported first."""
     paths = {name_of(name): (card_of(name), table_of(name)) for name in names}
     if reading and (reading.columns or reading.scales) and not any(table for _, table in paths.values()):
         raise BadConfig("--columns and --scale are for tables of ratings; cards and registered datasets "
-                        f"({', '.join(paths) or 'all that are run here'}) state theirs")
+                        f"({', '.join(paths) or 'all that are run here'}) define their own")
     for card, table in paths.values():
         if card:
             import_card(card, home)

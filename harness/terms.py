@@ -12,18 +12,18 @@ from benchmarks.formats.records import Rule
 from benchmarks.formats.records import one_of as one_of
 from harness.errors import BadConfig
 
-Line = Annotated[str, Rule("a text of one line, at most 200 characters",
+Line = Annotated[str, Rule("a single line of at most 200 characters",
                            lambda text: text.isprintable() and len(text) <= 200)]
-NonEmpty = Annotated[str, Rule("a text of one line, 1 to 200 characters",
+NonEmpty = Annotated[str, Rule("a single line of 1 to 200 characters",
                                lambda text: text.isprintable() and 0 < len(text) <= 200)]
-Paragraphs = Annotated[str, Rule("a text of at most 2000 characters without control characters", lambda text: (
-    len(text) <= 2000 and text.translate({ord(sign): " " for sign in "\t\r\n"}).isprintable()))]
+Paragraphs = Annotated[str, Rule("at most 2000 characters, without control characters", lambda text: (
+    len(text) <= 2000 and text.translate({ord(character): " " for character in "\t\r\n"}).isprintable()))]
 Language = Annotated[str, Rule(LANGUAGE, is_language)]
 Count = Annotated[int, Rule("a whole number, 0 or more", lambda number: number >= 0)]
-Number = Annotated[float, Rule("a number up to a million", lambda number: abs(number) <= 1e6)]
+Number = Annotated[float, Rule("a number from -1,000,000 to 1,000,000", lambda number: abs(number) <= 1e6)]
 Share = Annotated[float, Rule("a number between 0 and 1", lambda number: 0 < number < 1)]
-Weight = Annotated[float, Rule("a number from 0 to a million", lambda number: 0 <= number <= 1e6)]
-Weights = Annotated[Mapping[str, Weight], Rule("numbers of which one is not 0", lambda weights: any(weights.values()))]
+Weight = Annotated[float, Rule("a number from 0 to 1,000,000", lambda number: 0 <= number <= 1e6)]
+Weights = Annotated[Mapping[str, Weight], Rule("numbers that are not all 0", lambda weights: any(weights.values()))]
 
 
 def table(path: Path, shown: str) -> dict[str, Any]:

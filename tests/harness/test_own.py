@@ -209,9 +209,9 @@ BAD_FILES = (
     ("csv", f"{HEAD}quality,rating\n1,a,b,fitt,1\n", "", "'fitt' is no quality of the card"),
     ("csv", f"{HEAD}f,r0,r2\n1,a,b,1,1,1\n", RATERS.replace('{item = "id", context = "history"}', "{}"),
      "tea.csv: field 'r1': is missing, and the card says that it holds votes on 'overall'; did you mean"),
-    ("csv", f"{HEAD}total\n1,a,b,1\n", "", "holds no vote on 'overall'"),
+    ("csv", f"{HEAD}total\n1,a,b,1\n", "", "has no votes on 'overall'"),
     ("csv", "item,context,overall,fit\n1,a,1,1\n", "", "no column holds responses; the columns are item, context"),
-    ("csv", "item,dialogue,overall,fit\n1,user: a,1,1\n", "", 'the card should say level = "dialogue"'),
+    ("csv", "item,dialogue,overall,fit\n1,user: a,1,1\n", "", 'set level = "dialogue" in the card'),
     ("jsonl", "{}\n", "", "holds no rows"), ("jsonl", '{"item": "1"\n', "", "line 1: is not JSON"),
     ("jsonl", '{"response": "\\ud800"}\n', "", "surrogate"), ("json", '[{"response": "\\ud800"}]\n', "", "surrogate"),
     ("jsonl", "[]\n", "", "line 1: should be an object"), ("json", '[{"dialogue_id": ""}]', "", "dialogue_id"),
@@ -230,12 +230,12 @@ BAD_FILES = (
 BAD_CARDS = (
     (SCALE.replace("low = 1", "low = 9"), "has low = 9, which is not below high = 5"),
     (CARD + '[[quality]]\nname = "safe"\nscale = "no, yes"', "a scale is written"),
-    ('level = "turn"', "has no field 'name'"), ('name = "tea"\nfile = "x.csv"', "needs its qualities"),
-    (CARD.replace('"tea"', '""'), "name: should be a text of one line, 1 to"),
+    ('level = "turn"', "has no field 'name'"), ('name = "tea"\nfile = "x.csv"', "needs qualities"),
+    (CARD.replace('"tea"', '""'), "name: should be a single line of 1 to"),
     (CARD.replace('"turn"', '"word"'), "level: should be one of turn, dialogue, is 'word'"),
     (CARD.replace("level", "levle"), "a field 'levle', which it should not; did you mean 'level'"),
-    (CARD.replace('"tea"', '"Tea time"'), "name should be small letters, digits and hyphens"),
-    (CARD.replace('"tea"', '"fed-turn"'), "the project has a dataset 'fed-turn'"),
+    (CARD.replace('"tea"', '"Tea time"'), "name should be lower-case letters, digits and hyphens"),
+    (CARD.replace('"tea"', '"fed-turn"'), "'fed-turn' is a built-in dataset"),
     (CARD.replace('"fit"', '"overall"'), "the quality 'overall' is named twice"),
     (CARD.replace("tea.FORM", "gone.csv"), "gone.csv: no such file"), ("name = ", "is not TOML"))
 
@@ -260,9 +260,10 @@ def test_remarks_are_printed(tmp_path: Path, invoke: Invoke) -> None:
     (tmp_path / "talks.jsonl").write_text(json.dumps(talk))
     invoke("import", tmp_path / "talks.jsonl")
     printed = invoke("check", path).out
-    for remark in ("the corpus talks holds the context of 3 of 5 items (60 %)", "1 item has no vote (tea.csv, line 11)",
-                   "2 items repeat the dialogue and response of another one (tea.csv, line 9; tea.csv, line 11)",
-                   "fit: 1 item has no vote on it, and votes on others (tea.csv, line 7)",
+    for remark in ("the corpus talks contains the context of 3 of 5 items (60 %)",
+                   "1 item has no vote (tea.csv, line 11)",
+                   "2 items repeat the dialogue and response of another (tea.csv, line 9; tea.csv, line 11)",
+                   "fit: 1 item has no vote on it, but votes on other qualities (tea.csv, line 7)",
                    "weather is left out: not named in the card", "1 row equal to an earlier row",
                    "1 row without a rating", "3 rows whose lines are read as turns of alternating speakers",
                    "no other dataset has the board 'relevanse'; did you mean 'relevance'?"):
