@@ -1,6 +1,6 @@
 """The page of `harness judge view`: prompt, answer and score of every item, from results and stored answers.
 
-It holds texts of datasets and of models, all escaped, so it stays on this machine: no other command reads it.
+It contains texts of datasets and models (escaped) and is for this machine only: no other command reads it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ HEAD = Markup("""<!doctype html><html lang="en"><meta charset="utf-8"><title>Ans
 <style>body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}
 pre{white-space:pre-wrap;background:#8881;padding:.5rem}h3{border-top:1px solid #8888;margin-top:1rem}
 :root{color-scheme:light dark}</style><h1>Answers of judges</h1>
-<p>This page holds texts of datasets and of models. It is for this machine only; no other command reads it.</p>
+<p>This page contains texts of datasets and models. It is for this machine only; no other command reads it.</p>
 """)
 
 
 def page(results: Results, home: Path, url: str) -> tuple[bytes, int]:
-    """Return the page of all judges in some results, and its number of items."""
+    """Return the page for all judges in the results, and its number of items."""
     parts, items = [HEAD], 0
     sampled = {entry.name for entry in results.datasets if entry.origin == "sample"}
     datasets.know(home)
@@ -53,9 +53,9 @@ def page(results: Results, home: Path, url: str) -> tuple[bytes, int]:
                 judge = dataclasses.replace(judge, url=url)
             for row, item in enumerate(points.items):
                 if item in by_id and isinstance(judge, Judge | LocalJudge):
-                    read = score.turns(by_id[item]) if score.by_turn(judge, dataset) else [by_id[item]]
+                    turns = score.turns(by_id[item]) if score.by_turn(judge, dataset) else [by_id[item]]
                     parts.append(_scores(points, name, row))
-                    parts += [part for turn in read for part in _asked(judge, turn, home)]
+                    parts += [part for turn in turns for part in _exchanges(judge, turn, home)]
                     items += 1
     return "".join(parts).encode("utf-8", "replace"), items
 
@@ -68,8 +68,8 @@ def _scores(points: ItemScores, name: str, row: int) -> Markup:
     return Markup("<h3>{}</h3><p>{}</p>").format(visible(points.items[row]), visible("; ".join(texts)))
 
 
-def _asked(judge: Judge | LocalJudge, item: Item, home: Path) -> Iterator[Markup]:
-    """Yield the questions about an item with the stored answers."""
+def _exchanges(judge: Judge | LocalJudge, item: Item, home: Path) -> Iterator[Markup]:
+    """Yield the questions about an item with their stored answers."""
     for question in prompts.questions(judge.prompt, item) if judge.takes(item) else ():
         text = "\n\n".join(f"{message['role']}: {message['content']}" for message in question.messages)
         yield Markup("<details><summary>prompt: {}</summary><pre>{}</pre></details>").format(
@@ -78,4 +78,4 @@ def _asked(judge: Judge | LocalJudge, item: Item, home: Path) -> Iterator[Markup
             continue
         answers = judge.stored(question, Models(home))
         yield Markup("").join(Markup("<pre>{}</pre>").format(visible(answer.text)) for answer in answers) or Markup(
-            "<p>no answer of this server is stored; another is named by --url</p>")
+            "<p>no answer from this server is stored; use --url for another server</p>")

@@ -50,7 +50,7 @@ FLAGS = {
     "precision": "auto: bf16 on CUDA, else fp32, unless the model's card says otherwise (default)",
     "batch-tokens N": "tokens per batch, including padding (default: depends on the device)",
     "offline": "do not download models",
-    "executor WHERE": "local: this process; ray or ray:N: N workers of a Ray cluster, by default one per processor "
+    "executor WHERE": "local: this process; ray or ray:N: N workers of a Ray cluster, by default one per CPU "
                       "(default: local)",
     "address ADDRESS": "address of a Ray cluster (default: start one on this machine)",
     "gpus SHARE": "GPUs per worker of a Ray cluster, such as 1 or 0.25 (default: none)",
@@ -65,7 +65,7 @@ FLAGS = {
     "rescore": "ignore stored scores",
     "reuse BUNDLE": "add the metrics of a bundle from `harness submit`, and use its scores for the same items",
     "json": "print one JSON object per correlation"}
-"""The help of each flag; behind its name stands the placeholder of its value."""
+"""Help by flag and placeholder of its value."""
 
 
 class Once(argparse.Action):
@@ -78,14 +78,14 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, value)
 
 
-def whole(text: str, least: int = 0) -> int:
+def integer(text: str, least: int = 0) -> int:
     if (number := int(text)) < least:
         raise ValueError(text)
     return number
 
 
-def counted(text: str) -> int:
-    return whole(text, 1)
+def positive_integer(text: str) -> int:
+    return integer(text, 1)
 
 
 def positive(text: str) -> float:
@@ -100,13 +100,13 @@ def minutes(text: str) -> float:
     return number
 
 
-TYPES: dict[str, Any] = {"N": whole, "M": minutes, "SECONDS": positive, "DIR": Path, "FILE": Path}
-"""The types of values by their placeholder; others are texts."""
+TYPES: dict[str, Any] = {"N": integer, "M": minutes, "SECONDS": positive, "DIR": Path, "FILE": Path}
+"""Types of values by placeholder; others are strings."""
 COUNTED = ("limit", "sample", "steps", "raters")
-"""Flags whose number is 1 or more."""
+"""Flags whose value is 1 or more."""
 CHOICES = {"statistic": (*STATISTIC_NAMES, "kendall-b"), "level": LEVEL_NAMES}
 RESULTS = "out: results of a run (default: ./results)"
-"""--out of commands that read results."""
+"""The flag --out of commands that read results."""
 SEPARATED = ("metric", "with", "dataset")
 """Flags whose value may list several names, separated by commas."""
 MODELS = ("encoder", "lm", "vectors", "device", "precision", "batch-tokens", "offline")
@@ -117,8 +117,8 @@ WORKERS = ("executor", "address", "gpus", "timeout", "memory")
 def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None:
     """Add flags; `changes` replace parts of their declarations.
 
-    A shared flag is given by its name, with the default of its setting; "NAME: help" replaces its help. Any other is
-    declared as "NAME METAVAR: help".
+    A shared flag is given by its name, with the default of its setting; "NAME: help" replaces its help. Any other flag
+    is declared as "NAME METAVAR: help".
     """
     types, defaults = get_type_hints(Settings), {field.name: field.default for field in dataclasses.fields(Settings)}
     heads = {head.partition(" ")[0]: head for head in FLAGS}
@@ -133,17 +133,17 @@ def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None
             parts |= {"action": "extend", "type": separated} if name in SEPARATED else {}
         else:
             parts |= _of_metavar(metavar, text, changes)
-        parts |= {"type": counted} if name in COUNTED else {}
+        parts |= {"type": positive_integer} if name in COUNTED else {}
         parts |= {"action": Once} if name == "split" else {}
         parser.add_argument(f"--{name}", **{**parts, **({"metavar": metavar} if metavar else {}), **changes})
 
 
 def separated(names: str) -> list[str]:
     """Split names at the commas outside brackets, unless they are the path of a file."""
-    with contextlib.suppress(OSError):  # a list may be too long for the name of a file
+    with contextlib.suppress(OSError):  # a list may be too long for a file name
         if Path(names).exists():
             return [names]
-    ends = [index for index, sign in enumerate(names) if sign == "," and names[:index].count("[") ==
+    ends = [index for index, character in enumerate(names) if character == "," and names[:index].count("[") ==
             names[:index].count("]")]
     return [names[start + 1:end].strip() for start, end in itertools.pairwise([-1, *ends, len(names)])]
 
@@ -168,4 +168,4 @@ def _of_type(hint: Any) -> dict[str, Any]:
         return {"choices": get_args(hint)}
     if isinstance(hint, UnionType) or type(None) in get_args(hint):
         return _of_type(get_args(hint)[0])
-    return {} if hint is str else {"type": whole if hint is int else hint}
+    return {} if hint is str else {"type": integer if hint is int else hint}

@@ -29,7 +29,7 @@ DRAWS = 400
 FEW = 12
 """With fewer contexts, swapping whole contexts has little power to separate several columns."""
 LISTED = 20
-"""Comparisons up to which a table shows all, not only those of the best column."""
+"""Up to this many comparisons, a table shows all of them; beyond that, only those of the best column."""
 NAMES = {"perm-both": "PERM-BOTH on ranks, by contexts",
          "perm-both-scores": "PERM-BOTH on standardised scores, by contexts",
          "williams": "Williams", "williams-contexts": "Williams by context",
@@ -75,7 +75,7 @@ class Selection:
         return table(title, heads, DATA["own" if entry.split == "own" else entry.kind], rows)
 
 
-def valued(chosen: Selection) -> Iterator[str]:
+def correlation_tables(chosen: Selection) -> Iterator[str]:
     for target, rows in chosen.correlations().items():
         epsilon = ["ε"] if any(math.isfinite(row.epsilon) for row in rows) else []
         yield chosen.table(target, "", ("Metric", "value", "95 % interval", "p", "n", *epsilon), [
@@ -89,8 +89,8 @@ def valued(chosen: Selection) -> Iterator[str]:
                       for dataset, quality, note in sorted(missing))
 
 
-def pooled(chosen: Selection) -> Iterator[tuple[str, str]]:
-    """Return the leads over a split, over each dimension and on each target, as sentences and JSON objects."""
+def lead_sentences(chosen: Selection) -> Iterator[tuple[str, str]]:
+    """Yield the leads over a split, over each dimension and on each target, as sentences and JSON objects."""
     datasets, pool = chosen.results.datasets, Pool.of(chosen.results, chosen.draws)
     labelled = dict(zip(pool.columns, labels(list(pool.columns)), strict=True))
     dimensions = sorted({quality.dimension for entry in datasets for quality in entry.qualities})
@@ -110,9 +110,9 @@ def pooled(chosen: Selection) -> Iterator[tuple[str, str]]:
                 mean = pool.means(targets, rule)[lead.better]
                 agrees = above_zero(mean, _low(chosen.results, BoardId(split, dimension=dimension), origin, rule,
                                                targets, lead.better))
-                result = (f"{better} and {worse} order the items alike{share}" if difference.none else
+                result = (f"{better} and {worse} rank the items identically{share}" if difference.none else
                           f"{better} leads {worse} {lead.verdict}{share}" if agrees else
-                          f"none agrees with people; {better} is above {worse}, at {number(mean)}")
+                          f"no column agrees with people; {better} is ahead of {worse}, with {number(mean)}")
                 yield (f"{split}, {origin}, {dimension or 'all'} ({on}): {result}",
                        json.dumps(filled({
                            "split": split, "origin": origin, "dimension": dimension or "all", "targets": targets,
@@ -156,7 +156,7 @@ def _leads(pool: Pool, targets: Sequence[Target], rule: str, columns: Sequence[s
 
 
 def by_wmt25(chosen: Selection) -> Iterator[tuple[str, list[dict[str, object]]]]:
-    """Return each board by WMT25's rule as a table and as records, one per column; the last two are by chance."""
+    """Yield each board by WMT25's rule as a table and as records, one per column; the last two are baselines."""
     from harness.run.item_statistics import CHANCE, by_wmt25
     from harness.statistics.wmt25 import KINDS, mean
 
@@ -174,13 +174,13 @@ def by_wmt25(chosen: Selection) -> Iterator[tuple[str, list[dict[str, object]]]]
                  f"{left_out}Clusters by PERM-BOTH over contexts ({chosen.draws or DRAWS} draws), one-sided, 5 %")
         yield table(title, heads, DATA["own" if split == "own" else origin], cells), [{
             "split": split, "origin": origin, "rule": "wmt25", "tasks": len(tasks), "cluster": cluster or None,
-            "metric": metric, "column": column, **{kind: float(column_[row]) for kind, column_ in values.items()},
+            "metric": metric, "column": column, **{kind: float(series[row]) for kind, series in values.items()},
         } for row, ((metric, column), cluster) in enumerate(zip(
             [*names, *dict.fromkeys(CHANCE)], clusters[:size + 2], strict=True))]
 
 
-def compared(chosen: Selection) -> Iterator[str]:
-    """Format the comparisons of the best column, or of the selected columns, as a table per target."""
+def comparison_tables(chosen: Selection) -> Iterator[str]:
+    """Yield a table per target of the comparisons of the best column or of the selected columns."""
     best = {target: rows[0].column for target, rows in chosen.correlations().items()}
     draws = _draws(chosen) if chosen.test.startswith("perm-both") else 0
     for target, comparisons in chosen.comparisons().items():
@@ -196,8 +196,8 @@ def compared(chosen: Selection) -> Iterator[str]:
                    + _warning(chosen, target) + _limit(chosen, comparisons))
 
 
-def clustered(chosen: Selection) -> Iterator[str]:
-    """Format clusters, whose members are beaten by all of the clusters above, and letters as a table per target."""
+def cluster_tables(chosen: Selection) -> Iterator[str]:
+    """Yield a table per target of clusters, by the selected rule, and of group letters."""
     all_comparisons, seen = chosen.comparisons(), fitted_on(chosen.results.metrics, chosen.results.datasets)
     for target, rows in chosen.correlations().items():
         position = {row.column: index for index, row in enumerate(rows)}
@@ -216,41 +216,42 @@ def clustered(chosen: Selection) -> Iterator[str]:
                   number(row.corrected), shortened(letters)) for index, (row, letters) in enumerate(
             zip(rows, significance.letters(values, wins), strict=True))]
         adjusted = "one-sided" if chosen.rule == "wmt" else "Benjamini-Hochberg"
-        yield (chosen.table(target, f", clusters by {_test(chosen)}, {adjusted}, 5 %. {_people(chosen, target)}", (
+        yield (chosen.table(target, f", clusters by {_test(chosen)}, {adjusted}, 5 %. {_raters(chosen, target)}", (
             "Cluster", "Metric", "value", "95 % interval", "n", "corrected", "Group"), cells)
                + "Columns that share a group letter are not significantly different.\n"
                + _warning(chosen, target))
 
 
 def _warning(chosen: Selection, target: Target) -> str:
-    """Warn where a test is too optimistic or has no power because items share contexts."""
+    """Warn if a test is too optimistic or has no power because items share contexts."""
     entry = chosen.entry(target)
     if not 0 < entry.contexts < entry.items:
         return ""
     shared = f"{entry.items} items share {entry.contexts} contexts: "
     if chosen.test in ("williams", "steiger", "meng"):
-        return wrapped(f"{shared}tests and intervals by formula treat them as independent and are too optimistic. "
+        return wrapped(f"{shared}analytic tests and intervals treat them as independent and are too optimistic. "
                        "--test perm-both, the default, swaps whole contexts.")
     if chosen.test == "bootstrap":
         return (f"{shared}whole contexts are resampled"
-                f"{'; with so few the bootstrap is too optimistic' if entry.contexts < FEW else ''}.\n")
+                f"{'; with so few, the bootstrap is too optimistic' if entry.contexts < FEW else ''}.\n")
     few = (f"{entry.contexts} contexts can be swapped in {2 ** entry.contexts} ways, so no p is below "
            f"{2 / 2 ** entry.contexts:.2g}.\n" if chosen.test == "perm-both" and entry.contexts < FEW else "")
-    return f"{shared}intervals by formula treat them as independent.\n{few}"
+    return f"{shared}analytic intervals treat them as independent.\n{few}"
 
 
 def _limit(chosen: Selection, comparisons: Comparisons) -> str:
-    """Say what "established" means, and how p-values are adjusted that the draws cannot resolve."""
+    """Explain "established", and how p-values too small for the number of draws are adjusted."""
     draws = _draws(chosen)
     least = 2 / (draws + 1) * np.isfinite(comparisons.p).sum()
     if chosen.test == "bootstrap" and least > ALPHA:
-        return f"With {draws} draws no p by Holm over all pairs is below {min(1, least):.2g}; take more with --draws.\n"
-    normal = (" Where fewer than ten draws lie beyond, Holm and BH use the tail of a normal distribution."
+        return (f"With {draws} draws no Holm-adjusted p can be below {min(1, least):.2g}; increase the number with "
+                "--draws.\n")
+    normal = (" Where fewer than ten draws are as extreme, Holm and BH use the tail of a normal distribution."
               if (comparisons.holm < comparisons.p).any() else "")
     return wrapped(f"Established: p adjusted over all pairs by BH (Benjamini and Hochberg) is below 5 %.{normal}")
 
 
-def _people(chosen: Selection, target: Target) -> str:
+def _raters(chosen: Selection, target: Target) -> str:
     rows = [row for row in chosen.results.reliability if (row.dataset, row.quality) == target]
     values = [f"{row.method} {number(row.value)}" for row in rows if math.isfinite(row.value)]
     notes = sorted({row.note for row in rows if row.note})
@@ -258,7 +259,6 @@ def _people(chosen: Selection, target: Target) -> str:
 
 
 def _test(chosen: Selection) -> str:
-    """Name the test with its number of draws and seed."""
     draws = f" ({_draws(chosen)} draws, seed {chosen.results.run.seed})"
     return NAMES.get(chosen.test, chosen.test.capitalize()) + (draws if chosen.test.startswith("perm-both") else "")
 
@@ -272,7 +272,7 @@ def _interval(row: Correlation) -> str:
 
 
 def _p(value: float, draws: int = 0) -> str:
-    """Format a p-value to three decimals; one that no draw reached is only known to be below a bound."""
+    """Format a p-value to three decimals, or as an upper bound if no draw is as extreme."""
     if draws and value < 1 / draws:
         return f"< {max(1, math.ceil(1000 / draws)) / 1000:.3f}"
     return p_value(value) or MISSING

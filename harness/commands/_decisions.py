@@ -28,8 +28,8 @@ def selected(chosen: Selection) -> list[Decision]:
     return [row for rows in targets.values() for row in rows]
 
 
-def decided(chosen: Selection) -> Iterator[str]:
-    """Format the best columns of each target for each kind of data, with their limits."""
+def decision_tables(chosen: Selection) -> Iterator[str]:
+    """Yield the best columns of each target for each kind of data, with their limits."""
     index, rows = make_index(chosen.results), selected(chosen)
     kinds = {entry.name: "own" if entry.split == "own" else entry.kind for entry in index.datasets}
     for kind in dict.fromkeys(kinds[row.dataset] for row in rows):

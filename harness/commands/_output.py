@@ -17,7 +17,7 @@ from leaderboard.blocks.tables import Heading, Table
 from leaderboard.render import text
 
 LISTING = ".published.json"
-"""The files of a published site; those that the next site lacks are deleted."""
+"""Lists the files of a site, so that the next one can delete those that it lacks."""
 
 WORD = re.compile(r"[^\W\de_]")
 """A letter other than the e of an exponent."""
@@ -26,7 +26,7 @@ DATA = {"sample": "the bundled sample (made by a script, simulated raters)", "re
 
 
 def table(caption: str, heads: Sequence[str], data: str, rows: Iterable[Sequence[str]]) -> str:
-    """Format a table for the terminal: columns without words to the right, the first with words as names of rows."""
+    """Format a table for the terminal: columns without words are right-aligned, the first with words names rows."""
     listed = list(rows)
     worded = [any(WORD.search(row[position].replace(" to ", "")) for row in listed) for position in range(len(heads))]
     headings = (Heading(head, "number" if not worded[position] else "words" if any(worded[:position]) else "stub")
@@ -54,7 +54,7 @@ def with_exhibits(report: Results, out: Path) -> Results:
 
 
 def write_site(pages: Mapping[str, bytes], folder: Path) -> None:
-    """Write the files that changed, and delete those of the last site that this one lacks."""
+    """Write changed files, and delete files of the previous site that this one lacks."""
     folder.mkdir(parents=True, exist_ok=True)
     before = _listed(folder)
     if foreign := sorted(name for name in pages.keys() - before if (folder / name).exists()):
@@ -64,7 +64,7 @@ def write_site(pages: Mapping[str, bytes], folder: Path) -> None:
         parent.mkdir(parents=True, exist_ok=True)
     for name, content in pages.items():
         if not (folder / name).is_file() or (folder / name).read_bytes() != content:
-            write_atomically(folder / name, content, durable=False)  # `harness publish` makes them again
+            write_atomically(folder / name, content, durable=False)  # `harness publish` can rebuild them
     for name in before - pages.keys():
         if (folder / name).is_file() and (folder / name).resolve().is_relative_to(folder.resolve()):
             (folder / name).unlink()

@@ -48,7 +48,7 @@ def lines(plan: Plan, work: Workspace) -> Iterator[str]:
             yield str(error)
             continue
         if dataset is None:
-            yield f"{card.name}: left out, its data are not on this machine"
+            yield f"{card.name}: left out, its data is not on this machine"
             continue
         yield (f"{card.name}: {plural(len(dataset.items), 'item')}, {dataset.origin}, "
                f"{plural(len(plan.qualities(card)), 'quality', 'qualities')}, {card.level} level")
@@ -76,11 +76,11 @@ def lines(plan: Plan, work: Workspace) -> Iterator[str]:
 
 
 def requests(plan: Plan, work: Workspace) -> Iterator[str]:
-    """Describe the requests that each judge behind an endpoint will send, stored answers left out."""
+    """Describe the requests that each judge behind an endpoint will send, excluding stored answers."""
     judges = {part.label for part in composites.parts(plan.chosen) if isinstance(part.metric, Judge)}
     estimates = defaultdict[str, Estimate](Estimate)
     for card in plan.cards if judges else ():
-        with contextlib.suppress(BadStore):  # reported when the run comes to it
+        with contextlib.suppress(BadStore):  # the run reports it
             dataset = load(card, work.home, plan.selection)
             for pair in to_score(plan, work, dataset) if dataset else ():
                 if dataset and pair.label in judges:

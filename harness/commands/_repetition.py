@@ -44,8 +44,8 @@ def _settings(folder: Path, before: Results, args: argparse.Namespace) -> Settin
     if words[:2] != ["harness", "run"]:
         raise BadConfig(f"{folder}: made by `{before.run.command}`, not by `harness run`; it cannot be verified")
     repeated = cli.parser("run").parse_args(words[1:])
-    if strange := sorted(name for name in (*OMITTED, "config") if getattr(repeated, name, None) is not None):
-        raise BadConfig(f"{folder}: the recorded command has --{strange[0].replace('_', '-')}, which `harness run` "
+    if unexpected := sorted(name for name in (*OMITTED, "config") if getattr(repeated, name, None) is not None):
+        raise BadConfig(f"{folder}: the recorded command has --{unexpected[0].replace('_', '-')}, which `harness run` "
                         "never records; refusing to run it")
     digest = before.run.options.get(DIGEST)
     if digest and args.ratings is None:
@@ -53,28 +53,28 @@ def _settings(folder: Path, before: Results, args: argparse.Namespace) -> Settin
     if args.ratings and hashlib.sha256(args.ratings.read_bytes()).hexdigest() != digest:
         raise BadConfig(f"--ratings {args.ratings}: not the file used by the run" if digest else
                         f"--ratings {args.ratings}: the run used no private ratings")
-    repeated.columns = repeated.scale = None  # the home has the table as it was read
+    repeated.columns = repeated.scale = None  # the home stores the table as it was read
     for name, value in vars(args).items():
-        if value is not None and name not in ("with_", "rescore"):  # both are for bundles
+        if value is not None and name not in ("with_", "rescore"):  # these two are for bundles
             setattr(repeated, name, value)
     return _with_local_paths(folder, settings(repeated), args.folders)
 
 
 def _with_local_paths(folder: Path, requested: Settings, folders: Sequence[Path]) -> Settings:
     """Return the settings with files, folders and dataset cards replaced by their paths on this machine."""
-    places = [*folders, Path()]
+    roots = [*folders, Path()]
     try:
-        values: dict[str, Any] = {name: tuple(paths.placed(each, places) for each in getattr(requested, name))
+        values: dict[str, Any] = {name: tuple(paths.placed(value, roots) for value in getattr(requested, name))
                                   for name in ("metric", "with_")}
-        values |= {name: paths.placed(getattr(requested, name), places) for name in ("encoder", "lm", "vectors")}
+        values |= {name: paths.placed(getattr(requested, name), roots) for name in ("encoder", "lm", "vectors")}
         if requested.reuse:
-            values["reuse"] = Path(paths.placed(f"./{requested.reuse}", places))
+            values["reuse"] = Path(paths.placed(f"./{requested.reuse}", roots))
     except FileNotFoundError as error:
-        searched = ", ".join(str(place.resolve()) for place in places)
-        raise BadConfig(f"{folder}: the run read {error}, which is not in {searched}; pass its folder with "
+        searched = ", ".join(str(root.resolve()) for root in roots)
+        raise BadConfig(f"{folder}: the run used {error}, which is not in {searched}; pass its folder with "
                         "--from") from error
     cards = {name: str(card) for name in requested.dataset if name not in datasets.built_in()
-             for place in reversed(places) if (card := own.find(name, place))}
+             for root in reversed(roots) if (card := own.find(name, root))}
     if lacking := next((name for name in requested.dataset if name not in {*datasets.names(), *cards}), None):
         raise BadConfig(f"{folder}: dataset {lacking!r} is not installed; `harness import` its card, or pass its "
                         "folder with --from")

@@ -30,7 +30,7 @@ SHOWN = 4  # weights printed for each quality
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("composition", metavar="METRIC", help="composite: NAME or NAME[option=value,...]")
+    parser.add_argument("composite", metavar="METRIC", help="composite: NAME or NAME[option=value,...]")
     add(parser, "dataset: dataset, repeatable (default: all imported or fetched development datasets)")
     add(parser, "draw N: number of items to draw from each dataset, 0 for all (default: set by the composite)")
     add(parser, "seed", "encoder", "lm", "device", "offline")
@@ -40,16 +40,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    metric = registry.choose(args.composition).metric
+    metric = registry.choose(args.composite).metric
     if not isinstance(metric, Composite) or not metric.learns:
-        raise BadConfig(f"{args.composition} has no weights to fit; calibrate a composite such as mme-crs or "
+        raise BadConfig(f"{args.composite} has no weights to fit; calibrate a composite such as mme-crs or "
                         "regression[inputs=deb+cosine]")
     models, left_out = Models(args.home, choice(settings(args))), LeftOut()
     drawn = metric.drawn if args.draw is None else args.draw
     learned = calibrate.calibrate(metric, _scorers(args, models), models, drawn, args.seed, left_out)
     flags = {"dataset": args.dataset, "draw": [] if args.draw is None else args.draw}
     flags |= {flag: value for flag in ("seed", "encoder", "lm") if (value := getattr(args, flag))}
-    command = command_line("calibrate", args.composition, flags=flags)
+    command = command_line("calibrate", args.composite, flags=flags)
     learned = calibrate.with_card(learned, command, drawn, args.seed, left_out)
     path = args.out or evidence.user_path(metric.card.name, tuple(entry.name for entry in metric.made_of()), args.home)
     path.parent.mkdir(parents=True, exist_ok=True)

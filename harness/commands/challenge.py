@@ -30,7 +30,7 @@ from leaderboard import site
 from leaderboard.render.text import width, wrapped
 
 ROWS, COLUMNS = 40, 7
-"""Printed rows and columns of a table."""
+"""Maximum rows and columns of a printed table."""
 
 TERMINAL = {"team", "rank", "value", "95 % of the rank", "letters", "cluster"}
 """Columns of the official table that fit in a terminal."""
@@ -114,12 +114,12 @@ def _receive(args: argparse.Namespace) -> int:
         raise BadConfig("receive requires --team NAME")
     if not file.exists():
         raise BadConfig(f"{file}: no such file; usage: harness challenge receive DIR FILE --team NAME")
-    name, reasons, told = receipts.receive(folder, args.home, file, args.team, phase=args.phase, column=args.column,
+    name, reasons, remarks = receipts.receive(folder, args.home, file, args.team, phase=args.phase, column=args.column,
                                            now=datetime.datetime.now(datetime.UTC), dry=args.dry_run)
     state = "refused" if reasons else "valid:" if args.dry_run else "received"
     recorded = "dry run, not recorded" if args.dry_run else f"recorded in {folder / receipts.FILE}"
     print(f"{state} {printable(name)}; {recorded}")
-    _list((*reasons, *told))
+    _list((*reasons, *remarks))
     return 1 if reasons else 0
 
 
@@ -155,7 +155,7 @@ def _folder(path: Path) -> Path:
 
 
 def _validate(folder: Path, phase: str, args: argparse.Namespace) -> int:
-    """Print the targets, remarks and the state of every submission; return the number refused."""
+    """Print the targets, remarks and the state of every submission; return how many are refused."""
     first = rulebook.read(folder)
     if first.published_only and not first.custom:
         print(f"{folder.name}: published results have no submissions to validate")
@@ -180,7 +180,7 @@ def _remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
     if rules.changed:
         yield f"changed since the freeze: {', '.join(rules.changed)}"
     if rules.counts == "last" and rules.submissions:
-        yield f"the last valid one of a team's first {rules.submissions} submissions counts; later ones are refused"
+        yield f"the last valid submission among a team's first {rules.submissions} counts; later ones are refused"
     if ground.shared:
         hidden = f", which reveals items hidden by {rules.phase}" if rules.public else ""
         yield f"{len(ground.shared)} items are also in another phase{hidden}: {listed(ground.shared)}"

@@ -19,7 +19,7 @@ from harness.contract.checks import CHECKS
 from harness.errors import BadConfig
 
 TIMEOUT = 300.0
-SHOWN = 20  # problems printed for a file
+SHOWN = 20  # maximum number of problems printed
 ITEM = re.compile(" for item '.*'$")
 """The item in a finding, ignored when findings are grouped by reason."""
 
@@ -51,15 +51,15 @@ def run(args: argparse.Namespace) -> int:
         print(f"{finding.state:<6}  {finding.check:<{width}}  {finding.text}", flush=True)
     for first, *more in broken_checks.values():
         if more:
-            print(f"BROKEN  like {first}, {len(more)} more: {', '.join(more)}")
+            print(f"BROKEN  {len(more)} more with the same problem as {first}: {', '.join(more)}")
     broken = states.count("BROKEN")
-    print(f"the contract is broken: {broken} of {plural(len(states), 'check')}" if broken else
+    print(f"the contract is broken: {broken} of {plural(len(states), 'check')} failed" if broken else
           f"the contract is kept: {plural(states.count('ok'), 'check')} passed, {plural(states.count('note'), 'note')}")
     return 1 if broken else 0
 
 
 def _check_dataset(name: str, card: Path | None, home: Path) -> int:
-    """Print the content of a dataset, remarks, and inferred settings as lines for its card."""
+    """Print a summary of a dataset, remarks, and inferred settings as lines for its card."""
     try:
         if card is None:
             loaded = registry.load(name, home)
@@ -67,7 +67,7 @@ def _check_dataset(name: str, card: Path | None, home: Path) -> int:
             return 0
         source = own.read_card(card)
         loaded, remarks = source.scaled()
-    except BadRecords as error:  # a single problem is reported by the command line
+    except BadRecords as error:  # harness/cli.py reports a single problem
         more = len(error.problems) - SHOWN
         print("\n".join((*error.problems[:SHOWN], *([f"and {more} more"] if more > 0 else ()))))
         return 1

@@ -40,11 +40,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _environment(home: Path) -> Iterator[str]:
-    here = Path(harness.__file__).resolve().parent.parent
-    yield f"harness {harness.__version__} in {here}, Python {platform.python_version()}, {platform.platform()}"
+    root = Path(harness.__file__).resolve().parent.parent
+    yield f"harness {harness.__version__} in {root}, Python {platform.python_version()}, {platform.platform()}"
     for other in importlib.metadata.distributions(name="dialogue-harness"):
         folder = Path(str(other.locate_file(""))).resolve()
-        if folder != here and (folder / "harness").is_dir():
+        if folder != root and (folder / "harness").is_dir():
             yield f"shadowed: harness {other.version} in {folder}"
     versions = packages()
     yield ", ".join(f"{name} {version}" for name, version in versions.items())
@@ -65,7 +65,7 @@ def _data(home: Path) -> Iterator[str]:
         try:
             stored = store.read(home, card)
             state = (f"{stored.origin}, {plural(len(stored.items), 'item')}" if stored else
-                     f"not here; `harness fetch {name}`" if card.split == "recent" else
+                     f"not fetched; `harness fetch {name}`" if card.split == "recent" else
                      "bundled sample; import or fetch the real data")
         except BenchmarkError as error:
             state = str(error)
@@ -85,7 +85,7 @@ def _metrics(home: Path) -> Iterator[str]:
             yield f"{name:<18} unavailable: {error}"
             continue
         lacking = {dataset.card.name: need for dataset in loaded if (need := unmet(chosen.metric, dataset))}
-        models_read = ", ".join(metric_entry(chosen, models).models)
-        yield f"{name:<18} ready" + (f" with {models_read}" if models_read else "") + (
+        models_used = ", ".join(metric_entry(chosen, models).models)
+        yield f"{name:<18} ready" + (f" with {models_used}" if models_used else "") + (
             f"; skipped on {', '.join(lacking)}: {', '.join(sorted({*lacking.values()}))} missing" if lacking else "")
     yield from registry.shadowing()

@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     rows = system_means(*prepare(settings(args)), args.column, args.by)
     if not any(row.rated for row in rows):
-        raise BadConfig(f"{rows[0].dataset}: no item has a rating; an estimate takes some")
+        raise BadConfig(f"{rows[0].dataset}: no item has a rating; an estimate needs some")
     if args.json:
         sys.stdout.writelines(map(files.json_line, rows))
     else:
@@ -53,11 +53,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _lines(rows: Sequence[SystemMean]) -> Iterator[str]:
     """Describe the estimates on a quality: a table, its notes, the worth of the scores, and the systems that differ."""
-    first, whole = rows[0], all(row.rated == row.items for row in rows)
-    source = "ratings alone" if whole else f"{first.column} and ratings"
-    yield table(f"Mean {first.quality} on {first.dataset}, by {source}", HEADS[:5] if whole else HEADS, "", (
-        (row.system, str(row.items), str(row.rated), _number(row.mean), _ends(row.low, row.high),
-         *(() if whole else (_number(row.ratings_mean), _ends(row.ratings_low, row.ratings_high)))) for row in rows))
+    first, all_rated = rows[0], all(row.rated == row.items for row in rows)
+    source = "ratings alone" if all_rated else f"{first.column} and ratings"
+    yield table(f"Mean {first.quality} on {first.dataset}, by {source}", HEADS[:5] if all_rated else HEADS, "", (
+        (row.system, str(row.items), str(row.rated), _number(row.mean), _interval(row.low, row.high),
+         *(() if all_rated else (_number(row.ratings_mean), _interval(row.ratings_low, row.ratings_high))))
+        for row in rows))
     for note in dict.fromkeys(row.note for row in rows if row.note):
         systems = [row.system for row in rows if row.note == note]
         yield wrapped(f"{', '.join(systems)}: {note}" if len(systems) < len(rows) else note)
@@ -75,12 +76,12 @@ def _lines(rows: Sequence[SystemMean]) -> Iterator[str]:
                f"systems that differ (5 %, adjusted over all pairs):{'' if pairs else ' none'}")
         yield from (textwrap.fill(pair, width(), initial_indent="  ", subsequent_indent="    ") for pair in pairs)
         if len(rows) > 1 and sum(len(row.better_than) for row in rows) < math.comb(len(rows), 2):
-            yield "how many ratings would tell the others apart: `harness run`, then `harness power --between systems`"
+            yield "ratings needed to separate the others: `harness run`, then `harness power --between systems`"
 
 
 def _number(value: float) -> str:
     return f"{value:.2f}" if math.isfinite(value) else "–"
 
 
-def _ends(low: float, high: float) -> str:
+def _interval(low: float, high: float) -> str:
     return f"{low:.2f} to {high:.2f}" if math.isfinite(low) else "–"

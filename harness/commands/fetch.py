@@ -60,14 +60,14 @@ def run(args: argparse.Namespace) -> int:
     names = _missing(args.home, args.split) if args.all or args.split else wanted
     for name in filter(models.get, names):
         print(f"{name:<18} {models[name].size / 1e6:>6.0f} MB to download, {models[name].licence}")
-    closed = [name for name in names if name in datasets.names() and needs_registration(datasets.card(name))]
-    if closed:
-        where = datasets.card(closed[0]).sources[0].url
-        print(f"only available from the organisers after registration at {where}: {', '.join(closed)}\n"
+    restricted = [name for name in names if name in datasets.names() and needs_registration(datasets.card(name))]
+    if restricted:
+        where = datasets.card(restricted[0]).sources[0].url
+        print(f"only available from the organisers after registration at {where}: {', '.join(restricted)}\n"
               "  then `harness import human_evaluation_data.zip`")
-    failed = _fetch_all([name for name in names if name not in closed], args.home,
+    failed = _fetch_all([name for name in names if name not in restricted], args.home,
                         partial(_fetch, accepted=args.accept_licence))
-    return 2 if failed or (closed and args.names) else 0
+    return 2 if failed or (restricted and args.names) else 0
 
 
 def _fetch_all(names: Iterable[str], home: Path, fetch_one: Callable[[str, Path], str]) -> list[str]:
@@ -98,11 +98,11 @@ def _models_of(name: str) -> list[str]:
 
 
 def _missing(home: Path, split: Split | None) -> list[str]:
-    """List the datasets, of one split or with the small resources, that are not in the home."""
+    """List what the home lacks: the datasets of a split, or all datasets and small resources."""
     def is_stored(name: str) -> bool:
         try:
             return store.note(home, name) is not None
-        except BadStore:  # damaged: fetch again
+        except BadStore:  # damaged, so fetch it again
             return False
 
     return [*(name for name in datasets.names(split) if not is_stored(name)),

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join(about(dataset, remarks)))
         print(f"stored in {args.home}; next: `harness run --dataset {dataset.card.name}`")
         return 0
-    (corpora, others), edges = _corpora(path), resources.edge_files(path)
+    (corpora, not_corpora), edges = _corpora(path), resources.edge_files(path)
     table = None if corpora or edges else own.table_of(str(path))
     read = release.read(path, required=not (corpora or edges or table))
     if table and not (read.datasets or read.more):
@@ -48,13 +48,13 @@ def run(args: argparse.Namespace) -> int:
         try:
             dataset = own.import_table(sheet.read(table), args.home, reading)
         except BadRecord as error:
-            why = f" ({'; '.join(others)})" if others else ""
-            raise BenchmarkError(f"{path}: holds no file of the organisers' release and no corpus{why}; as a table of "
-                                 f"ratings, {error}") from error
+            why = f" ({'; '.join(not_corpora)})" if not_corpora else ""
+            raise BenchmarkError(f"{path}: contains neither the organisers' release nor a corpus{why}, and is not a "
+                                 f"table of ratings: {error}") from error
         print(f"stored in {args.home}; next: `harness run --dataset {dataset.card.name}`")
         return 0
     _keep_release(read, args.home)
-    _keep_corpora(corpora, others, args.home)
+    _keep_corpora(corpora, not_corpora, args.home)
     if edges:
         names = ", ".join(file.name for file in edges)
         print(f"{resources.CONCEPTNET:<22} {resources.keep_edges(edges, args.home):>6} edges of {names}")
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _corpora(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
-    """Return the corpora at a path, and why other files are none; a file that is no corpus may be a table."""
+    """Return the corpora at a path, and why other files are not corpora; such a file may be a table."""
     try:
         return files.look(path)
     except BenchmarkError as error:

@@ -1,4 +1,4 @@
-"""`harness judge ACTION`: Try the prompt of a judge, audit a judge, read its answers.
+"""`harness judge ACTION`: Try a judge's prompt, audit a judge, or view its answers.
 
     harness judge try "judge:relevance[lm=smollm2-135m]" --dataset fed-turn
     harness judge audit relevance --lm smollm2-135m --dataset topical-usr
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 def _view(args: argparse.Namespace) -> int:
     content, items = _answers.page(files.read(args.results), args.home, args.url)
     if not items:
-        raise BadConfig(f"{args.results}: these results have no judge; `harness run --metric judge:...` makes some")
+        raise BadConfig(f"{args.results}: these results have no judge; add one with `harness run --metric judge:...`")
     path = args.results / "judge-answers.html"
     write_atomically(path, content)
     print(f"answers about {plural(items, 'item')}: {path.resolve()}")
@@ -103,14 +103,14 @@ def _try(args: argparse.Namespace) -> int:
     if args.dry:
         return 0
     if isinstance(metric, Judge):
-        return _asked(metric, questions, Models(args.home))
+        return _print_answers(metric, questions, Models(args.home))
     for name, column in metric.score([item], Models(args.home)).items():
         print(f"{name}: {column[0]:g}{_meaning(metric.prompt, name)}")
     return 0
 
 
-def _asked(metric: Judge, questions: Sequence[Question], models: Models) -> int:
-    """Print the scores of each answer; return 1 if one could not be read."""
+def _print_answers(metric: Judge, questions: Sequence[Question], models: Models) -> int:
+    """Print the scores of each answer; return 1 if an answer could not be read."""
     try:
         readings = metric.read(questions, models)
     except Unreadable as error:
@@ -127,7 +127,7 @@ def _asked(metric: Judge, questions: Sequence[Question], models: Models) -> int:
 
 def _meaning(prompt: Prompt, name: str) -> str:
     if prompt.answer == "yes":
-        return "  (log p(Yes) - log p(No): above 0 if Yes is likelier)"
+        return "  (log p(Yes) - log p(No): above 0 if Yes is more likely)"
     scales = [f"{quality.low:g} to {quality.high:g}" for quality in prompt.qualities
               if name in {quality.name, f"{prompt.name}-{quality.name}"}]
     return f"  (from {scales[0]})" if scales else "  (mean of the qualities, scaled to 0 to 1)"

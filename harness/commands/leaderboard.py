@@ -59,7 +59,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _scored(earlier: Results, chosen: Settings, data: str | None) -> Results:
-    """Score the metric on the datasets of earlier results."""
     of_split = [entry for entry in earlier.datasets if chosen.split in (None, entry.split)]
     kind = data or ("real" if any(entry.kind == "real" for entry in of_split) else "sample")
     names = tuple(entry.name for entry in of_split if entry.kind == kind)

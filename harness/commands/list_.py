@@ -38,15 +38,15 @@ def _datasets(home: Path) -> Iterator[str]:
         size = card.size
         try:
             if stored := store.note(home, card.name):
-                here: str = stored.origin
+                state: str = stored.origin
             else:
-                here, size = "sample", len(datasets.sample(card).items)
+                state, size = "sample", len(datasets.sample(card).items)
         except UnknownDataset:
-            here = "to fetch"
+            state = "to fetch"
         except BenchmarkError:
-            here = "damaged"
+            state = "damaged"
         yield (f"{card.name:<18} {card.split:<6} {card.level:<9} {size:>6} items "
-               f"{plural(len(card.qualities), 'quality', 'qualities'):>13}  {here:<9} {card.title}")
+               f"{plural(len(card.qualities), 'quality', 'qualities'):>13}  {state:<9} {card.title}")
 
 
 def _metrics(_home: Path) -> Iterator[str]:
@@ -64,10 +64,10 @@ def _metrics(_home: Path) -> Iterator[str]:
 
 def _models(home: Path) -> Iterator[str]:
     """List the models that can be downloaded, the shipped one, then any others available here."""
-    here = {model.name: model.origin for model in weights.here(home)}
+    available = {model.name: model.origin for model in weights.here(home)}
     yield f"{'name':<22} {'kind':<8} parameters   to fetch  {'licence':<18} location, or how to get it"
     for name, card in catalogue.cards().items():
-        origin = here.pop(name, "") or ("home" if catalogue.folder(card, home).is_dir() else card.how)
+        origin = available.pop(name, "") or ("home" if catalogue.folder(card, home).is_dir() else card.how)
         yield (f"{name:<22} {'lm, chat' if card.chat else card.kind:<8} {card.parameters / 1e6:>8,.0f} M "
                f"{card.size / 1e6:>7,.0f} MB  {card.licence:<18} {origin}")
     try:
@@ -75,7 +75,7 @@ def _models(home: Path) -> Iterator[str]:
     except MissingResource as error:
         origin = str(error)
     yield f"{small_lm.SHOWN:<22} {'lm':<8} {3:>8} M {'':>10}  {'Apache-2.0':<18} {origin}"
-    yield from (f"{name:<22} {origin}" for name, origin in here.items())
+    yield from (f"{name:<22} {origin}" for name, origin in available.items())
     yield "kind: use with --encoder, --lm or --vectors; judges need an lm with a chat template"
 
 

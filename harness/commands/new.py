@@ -38,14 +38,14 @@ harness train my-metric --corpus FILE.jsonl
 ```
 
 """
-"""The first step in the README of a trained metric."""
+"""First step in the README of a trained metric."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=("metric", "dataset"))
     parser.add_argument("name", metavar="NAME", help="lower-case letters, digits and hyphens, such as my-metric")
-    add(parser, "kind: plain: from the words; encoder: with sentence vectors; trained: with trained weights; "
-                "composite: from other metrics (default: plain)", default="plain", choices=KINDS)
+    add(parser, "kind: plain: uses words; encoder: uses sentence vectors; trained: has trained weights; "
+                "composite: combines metrics (default: plain)", default="plain", choices=KINDS)
     add(parser, "from TABLE: table of ratings for which to write a card", dest="table")
     add(parser, "columns", "scale")
     add(parser, "into DIR: parent of the folder NAME (default: .)", default=Path())
@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     template, name, folder = args.what, args.name, args.into / args.name
     if (args.table or args.columns or args.scale) and not (args.table and template == "dataset"):
-        raise BadConfig("--columns and --scale stand with --from, and these are for `harness new dataset`")
+        raise BadConfig("--columns and --scale need --from, and all three are for `harness new dataset`")
     _check(template, name, folder)
     files = _files(template, name, args.kind) if not args.table else _of_table(
         name, args.table, own.Reading(tuple(args.columns or ()), tuple(args.scale or ())))
@@ -90,9 +90,9 @@ def _check(template: str, name: str, folder: Path) -> None:
 
 
 def _of_table(name: str, table: str, reading: own.Reading) -> Iterator[tuple[str, str | bytes]]:
-    """Yield the files of a dataset with the content of a table."""
+    """Yield the files of a dataset made from a table."""
     if (path := own.table_of(table)) is None:
-        raise BadConfig(f"{table}: is no table of ratings ({', '.join(sheet.ENDINGS)})")
+        raise BadConfig(f"{table}: not a table of ratings ({', '.join(sheet.ENDINGS)})")
     read = reading.table(sheet.read(path))
     sys.stderr.write("\n".join(read.report) + "\n")
     file = name + "".join(path.suffixes[-2 if path.suffix.casefold() == ".gz" else -1:])
@@ -103,7 +103,7 @@ def _of_table(name: str, table: str, reading: own.Reading) -> Iterator[tuple[str
 
 
 def _files(template: str, name: str, kind: str) -> Iterator[tuple[str, str]]:
-    """Yield paths and texts of the files, with the name in each of its spellings."""
+    """Yield paths and contents of the files, with the name inserted in each spelling."""
     words = name.split("-")
     spellings = {"{first}": FIRST if kind == "trained" else "", f"my-{template}": name,
                  f"my_{template}": "_".join(words), f"My{template.capitalize()}": "".join(map(str.capitalize, words)),

@@ -1,4 +1,4 @@
-"""`harness power`: Show which difference the data of a run can show, and how many contexts and raters one needs.
+"""`harness power`: Show the smallest difference that a run's data can detect, and the contexts and raters needed.
 
     harness power
     harness power --dataset dailydialog-zhao --pair bleu-2 cosine --contexts 300 --raters 8
@@ -27,16 +27,16 @@ from leaderboard.render.text import wrapped
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, RESULTS)
-    add(parser, "dataset: dataset of the run, or the path of its table; without, one line for each quality of every "
+    add(parser, "dataset: dataset of the run, or the path of its table; default: one line per quality of every "
                 "dataset; repeatable", "quality")
     add(parser, "between: columns: differences of correlations (default); systems: of mean ratings",
         default="columns", choices=get_args(Between))
     parser.add_argument("--pair", nargs="+", action="extend", type=separated, default=[], metavar="NAME",
-                        help="two columns or systems (default: the leader and the runner-up; the difference that can "
-                             "be shown is then that of a typical pair)")
-    add(parser, "contexts N: number of contexts; repeatable (default: a quarter to four times that of the data)")
-    add(parser, "raters N: number of votes on an item, each by another rater; repeatable (default: a quarter to four "
-                "times that of the data)")
+                        help="two columns or systems (default: the leader and the runner-up; the detectable "
+                             "difference is then a typical pair's)")
+    add(parser, "contexts N: number of contexts; repeatable (default: a quarter to four times the data's)")
+    add(parser, "raters N: votes per item, each by a different rater; repeatable (default: a quarter to four times "
+                "the data's)")
     add(parser, "json: print one JSON object per target and number of contexts and raters")
 
 
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _lines(rows: Sequence[Power], pair: Sequence[str]) -> Iterator[str]:
-    """Describe the power of a target, with other contexts and raters too, and the contexts that a pair needs."""
+    """Describe the power on a target, also for other numbers of contexts and raters, and the contexts needed."""
     first = rows[0]
     yield wrapped(f"{first.dataset}, {first.quality}: {first}")
     groups = {count: list(group) for count, group in groupby(rows, key=lambda row: row.raters)}
@@ -94,7 +94,7 @@ def _lines(rows: Sequence[Power], pair: Sequence[str]) -> Iterator[str]:
 
 
 def _difference(row: Power) -> str:
-    """Format a detectable difference; a dash for one that correlations seldom have."""
+    """Format a detectable difference; a dash if correlations cannot plausibly differ that much."""
     return "–" if row.between == "columns" and row.detectable >= 1 else f"{row.detectable:.3f}"
 
 

@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "test: test for --compare or --clusters (default: perm-both, which swaps ranks of whole contexts; "
                 "-scores: standardised scores; bootstrap for statistics other than spearman and pearson over items)",
         choices=TEST_NAMES)
-    add(parser, "draws: context resamples for BCa intervals, which replace those by formula, and draws of perm-both "
+    add(parser, "draws: context resamples for BCa intervals, which replace the analytic ones, and draws of perm-both "
                 "and bootstrap (default for tests: 1000)", default=0)
     add(parser, "json: print one JSON object per correlation, comparison or decision")
 
@@ -66,23 +66,23 @@ def run(args: argparse.Namespace) -> int:
     if args.clusters and args.json:
         raise BadConfig("--clusters has no JSON output; --compare --json prints the comparisons")
     if args.latex is not None:
-        _latex(results, args.latex)
+        _print_latex(results, args.latex)
     elif args.rule:
-        _wmt25(chosen, args)
+        _print_wmt25(chosen, args)
     elif args.decide:
-        _decided(chosen, args)
+        _print_decisions(chosen, args)
     elif args.compare or args.clusters or args.statistic or args.level or args.draws:
-        _restated(chosen, args, statistic, level)
+        _print_rows(chosen, args, statistic, level)
     elif args.json:
         print_correlations(results, chosen.has_row)
     elif args.dataset or args.quality or args.metric:
-        _restated(chosen, args, statistic, level)
+        _print_rows(chosen, args, statistic, level)
     else:
         print(summary(results))
     return 0
 
 
-def _restated(chosen: Selection, args: argparse.Namespace, statistic: str, level: str) -> None:
+def _print_rows(chosen: Selection, args: argparse.Namespace, statistic: str, level: str) -> None:
     """Print the selected rows, from the results if they have them, else computed from item scores."""
     from harness.run.item_statistics import ACCURACIES, Request, restated
 
@@ -98,9 +98,9 @@ def _restated(chosen: Selection, args: argparse.Namespace, statistic: str, level
             chosen, results=restated(chosen.results, request, test, chosen.has), draws=draws)
     comparisons = chosen.comparisons()
     if test and not (any(map(len, comparisons.values())) if args.compare else comparisons):
-        raise BadConfig(f"the results have no comparisons by {chosen.test} for this selection: a comparison takes two "
+        raise BadConfig(f"the results have no comparisons by {chosen.test} for this selection: a comparison needs two "
                         "columns with scores")
-    leads = list(_comparisons.pooled(chosen)) if args.compare and (
+    leads = list(_comparisons.lead_sentences(chosen)) if args.compare and (
         chosen.statistic, chosen.test) == ("spearman", "perm-both") else []
     if args.json and test:
         print(*(line for _, line in leads), sep="\n", end="\n" * bool(leads))
@@ -112,13 +112,13 @@ def _restated(chosen: Selection, args: argparse.Namespace, statistic: str, level
     else:
         if leads:
             print(*(wrapped(sentence) for sentence, _ in leads), sep="")
-        print(*(_comparisons.compared if args.compare else _comparisons.clustered if args.clusters else
-                _comparisons.valued)(chosen), sep="\n")
+        print(*(_comparisons.comparison_tables if args.compare else _comparisons.cluster_tables if args.clusters else
+                _comparisons.correlation_tables)(chosen), sep="\n")
 
 
-def _wmt25(chosen: Selection, args: argparse.Namespace) -> None:
+def _print_wmt25(chosen: Selection, args: argparse.Namespace) -> None:
     if args.statistic or args.level or args.test or args.metric:
-        raise BadConfig("--rule wmt25 takes no --statistic, --level, --test or --metric: it has its own")
+        raise BadConfig("--rule wmt25 does not accept --statistic, --level, --test or --metric: it has its own")
     rows = list(_comparisons.by_wmt25(chosen))
     if not rows:
         raise BadConfig("WMT25's rule needs a target with several systems, or with several responses to a context")
@@ -128,16 +128,16 @@ def _wmt25(chosen: Selection, args: argparse.Namespace) -> None:
         print(*(text for text, _ in rows), sep="\n", end="")
 
 
-def _decided(chosen: Selection, args: argparse.Namespace) -> None:
+def _print_decisions(chosen: Selection, args: argparse.Namespace) -> None:
     if args.statistic or args.level or args.test or args.draws:
-        raise BadConfig("--decide takes no --statistic, --level, --test or --draws: it has its own tests")
+        raise BadConfig("--decide does not accept --statistic, --level, --test or --draws: it has its own tests")
     if args.json:
         sys.stdout.writelines(map(files.json_line, _decisions.selected(chosen)))
     else:
-        print(*_decisions.decided(chosen), sep="\n")
+        print(*_decisions.decision_tables(chosen), sep="\n")
 
 
-def _latex(results: Results, board: str) -> None:
+def _print_latex(results: Results, board: str) -> None:
     from leaderboard.model.index import drop_sample
     from leaderboard.render import latex
 
@@ -147,12 +147,12 @@ def _latex(results: Results, board: str) -> None:
     name = board.removesuffix(".tex") or next(iter(boards))
     if name not in boards:
         near = difflib.get_close_matches(name, boards, n=3, cutoff=0.4) or list(boards)[:3]
-        raise BadConfig(f"the results have no board {board!r}; among {len(boards)} boards: {', '.join(near)}")
+        raise BadConfig(f"the results have no board {board!r}; the nearest of {len(boards)}: {', '.join(near)}")
     print(latex.write(boards[name], name), end="")
 
 
 def targets(results: Results, datasets: Sequence[str], names: Sequence[str], out: Path) -> frozenset[tuple[str, str]]:
-    """Return the selected targets of the results in `out`, qualities by name or dimension; none means all."""
+    """Return the selected targets of the results in `out`, qualities by name or dimension; none selects all."""
     qualities = {name.casefold() for name in names}
     aliases = {(entry.name, quality.name): {quality.name.casefold(), quality.dimension}
                for entry in results.datasets for quality in entry.qualities}

@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "all", "metric", "with", "dataset", "columns", "scale", "quality", "split", "language", "data",
         "aggregate", "limit", "sample", "ratings", "seed", "draws", "permutations", "epsilon", "statistic", "level",
         "examples", *MODELS, *LIMITS, *WORKERS, "store", "out", "dry-run", "rescore", "reuse", "json",
-        default=None)  # as a config file may set it
+        default=None)  # a config file may set them
     add(parser, "config FILE: TOML file with a table [run]; flags take precedence")
 
 
@@ -126,9 +126,9 @@ def _early_board(plan: Plan, work: Workspace, requested: Settings, some: Sequenc
 
 
 def _notes(plan: Plan, work: Workspace, requested: Settings) -> Iterator[str]:
-    """Yield lines to read before the run: all metrics beside --with, metrics without weights, replaced results."""
+    """Yield notes before the run: --with run with all metrics, metrics without weights, replaced results."""
     if requested.with_ and not (requested.metric or requested.all):
-        yield f"--with adds to all metrics, {len(plan.chosen)} in all; name some by --metric to run fewer\n"
+        yield f"--with adds to all metrics, {len(plan.chosen)} in total; select some with --metric to run fewer\n"
     if requested.encoder and (lacking := untrained(plan.chosen, work.models)):
         made_by = f"harness train {lacking[0] if len(lacking) == 1 else '--all'} --encoder {requested.encoder}"
         yield (f"skipped without weights for {requested.encoder}: {', '.join(lacking)}; train them with `{made_by}` on "

@@ -74,7 +74,7 @@ def _model(name: str, home: Path) -> list[Line]:
         location = str(catalogue.folder(card, home) if card.kind == "vectors" else pretrained.find(name, home).folder)
     except MissingResource as error:
         location = str(error)
-    source = "the publisher's own digest" if card.published else f"as carried by {card.carried_by}"
+    source = "the publisher's digest" if card.published else f"as distributed in {card.carried_by}"
     return [("name", card.name), ("title", card.title or card.name), ("kind", card.kind),
             ("parameters", f"{card.parameters:,}"), ("licence", f"{card.licence} {card.terms}".strip()),
             ("pretrained on", card.pretrained_on), ("location", location),
@@ -97,11 +97,11 @@ def _metric(name: str, home: Path) -> list[Line]:
             *(("differs", line) for line in card.departures), *_fields(card, "trained_on fitted_on notes"),
             ("signature", signed), ("missing", lacking),
             *(("option", f"{key}={value}") for key, value in options(chosen.metric).items()),
-            *_weights(chosen.metric, models, lacking), *_composition(chosen.metric, models)]
+            *_weights(chosen.metric, models, lacking), *_composite(chosen.metric, models)]
 
 
 def _weights(metric: Metric, models: Models, lacking: str) -> list[Line]:
-    """Describe the training of the weights that a metric reads, or why they are unavailable."""
+    """Describe the training of the weights that a metric uses, or why they are unavailable."""
     lines = []
     for name in checkpoints(metric):
         try:
@@ -126,8 +126,8 @@ def _weights(metric: Metric, models: Models, lacking: str) -> list[Line]:
     return lines
 
 
-def _composition(metric: Metric, models: Models) -> list[Line]:
-    """Describe the inputs of a composition, and its weights for each quality with the data they were fitted on."""
+def _composite(metric: Metric, models: Models) -> list[Line]:
+    """Describe the inputs of a composite, and its weights for each quality with the data they were fitted on."""
     if not isinstance(metric, Composite):
         return []
     lines = [("input", entry.name) for entry in metric.made_of()]

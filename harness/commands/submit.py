@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def pack(report: Results, path: Path, metrics: Sequence[str] = (), name: str = "") -> None:
-    """Write a bundle of the named metrics, or of all, and print a summary."""
+    """Write a bundle of the named metrics (default: all) and print a summary."""
     if path.suffix != ".zip":
         raise BadConfig(f"{path}: expected a .zip")
     packed = bundle.of(report, metrics, name)

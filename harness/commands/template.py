@@ -32,12 +32,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    forms = (".jsonl",) if args.texts else FORMS
-    if args.out and args.out.suffix.casefold() not in forms:
-        raise BadConfig(f"{args.out}: expected a file name ending in {', '.join(forms)}")
+    endings = (".jsonl",) if args.texts else FORMS
+    if args.out and args.out.suffix.casefold() not in endings:
+        raise BadConfig(f"{args.out}: expected a file name ending in {', '.join(endings)}")
     if args.out and args.out.exists():
         raise BadConfig(f"{args.out}: already exists and may contain scores; choose another name or delete it")
-    real, sample = at_hand(args.home, own.import_paths(args.dataset, args.home), args.split)
+    real, sample = available(args.home, own.import_paths(args.dataset, args.home), args.split)
     chosen = [*real, *sample] if args.dataset else real or sample
     if not chosen:
         raise BadConfig(f"no dataset of the split {args.split} among {', '.join(args.dataset)}")
@@ -57,8 +57,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def at_hand(home: Path, names: Sequence[str], split: str | None = None) -> tuple[list[Dataset], list[Dataset]]:
-    """Load the named datasets, else all, of a split; return the real ones and those of the bundled sample."""
+def available(home: Path, names: Sequence[str], split: str | None = None) -> tuple[list[Dataset], list[Dataset]]:
+    """Load the named datasets (default: all) of a split; return the real ones and those of the bundled sample."""
     datasets = []
     for name in dict.fromkeys(registry.card(name.casefold()).name for name in names) or registry.names():
         with contextlib.nullcontext() if names else contextlib.suppress(UnknownDataset):

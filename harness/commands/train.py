@@ -66,14 +66,14 @@ def run(args: argparse.Namespace) -> int:
             lacking[state][name] = reason
     if args.all or lacking["failed"]:
         rest = "".join(f"; {state}: {', '.join(reasons)}" for state, reasons in lacking.items() if reasons)
-        print(f"{len(names) - sum(map(len, lacking.values()))} of {len(names)} are trained{rest}")
+        print(f"{len(names) - sum(map(len, lacking.values()))} of {len(names)} trained{rest}")
     return 1 if lacking["failed"] else 0
 
 
 def _shipped(args: argparse.Namespace) -> tuple[str, ...]:
-    """Return all names to train; BadConfig if there is no corpus at all."""
+    """Return all names to train; raise BadConfig if there is no corpus."""
     if not args.corpus and not any(corpora.path(name, args.home).is_file() for name in CARDS):
-        raise BadConfig(f"no corpora in {args.home}; `harness import FOLDER` or `harness fetch --corpora` brings them")
+        raise BadConfig(f"no corpora in {args.home}; run `harness fetch --corpora` or `harness import FOLDER`")
     return trainables.shipped()
 
 

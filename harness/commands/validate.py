@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.formats.scorefile import ScoreFile, counts, describe, expected, printable, read
 from harness.commands._arguments import add
-from harness.commands.template import at_hand
+from harness.commands.template import available
 
 WIDTH = 110
 
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
             "datasets": file.datasets, "refused": bool(file.fatal), "counts": counts(file.problems),
             "problems": [dataclasses.asdict(problem) for problem in file.problems]}))
     else:
-        _say(args.file, file, origin)
+        _print(args.file, file, origin)
     if not file.rows and any(problem.kind == "unreadable" for problem in file.problems):
         return 2
     return 1 if any(not problem.note for problem in file.problems) else 0
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _read(path: Path, home: Path, names: list[str], column: str) -> tuple[ScoreFile, str]:
     """Read the file for its datasets and return their origin; the sample only if no real dataset fits."""
-    real, sample = at_hand(home, names)
+    real, sample = available(home, names)
     if names:
         return read(path.expanduser(), expected([*real, *sample]), column=column), "real" if real else "sample"
     file = read(path.expanduser(), expected(real or sample), whole=False, column=column)
@@ -53,7 +53,7 @@ def _read(path: Path, home: Path, names: list[str], column: str) -> tuple[ScoreF
     return (other, "sample") if other.datasets else (file, "real")
 
 
-def _say(path: Path, file: ScoreFile, origin: str) -> None:
+def _print(path: Path, file: ScoreFile, origin: str) -> None:
     name = printable(path.name)
     summary = ", ".join(f"{number:,} {kind}" for kind, number in counts(file.problems).items())
     if file.fatal and len(file.problems) == 1:

@@ -25,7 +25,7 @@ from harness.verification import bundles
 from harness.verification.bundles import Recomputed
 
 SHOWN = 20
-"""Differences shown of each table."""
+"""Maximum number of differences shown per table."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +80,7 @@ def _computed(tables: Sequence[TableDifference]) -> bool:
 
 
 def _lines(recomputed: Recomputed, tables: Sequence[TableDifference]) -> Iterator[str]:
-    """Yield what was computed again, the differences and their causes."""
+    """Describe what was recomputed, the differences and their causes."""
     run = recomputed.before.run
     yield f"made by harness {run.version}, commit {run.commit or 'unknown'}"
     yield from recomputed.notes
@@ -127,16 +127,16 @@ def _verdict(tables: Sequence[TableDifference], tolerance: float) -> str:
         limit = f", up to {SHOWN} of each table shown" if count > SHOWN else ""
         return f"{plural(count, 'difference')}{above}{limit}"
     if not _computed(tables):
-        return "nothing could be computed again: no dataset is here as it was"
-    return f"no difference{above} in what was computed again"
+        return "nothing could be recomputed: no dataset on this machine is unchanged"
+    return f"no difference{above} in what was recomputed"
 
 
 def _code(value: str) -> str:
-    """Quote text from a bundle as code, which holds no link, mention or markup."""
+    """Quote text from a bundle as code, so that links, mentions and markup have no effect."""
     return "`" + _line(value).replace("`", "'").replace("|", "¦") + "`"
 
 
 def _line(value: str) -> str:
     """Make text printable on one line."""
-    short = "".join(sign if sign.isprintable() else " " for sign in value)
+    short = "".join(character if character.isprintable() else " " for character in value)
     return short if len(short) <= 300 else short[:300] + "…"

@@ -100,7 +100,7 @@ def test_user_metrics_data_and_models_are_found_by_content(
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.setenv("HARNESS_HOME", str(tmp_path / "another home"))
     flags = ["--out", again, "--from", mine, "--from", tiny_encoder.parent]
-    assert "the run read size.py, which is not in" in verify(made, "--out", again, status=2)
+    assert "the run used size.py, which is not in" in verify(made, "--out", again, status=2)
     assert "dataset 'tea-talk' is not installed" in verify(made, *flags, status=2)
     assert "changed:" not in verify(made, *flags, "--from", card.parent)
     assert main(["submit", str(packed), "--out", str(made)]) == 0
@@ -113,7 +113,7 @@ def test_user_metrics_data_and_models_are_found_by_content(
     printed = verify(made, *flags, status=1)
     for part in ("changed: tea-talk, ratings: ", "changed: size, code: ", "likely cause: data: ratings; code\n"):
         assert part in printed
-    assert "not here: tea-talk: the ratings here are others" in verify(packed, *rescore, size, status=1)
+    assert "not here: tea-talk: the ratings here differ" in verify(packed, *rescore, size, status=1)
     monkeypatch.setenv("HARNESS_HOME", str(tmp_path / "third home"))
     assert "not here: tea-talk: no dataset of that name is here" in verify(packed, *rescore[:2], status=1)
     assert "the bundle has no metric of that name" in verify(packed, *rescore, "bleu", status=2)

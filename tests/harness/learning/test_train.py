@@ -144,10 +144,10 @@ def test_user_errors_are_one_line(command: list[str], follows: Any, monkeypatch:
 def test_all_goes_past_a_failure(command: list[str], follows: Any, monkeypatch: pytest.MonkeyPatch, invoke: Invoke,
                                  ) -> None:
     for names, heads, status, message in (
-        (("gone", "follows"), follows.heads, 1, "1 of 2 are trained; failed: gone"),
+        (("gone", "follows"), follows.heads, 1, "1 of 2 trained; failed: gone"),
         (("follows",), follows.heads, 0, "already trained by the same command"),
-        (("follows",), ZeroDivisionError("1 / 0"), 1, "0 of 1 are trained; failed: follows"),
-        (("follows",), MissingResource("conceptnet is absent"), 0, "0 of 1 are trained; left out: follows"),
+        (("follows",), ZeroDivisionError("1 / 0"), 1, "0 of 1 trained; failed: follows"),
+        (("follows",), MissingResource("conceptnet is absent"), 0, "0 of 1 trained; left out: follows"),
     ):
         monkeypatch.setattr(trainables, "shipped", lambda names=names: names)
         monkeypatch.setattr(follows, "heads", Mock(side_effect=heads))

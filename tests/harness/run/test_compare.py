@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.dataset import Quality
-from harness.commands._comparisons import Selection, pooled
+from harness.commands._comparisons import Selection, lead_sentences
 from harness.results.cache import Cache
 from harness.results.files import read
 from harness.results.rows import Results
@@ -109,7 +109,7 @@ def test_few_contexts_give_no_letters(tmp_path: Path, invoke: Invoke) -> None:
 def test_comparisons_and_clusters_are_printed(suite_run: SuiteRun, invoke: Invoke) -> None:
     for line, parts in (
         ("--compare", ("jsalt, appropriateness", "(50 draws, seed 0)", "< 0.020", "established")),
-        ("--compare --quality overall", ("(3 qualities of 3 datasets): none agrees with people; ",)),
+        ("--compare --quality overall", ("(3 qualities of 3 datasets): no column agrees with people; ",)),
         ("--clusters", ("Cluster", "leave-one-out", "share a group letter")),
         ("--clusters wmt --quality Overall --draws 100", ("100", "one-sided, 5 %", "Cluster")),
     ):
@@ -136,7 +136,7 @@ def leads(results: Results, sign: int = 1, reach: float = 0.0) -> list[str]:
                  if (row.metric, row.column) in (LENGTH, RANDOM) and (value := sign * abs(row.value)))
     ranking = tuple(replace(row, value=sign * abs(row.value), error=reach / 1.96) for row in results.ranking)
     targets = frozenset((row.dataset, row.quality) for row in rows)
-    return [sentence for sentence, _ in pooled(Selection(
+    return [sentence for sentence, _ in lead_sentences(Selection(
         replace(results, correlations=rows, ranking=ranking), targets))]
 
 
@@ -152,5 +152,5 @@ def test_means_that_are_not_clearly_positive_are_no_agreement(suite_run: SuiteRu
     for sentences in (leads(suite_run.results, -1), leads(suite_run.results, 1, 1.0)):
         assert any("qualities of" in sentence for sentence in sentences)
         assert any("qualities of" not in sentence for sentence in sentences)
-        assert all("none agrees with people" in sentence and " leads " not in sentence for sentence in sentences)
+        assert all("no column agrees with people" in sentence and " leads " not in sentence for sentence in sentences)
     assert not any("none agrees" in sentence for sentence in leads(suite_run.results))

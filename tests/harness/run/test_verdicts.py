@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.commands._comparisons import Selection, clustered, pooled
+from harness.commands._comparisons import Selection, cluster_tables, lead_sentences
 from harness.results import files
 from harness.results.item_scores import labels
 from harness.results.pooled import Pool
@@ -33,7 +33,7 @@ def of_targets(results: Results) -> Iterator[Verdict]:
     """Yield the verdicts of tables, clusters, decisions and scripts on single targets."""
     index, chosen = make_index(results), Selection(results, frozenset(
         (row.dataset, row.quality) for row in results.comparisons))
-    clusters = dict(zip(chosen.correlations(), clustered(chosen), strict=True))
+    clusters = dict(zip(chosen.correlations(), cluster_tables(chosen), strict=True))
     named = {name: dict(zip(labels(sorted(columns)), sorted(columns), strict=True))
              for name, columns in index.columns.items()}
     script = json.loads(numbers(results).decode().removeprefix("const Numbers = ").rstrip(";\n"))
@@ -84,7 +84,7 @@ def of_leads(results: Results) -> Iterator[Verdict]:
         if answer.lead and answer.following:
             yield ("answer", asked[name].targets, asked[name].rule, answer.best, answer.following,
                    answer.lead.difference.established)
-    for _, line in pooled(Selection(results, frozenset(pool.targets()))):
+    for _, line in lead_sentences(Selection(results, frozenset(pool.targets()))):
         lead = json.loads(line)
         named = dict(zip(labels(list(pool.columns)), pool.columns, strict=True))
         rule = "test" if lead["split"] == "test" and lead["dimension"] == "all" else "dev"
