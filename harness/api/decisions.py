@@ -45,9 +45,9 @@ def estimate(dataset: Any, metric: str, *, column: str = "", by: By = "system", 
 
 def power(results: Results, dataset: str, quality: str = "", *, between: Between = "columns", pair: Sequence[str] = (),
           contexts: Sequence[int] = (), raters: Sequence[float] = ()) -> pandas.DataFrame:
-    """Return the difference that a dataset of the results can show, and the contexts that a pair's difference needs.
+    """Return the difference that a dataset of the results can detect, and the contexts that a pair needs.
 
-    A row is a `Power`: one for each quality, number of raters and number of contexts, first those of the data. `pair`
+    A row is a `Power`: one per quality, number of raters and number of contexts, starting with the data's own. `pair`
     names two columns or systems, by default the leader and the runner-up.
 
     >>> from harness.api import load
@@ -58,7 +58,7 @@ def power(results: Results, dataset: str, quality: str = "", *, between: Between
         records.value_of(Between, between, "between")
     check("results", results, Results)
     if isinstance(pair, str) or len(pair) not in (0, 2):
-        raise BadConfig("pair takes two names")
+        raise BadConfig("pair should be two names")
     pool, wanted = Pool.of(results.rows), targets(results.rows, [dataset], [quality] if quality else [],
                                              results.out)
     return frame([row for target in pool.targets() if target in wanted for row in power_of(

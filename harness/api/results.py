@@ -74,35 +74,36 @@ class Results:
 
     def correlations(self) -> pandas.DataFrame:
         """Return the correlation of every column on every quality, with the properties of its dataset."""
-        return self._with_places(frame(self.rows.correlations, rows.Correlation))
+        return self._with_properties(frame(self.rows.correlations, rows.Correlation))
 
     def comparisons(self) -> pandas.DataFrame:
-        """Return the tests of every two columns on each quality."""
-        return self._with_places(frame([row for target in self.rows.comparisons for row in target], rows.Comparison))
+        """Return the test of each pair of columns on each quality."""
+        comparisons = [row for target in self.rows.comparisons for row in target]
+        return self._with_properties(frame(comparisons, rows.Comparison))
 
     def rankings(self) -> pandas.DataFrame:
         """Return the mean and rank of every column on each board, by rule and statistic."""
         return frame(self.rows.ranking, RankingRow).astype({"rank": "Int64"})
 
     def reliability(self) -> pandas.DataFrame:
-        return self._with_places(frame(self.rows.reliability, rows.Reliability))
+        return self._with_properties(frame(self.rows.reliability, rows.Reliability))
 
     def decisions(self) -> pandas.DataFrame:
-        """Return, for every column on every quality, if it may replace a rater and how many ratings it is worth."""
-        return self._with_places(frame(self.rows.decisions, decision_rows.Decision))
+        """Return whether each column may replace a rater on each quality, and how many ratings it is worth."""
+        return self._with_properties(frame(self.rows.decisions, decision_rows.Decision))
 
     def firmness(self) -> pandas.DataFrame:
         """Return the fewest datasets, contexts and votes without which another metric leads a board."""
         return frame(self.rows.firmness, decision_rows.Firmness).astype({"removed": "Int64"})
 
     def disagreement(self) -> pandas.DataFrame:
-        """Return the correlation of every column on every quality by the spread of the raters' votes."""
-        return self._with_places(frame(self.rows.disagreement, decision_rows.Disagreement))
+        """Return the correlations of every column on the items on which raters agree most, less and least."""
+        return self._with_properties(frame(self.rows.disagreement, decision_rows.Disagreement))
 
     def wmt25(self, datasets: Sequence[str] = ()) -> pandas.DataFrame:
         """Return the value and the cluster of every column on each split by WMT25's rule.
 
-        The last two rows of a split are a constant and random numbers. A cluster is missing where a value is.
+        The last two rows of a split are a constant and random numbers. A column that lacks a value has no cluster.
         """
         selection = Selection(self.rows, targets_of(self.rows, datasets, [], self.out))
         records = [row for _, board in by_wmt25(selection) for row in board]
@@ -116,7 +117,7 @@ class Results:
 
         Without `second`, compare a column with every other; `first` defaults to the leader. p is adjusted over all
         pairs of columns. `reached` is the share of the limit from rater noise that the better one reaches. Only columns
-        with a value on every target take part.
+        with a value on every target are compared.
         """
         pool, wanted = Pool.of(self.rows), targets_of(self.rows, datasets, [dimension] if dimension else [], self.out)
         boards = dict.fromkeys(split for split, _ in self._boards())
@@ -193,7 +194,7 @@ class Results:
             raise BadReport(f"{name}: {reason}; texts need the dataset that was scored")
         return loaded
 
-    def _with_places(self, frame: pandas.DataFrame) -> pandas.DataFrame:
+    def _with_properties(self, frame: pandas.DataFrame) -> pandas.DataFrame:
         """Append the split, origin, level and dimension of each quality."""
         properties = library("pandas").DataFrame(
             [(entry.name, quality.name, entry.split, entry.kind, entry.level, quality.dimension)
@@ -209,9 +210,8 @@ def load(folder: Path | str = "results", home: Path | str | None = None) -> Resu
 
 
 def check(name: str, value: object, *kinds: type) -> None:
-    """Raise BadConfig for an argument of another type."""
     if not isinstance(value, kinds):
-        raise BadConfig(f"{name}: should be a {' or '.join(kind.__name__ for kind in kinds)}, is {value!r:.60}")
+        raise BadConfig(f"{name}: expected {' or '.join(kind.__name__ for kind in kinds)}, got {value!r:.60}")
 
 
 def _rule(board: str) -> str:

@@ -21,7 +21,7 @@ from harness.run.prepare import prepare
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
 
-OURS = {"metric", "dataset", "out", "home", "all", "json", "dry_run"}
+EXCLUDED = {"metric", "dataset", "out", "home", "all", "json", "dry_run"}
 """Settings that are separate arguments of `run`, or have no meaning here."""
 
 
@@ -30,8 +30,8 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Any = None, *,
     """Score datasets with metrics, correlate with the ratings, and write scores and report under `out`.
 
     The default is all metrics and datasets. A dataset is a name, the path of a card or table, or a table of ratings in
-    memory: a DataFrame, a datasets.Dataset or a list of dicts. `datasets` is one, a list of them, or a mapping that
-    gives tables their names. `flags` are those of `harness run`, such as sample=50, split="dev", quality="relevance"
+    memory: a DataFrame, a datasets.Dataset or a list of dicts. `datasets` is one dataset, a list, or a mapping that
+    names tables. `flags` are those of `harness run`, such as sample=50, split="dev", quality="relevance"
     or lm="smollm2-135m". Scores stored under `out` are reused.
 
     >>> import pandas
@@ -53,10 +53,10 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Any = None, *,
 
 def requested_settings(metrics: Sequence[str] | str | None, datasets: Any, out: Path | str, home: Path | str | None,
                        flags: Mapping[str, Any]) -> Settings:
-    """Return the settings of a run; tables of ratings in memory are kept in the home first."""
+    """Return the settings of a run; tables of ratings in memory are stored in the home first."""
     defaults = {field.name: field.default for field in dataclasses.fields(Settings)}
-    if unknown := next((name for name in flags if name not in defaults.keys() - OURS), None):
-        known = ("metrics", "datasets", "out", "home", *sorted(defaults.keys() - OURS))
+    if unknown := next((name for name in flags if name not in defaults.keys() - EXCLUDED), None):
+        known = ("metrics", "datasets", "out", "home", *sorted(defaults.keys() - EXCLUDED))
         raise BadConfig(f"unexpected argument {unknown!r}; {nearest(unknown, known)}")
     requested = {"metric": metrics, "out": out, "home": home, **flags}
     with records.refused_as(BadConfig):
@@ -76,14 +76,14 @@ def requested_settings(metrics: Sequence[str] | str | None, datasets: Any, out: 
 
 
 def _as_written(value: Any, *, listed: bool) -> Any:
-    """Return an argument in the form of a config file; a list may be a single text."""
+    """Return an argument as in a config file; a string stands for a list of one."""
     if listed and isinstance(value, Iterable):
         return [value] if isinstance(value, str) else list(value)
     return str(value) if isinstance(value, Path) else value
 
 
 def _by_name(datasets: Any) -> Mapping[str, Any]:
-    """Return datasets by name; tables in memory without one are called table, or table-1 and so on in a list."""
+    """Return datasets by name; unnamed tables in memory are called table, or table-1, table-2, ... in a list."""
     if isinstance(datasets, Mapping):
         return datasets
     rows = rows_of(datasets)

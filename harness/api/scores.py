@@ -6,8 +6,8 @@ ignored unless they look like a misspelled field of a dict:
     {"context": [...], "response": "...", "references": [...], "facts": [...]}
     {"dialogue": [...], ...}                                     a whole dialogue
 
-A turn is a text, {"speaker", "text"} or {"role", "content"}. Missing speakers alternate, backwards from the response as
-in the organisers' files; in a whole dialogue none of them counts as the system, so every turn is scored.
+A turn is a string, {"speaker", "text"} or {"role", "content"}. Missing speakers alternate, backwards from the response
+as in the organisers' files; in a whole dialogue no speaker counts as the system, so every turn is scored.
 
 The scores equal those of `harness run`. They are not stored; models stay in memory between calls.
 """
@@ -36,7 +36,7 @@ from metrics.models.service import Choice, Models
 
 FIELDS = ("id", "context", "response", "dialogue", "references", "facts", "system", "language")
 SINGULAR = {"reference": "references", "fact": "facts"}
-ALIKE = 0.75
+CUTOFF = 0.75
 """The difflib ratio from which a name counts as a misspelled field."""
 
 
@@ -48,8 +48,8 @@ def score(
     """Return the columns of a metric, a score per item: higher is better, NaN is missing.
 
     `metric` and the keywords are those of `harness run`. An item whose response is None or NaN has no score. Raise
-    CannotScore if no item has what the metric needs. On a Dataset, a composition uses the same weights as in a run, on
-    other items those fitted on all datasets.
+    CannotScore if no item has what the metric needs. On a Dataset, a composite uses the same weights as in a run;
+    on other items, those fitted on all datasets.
 
     >>> score("length", [{"context": ["Do you like tea?"], "response": "Yes, green tea."}, {"response": None}])
     {'length': array([ 3., nan])}
@@ -58,23 +58,23 @@ def score(
         raise BadConfig(f"metric: expected one name, got {type(metric).__name__}; call score once per metric")
     chosen = registry.choose(metric, seed=seed).metric
     if isinstance(items, Dataset):
-        read: Sequence[Item | None] = items.items
+        parsed: Sequence[Item | None] = items.items
     else:
-        read = [_item(index, row) for index, row in enumerate(_rows(items))]
-    scored = [index for index, item in enumerate(read) if item]
+        parsed = [_item(index, row) for index, row in enumerate(_rows(items))]
+    scored = [index for index, item in enumerate(parsed) if item]
     if not scored:
         raise CannotScore("there are no items with a response")
-    dataset = items if isinstance(items, Dataset) else dataset_of(list(filter(None, read)))
+    dataset = items if isinstance(items, Dataset) else dataset_of(list(filter(None, parsed)))
     folder = home_folder(Path(home) if home else None)
     models = _models(folder, Choice(encoder, lm, vectors, device, precision, batch_tokens, download=not offline))
     columns = Scorer(dataset, models).scores(chosen).columns
-    scores = np.full((len(chosen.card.columns), len(read)), np.nan)
+    scores = np.full((len(chosen.card.columns), len(parsed)), np.nan)
     scores[:, scored] = [columns[name] for name in chosen.card.columns]
     return dict(zip(chosen.card.columns, scores, strict=True))
 
 
 _models = functools.lru_cache(maxsize=2)(Models)
-"""The models of a choice, kept between calls."""
+"""Models by choice, kept between calls."""
 
 
 def rows_of(table: Any) -> Any:
@@ -85,7 +85,7 @@ def rows_of(table: Any) -> Any:
 
 
 def _rows(items: Any) -> Iterable[Any]:
-    """Return the items of a list, or of a table, of which only the known columns are taken."""
+    """Return the items of a list or table; unknown columns of a table are dropped."""
     rows = rows_of(items)
     if not isinstance(rows, Iterable):
         raise BadConfig(f"items: expected a list of items or a table, got {type(items).__name__}")
@@ -107,7 +107,7 @@ def _item(index: int, record: Item | Mapping[str, Any]) -> Item | None:
     if not isinstance(record, Mapping):
         raise BadConfig(f"{where}: expected an Item or a dict, got {type(record).__name__}")
     if wrong := next((name for name in record if name not in FIELDS and difflib.get_close_matches(
-            str(name), FIELDS, n=1, cutoff=ALIKE)), None):
+            str(name), FIELDS, n=1, cutoff=CUTOFF)), None):
         raise BadConfig(f"{where}: unknown field {str(wrong)!r:.60}; {nearest(str(wrong), FIELDS)}")
     named = {"response", "dialogue"} & record.keys()
     record = {name: value for name, value in record.items() if not _missing(value)}
@@ -119,8 +119,8 @@ def _item(index: int, record: Item | Mapping[str, Any]) -> Item | None:
     if "dialogue" in record:
         context, response = _turns(where, "dialogue", record, ("first", "second")), None
     else:
-        back = (USER, SYSTEM) if len(_list(where, "context", record)) % 2 else (SYSTEM, USER)
-        context = _turns(where, "context", record, back)
+        speakers = (USER, SYSTEM) if len(_list(where, "context", record)) % 2 else (SYSTEM, USER)
+        context = _turns(where, "context", record, speakers)
         response = Utterance(SYSTEM, _text(f"{where}.response", record["response"]))
     weighted = (entry if isinstance(entry, Mapping) else {"text": entry}
                 for entry in _list(where, "references", record))
@@ -137,20 +137,20 @@ def _missing(value: Any) -> bool:
         isinstance(value, float) and math.isnan(value))
 
 
-def _turns(where: str, field: str, record: Mapping[str, Any], sides: tuple[str, str]) -> tuple[Utterance, ...]:
-    """Return the turns, alternating between the two sides where speakers are missing."""
+def _turns(where: str, field: str, record: Mapping[str, Any], speakers: tuple[str, str]) -> tuple[Utterance, ...]:
+    """Return the turns, alternating between two speakers where they are missing."""
     turns = []
     for index, turn in enumerate(_list(where, field, record)):
         at = f"{where}.{field}[{index}]"
         named = turn if isinstance(turn, Mapping) else {"text": turn}
-        speaker = _text(f"{at}.speaker", named.get("speaker", named.get("role", sides[index % 2])))
+        speaker = _text(f"{at}.speaker", named.get("speaker", named.get("role", speakers[index % 2])))
         speaker = SPEAKERS.get(speaker.casefold(), speaker) if "role" in named else speaker
         turns.append(Utterance(speaker, _text(at, named.get("text", named.get("content")))))
     return tuple(turns)
 
 
 def _list(where: str, field: str, record: Mapping[str, Any]) -> Sequence[Any]:
-    """Return a list field: empty if missing, the lines of a text."""
+    """Return a list field: empty if missing; a string is split into lines."""
     value = record.get(field) or ()
     if isinstance(value, str):
         return [line for line in value.split("\n") if line.strip()]
@@ -161,5 +161,5 @@ def _list(where: str, field: str, record: Mapping[str, Any]) -> Sequence[Any]:
 
 def _text(where: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise BadConfig(f"{where}: expected text, got {type(value).__name__}")
+        raise BadConfig(f"{where}: expected a string, got {type(value).__name__}")
     return value.strip()
