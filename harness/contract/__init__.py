@@ -1,9 +1,9 @@
 """The contract of every metric, checked point by point.
 
-    tried(name, Trial(metric, models))  -> Finding      ok, BROKEN, or a note
-    demand(metric)                                      for a test: BrokenContract with every broken line
+    run_check(name, Trial(metric, models))  returns a Finding: ok, BROKEN or note
+    demand(metric)                          for tests: raises BrokenContract with every failed check
 
-`harness check` tries the checks in a process of their own (process.py), so that a metric may crash or hang.
+`harness check` runs the checks in a separate process (process.py), so that a metric may crash or hang.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class BrokenContract(HarnessError):
 
 def demand(metric: Metric, models: Models | None = None) -> None:
     """Raise BrokenContract with every failed check, or MissingResource if the metric needs something missing."""
-    trial = Trial(metric, forgetful(models or Models(home_folder(None))))
-    findings = [tried(name, trial) for name in CHECKS]
+    trial = Trial(metric, uncached(models or Models(home_folder(None))))
+    findings = [run_check(name, trial) for name in CHECKS]
     if broken := [f"{finding.check}: {finding.text}" for finding in findings if finding.state == "BROKEN"]:
         raise BrokenContract(f"{metric.card.name} breaks the contract: " + "; ".join(broken))
 
 
-def tried(name: str, trial: Trial, check: Callable[[Trial], str] | None = None) -> Finding:
+def run_check(name: str, trial: Trial, check: Callable[[Trial], str] | None = None) -> Finding:
     """Run a check, by default the one of this name; MissingResource passes through."""
     try:
         state, text = "ok", (check or CHECKS[name])(trial)
@@ -45,12 +45,12 @@ def tried(name: str, trial: Trial, check: Callable[[Trial], str] | None = None) 
         state, text = "note", f"not tried: {error}"
     except (Broken, MetricError) as error:
         state, text = "BROKEN", str(error)
-    except BaseException as error:  # SystemExit as well; a metric is foreign code
+    except BaseException as error:  # third-party code can raise anything
         state, text = "BROKEN", f"raises {in_one_line(error)}"
     return Finding(name, state, " ".join(text.split()))
 
 
-def forgetful(models: Models) -> Models:
-    """Return the models in single precision and without memory, which would hide how texts are read."""
+def uncached(models: Models) -> Models:
+    """Return the models in single precision without cached arrays, which would hide effects of batches and order."""
     choice = dataclasses.replace(models.choice, precision="fp32")
     return Models(models.home, choice, Memory(0))

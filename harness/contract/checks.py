@@ -27,15 +27,15 @@ from metrics.metric import as_metric, line, signature
 SEED = 7
 BATCHES = (1, 7, 64)
 NEGATIVE = -0.15
-"""Mean correlations with the ratings of the sample below this are no accident."""
+"""A mean correlation with the sample's ratings below this is not due to chance."""
 MANY = 10_000
-WHOLE = "not tried: the card says that a score depends on the other items of the dataset"
+OTHER_ITEMS = "not tried: the card says that a score depends on the other items of the dataset"
 
 
 def complete_card(trial: Trial) -> str:
     """The card is complete, and the signature is one line."""
     card = trial.metric.card
-    if ":" not in card.name:  # the metrics of other libraries have cards that nobody wrote
+    if ":" not in card.name:  # cards of other libraries' metrics are generated
         as_metric(type(trial.metric))
     if lacking := [name for name in ("title", "family") if not getattr(card, name)]:
         raise Broken(f"the card has no {' and no '.join(lacking)}")
@@ -43,10 +43,10 @@ def complete_card(trial: Trial) -> str:
         raise Broken("the card has neither a paper nor notes: say what the metric measures")
     signed = line(signature(trial.metric, trial.models))
     if not signed.isprintable():
-        raise Broken(f"its signature is not one line of printable signs: {signed!r:.100}")
+        raise Broken(f"its signature is not one line of printable characters: {signed!r:.100}")
     others = [(name, registry.card(name).columns) for name in registry.names() if name != card.name]
     if shared := [(column, name) for name, columns in others for column in card.columns if column in columns]:
-        raise Note(f"its column {shared[0][0]!r} has the name of one of {shared[0][1]}; tables then say "
+        raise Note(f"its column {shared[0][0]!r} has the same name as one of {shared[0][1]}; tables show "
                    f"{card.name}/{shared[0][0]}")
     return (f"{card.name}, columns {', '.join(card.columns)}, levels {', '.join(card.levels)}, needs "
             f"{', '.join((*card.needs, *card.resources, *card.models)) or 'nothing'}")
@@ -60,9 +60,9 @@ def sample(trial: Trial) -> str:
     finite = {name: column[np.isfinite(column)] for name, column in values.items()}
     numbers = sum(column.size for column in finite.values())
     if not numbers:
-        raise Broken(f"scores no item at all: {reasons[0] if reasons else 'every value is NaN'}")
+        raise Broken(f"scores no item: {reasons[0] if reasons else 'every value is NaN'}")
     if same := [name for name, column in finite.items() if np.unique(column).size == 1]:
-        raise Note(f"{', '.join(same)}: the same for every item, so it cannot agree with anyone")
+        raise Note(f"{', '.join(same)}: the same for every item, so it cannot correlate with ratings")
     return (f"{numbers} of {sum(column.size for column in values.values())} values are numbers, on "
             f"{', '.join(dataset.card.name for dataset, _ in scored)}")
 
@@ -117,7 +117,7 @@ def case(items: Sequence[Item], level: Level, trial: Trial) -> str:
 
 
 def missing(trial: Trial) -> str:
-    """An item that lacks what the metric needs is NaN."""
+    """An item that lacks what the metric needs scores NaN."""
     lacks = {"references": ("without references", "blank reference", "bare"), "context": ("without context", "bare"),
              "facts": ("bare",)}
     needs = trial.metric.card.needs
@@ -129,7 +129,7 @@ def missing(trial: Trial) -> str:
         for need in needs:
             for item in lacks[need]:
                 if not np.isnan(value := column[rows[item]]):
-                    raise Broken(f"item {item!r} has no {need}, and {name} {value:.9g} where NaN is due")
+                    raise Broken(f"item {item!r} has no {need}, but {name} is {value:.9g}; expected NaN")
     return f"NaN without {' or '.join(needs)}"
 
 
@@ -143,7 +143,7 @@ def permuted(trial: Trial) -> str:
 
 
 def _advice(trial: Trial) -> str:
-    """Explain why an item has another score alone: a missing need, else perhaps the other items."""
+    """Suggest why an item scores differently alone: a missing need, else perhaps the other items."""
     try:
         missing(trial)
     except Broken:
@@ -154,9 +154,9 @@ def _advice(trial: Trial) -> str:
 
 
 def standalone(trial: Trial) -> str:
-    """An item scores the same by itself as among others, unless the card has scope="dataset"."""
+    """An item scores the same alone as among others, unless the card has scope="dataset"."""
     if trial.metric.card.scope == "dataset":
-        raise Note(WHOLE)
+        raise Note(OTHER_ITEMS)
     dataset, scores = trial.hard
     return trial.compare(dataset.items, scores, trial.scored_in_batches(dataset, 1), "alone",
                          _advice(trial))
@@ -165,7 +165,7 @@ def standalone(trial: Trial) -> str:
 def batched(trial: Trial) -> str:
     """The sample scores the same 1, 7 or 64 items at a time."""
     if trial.metric.card.scope == "dataset":
-        raise Note(WHOLE)
+        raise Note(OTHER_ITEMS)
     dataset, whole = trial.first
     texts = [trial.compare(dataset.items, whole, trial.scored_in_batches(dataset, size), f"in batches of {size}",
                            _advice(trial)) for size in BATCHES]
@@ -187,14 +187,14 @@ def offline(trial: Trial) -> str:
             text = trial.compare(dataset.items, before, trial.scored(dataset), "without the network")
         except (CannotScore, MissingResource) as error:
             raise Note(f"has no scores without the network: {error}") from error
-        except Exception as error:  # raised where the metric was refused a connection
+        except Exception as error:  # raised by the metric because its connection was refused
             if not requested:
                 raise
             text = str(error)
     if requested:
-        raise Broken(f"asks for {', '.join(sorted(requested)[:3])}: metrics must not use the network; `models` has "
+        raise Broken(f"connects to {', '.join(sorted(requested)[:3])}: metrics must not use the network; `models` has "
                      f"models and resources (without it: {text})")
-    return f"asks for no connection; {text}"
+    return f"opens no connection; {text}"
 
 
 @contextlib.contextmanager
@@ -205,7 +205,7 @@ def _no_network() -> Iterator[set[str]]:
 
     def refuse(host: Any, port: Any = "", *_: Any, **__: Any) -> None:
         requested.add(f"{host}:{port}")
-        raise OSError("the network is off while the contract is tried")
+        raise OSError("the network is off while the contract is checked")
 
     def connect(connection: socket.socket, address: Any) -> None:
         if connection.family in (socket.AF_INET, socket.AF_INET6):

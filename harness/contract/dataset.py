@@ -1,4 +1,4 @@
-"""Remarks on a dataset of your own, for a person to check before a correlation is believed."""
+"""Remarks on a dataset of your own, to be checked before trusting its correlations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check(dataset: Dataset, more: Sequence[str], home: Path) -> Iterator[str]:
     corpora = dict(overlap.in_corpora(dataset, home))
     for name, count in corpora.items():
         if count:
-            yield (f"look at this: the corpus {name} holds the context of {count} of {len(dataset.items)} items "
+            yield (f"look at this: the corpus {name} contains the context of {count} of {len(dataset.items)} items "
                    f"({100 * count / len(dataset.items):.0f} %), so trained metrics may know them; once the dataset is "
                    "imported, `harness train` leaves them out")
     yield (f"compared with {plural(len(corpora), 'training corpus', 'training corpora')} in the home" if corpora else
@@ -45,8 +45,8 @@ def about(dataset: Dataset, more: Sequence[str] = ()) -> Iterator[str]:
     yield from (f"look at this: {remark}" for remark in more)
 
 
-def remarks(dataset: Dataset, places: Mapping[str, str]) -> Iterator[str]:
-    """Return remarks for a person to check; `places` names each item's line in the file."""
+def remarks(dataset: Dataset, locations: Mapping[str, str]) -> Iterator[str]:
+    """Yield remarks for a person to check; `locations` has each item's line in the file."""
     items = {item.id: item for item in dataset.items}
     first: dict[tuple[Utterance, ...], str] = {}
     rated = {rating.item for rating in dataset.ratings if rating.votes}
@@ -54,33 +54,32 @@ def remarks(dataset: Dataset, places: Mapping[str, str]) -> Iterator[str]:
     empty = [item.id for item in dataset.items if item.response and not item.response.text]
     foreign = [item.id for item in dataset.items if item.language == "en" and _foreign(item)]
     repeated = [item.id for item in dataset.items if item.id != first.setdefault(item.utterances, item.id)]
-    latin = "mostly in letters that are not Latin, and of the language en; name another by language"
-    repeat = "the dialogue and response of another one"
+    latin = "mostly in non-Latin letters, but the language is en; set `language`"
+    repeat = "the dialogue and response of another"
     for names, singular, several in (
             (foreign, f"item is {latin}", f"items are {latin}"), (unrated, "item has no vote", "items have no vote"),
             (empty, "response is empty", "responses are empty"),
             (repeated, f"item repeats {repeat}", f"items repeat {repeat}")):
         if names:
-            yield f"{plural(len(names), singular, several)}{which([places.get(name, name) for name in names])}"
+            yield f"{plural(len(names), singular, several)}{which([locations.get(name, name) for name in names])}"
     for quality in dataset.card.qualities:
         unvoted = rated - {rating.item for rating in dataset.ratings if rating.quality == quality.name and rating.votes}
-        if lacking := [places.get(name, name) for name in items if name in unvoted]:
+        if lacking := [locations.get(name, name) for name in items if name in unvoted]:
             count = plural(len(lacking), "item has no vote", "items have no vote")
-            yield f"{quality.name}: {count} on it, and votes on others{which(lacking)}"
+            yield f"{quality.name}: {count} on it, but votes on other qualities{which(lacking)}"
         votes = [rating.votes for rating in dataset.ratings if rating.quality == quality.name and rating.votes]
         constant = len({sum(values) / len(values) for values in votes}) == 1
         if constant or (quality.low is not None and quality.low == quality.high):
             yield f"{quality.name}: every item has the same rating, so nothing can correlate with it"
         if all(len(values) == 1 for values in votes):
-            yield f"{quality.name}: one vote per item, so the agreement of raters is not known"
+            yield f"{quality.name}: one vote per item, so the agreement of raters is unknown"
 
 
 def _foreign(item: Item) -> bool:
     """Return True if most letters of an item are not Latin."""
-    letters = [sign for turn in item.utterances for sign in turn.text if sign.isalpha()]
-    return 2 * sum(sign > LATIN for sign in letters) > len(letters)
+    letters = [letter for turn in item.utterances for letter in turn.text if letter.isalpha()]
+    return 2 * sum(letter > LATIN for letter in letters) > len(letters)
 
 
-def which(places: Sequence[str]) -> str:
-    """Return the first locations in brackets."""
-    return f" ({'; '.join(places[:SHOWN])}{'; ...' if len(places) > SHOWN else ''})"
+def which(locations: Sequence[str]) -> str:
+    return f" ({'; '.join(locations[:SHOWN])}{'; ...' if len(locations) > SHOWN else ''})"

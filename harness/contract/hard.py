@@ -1,7 +1,7 @@
-"""Items that break metrics, by difficulty.
+"""Items that tend to break metrics, by difficulty.
 
-Each odd text is a response, a reference and a context in turn, with plain texts in the other fields, so that a case can
-be scored by any metric.
+Each odd text serves as response, reference and context in turn, with plain texts in the other fields, so that any
+metric can score every case.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Level, 
 TEXTS: dict[str, tuple[str, ...]] = {
     "empty response": ("",),
     "whitespace only": (" ", "\t\n", "\u3000"),
-    "marks and single letters": (".", "?!", "a", "-\nx", "3.5 % of $1,000-2,000", "don't can't won't"),
+    "punctuation and single letters": (".", "?!", "a", "-\nx", "3.5 % of $1,000-2,000", "don't can't won't"),
     "repeated words": ("na na na na na", "ok " * 2000),
     "Arabic and Hebrew": ("مرحبا ، كيف حالك اليوم ؟", "ירושלים مرحبا"),
     "Chinese and Japanese": ("你好，你今天怎么样？", "日本語のテキスト です"),
     "emoji": ("🙂🙃 🙂", "👩‍👩‍👧‍👦 🏳️‍🌈 ❤️"),
     "combining marks": ("émigré naïve café", "e\u0301 n\u0303 Z\u0351\u036b\u0343", "İstanbul ǅ ß"),
-    "control signs": ("a\u202eb\u0000c", "\x00\x07\x1b[31m", "cut \ud800 short"),
+    "control characters": ("a\u202eb\u0000c", "\x00\x07\x1b[31m", "cut \ud800 short"),
     "markup": ("<b>&amp;</b> <skipped>",),
     "very long texts": ("x" * 100_000, "word " * 20_000),
 }
@@ -31,8 +31,8 @@ FACTS = ("I like tea.",)
 
 def hard(text: str, name: str = "") -> tuple[Item, ...]:
     """Return items with an odd text as response, reference or context."""
-    good, before = "a good reply to you", "hello there"
-    parts = {"response": (text, good, before), "reference": (good, text, before), "context": (good, good, text)}
+    reply, greeting = "a good reply to you", "hello there"
+    parts = {"response": (text, reply, greeting), "reference": (reply, text, greeting), "context": (reply, reply, text)}
     return tuple(item(f"{name}{part}", response, (reference,), (context,))
                  for part, (response, reference, context) in parts.items())
 

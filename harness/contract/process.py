@@ -1,6 +1,6 @@
-"""The checks of the contract in a process of their own: a metric that crashes or hangs fails only that check.
+"""Run the checks of the contract in a separate process: a metric that crashes or hangs fails only that check.
 
-As a script, `python -m harness.contract.process METRIC HOME`, it answers one check for each question that it reads.
+As a script, `python -m harness.contract.process METRIC HOME`, it runs one check for each question that it reads.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.contract import forgetful, tried
+from harness.contract import run_check, uncached
 from harness.contract.checks import CHECKS
 from harness.contract.trial import Finding, Trial
 from metrics import registry
@@ -23,18 +23,18 @@ from metrics.external.isolation.serving import columns_of, columns_record, serve
 from metrics.models.service import Models
 
 ELSEWHERE = "another process"
-"""The check that takes two processes: hashes of texts, and so the order of sets, differ between them."""
+"""The check that takes two processes, since hashes of strings, and so the order of sets, differ between them."""
 
 
 def findings(metric: str, home: Path, timeout: float) -> Iterator[Finding]:
-    """Try every check on a metric, each for so many seconds; BrokenPlugin where it cannot be loaded."""
+    """Yield every check's finding, each within `timeout` seconds; raise BrokenPlugin if the metric cannot be loaded."""
     command = sys.executable, "-P", "-m", __name__, metric, str(home)
     with contextlib.closing(Process(metric, command, Path.cwd(), os.environ)) as process:
         for check in CHECKS:
             yield _check(process, {"ask": check}, timeout)[0]
         finding, columns = _check(process, {"ask": ELSEWHERE}, timeout)
         if columns is not None:
-            process.close()  # the next question starts another
+            process.close()  # the next question starts another process
             finding, _ = _check(process, {"ask": ELSEWHERE, "columns": columns}, timeout)
         yield finding
 
@@ -51,9 +51,9 @@ def _check(process: Process, question: Mapping[str, Any], timeout: float) -> tup
 
 
 def main() -> None:
-    """Answer until the input is closed."""
+    """Answer questions until the input is closed."""
     metric, home = sys.argv[1:]
-    trial = functools.cache(lambda: Trial(registry.choose(metric).metric, forgetful(Models(Path(home)))))
+    trial = functools.cache(lambda: Trial(registry.choose(metric).metric, uncached(Models(Path(home)))))
 
     def answer(question: Mapping[str, Any]) -> dict[str, Any]:
         if question["ask"] == "load":
@@ -63,16 +63,16 @@ def main() -> None:
                 return {"refusal": str(error)}
             return {"refusal": ""}
         name, before = question["ask"], question.get("columns")
-        finding = tried(name, trial(), CHECKS.get(name) or functools.partial(_elsewhere, before=before))
-        again = name == ELSEWHERE and finding.state == "ok"
+        finding = run_check(name, trial(), CHECKS.get(name) or functools.partial(_elsewhere, before=before))
+        compared = name == ELSEWHERE and finding.state == "ok"
         return {"state": finding.state, "text": finding.text,
-                "columns": columns_record(trial().first[1]) if again else None}
+                "columns": columns_record(trial().first[1]) if compared else None}
 
     serve(answer)
 
 
 def _elsewhere(trial: Trial, before: Any) -> str:
-    """Score the first dataset of the sample, and compare the scores with those of another process, if there are any."""
+    """Score the first dataset of the sample, and compare the scores with those of another process, if any."""
     dataset, scores = trial.first
     return trial.compare(dataset.items, columns_of(before) if before else scores, scores, "in another process")
 

@@ -22,7 +22,7 @@ from metrics.models.service import Models
 TOLERANCE = 1e-4
 """Tolerated difference of two scores of an item, relative to the larger one or to the median of the column.
 
-Networks in single precision round differently with what else is in a batch; nothing else has a reason to.
+Rounding of networks in single precision depends on the rest of the batch; nothing else may make a difference.
 """
 
 ScoredColumns = Mapping[str, Column]
@@ -42,7 +42,7 @@ class Broken(Exception):
 
 
 class Note(Exception):
-    """A check has a remark, or could not be tried."""
+    """A check has a remark, or was not tried."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Trial:
 
     @functools.cached_property
     def sampled(self) -> tuple[list[tuple[Dataset, ScoredColumns]], list[CannotScore]]:
-        """Datasets of the sample with their scores, and why others have none; CannotScore if nothing can be scored."""
+        """Datasets of the sample with their scores, and why others have none; CannotScore if none can be scored."""
         scored: list[tuple[Dataset, ScoredColumns]] = []
         reasons: list[CannotScore] = []
         scorable = [dataset for dataset in self.sample if not score.unmet(self.metric, dataset)]
@@ -75,7 +75,7 @@ class Trial:
 
     @property
     def first(self) -> tuple[Dataset, ScoredColumns]:
-        """First scored dataset of the sample with its scores; CannotScore if there is none."""
+        """The first scored dataset of the sample with its scores; CannotScore if there is none."""
         scored, reasons = self.sampled
         if not scored:
             raise CannotScore(f"scores nothing of the sample: {reasons[0]}")
@@ -88,14 +88,14 @@ class Trial:
         return dataset, self.scored(dataset)
 
     def scored(self, dataset: Dataset) -> ScoredColumns:
-        """Return checked columns; Broken for a failure, CannotScore and MissingResource pass through."""
+        """Return checked columns; a failure raises Broken, CannotScore and MissingResource pass through."""
         try:
             return score.score(self.metric, dataset, self.models).columns
         except (CannotScore, MissingResource, KeyboardInterrupt):
             raise
         except BadScores as error:
             raise Broken(str(error)) from error
-        except BaseException as error:  # SystemExit as well
+        except BaseException as error:  # including SystemExit
             where = f"{line_of(error, self.metric)}{self._culprit(dataset)}"
             raise Broken(f"raises {in_one_line(error, 200)}{where}") from error
 
@@ -112,18 +112,18 @@ class Trial:
 
     def compare(self, items: Sequence[Item], before: ScoredColumns, after: ScoredColumns, how: str, hint: str = "",
                 ) -> str:
-        """Describe the difference of two scorings; Broken, with a hint, if it is more than rounding."""
+        """Describe the difference of two scorings; raise Broken, with a hint, if it exceeds rounding."""
         largest, where = 0.0, ""
         for name, column in before.items():
             other = after.get(name, np.full(len(column), np.nan))
             gap = np.abs(column - other)
             gap[np.isnan(column) & np.isnan(other)] = 0
             finite = np.abs(column[np.isfinite(column)])
-            room = self.tolerance * np.fmax(np.fmax(np.abs(column), np.abs(other)),
-                                            np.median(finite) if finite.size else 0)
-            worst = int(np.argmax(np.where(np.isnan(gap), np.inf, gap - room)))
-            if not gap[worst] <= room[worst]:
-                raise Broken(f"item {items[worst].id!r} has {name} {column[worst]:.9g}, and {other[worst]:.9g} {how}"
+            allowed = self.tolerance * np.fmax(np.fmax(np.abs(column), np.abs(other)),
+                                               np.median(finite) if finite.size else 0)
+            worst = int(np.argmax(np.where(np.isnan(gap), np.inf, gap - allowed)))
+            if not gap[worst] <= allowed[worst]:
+                raise Broken(f"item {items[worst].id!r} has {name} {column[worst]:.9g}, but {other[worst]:.9g} {how}"
                              f"{hint}")
             if gap.max() > largest:
                 largest, where = float(gap.max()), items[int(np.argmax(gap))].id

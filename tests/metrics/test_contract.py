@@ -1,4 +1,4 @@
-"""The contract of a metric, tried on every metric that the registry finds, over a few items and tiny models."""
+"""The contract of a metric, checked on every metric that the registry finds, over a few items and tiny models."""
 
 import dataclasses
 import functools
@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset
-from harness.contract import Trial, tried
+from harness.contract import Trial, run_check
 from harness.contract.checks import CHECKS
 from metrics import evidence as evidences
 from metrics import registry
@@ -70,7 +70,7 @@ def test_the_contract_is_kept(metric: Metric, models: Models) -> None:
     """Scores are equal to the bit unless a network computes them."""
     networks = bool({*metric.card.checkpoints, *metric.card.models} - {"vectors"}) or isinstance(metric, Composite)
     trial = Small(metric, models, tolerance=1e-5 if networks else 0.0)
-    findings = [tried(name, trial) for name in CHECKS if name not in LEFT_OUT]
+    findings = [run_check(name, trial) for name in CHECKS if name not in LEFT_OUT]
     assert [finding for finding in findings if finding.state == "BROKEN"] == []
     assert [finding.check for finding in findings if finding.state == "note"] == [*notes(metric)]
     assert set(metric.card.needs) <= {"references", "context", "facts"}

@@ -164,5 +164,5 @@ def test_validate_checks_rules_data_and_ratings(tmp_path: Path, invoke: Invoke) 
     ratings.write_text(before)
     rows = json.loads(data.read_text())
     data.write_text(json.dumps([row | {"context": "你有茶嗎", "response": "有綠茶和紅茶"} for row in rows]))
-    assert "note: second: 40 items are mostly in letters that are not Latin, and of the language en" in (
+    assert "note: second: 40 items are mostly in non-Latin letters, but the language is en" in (
         invoke("challenge", "validate", root, "--phase", "two").out)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Item
-from harness.contract import BrokenContract, Finding, Trial, demand, forgetful, tried
+from harness.contract import BrokenContract, Finding, Trial, demand, run_check, uncached
 from harness.contract.checks import CHECKS
 from metrics import registry
 from metrics.errors import CannotScore, MissingResource
@@ -48,7 +48,7 @@ def text(item: Item) -> str:
 
 
 def check(name: str, metric: Metric, home: Path, **more: Any) -> Finding:
-    return tried(name, Trial(metric, forgetful(Models(home)), **more))
+    return run_check(name, Trial(metric, uncached(Models(home)), **more))
 
 
 def crashes_on(trouble: Callable[[Item], bool]) -> Metric:
@@ -67,13 +67,13 @@ def texts(item: Item) -> str:
 CRASHES: dict[str, Callable[[Item], bool]] = {
     "empty response": lambda item: text(item) == "",
     "whitespace only": lambda item: text(item) != "" and not text(item).strip(),
-    "marks and single letters": lambda item: len(text(item)) == 1,
+    "punctuation and single letters": lambda item: len(text(item)) == 1,
     "repeated words": lambda item: "na na" in text(item),
     "Arabic and Hebrew": lambda item: "مرحبا" in texts(item),
     "Chinese and Japanese": lambda item: "你" in texts(item),
     "emoji": lambda item: "🙂" in text(item),
     "combining marks": lambda item: "\u0301" in text(item),
-    "control signs": lambda item: "\ud800" in texts(item),
+    "control characters": lambda item: "\ud800" in texts(item),
     "markup": lambda item: "<b>" in text(item),
     "very long texts": lambda item: len(text(item)) > 99_000,
     "no references": lambda item: not item.references,
@@ -103,9 +103,9 @@ BROKEN: list[tuple[str, Metric, str]] = [
     ("card", of_each(lambda item: 1.0, name="Odd One"), "lower-case letters"),
     ("card", of_each(lambda item: 1.0, levels=("dialog",)), "turn and dialogue, one or both, not 'dialog'"),
     ("sample", made(lambda items: {"odd": np.ones(1)}), "has 1 number for"),
-    ("sample", of_each(lambda item: np.nan), "scores no item at all"),
+    ("sample", of_each(lambda item: np.nan), "scores no item"),
     ("speed", crashes_on(lambda item: True), "raises ValueError"),
-    ("what is missing", of_each(lambda item: len(item.references), needs=("references",)), "0 where NaN is due"),
+    ("what is missing", of_each(lambda item: len(item.references), needs=("references",)), "0; expected NaN"),
     ("what is missing", of_each(lambda item: len(item.context), needs=("context",)), "'without context'"),
     ("permuted items", made(lambda items: {"odd": np.arange(len(items), dtype=float)}), "in another order"),
     ("an item alone", made(lambda items: {"odd": np.full(len(items), float(len(items)))}), 'scope="dataset"'),
@@ -130,16 +130,16 @@ def test_kept_promises_are_a_note_or_ok(home: Path) -> None:
     ranks = made(lambda items: {"odd": np.full(len(items), float(len(items)))}, scope="dataset")
     silent = made(refuses)
     for name, metric, state, part in (
-            ("sample", of_each(lambda item: 1.0), "note", "cannot agree with anyone"),
-            ("sample", silent, "BROKEN", "scores no item at all: no such language"),
+            ("sample", of_each(lambda item: 1.0), "note", "cannot correlate with ratings"),
+            ("sample", silent, "BROKEN", "scores no item: no such language"),
             ("repeated runs", silent, "note", ""),
             ("an item alone", ranks, "note", ""),
             ("batches of 1, 7 and 64", ranks, "note", ""),
             ("nothing but a response", of_each(lambda item: 1.0, needs=("references",)), "note",
              "not scored: no item has references, which the card needs"),
-            ("network off", of_each(len_of), "ok", "asks for no connection; exactly equal"),
+            ("network off", of_each(len_of), "ok", "opens no connection; exactly equal"),
             ("output", made(greets), "note", "hello"),
-            ("card", made(refuses, columns=("bleu-1",)), "note", "tables then say odd/bleu-1"),
+            ("card", made(refuses, columns=("bleu-1",)), "note", "tables show odd/bleu-1"),
             ("direction", of_each(lambda item: -len_of(item)), "note", "higher must be better"),
             ("direction", of_each(len_of), "ok", "odd 0.")):
         finding = check(name, metric, home)
@@ -229,7 +229,7 @@ def test_a_score_that_depends_on_hashes_is_found(tmp_path: Path, invoke: Invoke,
     same, other, last = invoke("check", odd, status=1).out.splitlines()
     assert same.split() == ["ok", "repeated", "runs", "exactly", "equal"]
     assert other.split()[:4] == ["BROKEN", "another", "process", "item"]
-    assert last == "the contract is broken: 1 of 2 checks"
+    assert last == "the contract is broken: 1 of 2 checks failed"
 
 
 def test_checks_that_break_for_one_reason_are_shown_once(tmp_path: Path, invoke: Invoke,
@@ -237,8 +237,8 @@ def test_checks_that_break_for_one_reason_are_shown_once(tmp_path: Path, invoke:
     only(monkeypatch, "whitespace only", "permuted items", "an item alone")
     first, _, same, last = invoke("check", file(tmp_path, "1 / 0"), status=1).out.splitlines()
     assert first.endswith("division by zero in line 25 of odd.py for item 'whitespace only 3 as response'")
-    assert same == "BROKEN  like whitespace only, 2 more: permuted items, an item alone"
-    assert last == "the contract is broken: 3 of 4 checks"
+    assert same == "BROKEN  2 more with the same problem as whitespace only: permuted items, an item alone"
+    assert last == "the contract is broken: 3 of 4 checks failed"
 
 
 @pytest.mark.slow
