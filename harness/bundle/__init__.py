@@ -1,4 +1,4 @@
-"""A bundle: the results of some metrics of a run in one zip, which harness/verification computes again.
+"""A bundle: the results of some metrics of a run in one zip, which harness/verification recomputes.
 
     manifest.json       form, name, and the sha256 and size of every other member
     run.json            version, commit, seed, device, options, python, platform, packages, command
@@ -7,10 +7,10 @@
     skips.json          pairs that were not scored, with the reason; failures.json those that crashed
     correlations.jsonl  the correlations of these metrics
     ranking.jsonl       the boards of the run with all their rows
-    scores/DATASET.csv  a line per item, a column of scores each; nothing between two commas if missing
+    scores/DATASET.csv  a line per item, a column per column of scores; a missing score is empty
 
-All is plain text, so that no decoder reads a hostile file. A bundle holds no dialogue, rating, path of a machine or
-environment variable. The same results make the same bytes.
+Everything is plain text, so that no decoder reads a hostile file. A bundle contains no dialogue, rating, absolute path
+or environment variable. The same results make the same bytes.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from harness.results.item_scores import slug
 from harness.results.rows import ColumnKey, ItemScores, Results
 from harness.statistics.panel import Vector
 
-FORM = 2
+FORMAT = 2
 MANIFEST = "manifest.json"
 LISTS = ("datasets", "metrics", "skips", "failures")
 TABLES = ("correlations", "ranking")
 NAME_LENGTH = 80
 DATE = (1980, 1, 1, 0, 0, 0)
 FOLDERS = re.compile(r"(?<![\w./:])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\:'\"]+[/\\])+")
-"""The folders of an absolute path in a sentence; not those of an address on the web."""
+"""The folders of an absolute path in a sentence, but not of a URL."""
 
 PATH = re.compile(r"(?:^|[\[=,+\s']|(?<!http)(?<!https):)(?:~|[A-Za-z]:)?[/\\]")
-"""An absolute path in the name of a metric or in a command; not an address on the web."""
+"""An absolute path in the name of a metric or in a command, but not a URL."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +57,7 @@ class Bundle:
 
 
 def unrated(dataset: str, items: tuple[str, ...], scores: Mapping[ColumnKey, Vector]) -> ItemScores:
-    """Return the scores of a dataset, with nothing else known of its items."""
+    """Return the scores of a dataset without ratings, systems or contexts."""
     unknown = np.zeros(len(items), dtype=np.int64)
     return ItemScores(dataset, items, ("",) * len(items), unknown, unknown, {}, scores)
 
@@ -68,41 +68,41 @@ def scores_of(results: Results, dataset: Dataset) -> dict[ColumnKey, Vector]:
 
 
 def aligned(table: ItemScores, dataset: Dataset) -> dict[ColumnKey, Vector]:
-    """Return the columns of a table in the order of a dataset; raise BadBundle if its items are others."""
+    """Return the columns of a table in the order of a dataset; raise BadBundle if the items differ."""
     rows = {item: row for row, item in enumerate(table.items)}
     items = [item.id for item in dataset.items]
     if rows.keys() != set(items):
-        raise BadBundle(f"the scores of {dataset.card.name} are of other items than its fingerprint says")
+        raise BadBundle(f"the scored items of {dataset.card.name} are not those of its fingerprint")
     order = [rows[item] for item in items]
     return {key: values[order] for key, values in table.scores.items()}
 
 
 def of(report: Results, metrics: Collection[str], name: str) -> Bundle:
-    """Return the bundle of the named metrics of a run, by default of all."""
+    """Return the bundle of the named metrics of a run (default: all)."""
     known = [entry.name for entry in report.metrics]
     if unknown := [metric for metric in metrics if metric not in known]:
         raise BadBundle(f"the report has no metric {unknown[0]!r}; {nearest(unknown[0], known)}")
     wanted = [metric for metric in known if metric in metrics or not metrics]
     title = name or "+".join(wanted)[:NAME_LENGTH]
     if not (title.strip() and title.isprintable() and len(title) <= NAME_LENGTH):
-        raise BadBundle(f"the name of a bundle has 1 to {NAME_LENGTH} printable characters, not {title!r:.100}")
+        raise BadBundle(f"the name of a bundle should have 1 to {NAME_LENGTH} printable characters, not {title!r:.100}")
     for text in (*wanted, report.run.command):
         if PATH.search(text):
-            raise BadBundle(f"{text!r:.200} holds a path of this machine; run the metric by a relative path or a name")
+            raise BadBundle(f"{text!r:.200} contains a path of this machine; use a relative path or a name")
     points = tuple(replace(table, scores=scores) for table in report.points
                    if (scores := {key: values for key, values in table.scores.items() if key[0] in wanted}))
     for table in points:
         if len(set(map(heading, table.scores))) < len(table.scores):
-            raise BadBundle(f"{table.dataset}: two columns of these metrics have one name; submit them apart")
+            raise BadBundle(f"{table.dataset}: two columns have the same name; submit their metrics separately")
     if not points:
         raise BadBundle("no dataset has scores of these metrics")
     return Bundle(title, Results(
         run=report.run, ranking=report.ranking, points=points,
-        datasets=[replace(entry, notes=placeless(entry.notes)) for entry in report.datasets],
+        datasets=[replace(entry, notes=without_folders(entry.notes)) for entry in report.datasets],
         metrics=[entry for entry in report.metrics if entry.name in wanted],
         correlations=[row for row in report.correlations if row.metric in wanted],
-        skips=[replace(row, reason=placeless(row.reason)) for row in report.skips if row.metric in wanted],
-        failures=[replace(row, error=placeless(row.error)) for row in report.failures if row.metric in wanted]))
+        skips=[replace(row, reason=without_folders(row.reason)) for row in report.skips if row.metric in wanted],
+        failures=[replace(row, error=without_folders(row.error)) for row in report.failures if row.metric in wanted]))
 
 
 def heading(key: ColumnKey) -> str:
@@ -114,7 +114,7 @@ def scores_file(dataset: str) -> str:
     return f"scores/{slug(dataset)}.csv"
 
 
-def placeless(text: str) -> str:
+def without_folders(text: str) -> str:
     """Remove the folders of this machine from a sentence."""
     return FOLDERS.sub("", text)
 
@@ -129,7 +129,7 @@ def packed(bundle: Bundle) -> bytes:
     members |= {scores_file(table.dataset): _csv(table) for table in results.points}
     files = {name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
              for name, content in sorted(members.items())}
-    manifest = {"form": FORM, "name": bundle.name, "files": files}
+    manifest = {"form": FORMAT, "name": bundle.name, "files": files}
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as target:
         for name, content in ((MANIFEST, reports.json_of(manifest)), *sorted(members.items())):

@@ -1,8 +1,8 @@
 """Read a bundle from an unknown source, or refuse it with the reason.
 
-benchmarks/storage/archive.py unpacks it into a folder of its own and refuses bombs, links and paths that leave it.
-The members must be those of the manifest, with their sha256. All is text: numbers are finite, records have exactly
-their fields, names agree from file to file. Nothing is executed, decoded or imported.
+benchmarks/storage/archive.py unpacks it into a temporary folder and refuses zip bombs, links and paths outside it.
+The members must be those of the manifest, with their sha256. Everything is text: numbers are finite, records have
+exactly their fields, names agree from file to file. Nothing is executed, decoded or imported.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.errors import BadArchive
 from benchmarks.formats.records import Refused, lines, load, mapping, records, refused_as, text, value_of
 from benchmarks.storage import archive
-from harness.bundle import FORM, LISTS, MANIFEST, NAME_LENGTH, TABLES, Bundle, heading, scores_file, unrated
+from harness.bundle import FORMAT, LISTS, MANIFEST, NAME_LENGTH, TABLES, Bundle, heading, scores_file, unrated
 from harness.errors import BadBundle
 from harness.results.rows import TABLES as KINDS
 from harness.results.rows import ColumnKey, ItemScores, Results, Run
@@ -32,7 +32,7 @@ from metrics.column import of_quality, split_quality
 LIMIT = 128 << 20
 """Maximum bytes of a bundle, packed or unpacked."""
 
-MOST_COLUMNS = 2000
+MAX_COLUMNS = 2000
 
 
 def read(path: Path) -> Bundle:
@@ -43,7 +43,7 @@ def read(path: Path) -> Bundle:
         if path.stat().st_size > LIMIT:
             raise Refused(f"is larger than {LIMIT >> 20} MiB")
         if not zipfile.is_zipfile(path):
-            raise Refused("is no zip archive, or is cut short")
+            raise Refused("is not a zip archive, or is truncated")
         with tempfile.TemporaryDirectory(prefix="harness-bundle-") as folder:
             try:
                 archive.unpack(path, Path(folder) / "bundle", limit=LIMIT)
@@ -58,18 +58,18 @@ def _members(folder: Path) -> dict[str, bytes]:
     if MANIFEST not in unpacked:
         raise Refused(f"has no {MANIFEST}")
     manifest = mapping(MANIFEST, load(MANIFEST, unpacked[MANIFEST].read_bytes()))
-    if manifest.get("form") != FORM:
-        raise Refused(f"{MANIFEST}: form {manifest.get('form')!r:.40}, this harness reads form {FORM}")
+    if manifest.get("form") != FORMAT:
+        raise Refused(f"{MANIFEST}: form {manifest.get('form')!r:.40} is not supported; expected {FORMAT}")
     listed = mapping(MANIFEST, manifest.get("files"))
     for name in sorted(unpacked.keys() - {MANIFEST} - listed.keys()):
         raise Refused(f"{name!r:.100} is not in the manifest")
     members = {MANIFEST: json.dumps(manifest).encode()}
     for name, entry in listed.items():
         if name not in unpacked or name == MANIFEST:
-            raise Refused(f"{name!r:.100} is in the manifest and not in the bundle")
+            raise Refused(f"{name!r:.100} is in the manifest but not in the bundle")
         members[name] = unpacked[name].read_bytes()
         if mapping(MANIFEST, entry).get("sha256") != hashlib.sha256(members[name]).hexdigest():
-            raise Refused(f"{name!r:.100} is not what the manifest has: its sha256 differs")
+            raise Refused(f"{name!r:.100} does not match the manifest: its sha256 differs")
     return members
 
 
@@ -88,7 +88,7 @@ def _bundle(members: Mapping[str, bytes]) -> Bundle:
     _check_names(tables)
     score_files = {scores_file(entry.name): entry.name for entry in tables["datasets"]}
     for name in members.keys() - {MANIFEST, *fixed} - score_files.keys():
-        raise Refused(f"{name!r:.100} is no part of a bundle")
+        raise Refused(f"{name!r:.100} does not belong in a bundle")
     columns = {(row.metric, row.column) for row in tables["correlations"]}
     points = [_scores(dataset, file, members[file], columns) for file, dataset in score_files.items()
               if file in members]
@@ -102,18 +102,18 @@ def _check_names(tables: Mapping[str, Any]) -> None:
         names = [entry.name for entry in tables[kind]]
         known[kind] = set(names)
         if len(known[kind]) < len(names) or not names:
-            raise Refused(f"{kind}.json: each name should occur once, and one at least")
+            raise Refused(f"{kind}.json: expected at least one name, and each only once")
         if not all(name and name.isprintable() for name in names):
             raise Refused(f"{kind}.json: names should be printable")
     rows = [(row.board, row.origin, row.rule, row.statistic, row.metric, row.column) for row in tables["ranking"]]
     if len(set(rows)) < len(rows):
-        raise Refused("ranking.jsonl: a column stands twice on a board")
+        raise Refused("ranking.jsonl: a column occurs twice on a board")
     seen = set()
     for row in tables["correlations"]:
         key = (row.dataset, row.quality, row.metric, row.column, row.statistic)
         if not (row.dataset in known["datasets"] and row.metric in known["metrics"] and row.column.isprintable()
                 and key not in seen):
-            raise Refused(f"correlations.jsonl: {key!r:.200} is of no dataset or metric of the bundle, or occurs twice")
+            raise Refused(f"correlations.jsonl: {key!r:.200} occurs twice, or is of no dataset or metric of the bundle")
         seen.add(key)
 
 
@@ -121,8 +121,8 @@ def _scores(dataset: str, file: str, content: bytes, known: Collection[ColumnKey
     rows = csv.reader(io.StringIO(text(file, content), newline=""), strict=True)
     try:
         head = next(rows, [])
-        if head[:1] != ["item"] or len(set(head)) < len(head) or not 1 < len(head) <= MOST_COLUMNS:
-            raise Refused(f"{file}: the first line should be item, then 1 to {MOST_COLUMNS} different columns")
+        if head[:1] != ["item"] or len(set(head)) < len(head) or not 1 < len(head) <= MAX_COLUMNS:
+            raise Refused(f"{file}: the first line should be item, then 1 to {MAX_COLUMNS} different columns")
         columns = _columns(file, head[1:], known)
         items, numbers = [], []
         for row in rows:
@@ -131,7 +131,7 @@ def _scores(dataset: str, file: str, content: bytes, known: Collection[ColumnKey
             items.append(row[0])
             numbers.append([_number(f"{file}, line {rows.line_num}", value) for value in row[1:]])
     except csv.Error as error:
-        raise Refused(f"{file}, line {rows.line_num}: is no table ({error})") from error
+        raise Refused(f"{file}, line {rows.line_num}: is not a CSV table ({error})") from error
     if len(set(items)) < len(items):
         raise Refused(f"{file}: an item occurs twice")
     table = np.array(numbers, dtype=np.float64).reshape(len(items), len(columns))
@@ -139,13 +139,13 @@ def _scores(dataset: str, file: str, content: bytes, known: Collection[ColumnKey
 
 
 def _columns(file: str, headings: list[str], known: Collection[ColumnKey]) -> list[ColumnKey]:
-    """Return the columns of a table; one for a single quality is METRIC/COLUMN@QUALITY of a known column."""
+    """Return the columns of a table; one made for a single quality is called METRIC/COLUMN@QUALITY."""
     plain, slashed = {heading(key): key for key in known}, {"/".join(key): key for key in known}
     columns = []
     for name in headings:
         before, quality = split_quality(name, slashed)
         if name not in plain and not quality:
-            raise Refused(f"{file}: the column {name!r:.100} is of no metric of the bundle")
+            raise Refused(f"{file}: the column {name!r:.100} belongs to no metric of the bundle")
         metric, column = plain[name] if name in plain else slashed[before]
         columns.append((metric, column if name in plain else of_quality(column, quality)))
     return columns

@@ -1,1 +1,1 @@
-"""Compute results of a bundle again, to be compared with the packed ones."""
+"""Recompute the results of a bundle, to be compared with the packed ones."""

@@ -1,10 +1,10 @@
-"""Compute the numbers of a bundle again.
+"""Recompute the numbers of a bundle.
 
     scores of the bundle and ratings here    ->  correlations, their intervals and p
     these, or else the packed correlations   ->  values on the boards, ranks among all their packed rows
 
-A dataset is here if its items and ratings have the fingerprints of the bundle. No name in a bundle loads a path or
-another library, and no model is fetched for it.
+A dataset is available here if its items and ratings have the fingerprints of the bundle. No name in a bundle loads a
+path or another library, and no model is fetched for it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TOLERANCE = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Recomputed:
-    """The part of some results that could be computed again, as it was and as it is here."""
+    """The part of some results that could be recomputed, as packed and as computed here."""
 
     name: str
     before: Results
@@ -46,7 +46,7 @@ class Recomputed:
 
 
 def recompute(bundle: Bundle, home: Path, ratings: Path | None, how: How, named: Sequence[str]) -> Recomputed:
-    """Compute a bundle again where its datasets are here; `named` are metrics of it that are not installed."""
+    """Recompute a bundle on the datasets available here; `named` are packed metrics that are not installed."""
     packed, models, notes = bundle.results, Models(home, Choice(device="cpu")), list[str]()
     here, absent = load(packed, home, ratings)
     metrics = rescoring.metrics_here(packed, models, how, named, notes)  # refuses unknown names
@@ -63,14 +63,14 @@ def recompute(bundle: Bundle, home: Path, ratings: Path | None, how: How, named:
     run = environment.facts(packed.run.seed, device, packed.run.options, packed.run.command)
     after = Results(run, before.datasets, [metric.here for metric in metrics], correlations, ranking,
                     points=[pair[1] for pair in points])
-    computed = (f"computed again: {len(correlations)} of {len(packed.correlations)} correlations, on {len(here)} of "
+    summary = (f"recomputed: {len(correlations)} of {len(packed.correlations)} correlations, on {len(here)} of "
                 f"{plural(len(packed.datasets), 'dataset')}")
-    return Recomputed(bundle.name, before, after, (computed, *absent, *notes, *boards),
+    return Recomputed(bundle.name, before, after, (summary, *absent, *notes, *boards),
                       ("metrics", "correlations", "ranking", "points"), TOLERANCE)
 
 
 def load(bundle: Results, home: Path, ratings: Path | None) -> tuple[dict[str, Dataset], list[str]]:
-    """Load the datasets of a bundle that are here, with private ratings joined; of others note the reason."""
+    """Load a bundle's datasets that are available here, joined with private ratings; note why others are not."""
     run, owners, loaded, absent = bundle.run, private.Owners(), dict[str, Dataset](), dict[str, str]()
     limit, sample = (size if isinstance(size := run.options.get(name), int) and size > 0 else None
                      for name in ("limit", "sample"))
@@ -83,7 +83,7 @@ def load(bundle: Results, home: Path, ratings: Path | None) -> tuple[dict[str, D
             absent[entry.name] = "no dataset of that name is here; import its card" if unknown else str(error)
             continue
         if dataset is None or dataset.fingerprint != entry.fingerprint:
-            absent[entry.name] = "the items here are others" if dataset else "its items are not here"
+            absent[entry.name] = "the items here differ" if dataset else "its items are not here"
         else:
             loaded[entry.name] = dataset
             owners.add(dataset)
@@ -91,7 +91,7 @@ def load(bundle: Results, home: Path, ratings: Path | None) -> tuple[dict[str, D
     here = {name: private.join(dataset, extra.get(name, ()))[0] for name, dataset in loaded.items()}
     for entry in bundle.datasets:
         if entry.name in here and ratings_fingerprint(here[entry.name].ratings) != entry.ratings_fingerprint:
-            absent[entry.name] = "the ratings here are others"
+            absent[entry.name] = "the ratings here differ"
     return ({name: dataset for name, dataset in here.items() if name not in absent},
             [f"not here: {name}: {reason}" for name, reason in absent.items()])
 
@@ -114,7 +114,7 @@ def _judged(bundle: Results, dataset: Dataset) -> tuple[Judged, ...]:
 
 def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterable[Correlation],
              ) -> tuple[list[RankingRow], list[str]]:
-    """Return the rows of the bundle's metrics among all packed rows of their boards, and the main ones as notes."""
+    """Return the rows of the bundle's metrics among all packed rows of their boards, and notes on the main boards."""
     known = (*(row for row in bundle.correlations if row.dataset not in here), *correlations)
     values = by_column(unseen(known, bundle.metrics, bundle.datasets))
     metrics = {entry.name for entry in bundle.metrics}
@@ -129,15 +129,15 @@ def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterabl
         for row in (row for row in packed if row.metric in metrics):
             column = values.get((statistic, row.metric, row.column), {})
             covered = {target: value for target, value in column.items() if target in targets[name, origin]}
-            partial = row.rank is not None and not row.complete  # fitted on the others; its rank takes the whole report
+            partial = row.rank is not None and not row.complete  # fitted on the others; its rank needs the whole report
             value = over(RULES[rule], covered, covered if partial else targets[name, origin]) \
                 if rule in RULES else math.nan
-            again = replace(row, value=value, covered=len(covered), targets=len(targets[name, origin]),
+            recomputed = replace(row, value=value, covered=len(covered), targets=len(targets[name, origin]),
                             rank=row.rank if partial else
                             None if math.isnan(value) else ranks[row.metric, row.column].rank)
-            ranking.append(again)
+            ranking.append(recomputed)
             if (statistic, rule, board.dimension) == ("spearman", board.split, ""):
-                notes.append((name, origin, again.rank or math.inf, _shown(again, ranked, sum(
+                notes.append((name, origin, recomputed.rank or math.inf, _shown(recomputed, ranked, sum(
                     dataset in here for dataset, _ in covered))))
     return ranking, [note[-1] for note in sorted(notes)]
 
@@ -155,8 +155,8 @@ def _targets(bundle: Results, here: Mapping[str, Dataset], board: str, origin: s
     return frozenset(targets)
 
 
-def _shown(row: RankingRow, ranked: int, again: int) -> str:
-    place = f"rank {row.rank} of {ranked}" if row.rank else "no rank"
+def _shown(row: RankingRow, ranked: int, recomputed: int) -> str:
+    rank_of = f"rank {row.rank} of {ranked}" if row.rank else "no rank"
     value = f"{row.value:.3f}" if math.isfinite(row.value) else "–"
-    return (f"board {row.board} ({row.origin}): {heading((row.metric, row.column))} {place}, {value}, "
-            f"{row.covered} of {row.targets} targets, {again} computed again")
+    return (f"board {row.board} ({row.origin}): {heading((row.metric, row.column))} {rank_of}, {value}, "
+            f"{row.covered} of {row.targets} targets, {recomputed} recomputed")

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
-from harness.bundle import placeless, scores_of, unrated
+from harness.bundle import scores_of, unrated, without_folders
 from harness.errors import BadConfig
 from harness.results.rows import ColumnKey, ItemScores, MetricEntry, Results
 from harness.run import entries
@@ -38,7 +38,7 @@ class InstalledMetric(NamedTuple):
 
 def metrics_here(bundle: Results, models: Models, how: How, more: Sequence[str], notes: list[str],
                  ) -> list[InstalledMetric]:
-    """Return the metrics to score again, and add a note on each metric of the bundle; `more` are not installed."""
+    """Return the metrics to score again, and add a note on each metric of the bundle; `more` names others to load."""
     named = {chosen.label: chosen for chosen in (registry.choose(name, seed=bundle.run.seed) for name in more)}
     if unknown := sorted(named.keys() - {entry.name for entry in bundle.metrics}):
         raise BadConfig(f"{unknown[0]}: the bundle has no metric of that name; "
@@ -49,8 +49,8 @@ def metrics_here(bundle: Results, models: Models, how: How, more: Sequence[str],
         if chosen is not None and how != "always":
             parts = [part.chosen.metric for part in chosen.metric.made_of()] \
                 if isinstance(chosen.metric, Composite) else [chosen.metric]
-            reads = any(part.card.models or checkpoints(part) for part in parts)
-            reason = "not requested" if how == "never" else "reads a model; --rescore always" if reads else ""
+            uses_model = any(part.card.models or checkpoints(part) for part in parts)
+            reason = "not requested" if how == "never" else "uses a model; add --rescore always" if uses_model else ""
         notes.append(f"not scored again: {entry.name}: {reason}" if reason else f"scored again: {entry.name}")
         if chosen is not None and not reason:
             card = entries.metric_entry(chosen, models)
@@ -64,16 +64,16 @@ def _same(entry: MetricEntry, models: Models, seed: int, named: Mapping[str, Cho
     name, options = registry.split(entry.name) if entry.name.isprintable() else ("", "")
     if entry.name not in named:
         if name not in registry.names():
-            return None, "no metric of that name is installed here; --with takes its file or folder"
-        if any(sign in options for sign in "/\\~:"):  # never read a path that a bundle names
-            return None, "its options name a file or a model; --with takes it"
+            return None, "no metric of that name is installed here; name its file or folder with --with"
+        if any(character in options for character in "/\\~:"):  # never read a path that a bundle names
+            return None, "its options name a file or a model; allow it with --with"
     try:
         chosen = named.get(entry.name) or registry.choose(entry.name, seed=seed)
         here = entries.metric_entry(chosen, models)
     except MetricError as error:
-        return None, placeless(str(error))
+        return None, without_folders(str(error))
     if here.signature != entry.signature:
-        return None, f"here it has another signature, {placeless(here.signed):.200}"
+        return None, f"its signature here is different: {without_folders(here.signed):.200}"
     return chosen, ""
 
 
@@ -81,7 +81,7 @@ def rescore(bundle: Results, dataset: Dataset, metrics: Iterable[InstalledMetric
             ) -> tuple[ItemScores, ItemScores]:
     """Return the scores of a dataset by these metrics, as packed and as computed here.
 
-    Of columns that are not packed, only those of metrics without any are kept.
+    A metric's columns that are not packed are dropped, unless none of its columns is packed.
     """
     packed, name = scores_of(bundle, dataset), dataset.card.name
     before, after = dict[ColumnKey, Vector](), dict[ColumnKey, Vector]()
@@ -91,9 +91,9 @@ def rescore(bundle: Results, dataset: Dataset, metrics: Iterable[InstalledMetric
         before |= columns
         try:
             scores = scorer.scores(chosen.metric).columns
-        except Exception as error:  # a plug-in is foreign code
+        except Exception as error:  # third-party code can raise anything
             if columns or not isinstance(error, MetricError):
-                notes.append(f"not scored again: {chosen.label} on {name}: {placeless(str(error))}")
+                notes.append(f"not scored again: {chosen.label} on {name}: {without_folders(str(error))}")
             continue
         keys = columns or [(chosen.label, column) for column in scores]
         after |= {key: scores[column] for key in keys if (column := key[1].replace(chosen.suffix, "", 1)) in scores}

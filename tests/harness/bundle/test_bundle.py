@@ -68,7 +68,7 @@ def test_intact_bundle_verifies(packed: Path, suite_run: SuiteRun, verify: Verif
              if (row.board, row.rule, row.statistic) == ("dev-references", "dev", "spearman")]
     (row,) = [row for row in board if row.column == "bleu-2"]
     ranked = sum(math.isfinite(row.value) for row in board)
-    for words in (f"computed again: {count} of {count} correlations, on 4 of 4 datasets", "scored again: bleu",
+    for words in (f"recomputed: {count} of {count} correlations, on 4 of 4 datasets", "scored again: bleu",
                   f"scored again: {COMPOSITE}", "no difference above 0.001",
                   f"bleu/bleu-2 rank {row.rank} of {ranked}, {row.value:.3f}"):
         assert words in printed
@@ -96,10 +96,10 @@ def test_metrics_named_by_a_path_are_refused(suite_run: SuiteRun) -> None:
     report = suite_run.results
     for name in ("judge:/models/mine", "cosine[encoder=~/mine]", "./x.py[file=C:\\mine]", "scores:file:///mine.csv"):
         renamed = dataclasses.replace(report, metrics=(dataclasses.replace(report.metrics[0], name=name),))
-        with pytest.raises(BadBundle, match="holds a path of this machine"):
+        with pytest.raises(BadBundle, match="contains a path of this machine"):
             bundle.of(renamed, (), "x")
     assert not bundle.PATH.search("judge:llm-eval[model=NAME,url=http://localhost:8000/v1]"), "an address is no path"
-    assert bundle.placeless("no /home/me/models/mine: https://example.org/a/b") == "no mine: https://example.org/a/b"
+    assert bundle.without_folders("no /home/me/models/mine: https://example.org/a/b") == "no mine: https://example.org/a/b"
     with pytest.raises(BadBundle, match="did you mean 'bleu'"):
         bundle.of(report, ["blue"], "x")
 
@@ -176,7 +176,7 @@ def test_absent_data_is_reported_as_no_difference(packed: Path, verify: Verify) 
     write(packed, {**content, "datasets.json": json.dumps(entries).encode()})
     printed = verify(packed, status=1)
     assert ": 0 rows" not in printed
-    for words in ("the items here are others", "the ratings here are others", "nothing could be computed again"):
+    for words in ("the items here differ", "the ratings here differ", "nothing could be recomputed"):
         assert words in printed
 
 
@@ -198,21 +198,21 @@ SCORES, EVIL, GONE = "scores/persona-usr.csv", b"\x80\x04.", None
 REFUSED: list[tuple[str, bytes, bytes | None, bool, str]] = [
     (MANIFEST, b"two metrics", rb"\\u0007", False, "1 to 80 printable characters"),
     (MANIFEST, b'"sha256": "', b'"sha256": "0', False, "its sha256 differs"),
-    (MANIFEST, b'"form": 2', b'"form": 1', False, "this harness reads form 2"),
+    (MANIFEST, b'"form": 2', b'"form": 1', False, "form 1 is not supported; expected 2"),
     (MANIFEST, b"", GONE, False, "has no manifest"),
     ("run.json", b'"seed": 0', b'"seed": NaN', True, "is not JSON: NaN is not a number"),
     ("evil.pkl", b"", EVIL, False, "'evil.pkl' is not in the manifest"),
-    ("evil.pkl", b"", EVIL, True, "'evil.pkl' is no part of a bundle"),
-    ("skips.json", b"", GONE, False, "'skips.json' is in the manifest and not in the bundle"),
+    ("evil.pkl", b"", EVIL, True, "'evil.pkl' does not belong in a bundle"),
+    ("skips.json", b"", GONE, False, "'skips.json' is in the manifest but not in the bundle"),
     ("skips.json", b"", GONE, True, "has no skips.json"),
     ("metrics.json", b"^", b"[" * 100_000, True, "metrics.json: is not JSON"),
-    ("datasets.json", b'"name": "fed-turn"', b'"name": "persona-usr"', True, "each name should occur once"),
+    ("datasets.json", b'"name": "fed-turn"', b'"name": "persona-usr"', True, "at least one name, and each only once"),
     ("correlations.jsonl", b'"p": ', b'"q": 1, "p": ', True, "correlations.jsonl, record 0: has a field 'q'"),
     ("correlations.jsonl", rb'"p": [^,]+,', b'"p": 1e400,', True, "p: should be a finite number, is inf"),
     (SCORES, b"_00000,[^,]*", b"_00000,1e400", True, "line 2: '1e400' is not a finite number"),
     (SCORES, b"_00000,[^,]*", b"_00000,=1+1", True, "line 2: '=1+1' is not a finite number"),
     (SCORES, b"\npersona-usr_00000,", b"\npersona-usr_00000", True, "values for"),
-    (SCORES, b"bleu/bleu-1", b"bleu/bleu-9", True, "the column 'bleu/bleu-9' is of no metric"),
+    (SCORES, b"bleu/bleu-1", b"bleu/bleu-9", True, "the column 'bleu/bleu-9' belongs to no metric"),
     (SCORES, b"persona-usr_00001", b"persona-usr_00000", True, "an item occurs twice"),
 ]
 """Member, replaced text and replacement (GONE removes the member), new manifest or not, and the reason."""
@@ -238,7 +238,7 @@ def test_hostile_archives_are_refused_and_leave_no_files(tmp_path: Path, monkeyp
     write(bad, {"../../escaped.txt": b"out"}, listed=False)
     assert "is not a path with plain slashes below the folder" in verify(bad, status=2)
     bad.write_bytes(b"\x80\x04\x95cos\nsystem\n(S'ls'\ntR.")
-    assert "is no zip archive" in verify(bad, status=2)
+    assert "is not a zip archive" in verify(bad, status=2)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["bad.zip", "work"]
     monkeypatch.setattr(reading, "LIMIT", 10)
     bad.write_bytes(b"PK\x03\x04" + bytes(20))
